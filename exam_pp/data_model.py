@@ -1,24 +1,41 @@
 """Data model of passages files and graded files: queries, passages, judgments, rankings, grades.
 
 One line of the file is ``[query_id, [passage, ...]]`` (:class:`QueryPassages`). Attributes have readable
-names, and the keys of the file are their aliases. Unknown keys are kept, so that reading and writing a line
-gives the same JSON; a missing key stays missing and null stays null. Source: the data model of the
-Rubric-Grading Workbench (Dietz, SIGIR 2024, section 4.2, figure 4).
+names, and the keys of the file are their aliases. Records are frozen: :func:`exam_pp.records.replace` makes a
+copy with other values. What was read from a file keeps its bytes and unknown keys when it is written; a
+missing key stays missing and null stays null. Source: the data model of the Rubric-Grading Workbench (Dietz,
+SIGIR 2024, section 4.2, figure 4).
 
-A list that is missing in the file reads as empty. It is written only after an *assignment*
-(``passage.rubric_grades = [...]``); appending to the default list does not change the file.
+A list that is missing in the file reads as empty. Appending to it changes the file only for judgments and
+rankings; :meth:`Passage.add_grades` adds grades.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter
-from pydantic_core import CoreSchema, PydanticSerializationError, core_schema
+import msgspec
+from msgspec import UNSET, field
+from msgspec.structs import force_setattr
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter
+from pydantic_core import CoreSchema, core_schema, to_json
 
 from exam_pp.errors import DataError
+from exam_pp.raw_json import RawJson, ShapeError, decode_list, encode_string
+from exam_pp.records import (
+    TOO_DEEP,
+    Added,
+    Later,
+    StoredRecord,
+    Unlisted,
+    encode,
+    replace,
+    splice,
+    stored,
+)
 from exam_pp.requests import SoftDefinition
 
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
@@ -41,7 +58,7 @@ def _after_number(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
 WHOLE = GetPydanticSchema(_after_number, lambda schema, handler: handler(schema["steps"][-1]))
 """Marks a type of whole numbers: it reads ``4`` and ``4.0`` of JSON, but no text or boolean."""
 Integer = Annotated[int, WHOLE]
-Repeat = Annotated[int, Field(ge=1), WHOLE]
+Repeat = Annotated[int, Field(ge=1), msgspec.Meta(ge=1), WHOLE]
 """Number of a repeat, from 1."""
 
 RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
@@ -74,7 +91,7 @@ CONSENSUS = "consensus"
 """The key of ``llm_options`` with the rule of a consensus (``exam-pp consensus``)."""
 
 
-def is_consensus(grades: GradesView | OfOneModel) -> bool:
+def is_consensus(grades: OfOneModel) -> bool:
     """Whether a set of grades is a consensus of other graders."""
     return CONSENSUS in (grades.model_options or {})
 
@@ -88,22 +105,16 @@ def is_canary(system: str) -> bool:
     return system.startswith(CANARY)
 
 
-class Record(BaseModel):
-    """Base class of all records in files: keeps unknown keys, accepts Python names and file keys."""
-
-    model_config = ConfigDict(extra="allow", populate_by_name=True, ser_json_inf_nan="constants")
-
-
-class Judgment(Record):
+class Judgment(StoredRecord, frozen=True, gc=False, kw_only=True):
     """The relevance grade that a judge gave a passage for a query."""
 
-    passage_id: Id = Field(alias="paragraphId")
-    query_id: Id = Field(alias="query")
+    passage_id: Id = field(name="paragraphId")
+    query_id: Id = field(name="query")
     relevance: Integer
-    title_query: Id = Field(alias="titleQuery")
+    title_query: Id = field(name="titleQuery")
 
 
-class RankingEntry(Record):
+class RankingEntry(StoredRecord, frozen=True, gc=False, kw_only=True):
     """Rank and score of a passage in a system's ranking; for a generated answer, the order of its parts.
 
     ``role`` distinguishes the two, for systems that have both; it is missing in published files.
@@ -112,8 +123,8 @@ class RankingEntry(Record):
     """
 
     method: Id
-    passage_id: Id = Field(alias="paragraphId")
-    query_id: Id = Field(alias="queryId")
+    passage_id: Id = field(name="paragraphId")
+    query_id: Id = field(name="queryId")
     rank: Integer
     score: Number
     citations: list[str] | None = None
@@ -121,49 +132,125 @@ class RankingEntry(Record):
     repeat: Repeat | None = None
 
 
-class PassageData(Record):
+class PassageData(StoredRecord, frozen=True, gc=False, kw_only=True):
     """Judgments and rankings of one passage."""
 
-    judgments: list[Judgment] = []
-    rankings: list[RankingEntry] = []
+    judgments: list[Judgment] = field(default_factory=Added)
+    rankings: list[RankingEntry] = field(default_factory=Added)
 
 
-# The file has two decoders: the pydantic models of this module, and the structs with fewer fields in
-# `exam_pp.store.passages.structs`. The classes `...Mixin` compute the derived values of both.
+class SelfRating(StoredRecord, frozen=True, gc=False, kw_only=True):
+    """The rating of one question or nugget.
 
+    The soft grade consists of ``probabilities`` (of the grades 0, 1, 2 ...), the ``expected`` grade, and the
+    ``margin``, the difference between the highest and the second highest probability. ``mass`` is the
+    probability of all grades together before it was renormalised, and ``definition`` says what the likelihood
+    of a label is: of the label as the whole ``reply``, after the words of the reply before its ``number``, or
+    at the beginning of the reply (``choice``; ``calibrated`` if divided by that without a passage).
+    """
 
-class RatingMixin:
-    """Values that are derived from the rating of one question or nugget."""
+    question_id: Id | None = None
+    nugget_id: Id | None = None
+    self_rating: Integer
+    expected: Number | None = None
+    margin: Number | None = None
+    probabilities: list[Number] | None = None
+    mass: Number | None = None
+    definition: SoftDefinition | None = None
+    source: RatingSource | None = None
 
-    __slots__ = ()
-    if TYPE_CHECKING:
-        question_id: str | None
-        nugget_id: str | None
-        self_rating: int
-        probabilities: Sequence[float] | None
-        mass: float | None
+    if TYPE_CHECKING:  # the slots, which are read a million times; UNSET is false
+        _question_id: ClassVar[str | None]
+        _nugget_id: ClassVar[str | None]
 
     @property
     def entry_id(self) -> str:
         """The question or nugget id; empty if the file has neither."""
-        return self.question_id or self.nugget_id or ""
+        return self._question_id or self._nugget_id or ""
 
     @property
     def kind(self) -> Literal["question", "nugget"]:
         """``"question"`` or ``"nugget"``."""
-        return "question" if self.question_id else "nugget"
+        return "question" if self._question_id else "nugget"
 
 
-class RubricMixin:
-    """Values that are derived from a set of rubric grades of one passage."""
+class NuggetAssignment(StoredRecord, frozen=True, gc=False, kw_only=True):
+    """Whether an answer contains a nugget: ``support``, ``partial_support`` or ``not_support``."""
+
+    nugget_id: Id
+    assignment: str
+
+
+class OfOneModel:
+    """What the results of a model or person say about their prompt, in ``prompt_info``."""
 
     __slots__ = ()
     if TYPE_CHECKING:
-        correct: Sequence[str]
-        wrong: Sequence[str]
-        prompt_type: str | None
-        self_ratings: Sequence[RatingMixin] | None
-        assignments: Sequence[AssignmentView] | None
+
+        @property
+        def model(self) -> str | None:
+            """The model or reviewer that graded; None if it is not recorded."""
+
+        @property
+        def model_options(self) -> dict[str, Any] | None:
+            """Revision, dtype, decoding and other options of the model; None if they are not recorded."""
+
+        @property
+        def prompt_info(self) -> dict[str, Any] | None:
+            """The record of the prompt."""
+
+    @property
+    def prompt_class(self) -> str | None:
+        """The name of the prompt; None if it is not recorded (every filter then accepts the grades)."""
+        value = (self.prompt_info or {}).get("prompt_class")
+        return None if value is None else str(value)
+
+    @property
+    def prompt_hash(self) -> str | None:
+        """Hash of the prompt template; None if it is not recorded."""
+        value = (self.prompt_info or {}).get("prompt_hash")
+        return None if value is None else str(value)
+
+    @property
+    def answer_match(self) -> str | None:
+        """The rule that compared answers with gold answers; None if it is not recorded."""
+        value = (self.prompt_info or {}).get("answer_match")
+        return None if value is None else str(value)
+
+    @property
+    def max_rating(self) -> int | None:
+        """The highest rating of the scale; None if it is not recorded, as for prompts of exam_pp."""
+        value = (self.prompt_info or {}).get("max_rating")
+        return value if type(value) is int else None
+
+
+class _GradesOfOneModel(OfOneModel, StoredRecord, frozen=True, gc=False, kw_only=True):
+    """Fields that the grades of a passage share."""
+
+    model: str | None = field(name="llm", default=None)
+    model_options: Later[dict[str, Any] | None] = field(name="llm_options", default=None)
+    prompt_info: dict[str, Any] | None = None
+    prompt_type: str | None = None
+    relevance_label: Integer | None = None
+    tokens_cut: dict[str, Integer] | None = None
+    comments: dict[str, str] | None = None
+
+
+class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
+    """The grades that one model with one prompt gave a passage, for many bank entries.
+
+    ``assignments`` are the nugget assignments of an answer; ``self_ratings`` are then the same assignments
+    as ratings 2, 1 and 0.
+    """
+
+    correct: list[Id] = field(name="correctAnswered")
+    wrong: list[Id] = field(name="wrongAnswered")
+    answers: Later[list[tuple[Id, str]]] = field(default_factory=list)
+    errors: Later[dict[str, Any] | list[Any] | None] = field(name="llm_response_errors", default=None)
+    exam_ratio: Number | None = None
+    self_ratings: list[SelfRating] | None = None
+    assignments: list[NuggetAssignment] | None = None
+    verifications: Unlisted[Any] = None
 
     @property
     def kind(self) -> str | None:
@@ -201,17 +288,36 @@ class RubricMixin:
             return None
         return [(item.nugget_id, item.assignment) for item in self.assignments]
 
+    def error_of(self, entry_id: str) -> dict[str, Any] | None:
+        """The reason why an entry is ungraded.
 
-class DirectMixin:
-    """Values that are derived from a direct grade."""
+        Args:
+            entry_id: Id of the entry.
 
-    __slots__ = ()
-    if TYPE_CHECKING:
-        correct: bool
-        self_ratings: int | None
-        error: dict[str, Any] | None
-        probabilities: Sequence[float] | None
-        mass: float | None
+        Returns:
+            The error with its ``failure_reason``, or None if the entry has no error.
+        """
+        if isinstance(self.errors, dict) and isinstance(self.errors.get(entry_id), dict):
+            return dict(self.errors[entry_id])
+        return None
+
+
+class DirectGrade(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
+    """A grade that a model gave a passage for the query itself, without bank entries.
+
+    The soft grade has the fields of :class:`SelfRating`; ``expected`` of a yes/no prompt is the probability
+    of yes.
+    """
+
+    correct: bool = field(name="correctAnswered")
+    answer: str | None = None
+    error: dict[str, Any] | None = field(name="llm_response_error", default=None)
+    self_ratings: Integer | None = None
+    expected: Number | None = None
+    margin: Number | None = None
+    probabilities: list[Number] | None = None
+    mass: Number | None = None
+    definition: SoftDefinition | None = None
 
     @property
     def kind(self) -> Literal["direct"]:
@@ -245,130 +351,18 @@ class DirectMixin:
         """Return None: a direct grade assigns no nuggets."""
 
 
-class SelfRating(RatingMixin, Record):
-    """The rating of one question or nugget.
-
-    The soft grade consists of ``probabilities`` (of the grades 0, 1, 2 ...), the ``expected`` grade, and the
-    ``margin``, the difference between the highest and the second highest probability. ``mass`` is the
-    probability of all grades together before it was renormalised, and ``definition`` says what the likelihood
-    of a label is: of the label as the whole ``reply``, after the words of the reply before its ``number``, or
-    at the beginning of the reply (``choice``; ``calibrated`` if divided by that without a passage).
-    """
-
-    question_id: Id | None = None
-    nugget_id: Id | None = None
-    self_rating: Integer
-    expected: Number | None = None
-    margin: Number | None = None
-    probabilities: list[Number] | None = None
-    mass: Number | None = None
-    definition: SoftDefinition | None = None
-    source: RatingSource | None = None
+AnyGrades = RubricGrades | DirectGrade
+"""A set of grades."""
 
 
-class NuggetAssignment(Record):
-    """Whether an answer contains a nugget: ``support``, ``partial_support`` or ``not_support``."""
-
-    nugget_id: Id
-    assignment: str
-
-
-class OfOneModel(Record):
-    """Fields that all results of a grader share: the model or person, its options and the prompt."""
-
-    model: str | None = Field(default=None, alias="llm")
-    model_options: dict[str, Any] | None = Field(default=None, alias="llm_options")
-    prompt_info: dict[str, Any] | None = None
-    prompt_type: str | None = None
-
-    @property
-    def prompt_class(self) -> str | None:
-        """The name of the prompt; None if it is not recorded (every filter then accepts the grades)."""
-        value = (self.prompt_info or {}).get("prompt_class")
-        return None if value is None else str(value)
-
-    @property
-    def prompt_hash(self) -> str | None:
-        """Hash of the prompt template; None if it is not recorded."""
-        value = (self.prompt_info or {}).get("prompt_hash")
-        return None if value is None else str(value)
-
-    @property
-    def answer_match(self) -> str | None:
-        """The rule that compared answers with gold answers; None if it is not recorded."""
-        value = (self.prompt_info or {}).get("answer_match")
-        return None if value is None else str(value)
-
-    @property
-    def max_rating(self) -> int | None:
-        """The highest rating of the scale; None if it is not recorded, as for prompts of exam_pp."""
-        value = (self.prompt_info or {}).get("max_rating")
-        return value if type(value) is int else None
-
-
-class _GradesOfOneModel(OfOneModel):
-    """Fields that the grades of a passage share."""
-
-    relevance_label: Integer | None = None
-    tokens_cut: dict[str, Integer] | None = None
-    comments: dict[str, str] | None = None
-
-
-class RubricGrades(RubricMixin, _GradesOfOneModel):
-    """The grades that one model with one prompt gave a passage, for many bank entries.
-
-    ``assignments`` are the nugget assignments of an answer; ``self_ratings`` are then the same assignments
-    as ratings 2, 1 and 0.
-    """
-
-    correct: list[Id] = Field(alias="correctAnswered")
-    wrong: list[Id] = Field(alias="wrongAnswered")
-    answers: list[tuple[Id, str]] = []
-    errors: dict[str, Any] | list[Any] | None = Field(default=None, alias="llm_response_errors")
-    exam_ratio: Number | None = None
-    self_ratings: list[SelfRating] | None = None
-    assignments: list[NuggetAssignment] | None = None
-
-    def error_of(self, entry_id: str) -> dict[str, Any] | None:
-        """The reason why an entry is ungraded.
-
-        Args:
-            entry_id: Id of the entry.
-
-        Returns:
-            The error with its ``failure_reason``, or None if the entry has no error.
-        """
-        if isinstance(self.errors, dict) and isinstance(self.errors.get(entry_id), dict):
-            return dict(self.errors[entry_id])
-        return None
-
-
-class DirectGrade(DirectMixin, _GradesOfOneModel):
-    """A grade that a model gave a passage for the query itself, without bank entries.
-
-    The soft grade has the fields of :class:`SelfRating`; ``expected`` of a yes/no prompt is the probability
-    of yes.
-    """
-
-    correct: bool = Field(alias="correctAnswered")
-    answer: str | None = None
-    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
-    self_ratings: Integer | None = None
-    expected: Number | None = None
-    margin: Number | None = None
-    probabilities: list[Number] | None = None
-    mass: Number | None = None
-    definition: SoftDefinition | None = None
-
-
-class SourceScore(Record):
+class SourceScore(StoredRecord, frozen=True, gc=False, kw_only=True):
     """A passage against which a claim was scored, with its score; None for a part of a joined source."""
 
     passage_id: Id
     score: Number | None = None
 
 
-class ConsistencyGrade(_GradesOfOneModel):
+class ConsistencyGrade(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     """The factual consistency of a claim with its sources, from 0 to 1; higher means more consistent.
 
     The claim is the whole answer of a system or one of its parts. It is stored with the passage that is the
@@ -377,12 +371,12 @@ class ConsistencyGrade(_GradesOfOneModel):
     ``claim``. ``missing`` are cited passages that the file lacks. A claim without a score has an ``error``.
     """
 
-    system: Id = Field(alias="method")
+    system: Id = field(name="method")
     claim: Literal["answer", "part"]
     score: Number | None = None
-    sources: list[SourceScore] = []
-    missing: list[Id] = []
-    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+    sources: list[SourceScore] = field(default_factory=list)
+    missing: list[Id] = field(default_factory=list)
+    error: dict[str, Any] | None = field(name="llm_response_error", default=None)
 
     @property
     def source_ids(self) -> list[str]:
@@ -390,7 +384,7 @@ class ConsistencyGrade(_GradesOfOneModel):
         return [source.passage_id for source in self.sources]
 
 
-class CitationSupport(Record):
+class CitationSupport(StoredRecord, frozen=True, gc=False, kw_only=True):
     """How far a cited passage supports the part of an answer that cites it.
 
     ``support`` is None if the citation is ungraded, with the reason in ``error``. ``answer`` is the reply of
@@ -400,10 +394,10 @@ class CitationSupport(Record):
     citation: Id
     support: SupportLabel | None = None
     answer: str | None = None
-    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+    error: dict[str, Any] | None = field(name="llm_response_error", default=None)
 
 
-class SupportGrades(_GradesOfOneModel):
+class SupportGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     """The support of a part of an answer by the passages that it cites, graded by one model or person.
 
     It is stored with the passage that is the part. ``tokens_cut`` has citation ids. Cited passages that the
@@ -413,22 +407,22 @@ class SupportGrades(_GradesOfOneModel):
     supports: list[CitationSupport]
 
 
-class CriterionRating(Record):
+class CriterionRating(StoredRecord, frozen=True, gc=False, kw_only=True):
     """The rating of an answer by one criterion; None if it is ungraded, with the reason in ``error``."""
 
     criterion: Id
     rating: Integer | None = None
-    error: dict[str, Any] | None = Field(default=None, alias="llm_response_error")
+    error: dict[str, Any] | None = field(name="llm_response_error", default=None)
 
 
-class CriteriaGrades(_GradesOfOneModel):
+class CriteriaGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     """The ratings of a system's whole answer by several criteria, by one model or person.
 
     They are stored with the passage that is the first part of the answer. ``system`` is the name with the
     repeat. ``answer`` is the reply of the model.
     """
 
-    system: Id = Field(alias="method")
+    system: Id = field(name="method")
     ratings: list[CriterionRating]
     answer: str | None = None
 
@@ -440,18 +434,19 @@ class CriteriaGrades(_GradesOfOneModel):
         return {name: level for name, level in levels.items() if type(level) is int}
 
 
-class Passage(Record):
+class Passage(StoredRecord, frozen=True, gc=False, kw_only=True):
     """A passage with its text, judgments, rankings and grades."""
 
-    passage_id: Id = Field(alias="paragraph_id")
+    passage_id: Id = field(name="paragraph_id")
     text: str
-    paragraph: Any = None
-    data: PassageData = Field(default_factory=PassageData, alias="paragraph_data")
-    rubric_grades: list[RubricGrades] | None = Field(default=None, alias="exam_grades")
-    direct_grades: list[DirectGrade] | None = Field(default=None, alias="grades")
+    paragraph: Later[Any] = None
+    data: PassageData = field(name="paragraph_data", default_factory=PassageData)
+    rubric_grades: list[RubricGrades] | None = field(name="exam_grades", default=None)
+    direct_grades: list[DirectGrade] | None = field(name="grades", default=None)
     consistency_grades: list[ConsistencyGrade] | None = None
     support_grades: list[SupportGrades] | None = None
     criteria_grades: list[CriteriaGrades] | None = None
+    _origin: Any = field(name="(origin)", default=UNSET)  # where the passage was read; no key of a file
 
     @property
     def judgments(self) -> list[Judgment]:
@@ -463,12 +458,12 @@ class Passage(Record):
         """Ranks and scores of the passage, one for each system that returned it."""
         return self.data.rankings
 
-    def grade_sets(self) -> Iterator[RubricGrades | DirectGrade]:
+    def grade_sets(self) -> Iterator[AnyGrades]:
         """Yield all sets of grades, rubric grades first, in file order."""
         yield from self.rubric_grades or ()
         yield from self.direct_grades or ()
 
-    def add_grades(self, new: Sequence[RubricGrades | DirectGrade]) -> None:
+    def add_grades(self, new: Sequence[AnyGrades]) -> None:
         """Append grades to the passage.
 
         Args:
@@ -477,17 +472,61 @@ class Passage(Record):
         rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
         direct = [grades for grades in new if isinstance(grades, DirectGrade)]
         if rubric:
-            self.rubric_grades = [*(self.rubric_grades or ()), *rubric]
+            self.take(rubric_grades=[*(self.rubric_grades or ()), *rubric])
         if direct:
-            self.direct_grades = [*(self.direct_grades or ()), *direct]
+            self.take(direct_grades=[*(self.direct_grades or ()), *direct])
+
+    def take(self, **lists: Sequence[_GradesOfOneModel]) -> None:
+        """Replace lists of grades of this passage, given by name."""
+        for name, grades in lists.items():
+            force_setattr(self, f"_{name}", list(grades))
+
+    def dump(self) -> RawJson:
+        """Return the passage as JSON; what was read from a file and is equal keeps its bytes."""
+        if self._origin is UNSET:
+            return encode(_without_empty(self))
+        raw = self._origin.raw
+        return splice(raw, parse_passage(raw), self)
 
 
-TOO_DEEP = "has a value that is nested too deeply to be written."
+def _without_empty(passage: Passage) -> Passage:
+    """Return the passage without empty default lists, which reading its judgments and rankings makes."""
+    lists = {name: getattr(passage.data, name) for name in ("judgments", "rankings")}
+    empty = {name: UNSET for name, value in lists.items() if isinstance(value, Added) and not value}
+    data = replace(passage.data, **empty)
+    return replace(passage, data=UNSET if data == PassageData() else data)
 
 
-def is_too_deep(error: PydanticSerializationError) -> bool:
-    """Whether a value has more levels than pydantic writes, which are fewer than it reads."""
-    return any(sign in str(error) for sign in ("depth exceeded", "Circular reference"))
+class _Line:
+    """The bytes of a line, from which passages were read."""
+
+    def __init__(self, data: bytes, query_id: str) -> None:
+        self.data, self.query_id = data, query_id
+
+    @cached_property
+    def parts(self) -> list[RawJson]:
+        """The bytes of the passages."""
+        return decode_list(decode_list(self.data)[1])
+
+
+class _Origin:
+    """The place of a passage in a file. It makes no difference to the comparison of passages."""
+
+    __slots__ = ("line", "position")
+
+    def __init__(self, line: _Line, position: int) -> None:
+        self.line, self.position = line, position
+
+    def __eq__(self, _other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+    @property
+    def raw(self) -> RawJson:
+        """The passage as JSON."""
+        return self.line.parts[self.position]
 
 
 @dataclass
@@ -500,149 +539,68 @@ class QueryPassages:
     def dump(self) -> bytes:
         """Return the line as JSON without the line end; keys that were never set are omitted.
 
-        Raises :class:`~exam_pp.errors.DataError` for a value that is nested too deeply to be written.
+        Parts that were read from a file and have not changed keep their bytes and their unknown keys. Raises
+        :class:`~exam_pp.errors.DataError` for a value that is nested too deeply to be written.
         """
-        for passage in self.passages:
-            _mark_added_data(passage)
         try:
-            return _LINE.dump_json((self.query_id, self.passages), by_alias=True, exclude_unset=True)
-        except PydanticSerializationError as error:
-            if not is_too_deep(error):
-                raise
+            parts = [passage.dump() for passage in self.passages]
+        except RecursionError as error:
             raise DataError(TOO_DEEP, field=f"query {self.query_id}") from error
+        except ShapeError as error:
+            raise DataError(str(error), field=f"query {self.query_id}") from error
+        origin = self.passages[0]._origin if self.passages else UNSET
+        if origin is not UNSET and self.query_id == origin.line.query_id:
+            raw = origin.line.parts
+            if len(raw) == len(parts) and all(new is old for new, old in zip(parts, raw, strict=True)):
+                return bytes(origin.line.data)
+        return b"[%b,[%b]]" % (encode_string(self.query_id), b",".join(parts))
 
 
-def _mark_added_data(passage: Passage) -> None:
-    """Mark the data that Python code added to a new passage as set; other default values are not written."""
-    if added := {name for name in ("judgments", "rankings") if getattr(passage.data, name)}:
-        passage.data.model_fields_set.update(added)
-        passage.model_fields_set.add("data")
-
-
+_FAST = msgspec.json.Decoder(tuple[Id, list[Passage]])
 # pydantic writes unknown keys with the settings of the type adapter, not with those of the record. So the
 # adapter repeats the setting of `Record`.
-_LINE: TypeAdapter[tuple[Any, list[Passage]]] = TypeAdapter(
+_LAX: TypeAdapter[tuple[str, list[Any]]] = TypeAdapter(
     tuple[Id, list[Passage]], config=ConfigDict(ser_json_inf_nan="constants")
 )
-
-# Files are read by alias only, so an unknown key `data` or `model` is not taken for the Python attribute.
-
-
-def parse_line(line: bytes | str) -> QueryPassages:
-    """Parse a line of JSON; raises :class:`pydantic.ValidationError`."""
-    return QueryPassages(*_LINE.validate_json(line, by_alias=True, by_name=False))
+DECODER_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Errors of the fast decoder, after which the lax one reads the line or raises a readable error."""
 
 
-def parse_object(value: Any) -> QueryPassages:
+def parse_line(line: bytes | str, *, every_field: bool = False) -> QueryPassages:
+    """Parse a line of JSON; raises :class:`pydantic.ValidationError`.
+
+    Fields that are decoded later are checked only with ``every_field``.
+    """
+    data = line.encode() if isinstance(line, str) else line
+    if not every_field:
+        try:
+            if not data.isascii():
+                data.decode("utf-8")  # parts that are not decoded are not checked
+            return _read(data, *_FAST.decode(data))
+        except DECODER_ERRORS:
+            pass
+    return _read(data, *stored(_LAX.validate_json(data, by_alias=True, by_name=False)))
+
+
+def parse_object(value: Any, line: bytes | None = None) -> QueryPassages:
     """Convert a decoded line of JSON; raises :class:`pydantic.ValidationError`."""
-    return QueryPassages(*_LINE.validate_python(value, by_alias=True, by_name=False))
+    data = to_json(value, inf_nan_mode="constants") if line is None else line
+    return _read(data, *stored(_LAX.validate_python(value, by_alias=True, by_name=False)))
 
 
-# Protocols of the fields that metrics read. `exam_pp.store` can decode only these fields, which is several
-# times faster than building the full objects. Both classes of objects satisfy the protocols.
+def _read(data: bytes, query_id: str, passages: list[Passage]) -> QueryPassages:
+    line = _Line(data, query_id)
+    for position, passage in enumerate(passages):  # no reference back, because structs are not collected
+        force_setattr(passage, "_origin", _Origin(line, position))
+    return QueryPassages(query_id, passages)
 
 
-class JudgmentView(Protocol):
-    """Fields of a judgment that metrics read."""
-
-    @property
-    def relevance(self) -> int:
-        """The judged grade; negative for spam."""
-
-    @property
-    def query_id(self) -> str:
-        """The judged query or facet."""
+def parse_passage(raw: RawJson) -> Passage:
+    """Parse a passage; raises :class:`pydantic.ValidationError`."""
+    return parse_line(b'["", [%b]]' % raw).passages[0]
 
 
-class RankingView(Protocol):
-    """Fields of a ranking entry that metrics read."""
-
-    @property
-    def method(self) -> str:
-        """The system."""
-
-    @property
-    def query_id(self) -> str:
-        """The query or facet."""
-
-    @property
-    def rank(self) -> int:
-        """The rank as in the file, where the best rank is 0 or 1."""
-
-    @property
-    def score(self) -> float:
-        """Retrieval score; higher is better."""
-
-    @property
-    def role(self) -> Role | None:
-        """``retrieved`` or ``answer``; None if it is not recorded."""
-
-    @property
-    def repeat(self) -> int | None:
-        """Number of the repeat, from 1; None for a system with a single run."""
-
-
-class AssignmentView(Protocol):
-    """Fields of a nugget assignment that metrics read."""
-
-    @property
-    def nugget_id(self) -> str:
-        """The nugget's id."""
-
-    @property
-    def assignment(self) -> str:
-        """``support``, ``partial_support`` or ``not_support``."""
-
-
-class GradesView(Protocol):
-    """Fields of a set of grades that metrics read."""
-
-    @property
-    def model(self) -> str | None:
-        """The model or reviewer that graded; None if it is not recorded."""
-
-    @property
-    def prompt_class(self) -> str | None:
-        """The name of the prompt; None if it is not recorded."""
-
-    @property
-    def prompt_hash(self) -> str | None:
-        """Hash of the prompt template; None if it is not recorded."""
-
-    @property
-    def answer_match(self) -> str | None:
-        """The rule that compared answers with gold answers; None if it is not recorded."""
-
-    @property
-    def max_rating(self) -> int | None:
-        """The highest rating of the scale; None if it is not recorded, as for prompts of exam_pp."""
-
-    @property
-    def model_options(self) -> dict[str, Any] | None:
-        """Revision, dtype, decoding and other options of the model; None if they are not recorded."""
-
-    @property
-    def prompt_type(self) -> str | None:
-        """``question``, ``nugget`` or ``direct_grading``; None if it is not recorded."""
-
-    @property
-    def is_rated(self) -> bool:
-        """Whether the grades are on a scale, not only correct or wrong."""
-
-    def entry_ratings(self) -> dict[str, int]:
-        """Return entry id to rating."""
-
-    def graded_ids(self) -> set[str]:
-        """Return the ids of the graded entries."""
-
-    def distributions(self) -> dict[str, Sequence[float]]:
-        """Return entry id to the probabilities of the grades 0, 1, 2 ..."""
-
-    def masses(self) -> dict[str, float]:
-        """Return entry id to the mass of its soft grade."""
-
-    def nugget_labels(self) -> list[tuple[str, str]] | None:
-        """Return pairs of nugget id and assignment in file order; None if no nuggets were assigned."""
+# Protocols of what metrics read: of whole queries, and of passages that are decoded at first use.
 
 
 class PassageView(Protocol):
@@ -657,14 +615,14 @@ class PassageView(Protocol):
         """The passage's text."""
 
     @property
-    def judgments(self) -> Sequence[JudgmentView]:
+    def judgments(self) -> Sequence[Judgment]:
         """Judgments of the passage; several people may have judged it."""
 
     @property
-    def rankings(self) -> Sequence[RankingView]:
+    def rankings(self) -> Sequence[RankingEntry]:
         """Ranks and scores of the passage, one for each system that returned it."""
 
-    def grade_sets(self) -> Iterator[GradesView]:
+    def grade_sets(self) -> Iterator[AnyGrades]:
         """Yield all sets of grades, rubric grades first, in file order."""
 
 

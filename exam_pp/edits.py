@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from exam_pp.data_model import Id, Integer, Number, Record, SupportLabel
+from exam_pp.data_model import Id, Integer, Number, SupportLabel
 from exam_pp.games import Winner
+from exam_pp.records import Record
 from exam_pp.test_bank import EntryKind
 
 FORMAT: Literal["exam_pp.edits.v1"] = "exam_pp.edits.v1"

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from exam_pp.data_model import WHOLE, Id, Integer, OfOneModel, Record, Repeat
+from exam_pp.data_model import WHOLE, Id, Integer, OfOneModel, Repeat
 from exam_pp.grade_filter import GradeKey
+from exam_pp.records import Record
 from exam_pp.roles import System
 
 Winner = Literal["A", "B", "C"]
@@ -89,9 +90,13 @@ class Game(Record):
         return None if self.winner is None else _SCORES[self.winner]
 
 
-class GameSet(OfOneModel):
+class GameSet(OfOneModel, Record):
     """The games that one model or person decided with one prompt."""
 
+    model: str | None = Field(default=None, alias="llm")
+    model_options: dict[str, Any] | None = Field(default=None, alias="llm_options")
+    prompt_info: dict[str, Any] | None = None
+    prompt_type: str | None = None
     games: list[Game]
 
     @property

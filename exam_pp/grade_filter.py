@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, GradesView, PassageView, is_human
+from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, AnyGrades, PassageView, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.test_bank import EntryKind
 from exam_pp.wording import counted
@@ -28,7 +28,7 @@ class GradeKey(NamedTuple):
         return is_human(self.model)
 
     @classmethod
-    def of(cls, grades: GradesView, criteria: GradeFilter | None = None) -> GradeKey:
+    def of(cls, grades: AnyGrades, criteria: GradeFilter | None = None) -> GradeKey:
         """Return the key under which grades are listed and merged.
 
         If the model or the prompt class is not recorded, or recorded under an alias, that of ``criteria`` is
@@ -95,7 +95,7 @@ class GradeFilter:
             (kind,) = kinds
         return replace(self, kind=kind, rated_only=True)
 
-    def accepts(self, grades: GradesView) -> bool:
+    def accepts(self, grades: AnyGrades) -> bool:
         """Whether the grades match all criteria.
 
         Args:
@@ -118,7 +118,7 @@ class GradeFilter:
             return False
         return self.question_set is None or question_set_of(grades.entry_ratings()) == self.question_set
 
-    def _matches_kind(self, grades: GradesView) -> bool:
+    def _matches_kind(self, grades: AnyGrades) -> bool:
         kind = "direct" if DIRECT_ID in grades.entry_ratings() else grades.prompt_type
         return kind in (None, self.kind, f"{self.kind}_grading")
 
@@ -150,9 +150,9 @@ class GradeSelector:
     def __post_init__(self) -> None:
         self._depends_on_entries = self.filter.kind is not None or self.filter.question_set is not None
 
-    def select(self, passage: PassageView) -> list[GradesView]:
+    def select(self, passage: PassageView) -> list[AnyGrades]:
         """Return the passage's sets of grades that match the filter, in file order."""
-        selected: list[GradesView] = []
+        selected: list[AnyGrades] = []
         groups = self._groups
         numbers: list[int] = []
         for grades in passage.grade_sets():

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from exam_pp.data_model import Integer, Record
+from exam_pp.data_model import Integer
+from exam_pp.records import Record
 
 FORMAT: Literal["exam_pp.manifest.v1"] = "exam_pp.manifest.v1"
 SUFFIX = ".manifest.json"

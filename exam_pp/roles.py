@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
 from exam_pp.data_model import (
-    GradesView,
-    JudgmentView,
+    AnyGrades,
+    Judgment,
     Passage,
     PassageView,
     QueryPassages,
     QueryView,
     RankingEntry,
-    RankingView,
     Role,
     is_canary,
 )
 from exam_pp.errors import SelectionError
+from exam_pp.records import replace
 
 
 class HasRole(Protocol):
@@ -340,13 +340,13 @@ def _passages(
 ) -> Iterator[PassageView]:
     """The passages with the entries of a role; without role, the preferred entries of systems with both."""
     for passage in query.passages:
-        entries: Sequence[RankingView] | None
+        entries: Sequence[RankingEntry] | None
         if role is None:
             entries = [e for e in passage.rankings if e.method not in both or e.role == preferred]
         else:
             entries = accepted_entries(query.query_id, passage.passage_id, passage.rankings, role)
         if entries is not None:
-            yield _Passage(passage, [e if e.repeat is None else _Renamed(e) for e in entries])
+            yield _Passage(passage, [e if e.repeat is None else _renamed(e) for e in entries])
 
 
 def _without_role(query: QueryView, systems: Collection[str]) -> set[str]:
@@ -369,35 +369,9 @@ def _check_roles(systems: Collection[str]) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Renamed:
+def _renamed(entry: RankingEntry) -> RankingEntry:
     """A ranking entry of a repeat, whose system has the name of the repeat."""
-
-    entry: RankingView
-
-    @property
-    def method(self) -> str:
-        return str(System.of(self.entry))
-
-    @property
-    def query_id(self) -> str:
-        return self.entry.query_id
-
-    @property
-    def rank(self) -> int:
-        return self.entry.rank
-
-    @property
-    def score(self) -> float:
-        return self.entry.score
-
-    @property
-    def role(self) -> Role | None:
-        return self.entry.role
-
-    @property
-    def repeat(self) -> None:
-        return None
+    return replace(entry, method=str(System.of(entry)), repeat=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +379,7 @@ class _Passage:
     """A passage with the chosen ranking entries."""
 
     passage: PassageView
-    rankings: Sequence[RankingView]
+    rankings: Sequence[RankingEntry]
 
     @property
     def passage_id(self) -> str:
@@ -416,10 +390,10 @@ class _Passage:
         return self.passage.text
 
     @property
-    def judgments(self) -> Sequence[JudgmentView]:
+    def judgments(self) -> Sequence[Judgment]:
         return self.passage.judgments
 
-    def grade_sets(self) -> Iterator[GradesView]:
+    def grade_sets(self) -> Iterator[AnyGrades]:
         return self.passage.grade_sets()
 
 

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from exam_pp.data_model import Id, Integer, Number, Record
+from exam_pp.data_model import Id, Integer, Number
 from exam_pp.errors import SelectionError
+from exam_pp.records import Record
 
 EntryKind = Literal["question", "nugget"]
 

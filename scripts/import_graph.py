@@ -20,7 +20,8 @@ LAYERS = {
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "rendering"), 2),
     **dict.fromkeys(("data_model", "test_bank", "grade_filter", "results", "requests", "edits", "packed"), 1),
     **dict.fromkeys(("provenance", "roles", "games", "pair_sample", "manifest"), 1),
-    **dict.fromkeys(("errors", "frames", "highlight", "registry"), 0),
+    **dict.fromkeys(("defaults", "duplicate_keys", "errors", "frames", "highlight"), 0),
+    **dict.fromkeys(("raw_json", "records", "registry"), 0),
     **dict.fromkeys(("sentences", "spreadsheets", "signals", "stopwords", "stemming", "wording"), 0),
 }
 """Part to layer; a part may only import parts of lower layers or of its own layer."""

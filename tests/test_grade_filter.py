@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.data_model import DirectGrade, Passage, RubricGrades
+from exam_pp.data_model import DirectGrade, Passage, RubricGrades, SelfRating
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector, question_set_of
 
@@ -24,7 +24,7 @@ def grades(
         wrong=[entry for entry, rating in ratings.items() if not rating],
         prompt_info={"prompt_class": prompt, **info} if prompt else None,
         prompt_type=kind,
-        self_ratings=[{"question_id": entry, "self_rating": rating} for entry, rating in ratings.items()],
+        self_ratings=[SelfRating(question_id=entry, self_rating=rating) for entry, rating in ratings.items()],
     )
 
 

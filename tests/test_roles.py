@@ -22,7 +22,7 @@ from exam_pp.phases.interchange.import_passages import ImportSources, import_pas
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.results import Qrel
 from exam_pp.roles import System, choose_role, outputs_of, role_of
-from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics, write_passages
+from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.answer_lines import references_of, write_answers
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
 from exam_pp.store.trec.runs import read_run
@@ -79,7 +79,7 @@ def test_what_is_written_is_read_by_both_decoders(
     file = tmp_path_factory.mktemp("roles") / "passages.jsonl"
     write_passages(lines, file)
     assert list(read_passages(file)) == lines
-    for query, view in zip(lines, read_passages_for_metrics(file), strict=True):
+    for query, view in zip(lines, read_passages(file), strict=True):
         for full, fast in zip(query.passages, view.passages, strict=True):
             assert [(e.role, e.repeat) for e in full.rankings] == [(e.role, e.repeat) for e in fast.rankings]
 
@@ -98,7 +98,7 @@ def test_unknown_roles_and_repeats_are_one_sentence(tmp_path: Path, keys: str) -
     ranking = f'{{"method": "a", "paragraphId": "d", "queryId": "q", "rank": 1, "score": 1, {keys}}}'
     line = f'["q", [{{"paragraph_id": "d", "text": "", "paragraph_data": {{"rankings": [{ranking}]}}}}]]'
     file.write_text(line + "\n")
-    for reader in (read_passages, read_passages_for_metrics):
+    for reader in (read_passages,):
         with pytest.raises(ExamError, match=r"passages\.jsonl.*line 1.*rankings"):
             list(reader(file))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from exam_pp.data_model import PassageView, Role
+from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics import correlation
@@ -136,8 +137,8 @@ def leaderboard(
     *,
     intervals: Resampled | None = "queries",
     significance: bool = False,
-    confidence: float = 0.95,
-    samples: int = 2000,
+    confidence: float = CONFIDENCE,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> Leaderboard:
     """Means of all systems, with standard errors, intervals, and significance letters.

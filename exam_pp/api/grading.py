@@ -22,6 +22,7 @@ from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Unparsed
 from exam_pp.prompts.custom import PromptFile, prompt_of
+from exam_pp.records import replace
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import read_text
 from exam_pp.store.parsing import data_error
@@ -106,7 +107,7 @@ def _graded(
     summary = GradeSummary()
     with Journal(None) as journal:
         yield from grade_queries(
-            (QueryPassages(query.query_id, [p.model_copy() for p in query.passages]) for query in queries),
+            (QueryPassages(query.query_id, [replace(p) for p in query.passages]) for query in queries),
             exam.bank,
             Answerer(llm, journal),
             model=llm.name,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from exam_pp.api.evaluation import leaderboard_of
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.llm import ModelOptions
@@ -111,7 +112,7 @@ def elo(
     start_rating: float = 1000.0,
     integer: bool = False,
     intervals: bool = True,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     samples: int = 1000,
     seed: int = 0,
 ) -> Leaderboard:

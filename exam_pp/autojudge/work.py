@@ -33,6 +33,7 @@ from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWI
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import write_text
+from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.test_bank import BankLine, EntryKind
 from exam_pp.wording import counted, listed
@@ -127,12 +128,16 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             files = GradeFiles(
-                passages, path, bank_file, self._journal,
+                passages, path, bank_file, self._journal_of(path),
                 retry_failed=self.settings.retry_failed,
             )  # fmt: skip
             return grade_file(files, model, GradeOptions([prompt]), advance).lines()
 
         return self._run(title, output, [passages, bank_file], asked(model, prompt), work)
+
+    def _journal_of(self, output: Path) -> Path:
+        """The journal of a step, which is kept, so that failed requests are sent again only on request."""
+        return self._journal or journal_path(output)
 
     def _imported(self, reports: Iterable[Report]) -> Path:
         folder = self._steps.folder
@@ -156,7 +161,7 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             summary = generate_file(
-                queries, path, model, options, journal=self._journal,
+                queries, path, model, options, journal=self._journal_of(path),
                 retry_failed=self.settings.retry_failed, advance=advance,
             )  # fmt: skip
             if summary.failed:
@@ -177,7 +182,7 @@ class Work:
 
         def work(path: Path, advance: Advance) -> Iterator[str]:
             files = GradeFiles(
-                bank, path, bank, self._journal,
+                bank, path, bank, self._journal_of(path),
                 retry_failed=self.settings.retry_failed, queries=queries,
             )  # fmt: skip
             return importance_file(files, model, options, advance=advance).lines()

@@ -134,7 +134,8 @@ class Command(click.Command):
         if ran.running.written and ran.context.meta.get(WITH_MANIFESTS):
             from exam_pp.cli.manifests import write_manifests
 
-            write_manifests(ran)
+            kind = ran.context.params.get(self.chosen_by)
+            write_manifests(ran, [parameter for parameter in self.params if self.uses(parameter, kind)])
 
     def _refuse_repeated(self, ctx: click.Context, order: Iterable[click.Parameter]) -> None:
         for parameter, times in Counter(order).items():

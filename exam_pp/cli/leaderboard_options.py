@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp import defaults
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import (
     FILE,
@@ -41,7 +42,7 @@ SAMPLES = click.option(
     "-S samples",
     "samples",
     type=Repetitions(100),
-    default=2000,
+    default=defaults.SAMPLES,
     show_default=True,
     help="Number of bootstrap samples.",
 )
@@ -71,7 +72,7 @@ def confidence_option(help_text: str = "Confidence level of the intervals.") -> 
         "-S confidence",
         "confidence",
         type=NumberRange(0.5, 1, max_open=True),
-        default=0.95,
+        default=defaults.CONFIDENCE,
         show_default=True,
         help=help_text,
     )
@@ -147,7 +148,7 @@ class LeaderboardOutput:
     confidence: float
     seed: int
     official: Path | None = None
-    samples: int = 2000
+    samples: int = defaults.SAMPLES
 
     @property
     def statistics(self) -> Statistics:

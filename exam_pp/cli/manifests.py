@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 import exam_pp
-from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import SECRET, is_given
 from exam_pp.cli.guard import NamedInput, Ran
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
@@ -59,10 +58,11 @@ PACKAGE = Path(exam_pp.__file__).parent
 """The files of exam_pp, such as the bundled model, are known by its version."""
 
 
-def write_manifests(ran: Ran) -> None:
+def write_manifests(ran: Ran, parameters: Iterable[click.Parameter]) -> None:
     """Write a manifest beside every output that a command has written.
 
-    A manifest that cannot be written is a warning, because the output is complete.
+    ``parameters``: Those that the command used. A manifest that cannot be written is a warning, because the
+    output is complete.
     """
     written = [Path(path) for path in ran.running.written]
     outputs = [output for output in ran.outputs if output.parameter.name not in _NOT_OUTPUTS]
@@ -72,7 +72,7 @@ def write_manifests(ran: Ran) -> None:
             for output in outputs
             for content in _contents(output.path, written)
         ]
-        facts = _facts(ran) if contents else {}
+        facts = _facts(ran, parameters) if contents else {}
     except _PROBLEMS as error:
         log.warning("The outputs have no manifests: %s", error)
         return
@@ -105,14 +105,14 @@ def _place(output: Path) -> Path:
     return check_output(place)
 
 
-def _facts(ran: Ran) -> dict[str, Any]:
+def _facts(ran: Ran, parameters: Iterable[click.Parameter]) -> dict[str, Any]:
     """The fields of the manifests of all outputs."""
     report = {} if ran.report is None else dict(ran.report.values)
     report.pop("exam_pp", None)
     return {
         "exam_pp": exam_pp.__version__,
         "command": ran.context.command_path.partition(" ")[2],
-        "options": list(_options(ran)),
+        "options": list(_options(ran, parameters)),
         "inputs": list(_inputs(ran)),
         "report": report,
         "python": platform.python_version(),
@@ -137,10 +137,10 @@ def _name(parameter: click.Parameter) -> str:
     return max(parameter.opts, key=len)
 
 
-def _options(ran: Ran) -> Iterator[OptionValue]:
-    """All options and arguments that are not files, and that the command's kind of work uses."""
+def _options(ran: Ran, parameters: Iterable[click.Parameter]) -> Iterator[OptionValue]:
+    """The options and arguments that are not files."""
     context, read = ran.context, {str(given.path) for given in ran.inputs}
-    for parameter in _used_parameters(context):
+    for parameter in parameters:
         name = parameter.name or ""
         if isinstance(parameter.type, OutputPath) or name not in context.params:
             continue
@@ -161,14 +161,6 @@ def _options(ran: Ran) -> Iterator[OptionValue]:
             )
         plain = MASK if SECRET.search(name) and value else _plain(value)
         yield OptionValue(name=_name(parameter), value=plain, default=not is_given(context, name))
-
-
-def _used_parameters(context: click.Context) -> list[click.Parameter]:
-    command = context.command
-    if not isinstance(command, Command):
-        return command.params
-    kind = context.params.get(command.chosen_by)
-    return [parameter for parameter in command.params if command.uses(parameter, kind)]
 
 
 def _address(context: click.Context, url: str | None) -> str | None:

@@ -52,7 +52,6 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Filter": {
         "--by": "What to draw, split or compare by",
         "--grader": "Only grades by this model or reviewer",
-        "--judged": "Pool every judged passage, too",
         "--limit": "Maximum number of rows that a report lists",
         "--max-passages": "Maximum number of passages per query",
         "--max-queries": "Maximum number of queries",

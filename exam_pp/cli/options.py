@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exam_pp import defaults
 from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.ranges import IntRange
@@ -192,7 +193,7 @@ MIN_GRADE = click.option(
 CUTOFF = click.option(
     "--cutoff",
     type=IntRange(min=1),
-    default=20,
+    default=defaults.CUTOFF,
     show_default=True,
     help="Depth to which the rankings are evaluated.",
 )
@@ -332,7 +333,7 @@ MIN_RELEVANT = click.option(
     "--min-judgment",
     "min_relevant",
     type=int,
-    default=1,
+    default=defaults.MIN_JUDGMENT,
     show_default=True,
     help="Lowest judgment that counts as relevant (use 2 for TREC DL).",
 )

@@ -239,7 +239,7 @@ register(
         "entry", _read, partial(_write, bom=False),
     ),
     Format(
-        "bank-excel", "bank", "the same with a byte order mark, if Excel shows é or 中 wrongly",
+        "bank-excel", "bank", "the same with a byte order mark, for Excel",
         records=read_bank_csv, noun="entry", read=_read, write=partial(_write, bom=True),
     ),
 )  # fmt: skip

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from exam_pp.data_model import Id, Integer, Number, Passage, PassageData, QueryPassages, RankingEntry, Record
+from exam_pp.data_model import Id, Integer, Number, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Schema, Source, register
 from exam_pp.formats.sample import with_keys
+from exam_pp.records import Record
 from exam_pp.results import RunLine
 from exam_pp.store.json_lines import read_records
 

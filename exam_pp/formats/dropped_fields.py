@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import Passage, QueryPassages, Record
+from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.records import unknown_keys
 from exam_pp.store.files import is_read_once, read_lines, read_text
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import Query
@@ -189,11 +190,14 @@ def count_dropped_passage_fields(
             if name not in keeps:
                 dropped.add(name, count)
         dropped.field("paragraph", passage.paragraph not in EMPTY)
-        kept_records: list[Record] = [passage, passage.data]
-        kept_records += passage.judgments if "judgments" in keeps else []
-        kept_records += passage.rankings if "ranking entries" in keeps else []
-        for record in kept_records:
-            dropped.keys(record.model_extra)
+        raw: dict[str, Any] = json.loads(bytes(passage.dump()))
+        data = raw.get("paragraph_data", {})
+        dropped.keys(unknown_keys(Passage, raw))
+        dropped.keys(unknown_keys(PassageData, data))
+        for judgment in data.get("judgments", ()) if "judgments" in keeps else ():
+            dropped.keys(unknown_keys(Judgment, judgment))
+        for ranking in data.get("rankings", ()) if "ranking entries" in keeps else ():
+            dropped.keys(unknown_keys(RankingEntry, ranking))
 
 
 def count_dropped_ranking_fields(query_id: str, passage: Passage, dropped: DroppedFields) -> None:

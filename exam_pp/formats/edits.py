@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exam_pp.data_model import Record
 from exam_pp.edits import FORMAT, Edits
 from exam_pp.formats.base import Format, Schema, register
 from exam_pp.formats.sample import fits
+from exam_pp.records import Record
 from exam_pp.store.banks.edits import read_edits
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exam_pp.data_model import Id, Passage, QueryPassages
+from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.formats.base import Format, Schema, Source, make_writer, register
 from exam_pp.formats.sample import Sample, fits
-from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages.graded_file import parse_query, write_passages
 

@@ -19,7 +19,6 @@ from exam_pp.data_model import (
     PassageData,
     QueryPassages,
     RankingEntry,
-    Record,
     RubricGrades,
     SelfRating,
     is_human,
@@ -32,6 +31,7 @@ from exam_pp.formats.sample import with_keys
 from exam_pp.metrics.nuggets import answer_length, is_label
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
+from exam_pp.records import Record
 from exam_pp.store.json_lines import read_records, write_records
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
 from exam_pp.wording import counted, listed
@@ -212,7 +212,7 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
 def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], grader: str) -> dict[str, Any]:
     ratings = {nugget_id: ASSIGNMENT_RATINGS[label] for nugget_id, label in labels}
     correct = [nugget_id for nugget_id, rating in ratings.items() if rating]
-    source = {"source": "human"} if is_human(grader) else {}
+    source: dict[str, Any] = {"source": "human"} if is_human(grader) else {}
     return {
         "model": grader,
         "model_options": {},

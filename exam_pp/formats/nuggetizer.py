@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from exam_pp.data_model import Id, Number, Record
+from exam_pp.data_model import Id, Number
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
@@ -20,6 +20,7 @@ from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import NUGGET_METRICS
+from exam_pp.records import Record
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import read_lines, write_text
 from exam_pp.store.json_lines import write_records

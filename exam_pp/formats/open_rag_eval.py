@@ -35,6 +35,7 @@ from exam_pp.formats.open_rag_eval_results import (
     write_result_rows,
 )
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
+from exam_pp.records import replace
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import System
 from exam_pp.sentences import sentences
@@ -274,8 +275,9 @@ def _read_passages(source: Source) -> list[QueryPassages]:
                 query_id=generation.query_id,
                 rank=rank,
                 score=float(len(generation.passages) - rank + 1),
-                **({} if run.repeat is None else {"repeat": run.repeat}),
             )
+            if run.repeat is not None:
+                entry = replace(entry, repeat=run.repeat)
             data = PassageData(judgments=[], rankings=[])
             passages.setdefault(docid, Passage(passage_id=docid, text=text, data=data)).rankings.append(entry)
     return [QueryPassages(query_id, list(ps.values())) for query_id, ps in queries.items() if ps]

@@ -26,6 +26,7 @@ from exam_pp.formats.scores import one_measure, read_leaderboard
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.prompts.reasoner import find_relevance_label
+from exam_pp.records import encode
 from exam_pp.results import Score
 from exam_pp.roles import DistinctNames, System, is_part_of_answer
 from exam_pp.store.csv_cells import Cells, Layout, checked_id, write_cells
@@ -284,7 +285,7 @@ def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
                 after = _grade(raw, answer)
                 changed = after.entry_ratings() != direct.entry_ratings()
                 target.dropped.add("grading failures", changed)
-                differs = after.model_dump(exclude_none=True) != direct.model_dump(exclude_none=True)
+                differs = encode(after) != encode(direct)
                 target.dropped.add("grade fields other than rating and reply", differs and not changed)
                 yield query.query_id, passage.passage_id, raw, answer
 

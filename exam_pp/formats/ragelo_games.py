@@ -17,12 +17,13 @@ from typing import Any, Literal
 from pydantic import ValidationError, model_validator
 
 from exam_pp import games
-from exam_pp.data_model import Id, Record
+from exam_pp.data_model import Id
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Schema, Source, Target, csv_format, register
 from exam_pp.formats.dropped_fields import EMPTY, DroppedFields, trimmed
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.games import GameSet, QueryGames
+from exam_pp.records import Record
 from exam_pp.roles import DistinctNames
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.files import read_lines

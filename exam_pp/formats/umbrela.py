@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from exam_pp.data_model import Integer, Record
+from exam_pp.data_model import Integer
 from exam_pp.formats.base import Format, make_writer, register
 from exam_pp.formats.sample import with_keys
+from exam_pp.records import Record
 from exam_pp.store.json_lines import read_records, write_records
 
 PROMPT_CLASS = "UMBRELA"

@@ -16,6 +16,7 @@ from exam_pp.graders.rubric import RubricGrader
 from exam_pp.prompts.base import CUT_SLOT
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.nuggets import LIST_SLOT, PER_CALL, is_listwise
+from exam_pp.records import replace
 from exam_pp.requests import Completion, Request
 from exam_pp.test_bank import Entry
 
@@ -38,7 +39,7 @@ class AssignmentGrader(RubricGrader):
         """
         if not unit.text.strip():
             unsupported = [Completion(self.prompt.labels[0])] * len(unit.entries)
-            return self._grades(unit, unsupported).model_copy(update={"answers": []})
+            return replace(self._grades(unit, unsupported), answers=[])
         if is_listwise(self.prompt):
             texts = [entry.text for entry in unit.entries]
             replies = yield from label_in_batches(
@@ -64,7 +65,7 @@ class AssignmentGrader(RubricGrader):
             NuggetAssignment(nugget_id=nugget, assignment=plain_label(label))
             for nugget, label in grades.answers
         ]
-        return grades.model_copy(update={"assignments": labels})
+        return replace(grades, assignments=labels)
 
     def _error(self, unit: PassageUnit, entry: Entry, reply: Completion, reason: str) -> dict[str, Any]:
         if not is_listwise(self.prompt):

@@ -72,7 +72,7 @@ class SupportGrader:
         error = {"response": reply.text, "prompt": request.text, "failure_reason": reason}
         return CitationSupport(citation=citation, answer=reply.text, error=error)
 
-    def _cut(self, part: CitingPart, replies: Sequence[Completion]) -> dict[str, dict[str, int]]:
+    def _cut(self, part: CitingPart, replies: Sequence[Completion]) -> dict[str, Any]:
         cut = {
             citation: reply.tokens_cut
             for (citation, _), reply in zip(part.cited, replies, strict=True)

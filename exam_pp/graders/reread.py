@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from msgspec import UNSET
+
 from exam_pp.data_model import DirectGrade, NuggetAssignment, RubricGrades, SelfRating
 from exam_pp.graders.rubric import recorded_policy
 from exam_pp.prompts.base import Prompt, Unparsed, Verdict
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import UNREADABLE
+from exam_pp.records import replace
 from exam_pp.test_bank import Entry
 
 G = TypeVar("G", RubricGrades, DirectGrade)
@@ -126,13 +129,13 @@ def _ratings(old: Sequence[SelfRating], verdicts: Mapping[str, Verdict], prompt:
 def _rating(key: str, verdict: Verdict, old: SelfRating | None, prompt: Prompt) -> SelfRating:
     new: dict[str, Any] = {"self_rating": verdict.rating}
     if old is None:
-        id_key = f"{prompt.entry_kind}_id"
-        return SelfRating(**{id_key: key}, **new, source="reread")
+        new |= {f"{prompt.entry_kind}_id": key, "source": "reread"}
+        return SelfRating(**new)
     if old.self_rating != verdict.rating:
         new["source"] = "reread"
     elif old.source is not None or verdict.source != "number":
         new["source"] = verdict.source
-    return old.model_copy(update=new)
+    return replace(old, **new)
 
 
 def _without_policy(info: dict[str, Any] | None) -> dict[str, Any]:
@@ -157,8 +160,4 @@ def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> Dir
 
 def _set(grade: G, new: dict[str, Any]) -> G:
     """Return a copy with the new values; a key whose new value is None is not written to files."""
-    copy = grade.model_copy(update={key: value for key, value in new.items() if value is not None})
-    for key in [key for key, value in new.items() if value is None and key in copy.model_fields_set]:
-        setattr(copy, key, None)
-        copy.model_fields_set.discard(key)
-    return copy
+    return replace(grade, **{key: UNSET if value is None else value for key, value in new.items()})

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.uncertainty import Interval, enough_samples, intervals
 
@@ -85,7 +86,7 @@ def confusion(first: Sequence[int], second: Sequence[int]) -> list[list[int]]:
 def kappa_interval(
     tables: Sequence[Sequence[Sequence[float]]],
     *,
-    samples: int = 2000,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> Interval | None:
     """95 % interval of Cohen's κ over resampled queries.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import brentq
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.score_ranges import ROUNDING
 
@@ -77,7 +78,9 @@ def lower(values: ArrayLike, bottom: float, tail: float) -> float:
     return 0.0 - upper(np.negative(values), -bottom, tail)
 
 
-def interval(values: ArrayLike, low: float, high: float, confidence: float = 0.95) -> tuple[float, float]:
+def interval(
+    values: ArrayLike, low: float, high: float, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
     """Confidence interval of the mean of scores from ``low`` to ``high``; both ends have the same tail.
 
     Scores .2, .5 and .9 in [0, 1] give [.131037, .9].
@@ -86,7 +89,9 @@ def interval(values: ArrayLike, low: float, high: float, confidence: float = 0.9
     return lower(values, low, tail), upper(values, high, tail)
 
 
-def share_interval(parts: ArrayLike, wholes: ArrayLike, confidence: float = 0.95) -> tuple[float, float]:
+def share_interval(
+    parts: ArrayLike, wholes: ArrayLike, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
     """Confidence interval of a share whose parts come in independent groups, such as games by query.
 
     If all groups are equally large, it is :func:`interval` of their shares from 0 to 1. Otherwise it contains

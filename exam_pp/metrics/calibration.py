@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import Ints, query_counts
 from exam_pp.metrics.uncertainty import Interval, intervals
@@ -79,8 +80,8 @@ def calibration(
     queries: Sequence[Sequence[tuple[float, bool]]],
     *,
     bins: int = BINS,
-    confidence: float = 0.95,
-    samples: int = 2000,
+    confidence: float = CONFIDENCE,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> Calibration | None:
     """Compare probabilities with labels.

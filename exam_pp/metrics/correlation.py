@@ -9,6 +9,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from scipy.stats import kendalltau, rankdata, spearmanr
 
+from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.uncertainty import enough_samples
 
@@ -170,7 +171,7 @@ def _over(part: Floats, whole: Floats) -> Floats:
 
 
 def resample_systems(
-    scores: Mapping[str, float], ranks: Mapping[str, float], *, samples: int = 2000, seed: int = 0
+    scores: Mapping[str, float], ranks: Mapping[str, float], *, samples: int = SAMPLES, seed: int = 0
 ) -> tuple[Floats, Floats]:
     """Scores and negated ranks of resampled systems, samples × systems each.
 

@@ -8,6 +8,7 @@ from math import fsum
 
 import numpy as np
 
+from exam_pp.defaults import CUTOFF
 from exam_pp.metrics.entry_values import EntryValues, Floats
 from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
 from exam_pp.results import OVERALL_SYSTEM, Score
@@ -25,7 +26,7 @@ class Cover:
     """
 
     min_grade: int
-    cutoff: int = 20
+    cutoff: int = CUTOFF
     normalised: bool = False
 
     def __str__(self) -> str:
@@ -95,7 +96,7 @@ class SoftCover:
     """
 
     min_grade: int
-    cutoff: int = 20
+    cutoff: int = CUTOFF
 
     def __str__(self) -> str:
         return f"SoftCover(min_grade={self.min_grade})@{self.cutoff}"

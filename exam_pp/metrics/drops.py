@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.bounded_mean import cdf, lower, upper
 from exam_pp.metrics.significance import QueriesNeeded, queries_to_detect_range
 
@@ -32,7 +33,9 @@ class DropBounds(NamedTuple):
     p_within: float
 
 
-def drop_bounds(drops: ArrayLike, limit: float, worst: float = 1.0, confidence: float = 0.95) -> DropBounds:
+def drop_bounds(
+    drops: ArrayLike, limit: float, worst: float = 1.0, confidence: float = CONFIDENCE
+) -> DropBounds:
     """Bounds of the mean drop, and one-sided p-values of whether it is larger than a limit.
 
     The bounds are Gaffke's (:mod:`exam_pp.metrics.bounded_mean`). The upper one adds an unseen query that
@@ -54,12 +57,12 @@ def drop_bounds(drops: ArrayLike, limit: float, worst: float = 1.0, confidence: 
     )
 
 
-def unseen_share(queries: int, confidence: float = 0.95) -> float:
+def unseen_share(queries: int, confidence: float = CONFIDENCE) -> float:
     """The largest share of all queries that can break if none of these queries breaks; the rule of three."""
     return 1 - float((1 - confidence) ** (1 / queries))
 
 
-def fewest_queries(limit: float, worst: float = 1.0, confidence: float = 0.95) -> int | None:
+def fewest_queries(limit: float, worst: float = 1.0, confidence: float = CONFIDENCE) -> int | None:
     """The number of unchanged queries that show a drop of at most ``limit``; None above a billion queries.
 
     A limit of 0.02 needs 149 queries. Fewer queries suffice only if scores rise.
@@ -71,7 +74,7 @@ def fewest_queries(limit: float, worst: float = 1.0, confidence: float = 0.95) -
 
 
 def queries_for_drop(
-    drops: ArrayLike, limit: float, worst: float = 1.0, confidence: float = 0.95, power: float = 0.8
+    drops: ArrayLike, limit: float, worst: float = 1.0, confidence: float = CONFIDENCE, power: float = 0.8
 ) -> QueriesNeeded | None:
     """The number of queries that show a drop of at most ``limit`` with ``power``, if the mean stays the same.
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.uncertainty import Interval, intervals
@@ -47,7 +48,12 @@ class Comparison(NamedTuple):
 
 
 def advantage(
-    scores: Matrix, own: Sequence[bool], *, confidence: float = 0.95, samples: int = 2000, seed: int = 0
+    scores: Matrix,
+    own: Sequence[bool],
+    *,
+    confidence: float = CONFIDENCE,
+    samples: int = SAMPLES,
+    seed: int = 0,
 ) -> Advantage:
     """The advantage of the systems in ``own`` over the others; both kinds must exist."""
     values, among = np.asarray(scores, dtype=float), np.asarray(own, dtype=bool)
@@ -68,8 +74,8 @@ def difference_in_differences(
     second: Matrix,
     own: Sequence[bool],
     *,
-    confidence: float = 0.95,
-    samples: int = 2000,
+    confidence: float = CONFIDENCE,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> Comparison:
     """The advantage by the first scores minus that by the second; rows and columns are the same.

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binom
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.games import Game
 from exam_pp.metrics.bounded_mean import share_interval
 from exam_pp.metrics.uncertainty import Interval
@@ -181,7 +182,9 @@ def _orders_kind(first: Game, second: Game) -> str:
     return "first" if verdicts == {"A"} else "second"
 
 
-def biases(queries: Collection[QueryTally], *, intervals: bool = True, confidence: float = 0.95) -> Biases:
+def biases(
+    queries: Collection[QueryTally], *, intervals: bool = True, confidence: float = CONFIDENCE
+) -> Biases:
     """Sum up the counts of all queries of a judge, with intervals and tests."""
 
     def share(tallies: Iterable[Tally], *, tested: bool = True) -> Share:
@@ -208,7 +211,7 @@ def share_of(
     *,
     tested: bool = True,
     intervals: bool = True,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Share:
     """Share of won games over all queries, with its interval and, if ``tested``, its p-value.
 

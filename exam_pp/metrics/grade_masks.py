@@ -18,7 +18,7 @@ from exam_pp.packed import PackedMapping
 from exam_pp.requests import LOW_MASS
 
 if TYPE_CHECKING:
-    from exam_pp.data_model import GradesView, PassageView, QueryView
+    from exam_pp.data_model import AnyGrades, PassageView, QueryView
     from exam_pp.grade_filter import GradeSelector
     from exam_pp.test_bank import Entry, EntryKind, TestBank
 
@@ -159,7 +159,7 @@ class GradedQuery:
         """Mask of all entries."""
         return (1 << len(self.entries)) - 1
 
-    def add(self, passage: PassageView, grades: list[GradesView], *, soft: bool, closed: bool) -> None:
+    def add(self, passage: PassageView, grades: list[AnyGrades], *, soft: bool, closed: bool) -> None:
         """Add a passage, its selected grades and its rankings.
 
         With ``closed``, the entries are those of a bank, and other ids are collected in ``foreign``. If the

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binomtest
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.bounded_mean import share_interval
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import Outcomes
@@ -77,7 +78,7 @@ def head_to_head(
     outcomes: Outcomes,
     pairs: Sequence[tuple[str, str]],
     *,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> list[HeadToHead]:
     """Compare pairs of systems by their games against each other.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import ttest_rel
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.score_ranges import Range, range_of_differences
 from exam_pp.metrics.significance import randomisation_tests
 from exam_pp.metrics.uncertainty import Interval, mean_interval
@@ -40,7 +41,7 @@ def paired_tests(
     second: Sequence[float],
     bounds: Range | None,
     *,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> PairedTests:
     """Test two systems by their scores on the same queries; at least one query is needed.

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.uncertainty import Interval, intervals
@@ -43,8 +44,8 @@ def correlation_within(
     queries: Sequence[Sequence[Group]],
     *,
     ranks: bool = True,
-    confidence: float = 0.95,
-    samples: int = 2000,
+    confidence: float = CONFIDENCE,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> Estimate:
     """Correlation of x and y within groups; of rows with z, the partial correlation.
@@ -71,8 +72,8 @@ def correlation_within(
 def correlation_of_means(
     columns: Sequence[Sequence[Sequence[float]]],
     *,
-    confidence: float = 0.95,
-    samples: int = 2000,
+    confidence: float = CONFIDENCE,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> Estimate:
     """Spearman's ρ of the systems' means over queries; of three columns, the partial ρ.

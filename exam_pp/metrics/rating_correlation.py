@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
+from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import query_counts
@@ -54,7 +55,7 @@ class RatingCorrelation(NamedTuple):
 
 
 def rating_correlation(
-    items: Sequence[RatedItem], *, samples: int = 2000, seed: int = 0
+    items: Sequence[RatedItem], *, samples: int = SAMPLES, seed: int = 0
 ) -> RatingCorrelation:
     """Correlate the ratings of two graders over items of all queries.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import t
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.significance import closed, holm_matrix, rank_intervals
 
@@ -13,7 +14,7 @@ _SMALLEST_SPREAD = 1e-9
 
 
 def rating_ranks(
-    ratings: Floats, samples: Floats, queries: int, confidence: float = 0.95
+    ratings: Floats, samples: Floats, queries: int, confidence: float = CONFIDENCE
 ) -> list[tuple[int, int]]:
     """First and last rank of each system: 1 + systems shown better, to all systems − systems shown worse.
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import bootstrap, norm, t
 
+from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.entry_values import EntryValues, Floats, ratio
 from exam_pp.metrics.score_ranges import Range
@@ -75,7 +76,7 @@ def _matrix(metric: str, cells: dict[tuple[str, str], float]) -> ScoreMatrix:
     return ScoreMatrix(metric, systems, query_ids, values)
 
 
-def bootstrap_means(values: Floats, *, samples: int = 2000, seed: int = 0) -> Floats:
+def bootstrap_means(values: Floats, *, samples: int = SAMPLES, seed: int = 0) -> Floats:
     """Means of the systems over resampled queries, samples × systems.
 
     ``values`` is systems × queries (at least two queries). All systems get the same resampled queries, so
@@ -105,7 +106,9 @@ def _mean_of_present(values: Floats, axis: int, *, otherwise: Floats) -> Floats:
     return means
 
 
-def nested_bootstrap_means(queries: Sequence[EntryValues], *, samples: int = 2000, seed: int = 0) -> Floats:
+def nested_bootstrap_means(
+    queries: Sequence[EntryValues], *, samples: int = SAMPLES, seed: int = 0
+) -> Floats:
     """Means of the systems over resampled queries with resampled bank entries, samples × systems.
 
     Every draw of a query resamples the entries of that query again, so the spread includes both the choice
@@ -159,7 +162,7 @@ def enough_samples(units: int, samples: int) -> int:
     return max(samples, _SAMPLES_OF_FEW) if units < FEW_UNITS else samples
 
 
-def expanded_tail(units: int, confidence: float = 0.95) -> float:
+def expanded_tail(units: int, confidence: float = CONFIDENCE) -> float:
     """The share of samples beyond each end of an interval from ``units`` (at least two) resampled units.
 
     Samples of n units spread by √((n − 1) / n) too little, and have normal tails instead of those of t:
@@ -171,7 +174,7 @@ def expanded_tail(units: int, confidence: float = 0.95) -> float:
     return float(norm.cdf(np.sqrt(units / (units - 1)) * quantile))
 
 
-def intervals(values: Floats, units: int, confidence: float = 0.95) -> list[Interval | None]:
+def intervals(values: Floats, units: int, confidence: float = CONFIDENCE) -> list[Interval | None]:
     """The expanded percentile interval of each column of resampled statistics (samples × statistics).
 
     NaN is an undefined statistic, and left out.
@@ -193,7 +196,9 @@ def intervals(values: Floats, units: int, confidence: float = 0.95) -> list[Inte
     return found
 
 
-def mean_interval(values: Sequence[float], bounds: Range | None, confidence: float = 0.95) -> Interval | None:
+def mean_interval(
+    values: Sequence[float], bounds: Range | None, confidence: float = CONFIDENCE
+) -> Interval | None:
     """The confidence interval of the mean of independent scores; it always has a width.
 
     With a range it is Gaffke's bound (:mod:`exam_pp.metrics.bounded_mean`). Without a range, it is Student's

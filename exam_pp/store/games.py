@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import DataError
 from exam_pp.games import QueryGames
-from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.json_lines import write_records
 from exam_pp.store.parsing import data_error

@@ -9,8 +9,8 @@ from typing import TypeVar
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
-from exam_pp.data_model import TOO_DEEP, is_too_deep
 from exam_pp.errors import DataError
+from exam_pp.records import TOO_DEEP
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.parsing import parse_record
 
@@ -41,7 +41,7 @@ def write_records(
             try:
                 line = record.model_dump_json(by_alias=True, exclude_unset=True)
             except PydanticSerializationError as error:
-                if not is_too_deep(error):
+                if not any(sign in str(error) for sign in ("depth exceeded", "Circular reference")):
                     raise
                 raise DataError(TOO_DEEP, file=str(path), line=number) from error
             stream.write(line.encode() + b"\n")

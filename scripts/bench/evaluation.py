@@ -150,10 +150,10 @@ def ir_measures_command(folder: Path) -> Result:
 
 def read_only(folder: Path) -> Result:
     """Read the graded file with the fields for metrics."""
-    from exam_pp.store.passages.graded_file import read_passages_for_metrics
+    from exam_pp.store.passages.graded_file import read_passages
 
     start = time.process_time()
-    count = sum(len(query.passages) for query in read_passages_for_metrics(folder / "graded.jsonl.gz"))
+    count = sum(len(query.passages) for query in read_passages(folder / "graded.jsonl.gz"))
     return Result(float(count), time.process_time() - start)
 
 

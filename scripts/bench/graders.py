@@ -43,6 +43,7 @@ from typing import TypeVar
 
 from scipy.stats import spearmanr
 
+from exam_pp import records
 from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
@@ -186,7 +187,7 @@ def rate(
         options = GradeOptions([QUESTION_SELF_RATED], soft=soft_grades, calibrate=calibrate)
         if model is not None:
             options = resolve_options(options, answer.llm, model)
-        copies = (QueryPassages(q.query_id, [p.model_copy() for p in q.passages]) for q in queries)
+        copies = (QueryPassages(q.query_id, [records.replace(p) for p in q.passages]) for q in queries)
         queries = list(grade(copies, data.bank, answer, model=name, provenance={}, options=options))
     selector = GradeSelector(GradeFilter(model=name))
     file = gather(queries, selector, data.bank)

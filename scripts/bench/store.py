@@ -144,7 +144,7 @@ def prepared(way: str, source: Path, target: Path) -> Callable[[], Any]:
             return _published(source)
         case "published, copy":
             return _published(source, target)
-    from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
+    from exam_pp.store.passages.graded_file import read_passages
     from exam_pp.store.passages.raw_passages import read_raw_passages
 
     ways: dict[str, Callable[[], Any]] = {
@@ -153,7 +153,7 @@ def prepared(way: str, source: Path, target: Path) -> Callable[[], Any]:
         "raw": lambda: _count_raw(read_raw_passages(source)),
         "raw, copy": lambda: _copy(read_raw_passages(source), target),
         "raw, append": lambda: _copy(_graded(read_raw_passages(source)), target),
-        "metrics": lambda: _count(read_passages_for_metrics(source)),
+        "metrics": lambda: _count(read_passages(source)),
     }
     return ways[way]
 

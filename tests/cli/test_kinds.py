@@ -95,7 +95,7 @@ def test_an_option_may_choose_the_kind() -> None:
     assert run("x", "--measure", "lines", "--queries", "q") == (0, "lines\n")
     code, error = run("x", "--queries", "q")
     assert code == 2
-    assert "--queries has no effect on `count words`." in error
+    assert "--queries has no effect on `count --measure words`." in error
     assert "-S samples has no effect on `count lines`." in run("x", "--measure=lines", "-S", "samples=3")[1]
     assert "`count --measure METHOD --help` describes one" in run("--help")[1]
 

@@ -81,7 +81,7 @@ def comparable(content: str, value: Any) -> Any:
         entries = [item.model_dump(exclude={"info"}) for line in value for item in line.items]
         return [(line.query_id, line.query_text, line.test_collection) for line in value], entries
     if content == "passages":
-        return [(query.query_id, [p.model_dump() for p in query.passages]) for query in value]
+        return [(query.query_id, list(query.passages)) for query in value]
     return repr(value)
 
 

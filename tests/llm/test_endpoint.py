@@ -517,7 +517,7 @@ def test_grading_with_a_faulty_server(write_jsonl: Callable[[str, list[Any]], Pa
             for query in read_passages(output):
                 for passage in query.passages:
                     (grades,) = passage.rubric_grades or []
-                    graded[passage.passage_id] = [rating.model_dump() for rating in grades.self_ratings or []]
+                    graded[passage.passage_id] = list(grades.self_ratings or [])
                     assert len(graded[passage.passage_id]) == 5
             results.append(graded)
     assert results[0] == results[1]

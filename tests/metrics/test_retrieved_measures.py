@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.data_model import Passage, QueryPassages
+from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import UnknownNameError
 from exam_pp.metrics import retrieved_measures
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
@@ -82,13 +82,9 @@ def test_names() -> None:
 def test_missing_ranks_are_in_no_mean() -> None:
     """The passages at ranks 8 to 10 are not in the file, because the import kept others."""
     ranks = [*range(1, 8), 11]
-    rankings = [
-        {"method": "s", "paragraphId": f"p{r}", "queryId": "q", "rank": r, "score": -r} for r in ranks
-    ]
+    rankings = [RankingEntry(method="s", passage_id=f"p{r}", query_id="q", rank=r, score=-r) for r in ranks]
     passages = [
-        Passage.model_validate(
-            {"paragraph_id": f"p{entry['rank']}", "text": "", "paragraph_data": {"rankings": [entry]}}
-        )
+        Passage(passage_id=f"p{entry.rank}", text="", data=PassageData(rankings=[entry]))
         for entry in rankings
     ]
     labels = [Qrel("q", f"p{rank}", 2) for rank in ranks]

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.data_model import Record
 from exam_pp.errors import DataError
 from exam_pp.formats.autojudge import read_evaluation
 from exam_pp.formats.bank_csv import bank_of_rows, read_bank_csv
@@ -21,13 +20,14 @@ from exam_pp.formats.nuggetizer import read_nugget_metrics
 from exam_pp.formats.open_rag_eval_results import read_results
 from exam_pp.formats.rank_llm import read_candidates
 from exam_pp.formats.umbrela import read_judge_rows
+from exam_pp.records import Record
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import read_edits
 from exam_pp.store.games import read_games
 from exam_pp.store.json_lines import read_records
 from exam_pp.store.manifests import read_manifest
 from exam_pp.store.numbers import is_number, number_of, parse_integer, parse_number
-from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import read_raw_passages
 from exam_pp.store.sql.rows import GradedRows
 from exam_pp.store.sql.tables import OF_GRADED_FILES
@@ -88,7 +88,7 @@ def _sql(file: Path) -> None:
 
 
 def _metrics(file: Path) -> None:
-    list(read_passages_for_metrics(file))
+    list(read_passages(file))
 
 
 _FULL = (_passages, _sql)
@@ -206,7 +206,10 @@ def test_whole_numbers_with_a_fraction_of_zero(field: str, tmp_path: Path) -> No
     line = f'["q", [{{"paragraph_id": "p", "text": "t", {content}}}]]\n'
     file.write_text(line.replace("@", "2.0"), encoding="utf-8")
     (query,) = read_passages(file)
-    assert query.dump().decode().replace(" ", "") + "\n" == line.replace("@", "2").replace(" ", "")
+    (passage,) = query.passages
+    numbers = [[j.relevance for j in passage.judgments], [r.rank for r in passage.rankings]]
+    numbers += [list(grades.entry_ratings().values()) for grades in passage.grade_sets()]
+    assert repr(max(numbers)) == "[2]"
     file.write_text(line.replace("@", "2.5"), encoding="utf-8")
     with pytest.raises(DataError, match=r"number with a fractional part\.$"):
         list(read_passages(file))

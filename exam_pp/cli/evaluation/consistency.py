@@ -140,6 +140,8 @@ def command(
 def _chosen(metrics: tuple[str, ...], encoder: str | None, scores: tuple[Path, ...]) -> set[str]:
     """The metrics; without names, those for which there are inputs. Raises click.UsageError."""
     inputs = {"bertscore": encoder, "spread": scores}
+    if encoder is None:
+        refuse_without("--model", "layer", "device")
     if not metrics:
         return {"rouge"} | {name for name, given in inputs.items() if given}
     chosen = set(metrics)
@@ -151,7 +153,7 @@ def _chosen(metrics: tuple[str, ...], encoder: str | None, scores: tuple[Path, .
         if family in families and not inputs[family]:
             raise click.UsageError(f"--metric {listed(_of(family), ' and ')} need {option}.")
     if "bertscore" not in families:
-        refuse_without("--metric bertscore", "encoder", "layer", "device")
+        refuse_without("--metric bertscore", "encoder")
     if "spread" not in families:
         refuse_without("--metric spread", "scores")
     return chosen

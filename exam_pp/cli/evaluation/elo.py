@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names, prompt_names
@@ -91,7 +92,8 @@ _from_scores = together(
     click.option(
         "--cutoff",
         type=IntRange(min=1),
-        help="Depth to which the rankings are evaluated.  [default: 20; all ranks for nugget scores]",
+        help="Depth to which the rankings are evaluated.  "
+        f"[default: {defaults.CUTOFF}; all ranks for nugget scores]",
     ),
     ROLE,
     ONLY_QUERIES,
@@ -161,7 +163,7 @@ _statistics = together(
         "-S confidence",
         "confidence",
         type=NumberRange(0.5, 1, max_open=True),
-        default=0.95,
+        default=defaults.CONFIDENCE,
         show_default=True,
         help="Confidence level of the intervals.",
     ),

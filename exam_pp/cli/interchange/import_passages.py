@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import is_given, refuse_without
 from exam_pp.cli.options import (
@@ -67,7 +68,7 @@ _ONLY_ALONE = ("passages", "grader_name", "bank", "bank_output", "queries_output
 @click.option(
     "--top",
     type=IntRange(min=1),
-    default=20,
+    default=defaults.CUTOFF,
     show_default=True,
     help="Pool depth: number of top passages of each run and query.",
 )

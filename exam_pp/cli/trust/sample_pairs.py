@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import click
 
+from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import (
@@ -58,7 +59,7 @@ from exam_pp.pair_sample import SampledBy
 @click.option(
     "--cutoff",
     type=IntRange(min=0),
-    default=20,
+    default=defaults.CUTOFF,
     show_default=True,
     help="Draw from the passages within the first ranks of at least one system. 0: from all graded passages.",
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from exam_pp.defaults import MIN_JUDGMENT, SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.agreement import (
@@ -23,12 +24,10 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.runs import read_qrels
 
 Labelling = KthBest | LabelRule
-
-_SAMPLES = 2000
 
 
 class RatedPassage(NamedTuple):
@@ -118,7 +117,7 @@ def rated_passages(
     Judgments are those of the file, or of ``qrels``. Raises :class:`~exam_pp.errors.SelectionError` if no
     judged passage has a selected grade.
     """
-    lines = list(without_canaries(read_passages_for_metrics(graded)))
+    lines = list(without_canaries(read_passages(graded)))
     selector = GradeSelector(grade_filter or GradeFilter())
     file = gather(lines, selector, read_bank(bank) if bank is not None else None)
     selector.check(str(graded))
@@ -149,7 +148,7 @@ def rated_passages(
 def agreement(
     passages: Sequence[RatedPassage],
     *,
-    min_relevant: int = 1,
+    min_relevant: int = MIN_JUDGMENT,
     min_answers: Sequence[int] = (1,),
     min_grades: Sequence[int] = (),
     rule: LabelRule | None = None,
@@ -213,7 +212,7 @@ def agreement(
         queries,
         len(judged) - len(passages),
         min_relevant,
-        _SAMPLES,
+        SAMPLES,
         seed,
         replace(provenance, min_grades=tuple(min_grades), queries=queries),
         [
@@ -274,7 +273,7 @@ def _table(
                 len(inside),
                 box,
                 cohen_kappa([[sum(t[i][j] for t in tables) for j in (0, 1)] for i in (0, 1)]),
-                kappa_interval(tables, samples=_SAMPLES, seed=seed),
+                kappa_interval(tables, samples=SAMPLES, seed=seed),
             )
         )
     return AgreementTable(layout.name, str(labelling), [column.name for column in layout.columns], rows)

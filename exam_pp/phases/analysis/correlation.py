@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
+from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import contains_scores, read_means, read_query_scores
 from exam_pp.metrics.correlation import (
@@ -115,7 +116,7 @@ def correlation(
     scores: Mapping[str, Mapping[str, float]] | None = None,
     top: int = 5,
     intervals: Resampled | None = None,
-    samples: int = 2000,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> Correlations:
     """Correlate every measure of a leaderboard with official ranks.
@@ -171,7 +172,7 @@ def coefficient_intervals(
     ranks: Mapping[str, float],
     *,
     top: int = 5,
-    samples: int = 2000,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> list[Interval | None]:
     """Compute 95 % bootstrap intervals of Spearman's ρ, Kendall's τ-b, τ-AP and top-k overlap.

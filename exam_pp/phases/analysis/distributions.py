@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import known_format
 from exam_pp.formats.open_rag_eval_results import read_result_rows
@@ -48,7 +49,7 @@ class Distributions:
     """Distributions of the scores of several files."""
 
     rows: Sequence[SystemDistribution]
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -65,7 +66,7 @@ def score_distributions(
     files: Sequence[PathLike],
     measures: Sequence[str] = (),
     *,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Distributions:
     """Describe the distribution of scores over queries, for each measure and system.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.agreement import Coefficients, coefficients
 from exam_pp.metrics.bland_altman import BlandAltman, bland_altman
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
@@ -88,7 +89,7 @@ def compare_graders(
     ratings: Mapping[str, Ratings],
     *,
     criterion: Callable[[Unit], str] | None = None,
-    samples: int = 2000,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> list[GraderPair]:
     """Compare every two graders on their common items.

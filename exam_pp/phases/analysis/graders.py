@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.agreement import krippendorff_alpha
@@ -23,7 +24,7 @@ from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_read_once
-from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.wording import counted, listed
 
 Compared = Literal["passages", "pairs", "ratings"]
@@ -31,7 +32,6 @@ Compared = Literal["passages", "pairs", "ratings"]
 
 JUDGES = "judges"
 """Name of the judgments as a grader."""
-_SAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class GraderAgreement:
     interval_alpha: float | None
     provenance: Provenance = field(default_factory=Provenance)
     notes: Sequence[str] = ()
-    samples: int = _SAMPLES
+    samples: int = SAMPLES
     seed: int = 0
 
 
@@ -66,7 +66,7 @@ def graders(
     models: Collection[str] = (),
     labelling: Labelling | None = None,
     per_entry: bool = False,
-    samples: int = _SAMPLES,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> GraderAgreement:
     """Compute the agreement of every two graders of a file, and Krippendorff's α of all graders.
@@ -111,7 +111,7 @@ def criteria_graders(
     *,
     selection: SupportFilter | None = None,
     models: Collection[str] = (),
-    samples: int = _SAMPLES,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> GraderAgreement:
     """Compute the agreement of every two graders of answers by criteria, over all criteria and by criterion.
@@ -174,7 +174,7 @@ def _labels_by_grader(
     The judgments have no key.
     """
     bank = read_bank(bank_path) if bank_path is not None else None
-    lines = list(without_canaries(read_passages_for_metrics(graded)))
+    lines = list(without_canaries(read_passages(graded)))
     if not any(True for line in lines for passage in line.passages for _ in passage.grade_sets()):
         _check_criteria(graded)
     graders = selectors(lines, criteria, graded)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.passage_labels import KthBest, LabelRule
@@ -19,7 +20,7 @@ from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import allow_rereading, is_read_once
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 
 Ratings = dict[tuple[str, str], dict[str, int]]
 """(Query id, passage id) to entry id to rating."""
@@ -147,7 +148,7 @@ def _ratings(grading: Grading) -> tuple[Ratings, GradeKey]:
     selector = GradeSelector(grading.grade_filter)
     bank = read_bank(grading.bank) if grading.bank is not None else None
     ratings: Ratings = {}
-    for query in without_canaries(read_passages_for_metrics(grading.file)):
+    for query in without_canaries(read_passages(grading.file)):
         entries = None if bank is None else bank.entries(query.query_id)
         for passage in query.passages:
             by_entry = selector.ratings(passage)
@@ -169,7 +170,7 @@ def entry_texts(*gradings: Grading) -> dict[str, str]:
 
 
 def compare_systems(
-    before: Grading, after: Grading, *, min_grade: int | None = None, cutoff: int = 20
+    before: Grading, after: Grading, *, min_grade: int | None = None, cutoff: int = CUTOFF
 ) -> SystemChanges | None:
     """Compare the Rubric-Cover scores and ranks of systems before and after, with significance tests.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import check_one
 from exam_pp.metrics.paired_tests import PairedTests, paired_tests
@@ -41,7 +42,7 @@ class PairedCriteria:
 
     grader: str
     rows: Sequence[CriterionTest]
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     seed: int = 0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -55,7 +56,7 @@ def paired_criteria(
     graded: PathLike,
     *,
     selection: SupportFilter | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> PairedCriteria:
     """Test by each criterion whether two systems differ in their mean rating over the same queries.

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from exam_pp.data_model import QueryView, Role
+from exam_pp.defaults import CONFIDENCE, CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, grader_names
 from exam_pp.metrics.agreement import Coefficients, coefficients, krippendorff_alpha
@@ -117,7 +118,7 @@ class PanelAnalysis:
     min_graders: int
     consensus: PanelLeaderboard | None
     systems: Sequence[SystemPlaces] = ()
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     seed: int = 0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -133,10 +134,10 @@ def analyze_panel(
     graders: Collection[str] = (),
     prompt_classes: Collection[str] = (),
     min_grade: int | None = None,
-    cutoff: int = 20,
+    cutoff: int = CUTOFF,
     measure: str | None = None,
     role: Role | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> PanelAnalysis:
     """Compare the graders of a file: their ratings, their leaderboards, and the consensus of the others.

@@ -14,7 +14,7 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.roles import without_canaries
 from exam_pp.store.files import is_read_once
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.runs import read_qrels
 
 _SCALE = ("direct_grading", HIGHEST_LABEL)
@@ -61,7 +61,7 @@ def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) ->
         return _scale_of(grade_filter.prompt_class) == _SCALE
     accepted = (
         grades
-        for query in without_canaries(read_passages_for_metrics(graded))
+        for query in without_canaries(read_passages(graded))
         for passage in query.passages
         for grades in passage.grade_sets()
         if grade_filter.accepts(grades)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from exam_pp.defaults import CUTOFF, SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.correlation import Correlation, correlate
@@ -84,11 +85,11 @@ def sweep(
     queries: PathLike | None = None,
     measures: Sequence[str] = ("nDCG@10",),
     min_grades: Sequence[int] = DEFAULT_MIN_GRADES,
-    cutoff: int = 20,
+    cutoff: int = CUTOFF,
     method: MethodName = "stem",
     top: int = 5,
     intervals: Resampled | None = None,
-    samples: int = 2000,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> Sweep:
     """Correlate all leaderboards that can be made from the grades of a file with official ranks.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exam_pp.data_model import is_human
+from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.formats.games import read_any_games
 from exam_pp.games import Game, GameSet, QueryGames
@@ -44,7 +45,7 @@ class VerdictAgreement:
     """Agreement of every two judges."""
 
     pairs: Sequence[JudgePair]
-    samples: int = 2000
+    samples: int = SAMPLES
     seed: int = 0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -54,7 +55,7 @@ def verdict_agreement(
     files: Sequence[PathLike],
     *,
     models: Collection[str] = (),
-    samples: int = 2000,
+    samples: int = SAMPLES,
     seed: int = 0,
 ) -> VerdictAgreement:
     """Compare the verdicts of every two judges on the same games.

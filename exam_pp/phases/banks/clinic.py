@@ -28,7 +28,7 @@ from exam_pp.phases.evaluation.selected_grades import default_min_grade
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.banks.edits import file_sha256
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import counted
 
@@ -161,7 +161,7 @@ def _check(file: GradedFile, graded: Path, bank_file: Path) -> None:
 def _closed_book(path: Path, grade_filter: GradeFilter, bank: TestBank) -> dict[str, dict[str, int]]:
     selector = GradeSelector(grade_filter)
     grades: dict[str, dict[str, int]] = {}
-    for query in read_passages_for_metrics(path):
+    for query in read_passages(path):
         for passage in query.passages:
             if passage.passage_id != NO_PASSAGE:
                 raise DataError(

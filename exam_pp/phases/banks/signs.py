@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from exam_pp.defaults import CUTOFF, MIN_JUDGMENT
+
 if TYPE_CHECKING:
     from exam_pp.metrics.clinic import EntryHealth
 
@@ -30,8 +32,8 @@ class ClinicOptions:
     """
 
     min_grade: int | None = None
-    cutoff: int = 20
-    min_relevant: int = 1
+    cutoff: int = CUTOFF
+    min_relevant: int = MIN_JUDGMENT
     too_easy: float = 0.95
     often: int = 3
     mostly: float = 0.5

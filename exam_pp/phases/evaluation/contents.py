@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from exam_pp.data_model import DIRECT_ID, GradesView
+from exam_pp.data_model import DIRECT_ID, AnyGrades
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.phases.evaluation.inputs import bank_of, views
 from exam_pp.phases.evaluation.nugget_labels import assigned_labels
@@ -98,7 +98,7 @@ def graded_contents(
     return contents
 
 
-def _kind(grades: GradesView) -> GradeKind:
+def _kind(grades: AnyGrades) -> GradeKind:
     if DIRECT_ID in grades.entry_ratings():
         return "direct"
     if assigned_labels(grades) is not None:
@@ -109,5 +109,5 @@ def _kind(grades: GradesView) -> GradeKind:
     return "nugget" if prompt is not None and prompt.kind == "nugget" else "question"
 
 
-def _assigned(grades: GradesView) -> set[str]:
+def _assigned(grades: AnyGrades) -> set[str]:
     return {nugget_id for nugget_id, _ in assigned_labels(grades) or ()}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from exam_pp.data_model import Role
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.corrected import FEW_ERRORS, FEWEST_ERRORS, PairGroups
@@ -118,7 +119,7 @@ def corrected_scores(
     queries: Queries | None = None,
     role: Role | None = None,
     intervals: Source = "queries",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     baseline: str | None = None,
 ) -> Corrected:
     """Estimate what scores would be if people had graded all pairs, from their labels of a sample.
@@ -204,7 +205,7 @@ def corrected_of(
     measure: CorrectedMeasure = "cover",
     cutoff: int | None = DEFAULT_CUTOFF,
     intervals: Source = "queries",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     baseline: str | None = None,
 ) -> Corrected:
     """Corrected scores of grades and labels that are already read; see :func:`corrected_scores`."""

@@ -65,9 +65,9 @@ def can_be_read_again(passages: Passages) -> bool:
 def _read(passages: Passages) -> Iterable[QueryView]:
     if not isinstance(passages, PathLike):
         return passages
-    from exam_pp.store.passages.graded_file import read_passages_for_metrics  # noqa: PLC0415 - slow to import
+    from exam_pp.store.passages.graded_file import read_passages  # noqa: PLC0415 - slow to import
 
-    return read_passages_for_metrics(passages)
+    return read_passages(passages)
 
 
 def bank_of(bank: Bank, *, packed: bool = False) -> TestBank:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from exam_pp.data_model import GradesView
+from exam_pp.data_model import AnyGrades
 from exam_pp.metrics.nuggets import is_label
 from exam_pp.prompts import PROMPTS
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, Entry
@@ -17,7 +17,7 @@ Labels = dict[str, list[str | None]]
 _LABELS = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
 
 
-def assigned_labels(grades: GradesView) -> list[tuple[str, str | None]] | None:
+def assigned_labels(grades: AnyGrades) -> list[tuple[str, str | None]] | None:
     """Pairs of nugget id and label of grades that assign nuggets; None for other grades.
 
     An unknown label is skipped; for a duplicate nugget it is None, so that the labels of the copies stay in

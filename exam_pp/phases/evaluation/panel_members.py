@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from exam_pp.data_model import DIRECT_ID, GradesView, QueryView, is_consensus
+from exam_pp.data_model import DIRECT_ID, AnyGrades, QueryView, is_consensus
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.phases.evaluation.result import PathLike
@@ -60,7 +60,7 @@ class _Sets:
     highest: int = 0
     assigns: bool = True
 
-    def add(self, grades: GradesView) -> None:
+    def add(self, grades: AnyGrades) -> None:
         self.is_rated = self.is_rated or grades.is_rated
         self.highest = max(self.highest, grades.max_rating or 0)
         self.assigns = self.assigns and grades.nugget_labels() is not None
@@ -143,7 +143,7 @@ def _canonical(prompt_class: str) -> str:
     return prompt_class if prompt is None else prompt.name
 
 
-def _kind(grades: GradesView) -> Kind | None:
+def _kind(grades: AnyGrades) -> Kind | None:
     if grades.prompt_type == "direct_grading" or DIRECT_ID in grades.entry_ratings():
         return "direct"
     if grades.prompt_type in ("question", "nugget"):

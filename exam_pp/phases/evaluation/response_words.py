@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 
 from exam_pp.data_model import Role
+from exam_pp.defaults import CUTOFF
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.phases.evaluation.inputs import Passages, views
 
 
 def response_words(
-    passages: Passages, *, cutoff: int | None = 20, role: Role | None = None
+    passages: Passages, *, cutoff: int | None = CUTOFF, role: Role | None = None
 ) -> dict[str, dict[str, int]]:
     """Count the words of the response of each system to each query.
 

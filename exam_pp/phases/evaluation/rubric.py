@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from exam_pp.data_model import Role
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover, SoftCover
@@ -68,7 +69,7 @@ def cover(
     *,
     grade_filter: GradeFilter | None = None,
     min_grade: int | Sequence[int] | None = None,
-    cutoff: int = 20,
+    cutoff: int = CUTOFF,
     queries: Queries | None = None,
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
@@ -115,7 +116,7 @@ def cover_of(
     data: SelectedGrades,
     *,
     min_grades: Sequence[int] = (),
-    cutoff: int = 20,
+    cutoff: int = CUTOFF,
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
 ) -> Evaluation:

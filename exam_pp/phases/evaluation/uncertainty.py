@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.score_ranges import Range, is_outside
@@ -32,8 +33,8 @@ class Statistics:
 
     intervals: Resampled | None = None
     significance: bool = False
-    confidence: float = 0.95
-    samples: int = 2000
+    confidence: float = CONFIDENCE
+    samples: int = SAMPLES
     seed: int = 0
 
     @property

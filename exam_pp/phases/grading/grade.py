@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from exam_pp.data_model import DIRECT_ID, DirectGrade, GradesView, PassageView, Role
+from exam_pp.data_model import DIRECT_ID, AnyGrades, DirectGrade, PassageView, Role
 from exam_pp.graders.base import Grader, PassageUnit
 from exam_pp.graders.calibration import calibrated
 from exam_pp.graders.listwise import REPAIRS
@@ -17,7 +17,6 @@ from exam_pp.llm.decoding import DECODING
 from exam_pp.phases.grading.scheduler import (
     WINDOW_REQUESTS,
     Answer,
-    AnyGrades,
     AnyQuery,
     Job,
     answer_in_windows,
@@ -150,7 +149,7 @@ def graded_ids(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
     return {key for grades in _grades_by(passage, prompt, model) for key in grades.graded_ids()}
 
 
-def _grades_by(passage: PassageView, prompt: Prompt, model: str) -> Iterator[GradesView]:
+def _grades_by(passage: PassageView, prompt: Prompt, model: str) -> Iterator[AnyGrades]:
     names = (prompt.name, *PROMPTS.aliases(prompt.name))
     for grades in passage.grade_sets():
         hashes = {None, prompt.hash} if grades.prompt_class == prompt.name else {prompt.hash}

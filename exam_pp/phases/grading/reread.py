@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from exam_pp.data_model import DirectGrade, RubricGrades, is_consensus, is_human
+from exam_pp.data_model import AnyGrades, DirectGrade, RubricGrades, is_consensus, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.graders.reread import reread_direct, reread_rubric
 from exam_pp.phases.grading.grading_run import check_answer_keys
-from exam_pp.phases.grading.scheduler import AnyGrades
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.answer_key import with_answer_match
@@ -88,7 +87,7 @@ class Rereader:
         prompt = self._prompt(raw)
         if prompt is None:
             return raw
-        before = passage.full_grades(raw)
+        before = raw.view
         after: AnyGrades
         if isinstance(before, RubricGrades):
             after = reread_rubric(before, prompt, self.unparsed, entries)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from typing import TypeVar
 
-from exam_pp.data_model import DirectGrade, QueryPassages, RubricGrades
+from exam_pp.data_model import AnyGrades, QueryPassages
 from exam_pp.errors import ModelError
 from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM, Batch
@@ -30,7 +30,6 @@ AnyQuery = TypeVar("AnyQuery", QueryPassages, RawQuery)
 OnReplies = Callable[[int], None]
 """Called with the number of grades for which replies are known, new or from the journal."""
 Answer = Callable[[Sequence[Request]], list[Completion]]
-AnyGrades = RubricGrades | DirectGrade
 
 WINDOW_REQUESTS = 8192
 """Requests that are sorted and batched together; a window ends with the query that reaches it."""

@@ -169,7 +169,7 @@ def scored_queries(
     for (query, places), grades in results_in_windows(tasks(), answer, window_requests):
         for passage, grade in zip(places, grades, strict=True):
             summary.add(grade)
-            passage.consistency_grades = [*(passage.consistency_grades or ()), grade]
+            passage.take(consistency_grades=[*(passage.consistency_grades or ()), grade])
         yield query
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from exam_pp.data_model import RankingEntry, Role
 from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_answer_fields, count_unused_keys, used
+from exam_pp.records import replace
 from exam_pp.results import RunLine
 from exam_pp.roles import System
 from exam_pp.sentences import sentences
@@ -120,9 +121,7 @@ def ranking_entry(line: RunLine, role: Role | None = None) -> RankingEntry:
         rank=line.rank,
         score=line.score,
     )
-    if role is not None:
-        entry.role = role
-    return entry
+    return entry if role is None else replace(entry, role=role)
 
 
 def _groups(answer: Answer, unit: Unit, max_words: int) -> list[list[AnswerPart]]:

@@ -12,8 +12,8 @@ from exam_pp.data_model import Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, Step, rewrite
+from exam_pp.raw_json import RawJson, decode_list, encode_list, text_at
 from exam_pp.roles import accepted_entries, role_of
-from exam_pp.store.passages.raw_json import RawJson, decode_list, encode_list, text_at
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from exam_pp.data_model import Record, is_canary, is_human
+from exam_pp.data_model import is_canary, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.formats.ragelo_games import EVALUATION
 from exam_pp.games import Game, GameSet, QueryGames
@@ -17,6 +17,7 @@ from exam_pp.phases.passages.filter import FilterOptions
 from exam_pp.phases.passages.rename import Renaming, check_distinct, check_known
 from exam_pp.phases.passages.strip import StripOptions, selects
 from exam_pp.phases.passages.transform import Step
+from exam_pp.records import Record
 from exam_pp.store.games import read_games, write_games
 from exam_pp.wording import counted
 

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from exam_pp.data_model import Passage, PassageView, QueryPassages
+from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
-from exam_pp.store.duplicate_keys import duplicate_key
-from exam_pp.store.files import is_read_once
-from exam_pp.store.inputs import reading
-from exam_pp.store.passages.graded_file import passages_writer
-from exam_pp.store.passages.raw_json import (
+from exam_pp.raw_json import (
     RawJson,
     ShapeError,
     canonical,
     decode_list,
     encode_list,
 )
+from exam_pp.store.files import is_read_once
+from exam_pp.store.inputs import reading
+from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
 from exam_pp.wording import counted
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_pp.data_model import Record
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.passages.merge import check_complete
 from exam_pp.phases.passages.transform import NO_QUERIES
+from exam_pp.records import Record
 from exam_pp.roles import System
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.games import is_games_file, read_games, write_games

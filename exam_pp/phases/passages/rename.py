@@ -10,8 +10,7 @@ from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, SupportGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import Rewritten, Step
-from exam_pp.roles import System
-from exam_pp.store.passages.raw_json import (
+from exam_pp.raw_json import (
     RawJson,
     changed,
     decode_list,
@@ -21,6 +20,7 @@ from exam_pp.store.passages.raw_json import (
     encode_string,
     text_at,
 )
+from exam_pp.roles import System
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 K = TypeVar("K", str, GradeKey)

@@ -12,7 +12,7 @@ from exam_pp.data_model import OfOneModel, is_human
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.rename import AnswerGrades, answer_grades
 from exam_pp.phases.passages.transform import Rewritten, Step
-from exam_pp.store.passages.raw_json import RawJson, decode_list, decode_object, encode_list, encode_object
+from exam_pp.raw_json import RawJson, decode_list, decode_object, encode_list, encode_object
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 
 

@@ -475,6 +475,9 @@ def _whole(query_id: str, output: SystemOutput) -> Passage:
     """The answer of a system as one passage."""
     passage_id = f"{output.name}/{query_id}"
     cited: Sequence[str] = list(dict.fromkeys(key for part in output.parts for key in part.citations))
+    more: dict[str, Any] = {"citations": cited} if cited else {}
+    if output.repeat is not None:
+        more["repeat"] = output.repeat
     entry = RankingEntry(
         method=output.system,
         passage_id=passage_id,
@@ -482,8 +485,7 @@ def _whole(query_id: str, output: SystemOutput) -> Passage:
         rank=1,
         score=1.0,
         role="answer",
-        **({"citations": list(cited)} if cited else {}),
-        **({} if output.repeat is None else {"repeat": output.repeat}),
+        **more,
     )
     data = PassageData(judgments=[], rankings=[entry])
     return Passage(passage_id=passage_id, text=output.text, data=data)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from exam_pp.data_model import CriteriaGrades, CriterionRating, Passage, is_human
 from exam_pp.errors import DataError, SelectionError
@@ -341,7 +341,7 @@ def _add(
     ratings |= new
     comments |= texts
     levels |= {criterion: highest[criterion] for criterion in new}
-    values = {"comments": comments} if comments else {}
+    values: dict[str, Any] = {"comments": comments} if comments else {}
     grades = CriteriaGrades(
         model=summary.grader,
         model_options={},
@@ -352,4 +352,4 @@ def _add(
         **values,
     )
     others.insert(len(others) if position is None else position, grades)
-    passage.criteria_grades = others
+    passage.take(criteria_grades=others)

@@ -10,6 +10,7 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, NuggetAssignment, Passage
 from exam_pp.edits import HumanRating
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.review.rating_scale import Step
+from exam_pp.records import replace
 from exam_pp.test_bank import ASSIGNMENT_RATINGS, EntryKind
 
 G = TypeVar("G", RubricGrades, DirectGrade)
@@ -44,16 +45,15 @@ def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[
         return grades.model == grader and rated.holds(grades)
 
     if rated.is_direct:
-        grade = _direct(grader, rated, ratings[DIRECT_ID], comments)
-        passage.direct_grades = _put(grade, passage.direct_grades or (), earlier)
+        direct = _direct(grader, rated, ratings[DIRECT_ID], comments)
+        passage.take(direct_grades=_put(direct, passage.direct_grades or (), earlier))
         return
     before = [grades for grades in passage.rubric_grades or () if earlier(grades)]
     for grades in reversed(before):
         kept = {key: text for key, text in (grades.comments or {}).items() if key not in ratings}
         ratings, comments = grades.entry_ratings() | ratings, kept | comments
-    passage.rubric_grades = _put(
-        _rubric(grader, rated, ratings, comments), passage.rubric_grades or (), earlier
-    )
+    grade = _rubric(grader, rated, ratings, comments)
+    passage.take(rubric_grades=_put(grade, passage.rubric_grades or (), earlier))
 
 
 def _put(new: G, grades: Sequence[G], replaces: Callable[[G], bool]) -> list[G]:
@@ -88,7 +88,7 @@ def _rubric(
     }
     if rated.is_rated:
         values["self_ratings"] = [
-            SelfRating(**{f"{rated.kind}_id": key}, self_rating=rating, source="human")
+            replace(SelfRating(self_rating=rating, source="human"), **{f"{rated.kind}_id": key})
             for key, rating in ratings.items()
         ]
     if rated.assigns:

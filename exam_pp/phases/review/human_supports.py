@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from exam_pp.data_model import CitationSupport, Passage, QueryPassages, SupportGrades, SupportLabel, is_human
 from exam_pp.edits import HumanSupport
@@ -39,11 +40,11 @@ def add_supports(passage: Passage, grader: str, new: Sequence[HumanSupport]) -> 
         if item.comment is not None:
             comments[item.citation] = item.comment
     others.insert(len(others) if position is None else position, _grades(grader, labels, comments))
-    passage.support_grades = others
+    passage.take(support_grades=others)
 
 
 def _grades(grader: str, labels: dict[str, SupportLabel | None], comments: dict[str, str]) -> SupportGrades:
-    values = {} if not comments else {"comments": comments}
+    values: dict[str, Any] = {"comments": comments} if comments else {}
     return SupportGrades(
         model=grader,
         model_options={},

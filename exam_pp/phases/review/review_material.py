@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades, is_human
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.leaderboard import standings
@@ -51,7 +52,7 @@ class ReviewOptions:
     blind: bool = False
     reviewer: str = ""
     min_grade: int | None = None
-    cutoff: int = 20
+    cutoff: int = CUTOFF
     pairs: str | Path | None = None
     force: bool = False
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeKey
@@ -40,7 +41,7 @@ class GameBiases:
     """
 
     judges: Sequence[JudgeBiases]
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     with_families: bool = False
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -50,7 +51,7 @@ def game_biases(
     games: Iterable[PathLike | QueryGames],
     *,
     families: PathLike | Families | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> GameBiases:
     """Measure the biases of all judges of games.
 

@@ -29,7 +29,7 @@ from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score, Scores
 from exam_pp.roles import System
 from exam_pp.store.files import allow_rereading
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.wording import counted, listed
 
 CoverMeasure = Literal["Cover", "nCover", "SoftCover", "MeanRating"]
@@ -307,7 +307,7 @@ def _of_measure(scores: Iterable[Score], measure: str) -> tuple[str, dict[str, d
 
 def _repeats(passages: Passages) -> dict[str, System]:
     """The name of each system, as evaluations list it, to the system and its repeat."""
-    read = read_passages_for_metrics(passages) if isinstance(passages, PathLike) else passages
+    read = read_passages(passages) if isinstance(passages, PathLike) else passages
     return {
         str(system := System.of(entry)): system
         for query in read

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, NamedTuple
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
 from exam_pp.metrics.elo import EloRules, elo, elo_samples, errors_of_mean
@@ -178,7 +179,7 @@ def scores_of(standings: Standings) -> Evaluation:
     return Evaluation(scores, list(standings.notes), provenance=standings.provenance)
 
 
-def compare_pairs(result: Ratings, confidence: float = 0.95) -> list[HeadToHead]:
+def compare_pairs(result: Ratings, confidence: float = CONFIDENCE) -> list[HeadToHead]:
     """Compare all pairs of systems that met by their games against each other, better systems first."""
     matrix = result.matrix
     place = {system: number for number, system in enumerate(matrix.systems)}

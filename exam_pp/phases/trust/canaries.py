@@ -7,10 +7,10 @@ SIGIR-AP 2024, for words of the query and instructions in passages. The other ca
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from exam_pp.data_model import CANARY, Passage, PassageData, QueryPassages, QueryView, RankingEntry, Role
 from exam_pp.errors import DataError, SelectionError
@@ -29,7 +29,7 @@ from exam_pp.roles import (
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_read_once
 from exam_pp.store.inputs import reading
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.wording import counted, listed
@@ -175,7 +175,7 @@ def _read_pool(source: Path, options: CanaryOptions) -> _Pool:
     systems: dict[Role, set[str]] = {"answer": set(), "retrieved": set()}
     good: dict[Role, dict[str, list[str]]] = {"answer": {}, "retrieved": {}}
     recorded = False
-    for query in read_passages_for_metrics(source):
+    for query in read_passages(source):
         if canaries := sorted(canaries_of(query)):
             raise SelectionError(
                 f"{source} already has canaries ({listed(canaries)}); remove them with `exam-pp filter "
@@ -265,7 +265,7 @@ def _at(texts: Sequence[str], position: int) -> str:
 def _passages(name: str, query_id: str, texts: Sequence[str], role: Role | None) -> Iterator[Passage]:
     """The passages of a canary, in the order of its ranking."""
     system = f"{CANARY}{name}"
-    recorded: Mapping[str, Role] = {} if role is None else {"role": role}
+    recorded: dict[str, Any] = {} if role is None else {"role": role}
     for rank, text in enumerate(texts, 1):
         passage_id = f"{system}:{query_id}:{rank}"
         entry = RankingEntry(

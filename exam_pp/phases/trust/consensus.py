@@ -23,9 +23,10 @@ from exam_pp.metrics.consensus import ConsensusRule, consensus_ratings
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, PanelMembers, panel_members
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts import PROMPTS
+from exam_pp.records import replace
 from exam_pp.store.files import check_output, is_read_once
 from exam_pp.store.inputs import reading
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawGrades, RawPassage, RawQuery
 from exam_pp.test_bank import ASSIGNMENT_RATINGS
 from exam_pp.wording import counted, listed
@@ -114,7 +115,7 @@ def consensus(
     if name in graders:
         raise SelectionError(f"{name!r} cannot be a member of the consensus {name!r}: choose another name.")
     members = panel_members(
-        read_passages_for_metrics(graded),
+        read_passages(graded),
         grade_filter or GradeFilter(),
         graded,
         graders=graders,
@@ -223,7 +224,8 @@ def _rubric(ratings: Mapping[str, int], shared: Mapping[str, Any], members: Pane
     }
     if members.is_rated:
         values["self_ratings"] = [
-            SelfRating(**{f"{kind}_id": entry_id}, self_rating=rating) for entry_id, rating in ratings.items()
+            replace(SelfRating(self_rating=rating), **{f"{kind}_id": entry_id})
+            for entry_id, rating in ratings.items()
         ]
     if members.assigns:
         labels = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}

@@ -8,6 +8,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.grade_filter import check_one
@@ -83,7 +84,7 @@ class Gate:
     new: str
     measures: Sequence[MeasureGate]
     max_drop: float
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     worst_drop: float | None = None
     undecided: Undecided = "estimate"
     missing_queries: MissingQueries = "zero"
@@ -122,7 +123,7 @@ def gate(
     missing_queries: MissingQueries = "zero",
     undecided: Undecided = "estimate",
     worst_drop: float | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     limit: int = 5,
 ) -> Gate:
     """Test whether the mean score of a new version has dropped by more than a limit.

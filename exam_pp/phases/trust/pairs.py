@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from exam_pp.data_model import Role
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
@@ -84,7 +85,7 @@ def sample_pairs(
     budget: int,
     by: SampledBy = "even",
     compared: Sequence[str] = (),
-    cutoff: int | None = 20,
+    cutoff: int | None = CUTOFF,
     role: Role | None = None,
     seed: int = 0,
 ) -> DrawnPairs:

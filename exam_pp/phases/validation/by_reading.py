@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import CorruptFileError, DataError, ExamError
 from exam_pp.formats.base import Format
 from exam_pp.phases.validation.checks import Findings
-from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import is_read_once, read_bytes, read_lines, without_lines
 from exam_pp.wording import counted
 

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from exam_pp.data_model import Judgment, Passage, QueryPassages, RankingEntry
+from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.validation.checks import Findings
 from exam_pp.phases.validation.grades import Note, check_grades
 from exam_pp.phases.validation.rankings import RankedPassage, check_ranks
 from exam_pp.roles import System, role_of
-from exam_pp.store.duplicate_keys import duplicate_key
 from exam_pp.store.files import read_lines
 from exam_pp.store.passages.graded_file import parse_query
 from exam_pp.wording import counted
@@ -27,7 +27,7 @@ def check_graded(path: Path, findings: Findings) -> str:
     passages = grade_sets = 0
     for number, line in read_lines(path):
         try:
-            query = parse_query(line, file, number)
+            query = parse_query(line, file, number, every_field=True)
         except DataError as error:
             findings.add("format", file, number, error.field or "", error.problem)
             continue

@@ -9,24 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-import msgspec
 from pydantic import ValidationError
 
-from exam_pp.data_model import PassageView, QueryPassages, QueryView, parse_line, parse_object
+from exam_pp.data_model import PassageView, QueryPassages, parse_line, parse_object
 from exam_pp.errors import DataError
+from exam_pp.raw_json import without_lone_surrogates
 from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.parsing import sentence
-from exam_pp.store.passages.raw_json import without_lone_surrogates
-from exam_pp.store.passages.structs import PassageFields, QueryFields
 
 log = logging.getLogger(__name__)
 
 _NOT_A_QUERY = (
     "is not a line of a passages file, [query id, [passages]]. exam-pp validate detects the format of a file."
 )
-
-_DECODER = msgspec.json.Decoder(tuple[str, list[PassageFields]])
 
 
 def read_passages(path: str | Path) -> Iterator[QueryPassages]:
@@ -43,27 +39,6 @@ def read_passages(path: str | Path) -> Iterator[QueryPassages]:
     """
     for number, line in read_lines(path):
         yield parse_query(line, str(path), number)
-
-
-def read_passages_for_metrics(path: str | Path) -> Iterator[QueryView]:
-    """Like :func:`read_passages`, but reads only the fields that metrics use, which is several times faster.
-
-    The objects are read-only. A line that the fast decoder rejects is parsed in full, so that the error is
-    the same. Fields that metrics do not read (answers, model options, soft margins) are not checked.
-    """
-    for number, line in read_lines(path):
-        try:
-            with without_garbage_collection():
-                query_id, passages = _DECODER.decode(line)
-        except DECODER_ERRORS:
-            yield parse_query(line, str(path), number)
-        else:
-            check_ids(passages, str(path), number)
-            yield QueryFields(query_id, passages)
-
-
-DECODER_ERRORS = (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError)
-"""Errors of the fast decoder, after which the full one parses the line or raises a readable error."""
 
 
 @contextmanager
@@ -113,17 +88,20 @@ def check_ids(passages: Sequence[PassageView], file: str, number: int) -> None:
             )  # fmt: skip
 
 
-def parse_query(line: bytes, file: str, number: int) -> QueryPassages:
-    """Parse a line of a passages file as :func:`read_passages` does; raises :class:`DataError`."""
-    query = _parse_strict(line, file, number)
+def parse_query(line: bytes, file: str, number: int, *, every_field: bool = False) -> QueryPassages:
+    """Parse a line of a passages file as :func:`read_passages` does; raises :class:`DataError`.
+
+    ``every_field`` also checks fields that are otherwise decoded when they are read, such as replies.
+    """
+    query = _parse_strict(line, file, number, every_field=every_field)
     check_ids(query.passages, file, number)
     return query
 
 
-def _parse_strict(line: bytes, file: str, number: int) -> QueryPassages:
+def _parse_strict(line: bytes, file: str, number: int, *, every_field: bool) -> QueryPassages:
     try:
         with without_garbage_collection():
-            return parse_line(line)
+            return parse_line(line, every_field=every_field)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
@@ -147,7 +125,7 @@ def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
             "%s, line %d: replaced characters that are not valid Unicode (lone surrogates)", file, number
         )
     try:
-        return parse_object(value)
+        return parse_object(value, repaired)
     except ValidationError as error:
         raise _shape_error(error.errors(include_url=False, include_input=False)[0], file, number) from error
 

@@ -15,48 +15,56 @@ import msgspec
 from pydantic import ValidationError
 
 from exam_pp.data_model import (
+    DECODER_ERRORS,
+    AnyGrades,
     CriteriaGrades,
     DirectGrade,
-    GradesView,
-    JudgmentView,
+    Judgment,
     Passage,
-    PassageView,
     QueryPassages,
-    RankingView,
-    Record,
+    RankingEntry,
     RubricGrades,
     SupportGrades,
-    parse_line,
+    parse_passage,
 )
 from exam_pp.errors import DataError
-from exam_pp.store.duplicate_keys import duplicate_key
-from exam_pp.store.files import read_lines
-from exam_pp.store.parsing import data_error
-from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
-from exam_pp.store.passages.raw_json import (
+from exam_pp.raw_json import (
     Change,
     RawJson,
     ShapeError,
-    canonical,
     changed,
     decode_list,
     decode_object,
     encode_list,
     encode_object,
     encode_string,
-    updated,
     without_lone_surrogates,
 )
-from exam_pp.store.passages.structs import PassageFields, PassageHead
+from exam_pp.records import encode, splice
+from exam_pp.store.files import read_lines
+from exam_pp.store.passages.graded_file import check_ids, parse_query
 
-AnyGrades = RubricGrades | DirectGrade
+
+class PassageHead(msgspec.Struct, gc=False, frozen=True):
+    """Id and text of a passage. The id may be a number, which the reader converts to text."""
+
+    passage_id: str | int = msgspec.field(name="paragraph_id")
+    text: str
+
 
 _LINE = msgspec.json.Decoder(tuple[msgspec.Raw, list[msgspec.Raw]])
 _ID: msgspec.json.Decoder[str | int] = msgspec.json.Decoder(str | int)  # a number is converted to text
 _HEAD = msgspec.json.Decoder(PassageHead)
-_VIEW = msgspec.json.Decoder(PassageFields)
 _GRADE_TYPES: Mapping[str, type[AnyGrades]] = {"exam_grades": RubricGrades, "grades": DirectGrade}
 """The keys of a passage for sets of grades, with their type, in the order of ``grade_sets``."""
+
+_GRADE_LISTS = {
+    "exam_grades": "rubric_grades",
+    "grades": "direct_grades",
+    "support_grades": "support_grades",
+    "criteria_grades": "criteria_grades",
+}
+"""The keys of grades that reviewers give, and their names in :class:`Passage`."""
 
 
 def read_raw_passages(path: str | Path) -> Iterator[RawQuery]:
@@ -85,7 +93,7 @@ class _Line:
     number: int
     data: bytes
     viewed: int | None = None
-    view: PassageView | None = None
+    view: Passage | None = None
 
 
 def _read(line: _Line) -> RawQuery:
@@ -110,11 +118,6 @@ def _read(line: _Line) -> RawQuery:
         for position, (part, passage) in enumerate(parts)
     ]
     return RawQuery(query.query_id, passages, _Original(line.data, id_part, tuple(passages)))
-
-
-def dump(record: Record) -> bytes:
-    """Encode a record of the data model as JSON; keys that were never set are not written."""
-    return record.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 @dataclass(frozen=True)
@@ -151,13 +154,13 @@ class RawGrades:
     """A set of grades: the key of its list in the passage, the view for metrics, and its JSON."""
 
     key: str
-    view: GradesView
+    view: AnyGrades
     raw: RawJson
 
     @classmethod
     def of(cls, grades: AnyGrades) -> RawGrades:
         """Make raw grades from an object of the data model."""
-        return cls("exam_grades" if isinstance(grades, RubricGrades) else "grades", grades, dump(grades))
+        return cls("exam_grades" if isinstance(grades, RubricGrades) else "grades", grades, encode(grades))
 
     @property
     def is_direct(self) -> bool:
@@ -166,7 +169,7 @@ class RawGrades:
 
     def with_grades(self, before: AnyGrades, after: AnyGrades) -> RawGrades:
         """Return the grades with the changes between two objects; other values keep their bytes."""
-        raw = updated(self.raw, dump(before), dump(after))
+        raw = splice(self.raw, before, after)
         return self if raw is self.raw else RawGrades(self.key, after, raw)
 
     def with_value(self, path: Sequence[str], change: Change) -> RawGrades:
@@ -245,39 +248,36 @@ class RawPassage:
         )
 
     @property
-    def view(self) -> PassageView:
+    def view(self) -> Passage:
         """The fields that metrics read."""
         line = self._line
         if line.viewed != self._position or line.view is None:
             line.viewed = None
-            try:
-                line.view = _VIEW.decode(self.raw)
-            except DECODER_ERRORS:
-                line.view = self.full()
+            line.view = self.full()
             line.viewed = self._position
         return line.view
 
     def full(self) -> Passage:
         """Return the passage as an object of the data model."""
-        line = b'["", [%b]]' % self.raw
         if self.is_changed:
+            line = b'["", [%b]]' % self.raw
             return parse_query(line, self._line.file, self._line.number).passages[0]
         try:
-            return parse_line(line).passages[0]
+            return parse_passage(self.raw)
         except ValidationError:  # parse the whole line, so that the error names the passage
             return parse_query(self._line.data, self._line.file, self._line.number).passages[self._position]
 
     @property
-    def judgments(self) -> Sequence[JudgmentView]:
+    def judgments(self) -> Sequence[Judgment]:
         """Judgments of the passage; several judges may have judged it."""
         return self.view.judgments
 
     @property
-    def rankings(self) -> Sequence[RankingView]:
+    def rankings(self) -> Sequence[RankingEntry]:
         """The ranks of the passage, one per system that returned it."""
         return self.view.rankings
 
-    def grade_sets(self) -> Iterator[GradesView]:
+    def grade_sets(self) -> Iterator[AnyGrades]:
         """Yield all sets of grades in file order, rubric grades first."""
         return self.view.grade_sets()
 
@@ -302,49 +302,31 @@ class RawPassage:
     def add_grades(self, new: Sequence[AnyGrades]) -> None:
         """Append each set of grades to the list of its type."""
         for key, type_ in _GRADE_TYPES.items():
-            added = [dump(grades) for grades in new if isinstance(grades, type_)]
+            added = [encode(grades) for grades in new if isinstance(grades, type_)]
             if added:
                 self.change([key], partial(_appended, added))
 
     def add_support(self, grades: SupportGrades) -> None:
         """Append the grades of the citations of this part of an answer."""
-        self.change(["support_grades"], partial(_appended, [dump(grades)]))
+        self.change(["support_grades"], partial(_appended, [encode(grades)]))
 
     def add_criteria(self, grades: CriteriaGrades) -> None:
         """Append the ratings of the answer whose first part this is."""
-        self.change(["criteria_grades"], partial(_appended, [dump(grades)]))
+        self.change(["criteria_grades"], partial(_appended, [encode(grades)]))
 
     def take_grades(self, passage: Passage) -> None:
         """Replace the grades by those of ``passage``; sets of grades that are equal keep their bytes.
 
         Consistency grades stay, because no reviewer gives them.
         """
-        new_grades: Mapping[str, Sequence[Record] | None] = {
-            "exam_grades": passage.rubric_grades,
-            "grades": passage.direct_grades,
-            "support_grades": passage.support_grades,
-            "criteria_grades": passage.criteria_grades,
-        }
-        for key, grades in new_grades.items():
-            before = decode_list(self.fields.get(key))
-            old_bytes = {canonical(raw): raw for raw in before}
-            new = [old_bytes.get(canonical(raw), raw) for raw in map(dump, grades or ())]
-            for raw in before:
-                if raw not in new and (duplicate := duplicate_key(raw)) is not None:
-                    raise self._error(f"has the key {duplicate!r} twice.", key)
-            if new != before:
-                self.change([key], partial(_replaced, new))
+        for key, name in _GRADE_LISTS.items():
+            old, new = getattr(self.view, name), getattr(passage, name)
+            if (new or []) != (old or []):
+                self.change([key], partial(_spliced, old, new or []))
 
-    def full_grades(self, grades: RawGrades) -> AnyGrades:
-        """Parse all fields of one set of grades of the passage; raises :class:`DataError`."""
-        try:
-            return _GRADE_TYPES[grades.key].model_validate_json(
-                bytes(grades.raw), by_alias=True, by_name=False
-            )
-        except ValidationError as error:
-            raise data_error(
-                error, self._line.file, self._line.number, f"passage {self._position + 1}"
-            ) from error
+
+def _spliced(old: object, new: object, raw: RawJson | None) -> RawJson:
+    return splice(raw or b"null", old, new)
 
 
 def _replaced(new: Sequence[RawJson], _old: RawJson | None) -> RawJson:

@@ -16,7 +16,6 @@ from exam_pp.data_model import (
     LEGACY_PROMPT_CLASS,
     CriteriaGrades,
     DirectGrade,
-    DirectMixin,
     Passage,
     RubricGrades,
     SupportGrades,
@@ -26,33 +25,16 @@ from exam_pp.roles import role_of
 from exam_pp.store.files import read_lines
 from exam_pp.store.games import games_in, is_games_line
 from exam_pp.store.garbage_collector import without_garbage_collection
-from exam_pp.store.passages.graded_file import DECODER_ERRORS, check_ids, parse_query
-from exam_pp.store.passages.structs import (
-    CriteriaFields,
-    DetailedDirect,
-    DetailedPassage,
-    DetailedRubric,
-    RatedPassage,
-    RatedRubric,
-    SupportFields,
-)
+from exam_pp.store.passages.graded_file import parse_query
 from exam_pp.store.sql.tables import Row, SqlValue, StoredName, TableName
 
 Emit = Callable[[StoredName, Row], None]
 """A function that receives the name of a table and a row."""
 
-# Lines that the fast decoder rejects are parsed in full, so SQL accepts the same files as other commands.
-AnyPassage = Passage | DetailedPassage | RatedPassage
-AnyRubric = RubricGrades | DetailedRubric | RatedRubric
-AnyDirect = DirectGrade | DetailedDirect
-AnyGrades = AnyRubric | AnyDirect
+AnyGrades = RubricGrades | DirectGrade
 Grader = tuple[str | None, str]
 """Model and prompt class."""
 
-_DECODER = msgspec.json.Decoder(tuple[str, list[DetailedPassage]])
-_RATED_DECODER = msgspec.json.Decoder(tuple[str, list[RatedPassage]])
-_RATED: frozenset[TableName] = frozenset({"queries", "passages", "grades", "ratings"})
-"""Tables that need neither replies nor rankings, which the second decoder leaves out."""
 _ENCODER = msgspec.json.Encoder()
 
 _SOFT = ("expected", "margin", "mass", "source")
@@ -132,7 +114,8 @@ class GradedRows:
         file = shown_path(path)
         earlier_ids: set[str] = set()
         for number, line in lines:
-            query_id, passages = self._decode(line, path, number)
+            query = parse_query(line, str(path), number)
+            query_id, passages = query.query_id, query.passages
             if query_id in earlier_ids:
                 self.repeated.add((file, query_id))
             earlier_ids.add(query_id)
@@ -155,17 +138,7 @@ class GradedRows:
                 self._emit("criteria", row)
             self._judgments_and_rankings((file, query_id), passages)
 
-    def _decode(self, line: bytes, path: str | Path, number: int) -> tuple[str, Sequence[AnyPassage]]:
-        decode = (_RATED_DECODER if self._tables <= _RATED else _DECODER).decode
-        try:
-            query_id, passages = decode(line)
-        except DECODER_ERRORS:
-            query = parse_query(line, str(path), number)
-            return query.query_id, query.passages
-        check_ids(passages, str(path), number)
-        return query_id, passages
-
-    def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[AnyPassage]) -> None:
+    def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[Passage]) -> None:
         """Emit duplicate judgments and rankings once, because joins would count them twice."""
         seen: set[tuple[Any, ...]] = set()
 
@@ -187,7 +160,7 @@ class GradedRows:
                 if is_new("rankings", ranking, r.citations):
                     self._emit("rankings", (*ranking[:6], r.citations, *ranking[6:]))
 
-    def _emit_grade_sets(self, here: tuple[str, str, str], passage: AnyPassage) -> None:
+    def _emit_grade_sets(self, here: tuple[str, str, str], passage: Passage) -> None:
         sets: list[AnyGrades] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
         graders = [(grades.model, grades.prompt_class or LEGACY_PROMPT_CLASS) for grades in sets]
         all_ratings = [_ratings_of(grades) for grades in sets]
@@ -220,9 +193,9 @@ class GradedRows:
     def _replies(self, grades: AnyGrades) -> Row:
         """Return the columns of the table ``answers``; replies of failures come from the errors."""
         replies: list[tuple[str, str | None]] = []
-        if isinstance(grades, DirectMixin):
+        if isinstance(grades, DirectGrade):
             replies += [] if grades.answer is None else [(DIRECT_ID, grades.answer)]
-        elif isinstance(grades, RubricGrades | DetailedRubric):
+        elif isinstance(grades, RubricGrades):
             replies += grades.answers
         errors = _errors(grades)
         texts = dict(replies)
@@ -235,9 +208,7 @@ class GradedRows:
         number, order = self._entry_lists.new([key for key, _ in replies])
         return (len(order), number, [text for _, text in replies], _failures(order, errors))
 
-    def _emit_supports(
-        self, here: tuple[str, str, str], sets: Sequence[SupportGrades] | Sequence[SupportFields]
-    ) -> None:
+    def _emit_supports(self, here: tuple[str, str, str], sets: Sequence[SupportGrades]) -> None:
         rows: dict[tuple[str, str | None, str | None], Row] = {}
         for grades in sets:
             cut = grades.tokens_cut or {}
@@ -253,7 +224,7 @@ class GradedRows:
 def _add_criteria(
     rows: dict[tuple[Any, ...], Row],
     where: tuple[str, str],
-    sets: Sequence[CriteriaGrades] | Sequence[CriteriaFields],
+    sets: Sequence[CriteriaGrades],
 ) -> None:
     """Add the ratings of answers to the rows of a query; a failure does not replace a rating."""
     for grades in sets:
@@ -317,7 +288,7 @@ def _ratings_of(grades: AnyGrades) -> Mapping[str, int | None]:
 
 def _soft_grades(grades: AnyGrades) -> Mapping[str, object]:
     """Return the objects with the attributes :data:`_SOFT` by entry; empty if all are None."""
-    if isinstance(grades, DirectMixin):
+    if isinstance(grades, DirectGrade):
         return {DIRECT_ID: grades}
     ratings = grades.self_ratings
     if not ratings or {*map(_OF_RATING, ratings)} == {_NONE}:
@@ -338,7 +309,7 @@ def _summary(grades: AnyGrades, ratings_of: Mapping[str, int | None]) -> Row:
 
 
 def _errors(grades: AnyGrades) -> Mapping[str, Any]:
-    if isinstance(grades, DirectMixin):
+    if isinstance(grades, DirectGrade):
         return {DIRECT_ID: grades.error} if grades.error else {}
     return grades.errors if isinstance(grades.errors, dict) else {}
 

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
-from exam_pp.data_model import Id, Record, Repeat
+from exam_pp.data_model import Id, Repeat
 from exam_pp.errors import DataError
+from exam_pp.records import Record
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.wording import counted

@@ -9,9 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import Id, Record
+from exam_pp.data_model import Id
+from exam_pp.duplicate_keys import duplicate_key
 from exam_pp.errors import DataError, MissingExtraError
-from exam_pp.store.duplicate_keys import duplicate_key
+from exam_pp.records import Record
 from exam_pp.store.files import atomic_output, is_read_once, read_lines, read_text_lines, write_text
 from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.trec.outlines import is_outlines, read_outlines

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from exam_pp.data_model import Id, Number, Record
+from exam_pp.data_model import Id, Number
+from exam_pp.records import Record
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.parsing import parse_record

@@ -14,6 +14,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.panel import PanelAnalysis, analyze_panel
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.trust.consensus import consensus
+from exam_pp.records import replace
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.reports.analysis.panel import panel_report
 from exam_pp.store.passages.graded_file import read_passages
@@ -206,8 +207,8 @@ def test_entries_of_the_bank_are_the_denominator(tiny_passages: Path, tiny_bank:
     for query in queries:
         for of_passage in query.passages:
             sets = of_passage.rubric_grades or []
-            copies = [grades.model_copy(update={"model": "other"}) for grades in sets[:1]]
-            of_passage.rubric_grades = [*sets, *copies]
+            copies = [replace(grades, model="other") for grades in sets[:1]]
+            of_passage.take(rubric_grades=[*sets, *copies])
     result = analyze_panel(queries, tiny_bank, cutoff=1)
     expected = cover(tiny_passages, tiny_bank, cutoff=1).scores
     assert len(result.graders) == 2

@@ -20,7 +20,7 @@ from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.trust.pairs import sample_pairs
 from exam_pp.reports.evaluation.corrected import corrected_report
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line
 from tests.tables import notes_of, pictures_of, tables_of
@@ -485,7 +485,7 @@ def test_judgments_correct_the_labels_of_flan_t5(shared_data: Path) -> None:
     graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
     means, pairs = [], []
     could_be_drawn = {}
-    for query in read_passages_for_metrics(graded):
+    for query in read_passages(graded):
         judged = [max(j.relevance for j in passage.judgments) for passage in query.passages]
         means.append(sum(judged) / len(judged))
         passages = [passage.passage_id for passage in query.passages]

@@ -170,7 +170,7 @@ def test_a_model_verifies_answers_whose_text_does_not_match(
     assert (new.model, info["prompt_class"], info["orig_prompt_class"]) == ("verifier", VERIFIED, KEY)
     assert info["answers_by"]["llm"] == "fake"
     assert dict(new.answers)["water"] == "increase"
-    assert (new.model_extra or {})["verifications"] == [["water", "yes"]]
+    assert new.verifications == [["water", "yes"]]
     assert (summary.graded, summary.ungraded, summary.asked) == (4, 0, 1)
 
 
@@ -291,7 +291,7 @@ def test_the_papers_rule_for_published_grades(rated: Path, tmp_path: Path) -> No
     assert [r.expected for r in grades.self_ratings or ()] == [2.5] * 4
     assert (grades.correct, grades.wrong) == (["a", "c", "d"], ["b"])
     assert (grades.exam_ratio, grades.relevance_label) == (0.75, 4)
-    assert (grades.model_extra or {})["ours"] == 1
+    assert json.loads(output.read_text())[1][0]["exam_grades"][0]["ours"] == 1
     assert (summary.read, summary.changed, summary.ungraded) == (4, 3, 0)
     again = tmp_path / "again.jsonl"
     assert reread(output, again).changed == 0

@@ -24,7 +24,7 @@ from exam_pp.phases.review.verification.verify import Shown, verify
 from exam_pp.rendering.document import Heading, Paragraph, Table
 from exam_pp.rendering.render import RENDERERS, render
 from exam_pp.reports.review.verification import grading
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 from tests.reports.review.verification.material import summary
 from tests.reports.review.verification.material import table as table_of
@@ -220,7 +220,7 @@ def test_spurious_entries_and_uncovered_passages_of_gpt_4(shared_data: Path) -> 
     graded, bank = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
     spurious: Counter[str] = Counter()
     uncovered = 0
-    for query in read_passages_for_metrics(graded):
+    for query in read_passages(graded):
         for view in query.passages:
             ratings = {key: grade for of in view.grade_sets() for key, grade in of.entry_ratings().items()}
             judgments = [judgment.relevance for judgment in view.judgments]

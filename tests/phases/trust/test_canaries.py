@@ -22,7 +22,7 @@ from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, n
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.reports.trust.canaries import canary_grades_report
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.passages.graded_file import read_passages, read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
@@ -477,7 +477,7 @@ def test_the_report_names_graders_without_grades_of_canaries(files: Files, tmp_p
 def test_the_report_agrees_with_counting_by_hand(files: Files) -> None:
     rows = {row.canary: row for row in canary_report(files.after, min_grade=4).rows}
     ratings: dict[str, list[int]] = {}
-    for query in read_passages_for_metrics(files.after):
+    for query in read_passages(files.after):
         for passage in query.passages:
             canaries = [e.method for e in passage.rankings if is_canary(e.method)]
             of_passage = [r for grades in passage.grade_sets() for r in grades.entry_ratings().values()]

@@ -34,7 +34,7 @@ def questions(query_id: str, *keys: str) -> dict[str, Question]:
 def table(texts: dict[str, str], query_id: str = "q", **cells: Cell) -> QueryTable:
     table = QueryTable(query_id, "a query", questions(query_id, *cells))
     for key, text in texts.items():
-        table.add(Passage.model_validate(passage(key, text=text)), [("m", cells)])
+        table.add(Passage(**passage(key, text=text)), [("m", cells)])
     return table
 
 
@@ -164,7 +164,7 @@ def test_cells_of_grades() -> None:
         tokens_cut={"a": 7},
         comments={"a": "fine"},
     )
-    rubric_grades = Passage.model_validate(passage(exam_grades=[grades])).rubric_grades
+    rubric_grades = Passage(**passage(exam_grades=[grades])).rubric_grades
     assert rubric_grades is not None
     assert cells_of(rubric_grades[0]) == {
         "a": Cell(4, "reread", "4", None, None, "fine", 0.5, 3.9, 7),
@@ -174,7 +174,7 @@ def test_cells_of_grades() -> None:
 
 def test_the_last_rating_counts_not_a_later_error() -> None:
     query_table = QueryTable("q", "", questions("q", "a"))
-    one = Passage.model_validate(passage("p"))
+    one = Passage(**passage("p"))
     for cell in (Cell(1), Cell(4), Cell(None, reason="failed")):
         query_table.add(one, [("m", {"a": cell, "unknown": cell})])
     assert query_table.chunk(["m"], [], {})["grades"] == [{"rating": [4]}]
@@ -197,7 +197,7 @@ def test_round_trip(given_passages: dict[str, tuple[str, list[int | None]]]) -> 
     query_table = QueryTable("q", "a query", questions("q", "a", "b"))
     for key, (text, values) in given_passages.items():
         cells = {entry: Cell(value) for entry, value in zip("ab", values, strict=True) if value is not None}
-        query_table.add(Passage.model_validate(passage(key, text=text)), [("m", cells)])
+        query_table.add(Passage(**passage(key, text=text)), [("m", cells)])
     head = {**HEAD, "queries": [query_table.head(["m"], 5, 4)]}
     page = render_page(head, [query_table])
     chunk = blocks(page)["query-0"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import PassageView, QueryView
 from exam_pp.errors import ExamError
-from exam_pp.store.passages.graded_file import passages_writer, read_passages, read_passages_for_metrics
+from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from tests.conftest import data_error, passage, rubric
 from tests.test_data_model import lines
 
@@ -58,7 +58,7 @@ def assert_agreement(values: list[Any]) -> Any:
         path = Path(folder) / "passages.jsonl"
         path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
         full = outcome(read_passages, path)
-        assert outcome(read_passages_for_metrics, path) == full
+        assert outcome(read_passages, path) == full
         return full
 
 
@@ -129,13 +129,13 @@ def test_readers_accept_and_reject_the_same_lines(line: Any, data: st.DataObject
 def test_readers_agree_on_real_files(shared_data: Path) -> None:
     for name in ("llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl19-gpt4/dl19-graded.jsonl.gz"):
         path = shared_data / name
-        for full, fast in zip(read_passages(path), read_passages_for_metrics(path), strict=True):
+        for full, fast in zip(read_passages(path), read_passages(path), strict=True):
             assert view([fast]) == view([full])
 
 
 def test_ids_that_are_numbers_become_strings(write_jsonl: Write) -> None:
     path = write_jsonl("p.jsonl", [[7, [{"paragraph_id": 42, "text": "t"}]]])
-    for reader in (read_passages, read_passages_for_metrics):
+    for reader in (read_passages,):
         (query,) = reader(path)
         assert (query.query_id, query.passages[0].passage_id) == ("7", "42")
 
@@ -166,12 +166,12 @@ def test_written_files_are_read(tmp_path: Path, tiny_passages: Path, suffix: str
 
 def test_errors_name_file_line_and_field(write_jsonl: Write) -> None:
     path = write_jsonl("p.jsonl", [["q", []], ["q", [{"paragraph_id": "p", "text": "t"}, {"text": "t"}]]])
-    for reader in (read_passages, read_passages_for_metrics):
+    for reader in (read_passages,):
         with data_error(path, 2, "passage 2 paragraph_id", about="missing"):
             list(reader(path))
 
 
-@pytest.mark.parametrize("read", [read_passages, read_passages_for_metrics])
+@pytest.mark.parametrize("read", [read_passages])
 def test_other_encodings_are_an_error(read: Any, tmp_path: Path) -> None:
     path = tmp_path / "latin.jsonl"
     path.write_bytes('["q", [{"paragraph_id": "p", "text": "caf\xe9"}]]\n'.encode("latin-1"))
@@ -185,7 +185,7 @@ def test_model_options_of_another_type_are_none(
 ) -> None:
     """Metrics do not need them; `exam-pp validate` reports them."""
     graded = passage("p1", exam_grades=[rubric({"q1/a": 4}, llm_options=options)])
-    (query,) = read_passages_for_metrics(write_jsonl("g.jsonl", [["q1", [graded]]]))
+    (query,) = read_passages(write_jsonl("g.jsonl", [["q1", [graded]]]))
     (grades,) = query.passages[0].grade_sets()
 
     assert (grades.model_options, grades.entry_ratings()) == (None, {"q1/a": 4})

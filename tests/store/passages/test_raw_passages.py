@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import RubricGrades, parse_line
 from exam_pp.errors import DataError
+from exam_pp.records import encode
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.passages.raw_passages import RawGrades, RawQuery, read_raw_passages
 from tests.conftest import data_error, passage, rubric
@@ -22,7 +23,7 @@ from tests.test_data_model import lines
 
 Write = Callable[[str, list[Any]], Path]
 NEW = RubricGrades(model="new", correct=["é"], wrong=[], answers=[("é", '"4"')])
-NEW_JSON = json.loads(NEW.model_dump_json(by_alias=True, exclude_unset=True))
+NEW_JSON = json.loads(encode(NEW))
 SPELLINGS: tuple[dict[str, Any], ...] = (
     {}, {"separators": (",", ":")}, {"separators": (" , ", " :  ")}, {"ensure_ascii": False}
 )  # fmt: skip
@@ -97,7 +98,7 @@ def test_grades_are_edited_one_by_one() -> None:
     first.edit_grades(edit)
     assert [grades.model for grades in first.grade_sets()] == ["google/flan-t5-large"]
     assert json.loads(query.dump())[1][0]["exam_grades"] == [rubric({"a": 1}, x=1)]
-    full = first.full_grades(first.raw_grades()[0])
+    full = first.raw_grades()[0].view
     assert isinstance(full, RubricGrades)
     assert full.answers == [("a", "1")]
 
@@ -111,7 +112,7 @@ def test_equal_grades_keep_their_bytes(value: Any) -> None:
     assert query.dump() == line.encode()
     for one in query.passages:
         full = one.full()
-        full.rubric_grades = [*(full.rubric_grades or ()), NEW]
+        full.add_grades([NEW])
         one.take_grades(full)
         assert seen(one) == seen(full)
 

@@ -238,8 +238,14 @@ def test_an_id_with_two_texts_is_an_error(write_jsonl: Write) -> None:
 
 
 def test_direct_grades(write_jsonl: Write) -> None:
-    grade = {"correctAnswered": True, "answer": "Yes", "llm": "m", "llm_options": {"a": 1}, "self_ratings": 2}
-    assert DirectGrade.model_validate(grade, by_alias=True, by_name=False).entry_ratings() == {"direct": 2}
+    grade: dict[str, Any] = {
+        "correctAnswered": True,
+        "answer": "Yes",
+        "llm": "m",
+        "llm_options": {"a": 1},
+        "self_ratings": 2,
+    }
+    assert DirectGrade(**grade).entry_ratings() == {"direct": 2}
     tables = rows_of(write_jsonl("g.jsonl", [["q", [passage("p", grades=[grade])]]]))
     assert [(r["entry_id"], r["rating"], r["kind"]) for r in tables["ratings"]] == [("direct", 2, "direct")]
     assert tables["grades"][0]["model_options"] == '{"a":1}'

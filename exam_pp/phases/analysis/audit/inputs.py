@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from exam_pp.data_model import DIRECT_ID, HUMAN, QueryView, Role, is_human
+from exam_pp.defaults import CONFIDENCE, CUTOFF, SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.cover import Cover
@@ -21,7 +22,7 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.graded_file import read_passages_for_metrics
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.test_bank import TestBank
 from exam_pp.wording import listed
 
@@ -40,9 +41,9 @@ class AuditOptions:
 
     min_grade: int | None = None
     min_judgment: int = 1
-    cutoff: int = 20
-    confidence: float = 0.95
-    samples: int = 2000
+    cutoff: int = CUTOFF
+    confidence: float = CONFIDENCE
+    samples: int = SAMPLES
     seed: int = 0
 
 
@@ -185,7 +186,7 @@ def read_input(
     options: AuditOptions,
 ) -> AuditInput:
     """Read the files of an audit."""
-    lines = list(views(list(read_passages_for_metrics(graded)), role))
+    lines = list(views(list(read_passages(graded)), role))
     test_bank = None if bank is None else read_bank(bank)
     criteria = with_aliases(grade_filter or GradeFilter())
     selector = GradeSelector(criteria)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from exam_pp.data_model import Role
+from exam_pp.defaults import CUTOFF, MIN_JUDGMENT
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
@@ -35,8 +36,8 @@ class Sources:
     grade_filter: GradeFilter = field(default_factory=GradeFilter)
     measures: Sequence[str] = ("nDCG@10", "RR")
     min_grade: int | None = None
-    min_relevant: int = 1
-    cutoff: int = 20
+    min_relevant: int = MIN_JUDGMENT
+    cutoff: int = CUTOFF
     review: bool = True
     command: str = ""
     role: Role | None = None

@@ -81,14 +81,13 @@ def passage(
         {"paragraphId": passage_id, "query": f"q/{n}", "relevance": r, "titleQuery": "q"}
         for n, r in enumerate(relevance)
     ]
-    return Passage.model_validate(
-        {
-            "paragraph_id": passage_id,
-            "text": f"Text of {passage_id}." if text is None else text,
-            "paragraph_data": {"judgments": judgments, "rankings": []},
-            "exam_grades": list(sets),
-        }
-    )
+    values: dict[str, Any] = {
+        "paragraph_id": passage_id,
+        "text": f"Text of {passage_id}." if text is None else text,
+        "paragraph_data": {"judgments": judgments, "rankings": []},
+        "exam_grades": list(sets),
+    }
+    return Passage(**values)
 
 
 def query(

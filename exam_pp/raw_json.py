@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from exam_pp.store.duplicate_keys import Digits, first_duplicate
+from exam_pp.duplicate_keys import Digits, first_duplicate
 
 RawJson = msgspec.Raw | bytes
 """A JSON value that is not decoded."""

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.store.duplicate_keys import duplicate_key
-from exam_pp.store.passages.raw_json import (
+from exam_pp.duplicate_keys import duplicate_key
+from exam_pp.raw_json import (
     ShapeError,
     canonical,
     decode_list,

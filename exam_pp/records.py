@@ -1,0 +1,306 @@
+"""Base classes of records in files: pydantic for what people write, msgspec for what programs write.
+
+A :class:`StoredRecord` is a frozen struct, which msgspec decodes many times as fast as pydantic a model. Its
+class is written like a model: the metaclass derives the struct, and :func:`model_of` a pydantic model with
+the same fields. That model names the error of a value, repairs values that only lax readers accept, such as
+ids that are numbers, and gives the JSON Schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from operator import attrgetter, eq
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import NODEFAULT, UNSET
+from msgspec.structs import force_setattr
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_json
+
+from exam_pp.errors import DataError
+from exam_pp.raw_json import RawJson, decode_list, decode_object, encode_list, encode_object
+
+T = TypeVar("T")
+R = TypeVar("R", bound="StoredRecord")
+
+Later = Annotated[T, "not decoded before it is read"]
+"""Marks a field that few readers need. A value of another type reads as None; ``validate`` reports it."""
+Unlisted = Annotated[T, "not in the schema"]
+"""Like :data:`Later`, for a key that exam_pp writes and that the schema leaves out."""
+
+
+TOO_DEEP = "has a value that is nested too deeply to be written."
+
+
+class Added(list[T]):
+    """The default value of a list to which Python code may add; it is written if it is not empty."""
+
+
+class Record(BaseModel):
+    """Base class of records that people write: keeps unknown keys, accepts Python names and file keys."""
+
+    model_config = ConfigDict(extra="allow", populate_by_name=True, ser_json_inf_nan="constants")
+
+
+class _Slot(NamedTuple):
+    """Where a struct keeps a field: the attribute, the key in the file, and whether it is decoded later."""
+
+    name: str
+    key: str
+    is_later: bool
+
+
+_BODIES: dict[type, dict[str, Any]] = {}
+"""Record class to the body of its pydantic model."""
+_SLOTS: dict[type, dict[str, _Slot]] = {}
+"""Record class to its slots, by the names and the file keys of the fields."""
+_FIELD = type(msgspec.field())
+
+
+class _RecordMeta(msgspec.StructMeta):
+    """Gives each optional field a slot and a property.
+
+    The slot is UNSET if the file lacks the key, so that a missing key stays missing, and null stays null. The
+    property then returns the default value.
+    """
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **config: Any) -> Any:
+        kinds: dict[str, str] = {}
+        model = {key: body.get(key) for key in ("__module__", "__qualname__", "__doc__")}
+        attributes: dict[str, str] = {}
+        slots_are_plain = True
+        known = {key: slot for base in bases for key, slot in _SLOTS.get(base, {}).items()}
+        for key, kind in body.get("__annotations__", {}).items():
+            if key.startswith("_"):
+                attributes[key] = kind
+                continue
+            default = body.get(key, NODEFAULT)
+            field = default if isinstance(default, _FIELD) else msgspec.field(default=default)
+            defaults = {"default": field.default, "default_factory": field.default_factory}
+            defaults = {kind_of: value for kind_of, value in defaults.items() if value is not NODEFAULT}
+            is_later = kind.startswith(("Later[", "Unlisted["))
+            slot = _Slot(f"_{key}" if defaults else key, field.name or key, is_later)
+            known |= dict.fromkeys((key, slot.key, slot.name), slot)
+            slots_are_plain &= not (is_later or "default_factory" in defaults)
+            attributes[slot.name] = kind
+            if defaults:
+                attributes[slot.name] = f"{'msgspec.Raw' if is_later else kind} | msgspec.UnsetType"
+                body[slot.name] = msgspec.field(name=slot.key, default=UNSET)
+                body[key] = property(_reader(key, slot, **defaults))
+            if not kind.startswith("Unlisted["):
+                kinds[key] = kind
+                is_list = defaults.get("default_factory") in (list, Added)
+                model[key] = Field(alias=slot.key, **({"default": []} if is_list else defaults))
+        body["__annotations__"] = attributes
+        if not slots_are_plain:
+            body["__eq__"] = _are_equal
+        record = super().__new__(mcs, name, bases, body, **config)
+        _BODIES[record], _SLOTS[record] = model | {"__annotations__": kinds}, known
+        return record
+
+    def __call__(cls, **values: Any) -> Any:
+        """Make a record from Python values; raises :class:`pydantic.ValidationError`."""
+        slots = [(_slot(cls, key), value) for key, value in values.items() if value is not UNSET]
+        by_key = {slot.key: _raw(value) if slot.is_later else value for slot, value in slots}
+        try:
+            return msgspec.convert(by_key, cls)
+        except msgspec.ValidationError:
+            return stored(model_of(cls).model_validate(values))
+
+
+def _are_equal(one: Any, other: object) -> bool:
+    """Whether two records are equal, also if undecoded values are spelled differently or lists were made."""
+    if type(one) is not type(other):
+        return False
+    return bool(msgspec.Struct.__eq__(one, other)) or _values(one) == _values(other)
+
+
+def _values(record: Any) -> dict[str, Any]:
+    fields = _fields(record)
+    raw = {key: json.loads(bytes(value)) for key, value in fields.items() if isinstance(value, msgspec.Raw)}
+    return fields | raw
+
+
+def _slot(record: type, key: str) -> _Slot:
+    try:
+        return _SLOTS[record][key]
+    except KeyError:
+        raise TypeError(f"{record.__name__} has no field {key!r}") from None
+
+
+def _raw(value: Any) -> msgspec.Raw:
+    if isinstance(value, msgspec.Raw):
+        return value
+    try:
+        return msgspec.Raw(to_json(value, inf_nan_mode="constants"))
+    except PydanticSerializationError as error:
+        raise DataError(TOO_DEEP) from error
+
+
+def _reader(
+    key: str, slot: _Slot, default: None = None, default_factory: Callable[[], Any] | None = None
+) -> Callable[[Any], Any]:
+    """The function that reads an optional field; the default is None or from a factory."""
+    get = attrgetter(slot.name)
+    make = default_factory or (lambda: None)
+    if slot.is_later:
+        return lambda record: make() if (raw := get(record)) is UNSET else _decoded(type(record), key, raw)
+    if default_factory is None:
+        return lambda record: default if (value := get(record)) is UNSET else value
+    if default_factory is list:
+        return lambda record: make() if (value := get(record)) is UNSET else value
+
+    def read(record: Any) -> Any:
+        if get(record) is UNSET:
+            force_setattr(record, slot.name, make())  # callers may add to it
+        return get(record)
+
+    return read
+
+
+def _decoded(record: type[StoredRecord], key: str, raw: msgspec.Raw) -> Any:
+    fast, lax = _decoders(record, key)
+    try:
+        return fast.decode(raw)
+    except msgspec.DecodeError:
+        pass
+    try:
+        return lax.validate_json(bytes(raw), by_alias=True, by_name=False)
+    except ValidationError:
+        return None
+
+
+@cache
+def _decoders(record: type[StoredRecord], key: str) -> tuple[msgspec.json.Decoder[Any], TypeAdapter[Any]]:
+    fields = model_of(record).model_fields
+    kind: Any = fields[key].annotation if key in fields else Any
+    return msgspec.json.Decoder(kind), TypeAdapter(kind)
+
+
+class StoredRecord(msgspec.Struct, metaclass=_RecordMeta, frozen=True, gc=False, kw_only=True):
+    """Base class of records that programs write: frozen, with Python names; :func:`replace` changes fields.
+
+    Records are made with Python names or file keys. Decoding drops unknown keys; the bytes that a passage
+    was decoded from still have them.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(_plain, handler(model_of(cls)))
+
+
+@cache
+def model_of(record: type[StoredRecord]) -> type[Record]:
+    """The pydantic model with the fields of a class of records."""
+    bases = tuple(model_of(base) for base in record.__bases__ if base in _SLOTS and base is not StoredRecord)
+    make: Any = type(Record)
+    model: type[Record] = make(record.__name__, bases or (Record,), dict(_BODIES[record]))
+    _RECORDS[model] = record
+    return model
+
+
+_RECORDS: dict[type[Record], type[StoredRecord]] = {}
+
+
+def stored(value: Any) -> Any:
+    """Convert the models of records, also in lists, to the records."""
+    if isinstance(value, list | tuple):
+        return [stored(item) for item in value]
+    if type(value) not in _RECORDS:
+        return value
+    fields = value.model_fields_set & type(value).model_fields.keys()
+    return _RECORDS[type(value)](**{key: stored(getattr(value, key)) for key in fields})
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.json.decode(encode(value)) if isinstance(value, StoredRecord) else value
+
+
+def encode(record: StoredRecord) -> bytes:
+    """Encode a record as JSON; keys that were never set are not written."""
+    return msgspec.json.encode(record)
+
+
+def replace(record: R, **values: Any) -> R:
+    """Return a copy with other values of some fields; UNSET removes the key."""
+    slots = [(_slot(type(record), key), value) for key, value in values.items()]
+    changes = {
+        slot.name: _raw(value) if slot.is_later and value is not UNSET else value for slot, value in slots
+    }
+    return msgspec.structs.replace(record, **changes)
+
+
+def is_set(record: StoredRecord, key: str) -> bool:
+    """Whether a field has a value, which may be None, in the file or from Python."""
+    return getattr(record, _slot(type(record), key).name) is not UNSET
+
+
+def splice(raw: RawJson, old: Any, new: Any) -> RawJson:
+    """Return the JSON of ``new``, where ``raw`` is the JSON of ``old``: equal parts keep their bytes.
+
+    Unknown keys of records that change are kept, too. Raises :class:`~exam_pp.raw_json.ShapeError` for a
+    duplicate key in an object that changes.
+    """
+    if new == old and type(new) is type(old):
+        return raw
+    if isinstance(new, StoredRecord) and type(new) is type(old):
+        return _spliced_fields(raw, _fields(old), _fields(new))
+    if isinstance(new, dict) and isinstance(old, dict):
+        return _spliced_fields(raw, old, new)
+    if isinstance(new, list) and isinstance(old, list):
+        if isinstance(next(iter(new), None), StoredRecord):
+            return _spliced_records(raw, old, new)
+        if len(new) == len(old):
+            return encode_list(map(splice, decode_list(raw), old, new))
+    if isinstance(new, msgspec.Raw) and isinstance(old, msgspec.Raw):
+        return splice(raw, json.loads(bytes(old)), json.loads(bytes(new)))
+    return _json(new)
+
+
+def _spliced_records(raw: RawJson, old: list[Any], new: list[Any]) -> bytes:
+    """Match equal records, then changed ones with the same first field, which names a record."""
+    rest = list(zip(old, decode_list(raw), strict=True))
+    parts: dict[int, RawJson] = {}
+    for is_same in (eq, _have_one_name):
+        for index, item in enumerate(new):
+            match = next((pair for pair in rest if index not in parts and is_same(pair[0], item)), None)
+            if match is not None:
+                rest.remove(match)
+                parts[index] = splice(match[1], match[0], item)
+    return encode_list(parts[index] if index in parts else _json(item) for index, item in enumerate(new))
+
+
+def _have_one_name(old: StoredRecord, new: StoredRecord) -> bool:
+    return type(old) is type(new) and next(iter(_fields(old).values())) == next(iter(_fields(new).values()))
+
+
+def _fields(record: StoredRecord) -> dict[str, Any]:
+    """The fields of a record that are set, by their keys in the file; no defaults that reading them made."""
+    slots = {slot.key: getattr(record, slot.name) for slot in _SLOTS[type(record)].values()}
+    return {key: value for key, value in slots.items() if value is not UNSET and not _is_empty(value)}
+
+
+def _is_empty(value: Any) -> bool:
+    return not value if isinstance(value, Added) else isinstance(value, StoredRecord) and not _fields(value)
+
+
+def _spliced_fields(raw: RawJson, old: Mapping[str, Any], new: Mapping[str, Any]) -> bytes:
+    fields = decode_object(raw)
+    for key in old.keys() - new.keys():
+        del fields[key]
+    for key, value in new.items():
+        fields[key] = splice(fields[key], old[key], value) if key in old else _json(value)
+    return encode_object(fields)
+
+
+def _json(value: Any) -> bytes:
+    return to_json(value, inf_nan_mode="constants") if isinstance(value, dict) else msgspec.json.encode(value)
+
+
+def unknown_keys(record: type[StoredRecord], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a JSON object that a class of records lacks."""
+    known = {slot.key for slot in _SLOTS[record].values()}
+    return {key: value for key, value in fields.items() if key not in known}
