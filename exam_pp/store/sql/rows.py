@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from exam_pp.data_model import (
     DIRECT_ID,
@@ -38,9 +39,15 @@ Grader = tuple[str | None, str]
 _ENCODER = msgspec.json.Encoder()
 
 _SOFT = ("expected", "margin", "mass", "source")
-_OF_RATING = attrgetter(*_SOFT)
 _NONE = (None,) * len(_SOFT)
+_OF_RATING = attrgetter(*(f"_{name}" for name in _SOFT))
+"""Reads the slots, because most files have no soft grades."""
+_UNSET = {(UNSET,) * len(_SOFT)}
+_NO_SUMMARY, _NO_PAIRS, _NO_REPLIES = (None,) * 6, (0, *(None,) * 9), (0, None, None, None)
+"""Columns of tables that the statement does not read."""
 
+Errors = Mapping[str, Any]
+"""The errors of a set by entry."""
 Values = Sequence[SqlValue] | None
 """A list in ``stored.grade_sets``, in the order of the entries; None if all values are NULL."""
 
@@ -161,21 +168,25 @@ class GradedRows:
                     self._emit("rankings", (*ranking[:6], r.citations, *ranking[6:]))
 
     def _emit_grade_sets(self, here: tuple[str, str, str], passage: Passage) -> None:
-        sets: list[AnyGrades] = [*(passage.rubric_grades or ()), *(passage.direct_grades or ())]
+        sets = [*passage.grade_sets()]
         graders = [(grades.model, grades.prompt_class or LEGACY_PROMPT_CLASS) for grades in sets]
-        all_ratings = [_ratings_of(grades) for grades in sets]
+        all_errors = [_errors(grades) for grades in sets]
+        all_ratings = [*map(_ratings_of, sets, all_errors)]
         counting: Sequence[Collection[str]] = all_ratings
         if len(set(graders)) < len(sets):
             counting = _counting_entries(_merge_keys(graders, sets), all_ratings)
-        for grades, grader, ratings, entries in zip(sets, graders, all_ratings, counting, strict=True):
+        of_sets = zip(sets, graders, all_errors, all_ratings, counting, strict=True)
+        for grades, grader, errors, ratings, entries in of_sets:
             self._grade_set += 1
             row: Row = (self._grade_set, *here, *grader, grades.kind, grades.prompt_hash, grades.is_rated)
-            row += _summary(grades, ratings) if "grades" in self._tables else (None,) * 6
-            row += self._pairs(grades, ratings, entries) if "ratings" in self._tables else (0, *(None,) * 9)
-            row += self._replies(grades) if "answers" in self._tables else (0, None, None, None)
+            row += _summary(grades, ratings) if "grades" in self._tables else _NO_SUMMARY
+            row += self._pairs(grades, ratings, entries, errors) if "ratings" in self._tables else _NO_PAIRS
+            row += self._replies(grades, errors) if "answers" in self._tables else _NO_REPLIES
             self._emit("stored.grade_sets", row)
 
-    def _pairs(self, grades: AnyGrades, ratings: Mapping[str, int | None], entries: Collection[str]) -> Row:
+    def _pairs(
+        self, grades: AnyGrades, ratings: Mapping[str, int | None], entries: Collection[str], errors: Errors
+    ) -> Row:
         """Return the columns of the table ``ratings``, for the entries that count."""
         number, order = self._entry_lists.of(entries)
         soft, labels, cut = _soft_grades(grades), grades.nugget_labels(), grades.tokens_cut
@@ -183,27 +194,26 @@ class GradedRows:
         return (
             len(order),
             number,
-            [ratings[key] for key in order],
+            [*map(ratings.get, order)],
             *([[getattr(soft.get(key), name, None) for key in order] for name in _SOFT] if soft else _NONE),
-            [of_entry.get(key) for key in order] if labels else None,
-            [cut.get(key) for key in order] if cut else None,
-            _failures(order, _errors(grades)),
+            [*map(of_entry.get, order)] if labels else None,
+            [*map(cut.get, order)] if cut else None,
+            _failures(order, errors),
         )
 
-    def _replies(self, grades: AnyGrades) -> Row:
+    def _replies(self, grades: AnyGrades, errors: Errors) -> Row:
         """Return the columns of the table ``answers``; replies of failures come from the errors."""
         replies: list[tuple[str, str | None]] = []
-        if isinstance(grades, DirectGrade):
-            replies += [] if grades.answer is None else [(DIRECT_ID, grades.answer)]
-        elif isinstance(grades, RubricGrades):
+        if isinstance(grades, RubricGrades):
             replies += grades.answers
-        errors = _errors(grades)
+        elif grades.answer is not None:
+            replies.append((DIRECT_ID, grades.answer))
         texts = dict(replies)
         missing = {key: _response(error) for key, error in errors.items() if key not in texts}
         if len(texts) == len(replies):
             texts |= missing
             number, order = self._entry_lists.of(texts)
-            return (len(order), number, [texts[key] for key in order], _failures(order, errors))
+            return (len(order), number, [*map(texts.get, order)], _failures(order, errors))
         replies += missing.items()
         number, order = self._entry_lists.new([key for key, _ in replies])
         return (len(order), number, [text for _, text in replies], _failures(order, errors))
@@ -280,18 +290,18 @@ def _counting_entries(
     ]
 
 
-def _ratings_of(grades: AnyGrades) -> Mapping[str, int | None]:
+def _ratings_of(grades: AnyGrades, errors: Errors) -> Mapping[str, int | None]:
     """Return the ratings by entry; None for an entry without a rating."""
-    ratings, errors = grades.entry_ratings(), _errors(grades)
+    ratings = grades.entry_ratings()
     return dict.fromkeys([*ratings, *errors]) | ratings if errors else ratings
 
 
 def _soft_grades(grades: AnyGrades) -> Mapping[str, object]:
-    """Return the objects with the attributes :data:`_SOFT` by entry; empty if all are None."""
+    """Return the objects with the attributes :data:`_SOFT` by entry; empty if the file has none."""
     if isinstance(grades, DirectGrade):
         return {DIRECT_ID: grades}
     ratings = grades.self_ratings
-    if not ratings or {*map(_OF_RATING, ratings)} == {_NONE}:
+    if not ratings or {*map(_OF_RATING, ratings)} == _UNSET:
         return {}
     return {rating.entry_id: rating for rating in ratings}
 
@@ -308,13 +318,14 @@ def _summary(grades: AnyGrades, ratings_of: Mapping[str, int | None]) -> Row:
     )
 
 
-def _errors(grades: AnyGrades) -> Mapping[str, Any]:
+def _errors(grades: AnyGrades) -> Errors:
     if isinstance(grades, DirectGrade):
         return {DIRECT_ID: grades.error} if grades.error else {}
-    return grades.errors if isinstance(grades.errors, dict) else {}
+    errors = grades.errors
+    return errors if isinstance(errors, dict) else {}
 
 
-def _failures(entries: Sequence[str], errors: Mapping[str, Any]) -> Values:
+def _failures(entries: Sequence[str], errors: Errors) -> Values:
     return [_failure(errors[key]) if key in errors else None for key in entries] if errors else None
 
 
