@@ -255,8 +255,9 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     @property
     def kind(self) -> str | None:
         """``question``, ``nugget`` or ``direct``; None if the file has neither a prompt type nor ratings."""
-        if self.prompt_type is not None:
-            return "direct" if self.prompt_type == "direct_grading" else self.prompt_type
+        kind = self.prompt_type
+        if kind is not None:
+            return "direct" if kind == "direct_grading" else kind
         return self.self_ratings[0].kind if self.self_ratings else None
 
     @property

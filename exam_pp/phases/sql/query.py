@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
 from exam_pp.store.sql.duck import (
     Filler,
@@ -26,8 +25,9 @@ from exam_pp.store.sql.duck import (
 from exam_pp.store.sql.rows import GradedRows, shown_path
 from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
 from exam_pp.store.temporary import temporary_folder
-from exam_pp.store.trec.queries import read_queries
-from exam_pp.store.trec.runs import MethodName, read_run, run_files, warn_of_skipped_files
+
+if TYPE_CHECKING:
+    from exam_pp.store.trec.runs import MethodName
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +164,9 @@ def _warn_of_empty_tables(reader: Reader, tables: Collection[TableName]) -> None
 def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> None:
     """Fill the tables with the rows of the sources, each of which is read only once."""
     queries: dict[str, tuple[str | None, str | None]] = {}
-    if "queries" in tables:
+    if "queries" in tables and sources.queries:
+        from exam_pp.store.trec.queries import read_queries  # noqa: PLC0415 - slow to import
+
         for path in sources.queries:
             for key, query in read_queries(path).items():
                 queries[key] = (query.query_text, None)
@@ -181,7 +183,13 @@ def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> 
         for key, text in rows.queries.items():
             known, collection = queries.get(key, (None, None))
             queries[key] = (known or text, collection)
-    if "runs" in tables:
+    if "runs" in tables and sources.runs:
+        from exam_pp.store.trec.runs import (  # noqa: PLC0415 - slow to import
+            read_run,
+            run_files,
+            warn_of_skipped_files,
+        )
+
         for path in sources.runs:
             warn_of_skipped_files(path)
         for run in (run for path in sources.runs for run in run_files(path)):
@@ -205,6 +213,8 @@ def _fill_bank(
     tables: Collection[TableName],
     queries: dict[str, tuple[str | None, str | None]],
 ) -> None:
+    from exam_pp.store.banks.bank_json import read_bank  # noqa: PLC0415 - slow to import
+
     seen: set[tuple[str, str]] = set()
     for line in read_bank(path, packed=True).lines:
         text, collection = queries.get(line.query_id, (None, None))

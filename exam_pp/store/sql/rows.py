@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET
@@ -21,13 +20,14 @@ from exam_pp.data_model import (
     RubricGrades,
     SupportGrades,
 )
-from exam_pp.games import QueryGames
 from exam_pp.roles import role_of
 from exam_pp.store.files import read_lines
-from exam_pp.store.games import games_in, is_games_line
 from exam_pp.store.garbage_collector import without_garbage_collection
 from exam_pp.store.passages.graded_file import parse_query
 from exam_pp.store.sql.tables import Row, SqlValue, StoredName, TableName
+
+if TYPE_CHECKING:
+    from exam_pp.games import QueryGames
 
 Emit = Callable[[StoredName, Row], None]
 """A function that receives the name of a table and a row."""
@@ -40,9 +40,6 @@ _ENCODER = msgspec.json.Encoder()
 
 _SOFT = ("expected", "margin", "mass", "source")
 _NONE = (None,) * len(_SOFT)
-_OF_RATING = attrgetter(*(f"_{name}" for name in _SOFT))
-"""Reads the slots, because most files have no soft grades."""
-_UNSET = {(UNSET,) * len(_SOFT)}
 _NO_SUMMARY, _NO_PAIRS, _NO_REPLIES = (None,) * 6, (0, *(None,) * 9), (0, None, None, None)
 """Columns of tables that the statement does not read."""
 
@@ -100,18 +97,21 @@ class GradedRows:
             lines = self._announced(read_lines(path))
             first = next(lines, None)
             lines = lines if first is None else chain([first], lines)
-            if first is not None and is_games_line(first[1]):
-                self._read_games(lines, path)
-            else:
-                self._read_passages(lines, path)
+            if first is not None and first[1].startswith(b"{"):
+                from exam_pp.store.games import games_in, is_games_line  # noqa: PLC0415 - slow to import
+
+                if is_games_line(first[1]):
+                    self._add_games(games_in(lines, path), path)
+                    return
+            self._read_passages(lines, path)
 
     def _announced(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         for number, line in lines:
             self._expect(len(line))
             yield number, line
 
-    def _read_games(self, lines: Iterable[tuple[int, bytes]], path: str | Path) -> None:
-        for query in games_in(lines, path):
+    def _add_games(self, queries: Iterable[QueryGames], path: str | Path) -> None:
+        for query in queries:
             self.queries[query.query_id] = self.queries.get(query.query_id) or query.query_text
             if "games" in self._tables:
                 for row in _game_rows(shown_path(path), query):
@@ -297,13 +297,18 @@ def _ratings_of(grades: AnyGrades, errors: Errors) -> Mapping[str, int | None]:
 
 
 def _soft_grades(grades: AnyGrades) -> Mapping[str, object]:
-    """Return the objects with the attributes :data:`_SOFT` by entry; empty if the file has none."""
+    """Return the objects with the attributes :data:`_SOFT` by entry, of those that have one."""
     if isinstance(grades, DirectGrade):
         return {DIRECT_ID: grades}
-    ratings = grades.self_ratings
-    if not ratings or {*map(_OF_RATING, ratings)} == _UNSET:
-        return {}
-    return {rating.entry_id: rating for rating in ratings}
+    ratings: Sequence[Any] = grades.self_ratings or ()
+    return {
+        r.entry_id: r
+        for r in ratings  # the slots, which are read a million times
+        if r._expected is not UNSET
+        or r._margin is not UNSET
+        or r._mass is not UNSET
+        or r._source is not UNSET
+    }
 
 
 def _summary(grades: AnyGrades, ratings_of: Mapping[str, int | None]) -> Row:
@@ -321,6 +326,9 @@ def _summary(grades: AnyGrades, ratings_of: Mapping[str, int | None]) -> Row:
 def _errors(grades: AnyGrades) -> Errors:
     if isinstance(grades, DirectGrade):
         return {DIRECT_ID: grades.error} if grades.error else {}
+    raw: Any = grades
+    if raw._errors is UNSET or bytes(raw._errors) == b"{}":  # most sets: not decoded
+        return {}
     errors = grades.errors
     return errors if isinstance(errors, dict) else {}
 
