@@ -190,7 +190,7 @@ class Command(click.Command):
         if with_all or _number_of_options(parameters) <= MAX_SHOWN:
             parameters = [parameter for parameter in parameters if not isinstance(parameter, KeyedOption)]
         else:
-            parameters = [parameter for parameter in parameters if not _is_advanced(parameter)]
+            parameters = _most_used(parameters)
         for parameter in parameters:
             record = parameter.get_help_record(ctx)
             if isinstance(parameter, click.Option) and record is not None:
@@ -244,6 +244,13 @@ def _show_all(ctx: click.Context, _option: click.Parameter, is_asked: bool) -> N
         ctx.meta[WITH_ALL_OPTIONS] = True
         click.echo(ctx.get_help(), color=ctx.color)
         ctx.exit()
+
+
+def _most_used(parameters: Sequence[click.Parameter]) -> list[click.Parameter]:
+    """The parameters that ``--help`` shows of many. Of an option with one key, it shows the key."""
+    short = [each for each in parameters if isinstance(each, KeyedOption) and each.only_key]
+    shown = [each.only_key for each in short]
+    return [each for each in parameters if each in shown or not (_is_advanced(each) or each in short)]
 
 
 def _is_advanced(parameter: click.Parameter) -> bool:

@@ -81,14 +81,20 @@ class KeyedOption(click.Option):
     """The line of an option with keys in ``--help``, and their completion; it is never parsed."""
 
     def __init__(self, option: str, keys: dict[str, click.Parameter], meaning: str) -> None:
+        values = {parameter.metavar or "VALUE" for parameter in keys.values()}
         super().__init__(
             [option],
-            metavar="KEY=VALUE",
+            metavar=f"KEY={values.pop() if len(values) == 1 else 'VALUE'}",
             expose_value=False,
             multiple=True,
             help=f"{meaning}: {listed(list(keys))}.",
         )
         self._keys = keys
+
+    @property
+    def only_key(self) -> click.Parameter | None:
+        """The parameter of its key, if it has only one."""
+        return next(iter(self._keys.values())) if len(self._keys) == 1 else None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The keys that begin with ``incomplete``, with their meaning."""

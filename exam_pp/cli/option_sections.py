@@ -25,6 +25,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--qrels": "Manual judgments",
         "--queries": "File of queries: their texts, or only these queries",
         "--run-types": "Type of each run",
+        "--reviewer": "Name of the reviewer",
         "--runs": "Run file, or folder of run files",
         "--since": "Earlier version of the bank",
         "--scores": "Leaderboard or other file of scores",
@@ -50,7 +51,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--unparsed": "Reading of replies without a number or verdict",
     },
     "Filter": {
-        "--by": "What to draw, split or compare by",
         "--grader": "Only grades by this model or reviewer",
         "--limit": "Maximum number of rows that a report lists",
         "--max-passages": "Maximum number of passages per query",
@@ -65,6 +65,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Method": {
         "--both-orders": "Compare answers in both orders",
         "--baseline": "System to which others are compared",
+        "--by": "What to draw, split or compare by",
         "--canary": "Canary to add",
         "--count": "How many to write or to draw",
         "--cutoff": "Depth to which rankings are evaluated",
@@ -120,7 +121,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--remove": "Part of a passages file to remove",
         "--rename": "New names in the file",
         "--review": "Write the review page, too",
-        "--reviewer": "Name of the reviewer",
         "--save": "Database to write of all tables",
         "--status": "File with the progress",
         "--test-collection": "Name of the collection that the bank stores",

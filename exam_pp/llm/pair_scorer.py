@@ -101,9 +101,8 @@ class PairCheckpoint(ModelCheckpoint):
         wanted = self.options.positive_class
         if wanted is None:
             raise ModelError(
-                f"With text-classification, the model {self.options.model!r} works only for `exam-pp "
-                "grade`, and needs -M positive_class, the name of the class of consistent claims: "
-                f"{classes}."
+                f"The model {self.options.model!r} classifies texts: `exam-pp grade` scores claims with it, "
+                f"and needs -M positive_class, the name of the class of consistent claims: {classes}."
             )
         matches = [index for index, name in names.items() if name == wanted] or [
             index for index, name in names.items() if name.casefold() == wanted.casefold()
@@ -184,7 +183,7 @@ class ClassifierPairScorer(BatchedLLM[EncodedPair]):
         if source is None or claim is None:
             raise ModelError(
                 f"The model {self.name!r} scores claims against their sources and does not answer prompts: "
-                "use it with `exam-pp grade`."
+                "use it with `exam-pp grade`, without --prompt-class and --prompt-file."
             )
         source, claim = clean(source), clean(claim)
         inputs = self._inputs(source, claim)

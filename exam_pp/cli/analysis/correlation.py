@@ -30,6 +30,7 @@ from exam_pp.cli.options import (
 
 _RULES = ("cutoff", "missing_queries", "role")
 _FILTER = ("grader", "prompt_class", "prompt_type", "prompt_hash", "question_set", "grade_choice")
+_PLOT_RANKS = "Also draw scores against official ranks (.svg)."
 _KINDS = {
     "measure": Kind(
         """Correlate every measure of leaderboards with an official leaderboard.
@@ -48,6 +49,7 @@ _KINDS = {
           exam-pp analyze correlation cover.tsv --official official.json --intervals systems
         """,
         ("top_systems", "intervals", "samples", "seed"),
+        {"plot": _PLOT_RANKS},
     ),
     "query": Kind(
         """Correlate the scores of every query.
@@ -61,6 +63,7 @@ _KINDS = {
           exam-pp analyze correlation cover.tsv ndcg.tsv --by query
         """,
         ("top_systems",),
+        {"plot": _PLOT_RANKS},
     ),
     "system": Kind(
         """Show leaderboards side by side, each scaled from 0 (worst system) to 1 (best).
@@ -73,6 +76,7 @@ _KINDS = {
         \b
           exam-pp analyze correlation cover.tsv ndcg.tsv --by system --official official.json
         """,
+        texts={"plot": "Also draw a line for each leaderboard (.svg)."},
     ),
     "condition": Kind(
         """Measure the agreement of two conditions of nugget evaluation: Kendall's τ for every metric.
@@ -93,6 +97,7 @@ _KINDS = {
             --by condition
         """,
         ("banks", "queries", "names", "run_types", "plot_length", *_RULES, *_FILTER),
+        {"plot": "Also draw V_strict of the first condition against the second (.svg)."},
     ),
 }
 

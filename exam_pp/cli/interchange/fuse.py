@@ -44,8 +44,8 @@ def command(runs: tuple[Path, ...], output: Path, method_name: Any, **options: A
     """Fuse runs into the run of a new system by reciprocal rank fusion.
 
     RUNS are run files (TREC) or folders of them. The score of a passage is the sum of 1 / (k + rank) over
-    the runs that have it. Ranks are those of trec_eval: by score, then by descending id. `exam-pp export
-    runs` writes the rankings of a passages file as runs.
+    the runs that have it. Ranks are those of trec_eval: by score, then by descending id. `exam-pp convert
+    --to run` writes the rankings of a passages file as runs.
 
     Example:
 

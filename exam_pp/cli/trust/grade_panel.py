@@ -54,9 +54,9 @@ def command(
     """Grade PASSAGES with the graders of a panel, one after the other, into one file.
 
     A panel file has a table for each grader. Its keys are the options of `exam-pp grade`, with _ in place of
-    -: model, prompt_class (one or a list), and others such as model_pipeline, base_url, choose and
-    temperature. A server that a panel names gets passages and the key only if --base-url or OPENAI_BASE_URL
-    names it, too. Paths are below the folder of the panel:
+    -, and its settings for -M: model, prompt_class (one or a list), and others such as model_pipeline,
+    base_url, reply and temperature. A server that a panel names gets passages and the key only if --base-url
+    or OPENAI_BASE_URL names it, too. Paths are below the folder of the panel:
 
     \b
       [[grader]]

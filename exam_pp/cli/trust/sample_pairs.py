@@ -85,7 +85,7 @@ def command(
     that scores can be corrected without bias. The draw depends only on the seed and the ids; a larger
     --count keeps the pairs of a smaller one.
 
-    With --by disagreement, a quarter of the budget is spread evenly over all pairs, and the rest by the
+    With --by disagreement, a quarter of --count is spread evenly over all pairs, and the rest by the
     range of the ratings of the graders.
 
     Then label the pairs with `exam-pp review --pairs`.

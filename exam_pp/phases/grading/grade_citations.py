@@ -127,7 +127,8 @@ def make_support_grader(llm: LLM, model: ModelOptions, prompt: Prompt) -> Suppor
     """The grader for a loaded model; raises SelectionError for a pair scorer, which has no labels."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
-            "Citations are graded by a language model; for a classifier of pairs use `exam-pp grade`."
+            "Citations are graded by a language model; a classifier of pairs scores claims, without "
+            "--prompt-class and --prompt-file."
         )
     unparsed, limit = reading_of(model)
     return SupportGrader(

@@ -236,7 +236,8 @@ def make_judge(
     """The judge for a loaded model; raises SelectionError for a model that cannot compare answers."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
-            "Answers are compared by a language model; for a classifier of pairs use `exam-pp grade`."
+            "Answers are compared by a language model; a classifier of pairs scores claims, with `exam-pp "
+            "grade`."
         )
     if model.model == BUNDLED:
         raise SelectionError(
