@@ -96,7 +96,10 @@ def test_an_option_may_choose_the_kind() -> None:
     code, error = run("x", "--queries", "q")
     assert code == 2
     assert "--queries has no effect on `count --measure words`." in error
-    assert "-S samples has no effect on `count --measure lines`." in run("x", "--measure=lines", "-S", "samples=3")[1]
+    assert (
+        "-S samples has no effect on `count --measure lines`."
+        in run("x", "--measure=lines", "-S", "samples=3")[1]
+    )
     assert "`count --measure METHOD --help` describes one" in run("--help")[1]
 
 
