@@ -205,7 +205,7 @@ class GradedRows:
         """Return the columns of the table ``answers``; replies of failures come from the errors."""
         replies: list[tuple[str, str | None]] = []
         if isinstance(grades, RubricGrades):
-            replies += grades.answers
+            replies += grades.answers or ()
         elif grades.answer is not None:
             replies.append((DIRECT_ID, grades.answer))
         texts = dict(replies)

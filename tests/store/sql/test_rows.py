@@ -251,6 +251,14 @@ def test_direct_grades(write_jsonl: Write) -> None:
     assert tables["grades"][0]["model_options"] == '{"a":1}'
 
 
+def test_replies_that_are_not_in_the_format_count_as_missing(write_jsonl: Write) -> None:
+    grades = rubric({"q/a": 3}) | {"answers": 7, "llm_options": [], "llm_response_errors": "none"}
+    tables = rows_of(write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[grades])]]]))
+    assert tables["answers"] == []
+    assert [(row["rating"], row["failure"]) for row in tables["ratings"]] == [(3, None)]
+    assert tables["grades"][0]["model_options"] is None
+
+
 def test_grades_of_citations(write_jsonl: Write) -> None:
     """The last label of a model and prompt counts; a failure does not replace it."""
     info = {"prompt_class": "CitationSupport"}
