@@ -12,7 +12,6 @@ from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
 from exam_pp.cli.options import FILES, ONLY_QUERIES, OUTPUT_PATH, PASSAGES
-from exam_pp.cli.ranges import IntRange
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
@@ -57,13 +56,8 @@ _METRICS = {
     "encoder",
     shell_complete=model_names,
     metavar="MODEL",
-    help="Encoder of BERTScore: a Hugging Face model or checkpoint folder.",
-)
-@click.option(
-    "-M layer",
-    "layer",
-    type=IntRange(1),
-    help="Layer of the encoder whose vectors are compared.  [default: that of bert-score, else the last one]",
+    help="Encoder of BERTScore: a Hugging Face model or checkpoint folder. NAME_L9, in the notation of "
+    "bert-score, compares the vectors of layer 9 in place of its default, else the last one.",
 )
 @click.option("--device", metavar="DEVICE", help="Device of the encoder.  [default: the first GPU, else cpu]")
 @click.option(
@@ -81,7 +75,6 @@ def command(
     systems: tuple[str, ...],
     metrics: tuple[str, ...],
     encoder: str | None,
-    layer: int | None,
     device: str | None,
     pairs_output: Path | None,
     output: LeaderboardOutput,
@@ -119,7 +112,7 @@ def command(
     rows = [score for file in files for score in read_query_scores(file)]
     if selected is not None:
         rows = [score for score in rows if score.query_id in selected]
-    embedder = None if encoder is None else _embedder(encoder, layer, device)
+    embedder = None if encoder is None else _embedder(encoder, device)
     result = consistency(
         repeats,
         similarity=SimilarityOptions(
@@ -141,7 +134,7 @@ def _chosen(metrics: tuple[str, ...], encoder: str | None, scores: tuple[Path, .
     """The metrics; without names, those for which there are inputs. Raises click.UsageError."""
     inputs = {"bertscore": encoder, "spread": scores}
     if encoder is None:
-        refuse_without("--model", "layer", "device")
+        refuse_without("--model", "device")
     if not metrics:
         return {"rouge"} | {name for name, given in inputs.items() if given}
     chosen = set(metrics)
@@ -163,9 +156,14 @@ def _of(family: str) -> list[str]:
     return [metric for metric, of in _METRICS.items() if of == family]
 
 
-def _embedder(encoder: str, layer: int | None, device: str | None) -> Embedder:
+def _embedder(encoder: str, device: str | None) -> Embedder:
     from exam_pp.llm.base import ModelOptions
     from exam_pp.llm.embeddings import TokenEmbedder
     from exam_pp.metrics.text_similarity import default_layer
 
-    return TokenEmbedder(ModelOptions(encoder, device=device), layer or default_layer(encoder))
+    name, _, layer = encoder.rpartition("_L")
+    if Path(encoder).exists() or not layer.isdecimal():
+        return TokenEmbedder(ModelOptions(encoder, device=device), default_layer(encoder))
+    if int(layer) < 1:
+        raise click.UsageError(f"--model {encoder}: layers are counted from 1.")
+    return TokenEmbedder(ModelOptions(name, device=device), int(layer))
