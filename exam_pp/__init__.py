@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
     from exam_pp.phases.analysis.panel import analyze_panel
-    from exam_pp.phases.evaluation.citations import citations
+    from exam_pp.phases.evaluation.answers import criteria
+    from exam_pp.phases.evaluation.citations import SupportFilter, citations
     from exam_pp.phases.evaluation.corrected import corrected_scores
-    from exam_pp.phases.evaluation.criteria import criteria
-    from exam_pp.phases.evaluation.graded_citations import SupportFilter
     from exam_pp.phases.evaluation.judgments import judgments
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores
     from exam_pp.phases.evaluation.result import Evaluation
@@ -155,8 +154,8 @@ _HOMES = {
     "analyze_panel": "phases.analysis.panel",
     "citations": "phases.evaluation.citations",
     "corrected_scores": "phases.evaluation.corrected",
-    "criteria": "phases.evaluation.criteria",
-    "SupportFilter": "phases.evaluation.graded_citations",
+    "criteria": "phases.evaluation.answers",
+    "SupportFilter": "phases.evaluation.citations",
     "judgments": "phases.evaluation.judgments",
     "nugget_scores": "phases.evaluation.nugget_scores",
     "Evaluation": "phases.evaluation.result",

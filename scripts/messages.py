@@ -19,7 +19,7 @@ _SENTENCE = re.compile(r"\w.* .*\w[^\w\s]*[.:!?)]$", re.DOTALL)
 _PARTS_OR_HELP = re.compile(r"re\.|counted$|some$|required_output$|group_of_files$|\w+_option$")
 """Calls whose texts are patterns, nouns of a message, or help of options."""
 _NO_MESSAGES = (
-    "cli/main.py", "phases/grading/doctor.py", "phases/sql/query_examples.py", "store/sql", "llm", "prompts",
+    "cli/main.py", "cli/grading/doctor.py", "phases/sql/query_examples.py", "store/sql", "llm", "prompts",
 )  # fmt: skip
 """Files whose sentences may be prompts, SQL or help: here only raised or logged texts are messages."""
 

@@ -13,7 +13,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.games import Game, GameSet, QueryGames
-from exam_pp.phases.review.open_games import QueryAnswers
+from exam_pp.phases.review.review_games import QueryAnswers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
 from exam_pp.store.games_files import write_games

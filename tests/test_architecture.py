@@ -154,7 +154,8 @@ def test_all_modules_are_in_rooms(part_: str) -> None:
 
 def test_sections_of_the_help_are_the_rooms() -> None:
     composed = {"rag"}  # runs phases of several rooms; its command is in evaluation
-    assert SECTIONS.keys() == ROOMS["cli"].keys() == ROOMS["phases"].keys() - composed
+    assert SECTIONS.keys() == ROOMS["cli"].keys()
+    assert ROOMS["phases"].keys() - composed <= ROOMS["cli"].keys()
     assert ROOMS["reports"].keys() <= ROOMS["phases"].keys()
 
 

@@ -19,11 +19,10 @@ from exam_pp.phases.evaluation import leaderboards
 from exam_pp.phases.evaluation import score_runs as runs_scored
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.judgments import judgment_provenance
-from exam_pp.phases.evaluation.result import Evaluation, PathLike
+from exam_pp.phases.evaluation.leaderboards import Resampled, Statistics, SystemUncertainty
+from exam_pp.phases.evaluation.result import Evaluation, PathLike, matched_names, renamed
 from exam_pp.phases.evaluation.rubric import RubricQrels
 from exam_pp.phases.evaluation.score_runs import Runs
-from exam_pp.phases.evaluation.system_names import matched_names, renamed
-from exam_pp.phases.evaluation.uncertainty import Resampled, Statistics, SystemUncertainty
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, with_thresholds
 from exam_pp.results import (

@@ -11,7 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.llm import ModelOptions
 from exam_pp.metrics.elo import EloRules
-from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments import compare as comparisons
 from exam_pp.phases.tournaments.biases import known_families
 from exam_pp.phases.tournaments.outcomes import GameFilter, judged_games

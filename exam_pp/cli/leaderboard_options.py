@@ -30,9 +30,8 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 
 if TYPE_CHECKING:
-    from exam_pp.phases.evaluation.leaderboards import Standings
+    from exam_pp.phases.evaluation.leaderboards import Standings, Statistics
     from exam_pp.phases.evaluation.result import Evaluation
-    from exam_pp.phases.evaluation.uncertainty import Statistics
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -153,7 +152,7 @@ class LeaderboardOutput:
     @property
     def statistics(self) -> Statistics:
         """The options of intervals and tests."""
-        from exam_pp.phases.evaluation.uncertainty import Statistics
+        from exam_pp.phases.evaluation.leaderboards import Statistics
 
         return Statistics(self.intervals, self.significance, self.confidence, self.samples, self.seed)
 
@@ -180,7 +179,7 @@ class LeaderboardOutput:
         from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 
         if self.form == "trec_eval":
-            from exam_pp.reports.evaluation.score_layouts import trec_eval_text
+            from exam_pp.reports.evaluation.leaderboards import trec_eval_text
 
             self.write_text(trec_eval_text(evaluation, per_query=self.per_query), evaluation, inputs)
             return
@@ -193,8 +192,8 @@ class LeaderboardOutput:
         else:
             extra = None
             if self.official is not None:
-                from exam_pp.phases.analysis.official_ranks import ranked
-                from exam_pp.reports.analysis.official_ranks import rank_column
+                from exam_pp.phases.analysis.correlation import ranked
+                from exam_pp.reports.analysis.correlation import rank_column
 
                 extra = rank_column(ranked(evaluation, self.official))
             standings = leaderboard(evaluation, self.statistics)
@@ -206,9 +205,9 @@ class LeaderboardOutput:
         emit_report(report, self.form, self.path, sources)
 
     def _write_published(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
-        from exam_pp.phases.analysis.official_ranks import ranked
+        from exam_pp.phases.analysis.correlation import ranked
+        from exam_pp.reports.analysis.correlation import rank_notes
         from exam_pp.reports.analysis.legacy_tsv import published_leaderboard
-        from exam_pp.reports.analysis.official_ranks import rank_notes
 
         assert self.official is not None
         ranks = ranked(evaluation, self.official)

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from exam_pp.banks import EntryKind
-from exam_pp.data_model import Id, Integer, Number, SupportLabel
-from exam_pp.errors import DataError
+from exam_pp.data_model import HUMAN, Id, Integer, Number, SupportLabel
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Winner
 from exam_pp.records import Record
 from exam_pp.store.files import read_lines, read_text, write_text
@@ -171,3 +171,29 @@ def check_reviewed(
         f"{problem}. Use --force if the {parts} of {reviewed} are those that were reviewed.",
         file=str(edits), field=field,
     )  # fmt: skip
+
+
+def check_one_file(reviewer: str | None, edits: Sequence[Path]) -> None:
+    """Raise SelectionError if a name is given for several edits files, which may be by several people."""
+    if reviewer is not None and len(edits) > 1:
+        raise SelectionError(
+            f"--reviewer would give the work of {len(edits)} EDITS files to {reviewer!r}, whoever made "
+            "it. Apply each file alone with its --reviewer, or leave --reviewer out."
+        )
+
+
+def human_model(name: str) -> str | None:
+    """The model name ``human:NAME`` of a person, with or without the prefix; None for an empty name."""
+    name = " ".join(name.split()).removeprefix(HUMAN).strip()
+    return HUMAN + name if name else None
+
+
+def reviewer_name(reviewer: str | None, edits: Edits, path: Path) -> str:
+    """The model name ``human:NAME``: of ``reviewer``, else of the reviewer in the edits file.
+
+    Raises :class:`DataError` if both are empty.
+    """
+    name = human_model(reviewer or edits.reviewer)
+    if name is None:
+        raise DataError("is empty; name the reviewer with --reviewer.", file=str(path), field="reviewer")
+    return name

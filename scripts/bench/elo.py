@@ -23,7 +23,7 @@ import numpy as np
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.elo import elo
 from exam_pp.metrics.outcomes import Outcome, Outcomes
-from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments.ratings import NAMES, RatingOptions, ratings
 from scripts.bench.ways import measured
 

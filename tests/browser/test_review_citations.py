@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.phases.evaluation.citations import citations
-from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.evaluation.citations import SupportFilter, citations
 from exam_pp.store.passages.graded_file import read_passages
 from tests.browser.conftest import Tab, run
 from tests.phases.review.cited import FULL, NO, PARTIAL, answer_lines

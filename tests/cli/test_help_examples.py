@@ -17,8 +17,8 @@ from pathlib import Path
 import click
 import pytest
 
+from exam_pp.cli.grading.show import find_manifest
 from exam_pp.cli.main import cli, main
-from exam_pp.phases.trust.manifests import find_manifest
 from exam_pp.store.manifests import SUFFIX, manifest_path
 from scripts.command_tree import command_tree, commands, kinds_of
 from tests.example_files import BASE, LARGE

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.banks import BankLine, TestBank, entry_id
+from exam_pp.cli.banks.show import lint
+from exam_pp.cli.interchange.convert import convert
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.formats.autojudge import read_autojudge, write_autojudge
@@ -20,8 +22,7 @@ from exam_pp.formats.bank_csv import Row, bank_of_rows, read_bank_csv, row_of, w
 from exam_pp.formats.nuggetizer import read_nugget_metrics, read_nuggetizer, write_nuggetizer
 from exam_pp.formats.question_facets import read_genq, write_genq
 from exam_pp.phases.banks.compare import differences
-from exam_pp.phases.banks.statistics import lint
-from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
 

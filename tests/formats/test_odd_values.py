@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.interchange.convert import convert
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.store.trec.scores import read_score_rows
 from tests.conftest import data_error
 

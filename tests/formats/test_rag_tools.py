@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.cli.interchange.convert import convert
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import format_of
@@ -24,7 +25,7 @@ from exam_pp.formats.open_rag_eval_results import (
     write_result_rows,
 )
 from exam_pp.formats.ragelo_games import Game, GameAnswer, read_game_lines
-from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.results import Score
 from exam_pp.store.csv_cells import read_cells
 from exam_pp.store.games_files import read_games

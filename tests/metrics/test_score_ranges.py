@@ -10,9 +10,9 @@ from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.metrics.score_ranges import OTHER_RANGES, SHARES, Range, is_outside, range_of
 from exam_pp.metrics.text_similarity import ROUGE
 from exam_pp.metrics.trec_measures import trec_eval_names
+from exam_pp.phases.evaluation.answers import OF_ANSWERS, OF_PARTS
 from exam_pp.phases.evaluation.citations import METRICS
-from exam_pp.phases.evaluation.factual_consistency import OF_ANSWERS, OF_PARTS
-from exam_pp.phases.evaluation.repeats import BERT_SCORE
+from exam_pp.phases.evaluation.consistency import BERT_SCORE
 from exam_pp.results import ANSWERED
 
 OWN = {

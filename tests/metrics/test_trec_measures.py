@@ -11,7 +11,7 @@ from exam_pp.errors import SelectionError, UnknownNameError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.trec_measures import TrecEval, parse_measures, trec_eval_names
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.reports.evaluation.score_layouts import trec_eval_text
+from exam_pp.reports.evaluation.leaderboards import trec_eval_text
 from exam_pp.results import ALL_QUERIES, Qrel, Score
 
 DATA = Path(__file__).parents[1] / "data" / "trec_eval"

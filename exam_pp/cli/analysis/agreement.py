@@ -81,8 +81,12 @@ def command(
       exam-pp analyze agreement graded.jsonl.gz --bank questions.jsonl --min-judgment 2
     """
     from exam_pp.metrics.qrels import LabelRule
-    from exam_pp.phases.analysis.agreement import agreement, rated_passages
-    from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments, labelled_passages
+    from exam_pp.phases.analysis.agreement import (
+        agreement,
+        is_on_the_scale_of_judgments,
+        labelled_passages,
+        rated_passages,
+    )
     from exam_pp.phases.evaluation.judgments import is_passages
     from exam_pp.reports.analysis.agreement import agreement_report
 

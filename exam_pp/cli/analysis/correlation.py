@@ -236,8 +236,8 @@ def _side_by_side(
     leaderboards: Sequence[Path], official: Path | None, plot: Path | None, form: str, output: Path
 ) -> None:
     """The scaled scores of every system."""
-    from exam_pp.phases.analysis.side_by_side import compare_leaderboards
-    from exam_pp.reports.analysis.side_by_side import compared_picture, compared_report
+    from exam_pp.phases.analysis.correlation import compare_leaderboards
+    from exam_pp.reports.analysis.correlation import compared_picture, compared_report
 
     result = compare_leaderboards(leaderboards, official)
     inputs = [*leaderboards, official]

@@ -94,8 +94,8 @@ def command(
     elif form == "published":
         raise click.UsageError("--intervals is not available with --format published.")
     from exam_pp.phases.analysis.sweep import DEFAULT_MIN_GRADES, sweep
+    from exam_pp.reports.analysis.correlation import sweep_picture, sweep_report
     from exam_pp.reports.analysis.legacy_tsv import published_sweep
-    from exam_pp.reports.analysis.sweep import sweep_picture, sweep_report
     from exam_pp.store.trec.runs import run_files
 
     result = sweep(

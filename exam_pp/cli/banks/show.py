@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
@@ -17,7 +22,12 @@ from exam_pp.cli.options import (
     output_option,
 )
 from exam_pp.errors import SelectionError
-from exam_pp.text.wording import no_query
+from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
+from exam_pp.text.wording import counted, no_query
+
+if TYPE_CHECKING:
+    from exam_pp.banks import BankLine, Entry, Nugget, QueryBank, TestBank
+    from exam_pp.phases.banks.compare import EntryDifference
 
 PARTS = ("counts", "problems", "entries")
 
@@ -57,9 +67,6 @@ def command(
       exam-pp bank show questions-2.jsonl --since questions.jsonl
     """
     from exam_pp.phases.banks.compare import differences
-    from exam_pp.phases.banks.statistics import bank_statistics, lint, select_queries
-    from exam_pp.rendering.document import Report
-    from exam_pp.reports.banks.statistics import changes, counts, entries, problems
     from exam_pp.store.banks.bank_json import read_bank
 
     is_flat = form in SCRIPT_FORMATS
@@ -86,3 +93,217 @@ def command(
     emit_rendered(Report("", blocks), form, output, [bank, old])
     if any(problem.severity == "error" for problem in found):
         sys.exit(1)
+
+
+@dataclass(frozen=True)
+class BankStatistics:
+    """Counts over a whole bank.
+
+    ``sizes`` has the number of entries of each query, ``words`` the number of words of each entry.
+    ``importance`` counts the entries that have an importance by its label (``vital``, ``okay``, or another).
+    """
+
+    queries: int
+    facets: int
+    questions: int
+    nuggets: int
+    sizes: Sequence[int]
+    words: Sequence[int]
+    importance: Mapping[str, int]
+    with_gold_answers: int
+    unanswerable: int
+    weighted: int
+    repeated_ids: int
+
+
+def bank_statistics(test_bank: TestBank) -> BankStatistics:
+    """Count the queries, facets and entries of a bank."""
+    entries = [entry for query in test_bank for entry in query.entries.values()]
+    golds = [entry.gold_answers for entry in entries if entry.gold_answers is not None]
+    return BankStatistics(
+        queries=len(test_bank.queries),
+        facets=len({(line.query_id, line.facet_id) for line in test_bank.lines if line.facet_id is not None}),
+        questions=sum(entry.kind == "question" for entry in entries),
+        nuggets=sum(entry.kind == "nugget" for entry in entries),
+        sizes=[len(query.entries) for query in test_bank],
+        words=[len(entry.text.split()) for entry in entries],
+        importance=Counter(entry.importance for entry in entries if entry.importance is not None),
+        with_gold_answers=sum(bool(answers) for answers in golds),
+        unanswerable=sum(not answers for answers in golds),
+        weighted=sum(entry.weight != 1 for entry in entries),
+        repeated_ids=len(test_bank.duplicates),
+    )
+
+
+def select_queries(bank: TestBank, queries: Collection[str]) -> TestBank:
+    """The bank with only these queries; without queries, the whole bank."""
+    from exam_pp.banks import TestBank
+
+    if not queries:
+        return bank
+    return TestBank.from_lines(line for line in bank.lines if line.query_id in queries)
+
+
+class Problem(NamedTuple):
+    """A problem of a bank: an error makes scores wrong, a warning may make them wrong."""
+
+    severity: Literal["error", "warning"]
+    query_id: str
+    entry_id: str | None
+    problem: str
+    text: str | None = None
+
+
+def lint(bank: TestBank) -> Iterator[Problem]:
+    """Problems in the texts and ids of a bank, query by query."""
+    from exam_pp.metrics.duplicates import near_duplicates
+
+    if len(bank.kinds) > 1:
+        yield Problem("warning", "all", None, "the bank has both questions and nuggets")
+    for query in bank:
+        if not query.query_text.strip():
+            yield Problem("warning", query.query_id, None, "the query has no text")
+        if not query.entries:
+            yield Problem("error", query.query_id, None, "the query has no entries")
+        texts = {key: entry.text for key, entry in query.entries.items()}
+        for pair in near_duplicates(texts):
+            first = repr(texts[pair.first])
+            same = f"duplicate of {first}"
+            similar = f"shares {pair.similarity:.0%} of the words with {first}"
+            first_facet, facet = (query.entries[key].facet_id for key in (pair.first, pair.second))
+            counts_twice = pair.similarity == 1 and first_facet == facet
+            severity: Literal["error", "warning"] = "error" if counts_twice else "warning"
+            problem = same if pair.similarity == 1 else similar
+            if pair.similarity == 1 and not counts_twice:
+                problem += f" of the facet {first_facet!r}"
+            yield Problem(severity, query.query_id, pair.second, problem, texts[pair.second])
+    for line in bank.lines:
+        for item in line.items:
+            for severity, problem in _item_problems(line, item):
+                yield Problem(severity, line.query_id, item.entry_id, problem, item.text)
+    for key, count in Counter(bank.duplicates).items():
+        query_id = _query_of(bank, key)
+        # Published banks have copies of entries. They are graded once, so they are no error.
+        is_copy = len(_texts_of(bank, query_id, key)) == 1
+        problem = f"the id occurs {count + 1} times" + ("" if is_copy else ", with different texts")
+        yield Problem("warning" if is_copy else "error", query_id, key, problem)
+
+
+def _query_of(bank: TestBank, key: str) -> str:
+    return next((query.query_id for query in bank if key in query.entries), "")
+
+
+def _texts_of(bank: TestBank, query_id: str, key: str) -> set[str]:
+    """The texts of the entries with an id, without whitespace around them."""
+    lines = (line for line in bank.lines if line.query_id == query_id)
+    return {item.text.strip() for line in lines for item in line.items if item.entry_id == key}
+
+
+def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error", "warning"], str]]:
+    from exam_pp.banks import Nugget, is_stale
+    from exam_pp.prompts.answer_key import gold_answers
+
+    if not item.text.strip():
+        yield "error", "the text is empty"
+    if is_stale(item.entry_id, item.text):
+        yield "warning", "the id belongs to another text: grades of the old text count for the new text"
+    if isinstance(item, Nugget) and len(item.text.split()) > (limit := _most_words(line, item)):
+        yield "warning", f"has more than {limit} words"
+    if item.importance not in (None, "vital", "okay"):
+        yield "warning", f"the importance {item.importance!r} is neither vital nor okay"
+    if item.gold_answers is not None and gold_answers(item, "strict") is None:
+        yield "warning", "the gold answer refers to other choices, so that few replies match it"
+
+
+def _most_words(line: BankLine, item: Nugget) -> int:
+    """The limit in the prompt of AutoNuggetizer (with importance) or of the workbench paper."""
+    from exam_pp.graders.nuggetize import MAX_WORDS
+    from exam_pp.prompts.generation import MAX_NUGGET_WORDS
+
+    listed = isinstance(line.info, dict) and "nuggetizer" in line.info
+    return MAX_WORDS if listed or item.importance is not None else MAX_NUGGET_WORDS
+
+
+def counts(statistics: BankStatistics) -> list[Block]:
+    """A table of the counts, without those that are 0."""
+    importance: Counter[str] = Counter()
+    for label, count in statistics.importance.items():
+        importance[label if label in ("vital", "okay") else "neither vital nor okay"] += count
+    rows: list[tuple[str, Cell]] = [
+        ("queries", statistics.queries),
+        ("facets", statistics.facets),
+        ("questions", statistics.questions),
+        ("nuggets", statistics.nuggets),
+        ("entries per query, min", min(statistics.sizes, default=0)),
+        ("entries per query, mean", float(mean(statistics.sizes or [0]))),
+        ("entries per query, max", max(statistics.sizes, default=0)),
+        ("words per entry, mean", float(mean(statistics.words or [0]))),
+        ("words per entry, max", max(statistics.words, default=0)),
+        *((f"importance {label}", count) for label, count in sorted(importance.items())),
+        ("with gold answers", statistics.with_gold_answers),
+        ("unanswerable", statistics.unanswerable),
+        ("with a weight", statistics.weighted),
+        ("duplicate ids", statistics.repeated_ids),
+    ]
+    return [Table(("statistic", "value"), [row for row in rows if row[1] != 0], decimals=2)]
+
+
+def problems(found: Sequence[Problem]) -> list[Block]:
+    """The numbers of errors and warnings, and a table of them."""
+    errors = sum(problem.severity == "error" for problem in found)
+    warnings = len(found) - errors
+    text = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."
+    blocks: list[Block] = [Heading("Problems"), Paragraph(text)]
+    if found:
+        rows = [(p.severity, p.query_id, p.problem, p.text, p.entry_id) for p in found]
+        blocks.append(Table(("severity", "query_id", "problem", "text", "entry_id"), rows))
+    return blocks
+
+
+def entries(queries: Iterable[QueryBank], *, flat: bool) -> list[Block]:
+    """A table of the entries of each query, or with ``flat`` of all; empty optional columns are omitted."""
+    queries = list(queries)
+    if flat:
+        return [_entry_table(queries)]
+    blocks: list[Block] = []
+    for query in queries:
+        title = f"{query.query_id}: {query.query_text}" if query.query_text else query.query_id
+        blocks += [Heading(title), _entry_table([query])]
+    return blocks
+
+
+def _entry_table(queries: Iterable[QueryBank]) -> Table:
+    columns = ("query_id", "facet", "kind", "entry", "importance", "weight", "gold answers", "entry_id")
+    rows: list[list[Cell]] = [
+        [
+            query.query_id,
+            entry.facet_id,
+            entry.kind,
+            entry.text,
+            entry.importance,
+            None if entry.weight == 1 else entry.weight,
+            _golds(entry),
+            key,
+        ]
+        for query in queries
+        for key, entry in query.entries.items()
+    ]
+    optional = {1, 4, 5, 6}
+    kept = [i for i in range(len(columns)) if i not in optional or any(row[i] is not None for row in rows)]
+    return Table([columns[i] for i in kept], [[row[i] for i in kept] for row in rows])
+
+
+def _golds(entry: Entry) -> str | None:
+    if entry.gold_answers is None:
+        return None
+    return " | ".join(entry.gold_answers) if entry.gold_answers else "(unanswerable)"
+
+
+def changes(differences: Sequence[EntryDifference], old: str) -> list[Block]:
+    """The number of differences to an earlier version, and a table of them."""
+    number = counted(len(differences), "difference")
+    blocks: list[Block] = [Heading("Changes"), Paragraph(f"{number} since {old}.")]
+    if differences:
+        rows: list[list[Cell]] = [[d.query_id, d.change, d.before, d.after, d.entry_id] for d in differences]
+        blocks.append(Table(("query_id", "change", "before", "after", "entry_id"), rows))
+    return blocks

@@ -174,7 +174,7 @@ def command(
     evaluation: Evaluation
     if metric == "answered":
         from exam_pp.grade_filter import GradeFilter
-        from exam_pp.phases.evaluation.answered import answered
+        from exam_pp.phases.evaluation.answers import answered
         from exam_pp.prompts import ANSWER_ATTEMPT
         from exam_pp.prompts.base import with_aliases
 
@@ -186,14 +186,13 @@ def command(
 
     selected = None if queries is None else query_ids(queries)
     if metric == "factual-consistency":
-        from exam_pp.phases.evaluation.factual_consistency import ConsistencyFilter, factual_consistency
+        from exam_pp.phases.evaluation.answers import ConsistencyFilter, factual_consistency
 
         of_scores = ConsistencyFilter(grader, prompt_class, systems)
         evaluation = factual_consistency(graded, selection=of_scores, queries=selected)
     else:
-        from exam_pp.phases.evaluation.citations import citations
-        from exam_pp.phases.evaluation.criteria import criteria
-        from exam_pp.phases.evaluation.graded_citations import SupportFilter
+        from exam_pp.phases.evaluation.answers import criteria
+        from exam_pp.phases.evaluation.citations import SupportFilter, citations
 
         selection = SupportFilter(grader, prompt_class, prompt_hash, systems)
         if metric == "criteria":

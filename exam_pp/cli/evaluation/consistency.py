@@ -16,7 +16,7 @@ from exam_pp.cli.ranges import IntRange
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
-    from exam_pp.phases.evaluation.repeats import Embedder
+    from exam_pp.phases.evaluation.consistency import Embedder
 
 
 _METRICS = {

@@ -81,7 +81,7 @@ def command(
     """
     from exam_pp.formats.scores import published_cover
     from exam_pp.phases.evaluation import rubric as evaluate
-    from exam_pp.phases.evaluation.columns import grader_columns
+    from exam_pp.phases.evaluation.result import grader_columns
 
     if output.form == "published" and output.per_query:
         raise click.UsageError("--format published does not support --per-query.")

@@ -52,7 +52,7 @@ def command(
     """
     from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
     from exam_pp.phases.evaluation.score_runs import score_runs
-    from exam_pp.reports.evaluation.score_layouts import official_json
+    from exam_pp.reports.evaluation.leaderboards import official_json
     from exam_pp.store.trec.runs import run_files
 
     if output.form == "official" and output.per_query:

@@ -174,7 +174,7 @@ def _write_rows(
 
     condition = _single_condition(conditions, f"--format {output.form}")
     if output.form == "trec_eval":
-        from exam_pp.reports.evaluation.score_layouts import trec_eval_text
+        from exam_pp.reports.evaluation.leaderboards import trec_eval_text
 
         emit(trec_eval_text(condition.evaluation, per_query=output.per_query), output.path, inputs)
     elif output.form == "nuggetizer":

@@ -224,7 +224,7 @@ def _in_columns(
     label_sets: Mapping[str, Sequence[_Labels]], score: Callable[[_Labels], Evaluation]
 ) -> Evaluation:
     """Scores by each set of labels, with columns for each grader and threshold if there are several."""
-    from exam_pp.phases.evaluation.columns import grader_columns, threshold_columns
+    from exam_pp.phases.evaluation.result import grader_columns, threshold_columns
 
     return grader_columns(
         {
@@ -334,15 +334,15 @@ def _labels(
             systems=rubric.systems,
         )
     # Judgments have a scale of their own, so the default threshold of grades is not used for them.
-    from exam_pp.phases.evaluation import fill_holes as filling
+    from exam_pp.phases.evaluation import judgments
 
-    filled = filling.fill_holes(fill_holes, rubric.qrels)
+    filled = judgments.fill_holes(fill_holes, rubric.qrels)
     return _Labels(
         filled.qrels,
         [*rubric.notes, *filled.notes],
         rubric.min_grade,
         levels,
-        partial(filling.write_filled, filled),
+        partial(judgments.write_filled, filled),
         provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
         systems=rubric.systems,
     )
@@ -367,7 +367,7 @@ def _subtopics(
     label: Any,
     scope: Mapping[str, Any],
 ) -> _Labels:
-    from exam_pp.phases.evaluation.subtopics import subtopic_labels
+    from exam_pp.phases.evaluation.rubric import subtopic_labels
     from exam_pp.store.trec.runs import write_qrels
 
     subtopics = subtopic_labels(

@@ -36,14 +36,17 @@ from exam_pp.cli.options import (
     unparsed_option,
 )
 from exam_pp.cli.progress import progress
-from exam_pp.store.files import allow_rereading
+from exam_pp.errors import SelectionError
+from exam_pp.llm.backends import load_llm
+from exam_pp.llm.base import ModelOptions
+from exam_pp.store.files import allow_rereading, check_output
 
 if TYPE_CHECKING:
-    from exam_pp.llm import ModelOptions
+    from exam_pp.phases.grading.distributed import Shard
     from exam_pp.phases.grading.grade import GradeOptions, PairCounts
-    from exam_pp.phases.grading.grading_run import GradeFiles
-    from exam_pp.phases.grading.sharding import Shard
+    from exam_pp.phases.grading.grading_run import Advance, FileSummary, GradeFiles
     from exam_pp.prompts.base import Prompt
+
 
 GRADE_POLICY = "chat for text-generation, openai and openai-completions, else default"
 NO_REQUESTS = 3
@@ -280,8 +283,8 @@ def _refuse_unused(context: click.Context, kind: str, what: str) -> None:
 def _grade_passages(
     files: GradeFiles, model: ModelOptions, prompts: Sequence[Prompt], options: dict[str, Any]
 ) -> None:
+    from exam_pp.phases.grading.distributed import Shard
     from exam_pp.phases.grading.grade import GradeOptions
-    from exam_pp.phases.grading.sharding import Shard
     from exam_pp.prompts.answer_key import with_answer_match
 
     prompts = [with_answer_match(prompt, options["answer_match"]) for prompt in prompts]
@@ -297,7 +300,6 @@ def _grade_answers(
     kind: str, files: GradeFiles, model: ModelOptions, prompts: Sequence[Prompt], options: dict[str, Any]
 ) -> None:
     """Grade citations, answers by criteria, claims, or entries without passages."""
-    from exam_pp.phases.banks.closed_book import closed_book
     from exam_pp.phases.grading.grade_answers import AnswerOptions, grade_answers, read_criteria_file
     from exam_pp.phases.grading.grade_citations import CitationOptions, grade_citations
     from exam_pp.phases.grading.score_answers import ScoreOptions, score_answers
@@ -325,8 +327,7 @@ def _grade_answers(
 
 def _examine(options: dict[str, Any]) -> None:
     """Write what ``--plan`` shows without passages."""
-    from exam_pp.phases.grading.doctor import doctor
-    from exam_pp.reports.grading.doctor import doctor_report
+    from exam_pp.cli.grading.doctor import doctor, doctor_report
 
     form = options["form"]
     if options["model"] is None:
@@ -371,9 +372,8 @@ def _grade(
 def _plan(
     files: GradeFiles, model: ModelOptions, options: GradeOptions, shard: Shard | None, form: str
 ) -> None:
+    from exam_pp.cli.grading.plan import plan_grading, plan_report
     from exam_pp.phases.grading.distributed import process_group_from_environment
-    from exam_pp.phases.grading.plan import plan_grading
-    from exam_pp.reports.grading.plan import plan_report
 
     with process_group_from_environment() as group:
         if not group.leads:  # A second process would find the journal in use.
@@ -382,3 +382,48 @@ def _plan(
     emit_rendered(plan_report(plan), form, Path("-"))
     if not plan.requests:
         sys.exit(NO_REQUESTS)
+
+
+def closed_book(
+    files: GradeFiles, model: ModelOptions, prompt: Prompt, *, advance: Advance = lambda _steps, _total: None
+) -> FileSummary:
+    """Write a graded file with one empty passage per query, graded on all entries of the prompt's kind.
+
+    ``files``: The test bank, in the place of passages, and the output. An interrupted run continues from its
+    journal. Raises :class:`exam_pp.errors.ExamError`.
+    """
+    from exam_pp.data_model import NO_PASSAGE, Passage, QueryPassages
+    from exam_pp.graders.base import PassageUnit
+    from exam_pp.graders.rubric import ClosedBookGrader
+    from exam_pp.phases.grading.grading_run import FileSummary, open_journal
+    from exam_pp.phases.grading.scheduler import Answerer, Job, answer_in_windows
+    from exam_pp.store.banks.bank_json import read_bank
+    from exam_pp.store.passages.graded_file import passages_writer
+
+    bank, output = files.passages, files.output
+    check_output(output, [bank])
+    if prompt.kind not in ("question", "nugget"):
+        raise SelectionError(f"The prompt {prompt.name!r} does not grade questions or nuggets.")
+    test_bank = read_bank(bank)
+    if prompt.kind not in test_bank.kinds:
+        raise SelectionError(
+            f"The prompt {prompt.name!r} grades {prompt.kind}s, but {bank} has no {prompt.kind}s."
+        )
+    llm = load_llm(model)
+    grader = ClosedBookGrader(prompt, llm.name, llm.provenance())
+    work = []
+    for query in test_bank:
+        entries = [entry for entry in query.entries.values() if entry.kind == prompt.kind]
+        if entries:
+            unit = PassageUnit(query.query_id, query.query_text, NO_PASSAGE, "", entries)
+            empty = QueryPassages(query.query_id, [Passage(passage_id=NO_PASSAGE, text="")])
+            work.append((empty, [Job(0, grader.run(unit), unit.pairs)]))
+    summary = FileSummary(queries=len(work), passages=len(work), output=str(output))
+    advance(0, sum(job.pairs for _, jobs in work for job in jobs))
+    with open_journal(files) as replies:
+        answer = Answerer(llm, replies, lambda count: advance(count, None))
+        with passages_writer(output, inputs=[bank]) as writer:
+            for graded in answer_in_windows(work, answer, summary.add):
+                writer.write(graded)
+        summary.asked = answer.asked
+    return summary

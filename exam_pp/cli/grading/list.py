@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import emit_rendered, format_option, output_option
+from exam_pp.llm.catalogue import CATALOGUE, ModelInfo
+from exam_pp.rendering.document import Paragraph, Report, Table
 
 if TYPE_CHECKING:
-    from exam_pp.rendering.document import Report
+    from exam_pp.prompts.base import Prompt
 
 _KINDS = {
     "prompts": Kind(
@@ -101,24 +103,18 @@ def command(what: str, form: str, output: Path) -> None:
 
 
 def _report(what: str) -> Report:
-    from exam_pp.reports.grading import catalogue
-
     match what:
         case "prompts":
             from exam_pp.prompts import PROMPTS
 
-            return catalogue.prompts_report(PROMPTS.get(name) for name in PROMPTS)
+            return prompts_report(PROMPTS.get(name) for name in PROMPTS)
         case "models":
-            from exam_pp.llm.catalogue import CATALOGUE
-
-            return catalogue.models_report(CATALOGUE)
+            return models_report(CATALOGUE)
         case "settings":
             from exam_pp.phases.grading.settings_files import SETTINGS, setting_defaults
 
-            return catalogue.settings_report(SETTINGS, setting_defaults())
+            return settings_report(SETTINGS, setting_defaults())
         case "formats":
-            from exam_pp.reports.interchange.formats import conversion_report
-
             return conversion_report()
         case "schemas":
             from exam_pp.phases.interchange.schemas import schemas
@@ -134,6 +130,71 @@ def _report(what: str) -> Report:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Report:
-    from exam_pp.rendering.document import Report, Table
-
     return Report("", [Table(columns, rows)])
+
+
+_MEMORY = (
+    "The memory is that of the weights. Grading needs more, depending on the size of the batch "
+    "(-M batch_tokens). T5 models can overflow in fp16: use fp32 or bf16. --model also accepts any other "
+    "sequence-to-sequence model of the Hugging Face hub, local folders, and GGUF files of chat models."
+)
+
+
+def models_report(models: Iterable[ModelInfo]) -> Report:
+    """Models with their roles and the memory of their weights."""
+    columns = ("model", "role", "parameters", "GB in fp32", "GB in bf16", "use")
+    rows = [
+        (info.name, info.role, info.parameters, info.memory(4), info.memory(2), info.use) for info in models
+    ]
+    return Report("", [Table(columns, rows, decimals=2), Paragraph(_MEMORY)])
+
+
+def settings_report(meanings: Mapping[str, str], defaults: Mapping[str, Any]) -> Report:
+    """Settings of models with their defaults."""
+    rows = [(key, _default(defaults[key]), meaning) for key, meaning in meanings.items()]
+    return Report("", [Table(("setting", "default", "meaning"), rows)])
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value in (None, []) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def prompts_report(prompts: Iterable[Prompt]) -> Report:
+    """Prompts with their kinds, scales and sources."""
+    rows = [(prompt.name, prompt.kind, prompt.scale, prompt.cite) for prompt in prompts]
+    return Report("", [Table(("prompt", "kind", "reply", "source"), rows)])
+
+
+def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
+    """Content, name, reader, writer and description of every format.
+
+    Reader and writer are ``"yes"`` for ``exam-pp convert``, or the command to use instead.
+    """
+    from exam_pp.formats.base import all_formats
+
+    formats = [f for f in all_formats() if f.read or f.write or f.read_by or f.written_by]
+    contents = list(dict.fromkeys(form.content for form in formats))
+    return [
+        (
+            form.content,
+            form.name,
+            "yes" if form.read else form.read_by,
+            "yes" if form.write else form.written_by,
+            form.about,
+        )
+        for content in contents
+        for form in formats
+        if form.content == content
+    ]
+
+
+def conversion_report() -> Report:
+    """The formats, and the conversions between contents."""
+    from exam_pp.phases.interchange.bridges import BRIDGES
+
+    bridges = "; ".join(f"{source} to {target}" for source, target in BRIDGES)
+    text = f"Formats with the same content can be converted to each other. Other conversions: {bridges}."
+    columns = ("content", "format", "in", "out", "description")
+    return Report("", [Table(columns, conversion_rows()), Paragraph(text)])

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import FILE, ManifestPath, emit, emit_rendered, format_option, output_option
+from exam_pp.errors import DataError
+from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.rendering.render import REPORT_FORMATS
+from exam_pp.store.files import STDIO, size_and_sha256
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
     from exam_pp.prompts import Prompt
+    from exam_pp.store.manifests import Manifest
+
 
 _KINDS = {
     "prompt": Kind(
@@ -112,8 +119,6 @@ def command(kind: str, name: str | None, prompt_file: Path | None, form: str, ou
 
 
 def _manifest(file: Path, form: str, output: Path) -> None:
-    from exam_pp.phases.trust.manifests import find_manifest
-    from exam_pp.reports.trust.manifests import manifest_report
 
     found = find_manifest(file)
     emit_rendered(manifest_report(found), form, output, [file, found.place])
@@ -144,3 +149,100 @@ def _page(prompt: Prompt, aliases: tuple[str, ...]) -> str:
     }
     lines = [f"{key + ':':<13}{value}" for key, value in facts.items() if value]
     return "\n".join([*lines, "", prompt.text, ""])
+
+
+State = Literal["unchanged", "changed", "missing", "unknown"]
+"""The present state of the output of a manifest."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A manifest that was found for a file or folder."""
+
+    name: str
+    place: Path
+    manifest: Manifest
+    state: State
+
+
+def find_manifest(path: Path) -> Found:
+    """The manifest of a file or folder; for a file of a folder, that of the folder."""
+    from exam_pp.store.manifests import SUFFIX, manifest_path, read_manifest
+
+    if str(path) == STDIO:
+        manifest = read_manifest(path)
+        target = Path(manifest.output.path)
+        state = _state(manifest, target) if _is_within(target, Path()) else "unknown"
+        return Found(str(target), path, manifest, state)
+    if path.name.endswith(SUFFIX) and path.is_file():
+        manifest = read_manifest(path)
+        target = path.with_name(path.name.removesuffix(SUFFIX))
+        return Found(str(target), path, manifest, _state(manifest, target))
+    full = path.absolute()
+    for output in (full, full.parent):
+        if output.name and (place := manifest_path(output)).is_file():
+            manifest = read_manifest(place)
+            if output == full or any(file.path == full.name for file in manifest.output.files or ()):
+                return Found(str(path), place, manifest, _state(manifest, path))
+    raise DataError(
+        "has no manifest. Commands write one with `exam-pp --manifest COMMAND ...`.", file=str(path)
+    )
+
+
+def _state(manifest: Manifest, path: Path) -> State:
+    output = manifest.output
+    if not path.exists():
+        return "missing"
+    if path.is_dir():
+        same = output.files is not None and all(
+            _is_within(path / file.path, path)
+            and (path / file.path).is_file()
+            and size_and_sha256(path / file.path)[1] == file.sha256
+            for file in output.files
+        )
+    else:
+        digests = {content.sha256 for content in (output, *(output.files or ()))}
+        same = path.is_file() and size_and_sha256(path)[1] in digests
+    return "unchanged" if same else "changed"
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    """Whether a path of a manifest is in a folder: others, such as /proc/kmsg, are not even opened."""
+    return Path(realpath(path)).is_relative_to(realpath(folder))
+
+
+_STATES = {
+    "unchanged": " The file still has the content that the manifest describes.",
+    "changed": " The file was changed or written again later: the manifest does not describe its content.",
+    "missing": " The file itself is missing.",
+    "unknown": "",
+}
+
+
+def manifest_report(found: Found) -> Report:
+    """The command with options, inputs, origin of the numbers, and versions."""
+    manifest = found.manifest
+    options: list[list[Cell]] = [
+        [option.name, _value(option.value), "yes" if option.default else ""] for option in manifest.options
+    ]
+    inputs: list[list[Cell]] = [
+        [content.path, content.parameter, content.size, content.sha256, content.note]
+        for content in manifest.inputs
+    ]
+    blocks: list[Block] = [
+        Paragraph(f"{found.name} was made by `exam-pp {manifest.command}`.{_STATES[found.state]}"),
+        Table(["option", "value", "default"], options, title="Options"),
+        Table(["file", "named by", "bytes", "SHA-256", "note"], inputs, title="Inputs"),
+    ]
+    if manifest.report:
+        rows: list[list[Cell]] = [[name, _value(value)] for name, value in manifest.report.items()]
+        blocks.append(Table(["field", "value"], rows, title="Provenance of the numbers"))
+    versions: list[list[Cell]] = [[name, version] for name, version in manifest.versions]
+    blocks.append(Table(["name", "version"], versions, title="Versions"))
+    return Report(f"Manifest of {found.name}", blocks)
+
+
+def _value(value: object) -> Cell:
+    if value is None:
+        return None
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

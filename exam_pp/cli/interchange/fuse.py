@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import FILES, METHOD_NAME, log_summary, output_option
 from exam_pp.cli.ranges import IntRange
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.metrics.fusion import DEFAULT_K, reciprocal_rank_fusion
+from exam_pp.results import RunLine
+from exam_pp.store.files import STDIO
+from exam_pp.store.guarded_inputs import reading
+from exam_pp.text.wording import counted
+
+if TYPE_CHECKING:
+    from exam_pp.store.trec.runs import MethodName, Run
 
 
 @click.command("fuse", cls=Command)
@@ -52,6 +63,94 @@ def command(runs: tuple[Path, ...], output: Path, method_name: Any, **options: A
     \b
       exam-pp fuse runs -o fused.run
     """
-    from exam_pp.phases.interchange.fuse_runs import FuseOptions, fuse_files
-
     log_summary(fuse_files(runs, output, FuseOptions(method=method_name, **options)).lines())
+
+
+DEFAULT_NAME = "fused"
+"""The name of the fused system if the run is written to standard output."""
+
+
+@dataclass(frozen=True)
+class FuseOptions:
+    """Options of the fusion.
+
+    ``top``: Number of top passages of each run that count; None for all. ``max_passages``: Number of passages
+    to write per query; None for all. ``system_name``: Name of the fused system; None for the name of the
+    output file.
+    """
+
+    k: int = DEFAULT_K
+    top: int | None = None
+    max_passages: int | None = None
+    system_name: str | None = None
+    method: MethodName = "stem"
+
+
+@dataclass(frozen=True)
+class FuseSummary:
+    """Counts for the summary; ``system`` is the name of the fused system."""
+
+    systems: int
+    queries: int
+    passages: int
+    system: str
+
+    def lines(self) -> Iterator[str]:
+        """The summary, line by line."""
+        yield (
+            f"Fused {counted(self.systems, 'run')} as {self.system!r}: {counted(self.passages, 'passage')} "
+            f"for {counted(self.queries, 'query')}."
+        )
+
+
+def fuse(runs: Sequence[Run], options: FuseOptions, system: str) -> Iterator[RunLine]:
+    """Yield the lines of the fused run, best first, for every query that any of the runs has.
+
+    Ranks are those of trec_eval: by score in single precision, then by descending id; the rank column of a
+    file does not count. The lines have the same order, so that ties of fused scores are ranked as they are
+    evaluated.
+
+    Source: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", SIGIR 2009.
+    """
+    from exam_pp.metrics.ties_in_runs import trec_eval_ranking
+
+    for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
+        rankings = [_ranks(run[query_id], options.top) for run in runs if query_id in run]
+        scores = reciprocal_rank_fusion(rankings, options.k)
+        for rank, passage_id in enumerate(trec_eval_ranking(scores)[: options.max_passages], 1):
+            yield RunLine(query_id, passage_id, rank, scores[passage_id], system)
+
+
+def _ranks(scores: Mapping[str, float], top: int | None) -> dict[str, int]:
+    from exam_pp.metrics.ties_in_runs import trec_eval_ranking
+
+    return {passage_id: rank for rank, passage_id in enumerate(trec_eval_ranking(scores)[:top], 1)}
+
+
+@reading()
+def fuse_files(sources: Sequence[Path], output: Path, options: FuseOptions) -> FuseSummary:
+    """Write the fusion of run files, or of folders of run files, as a run file."""
+    from exam_pp.store.trec.runs import method_of, read_rankings, run_files, warn_of_skipped_files, write_run
+
+    for source in sources:
+        warn_of_skipped_files(source)
+    files = run_files(sources)
+    runs: dict[str, Run] = {}
+    origins: dict[str, Path] = {}
+    for file in files:
+        systems = read_rankings(file, method=options.method)
+        if not systems:
+            raise DataError("has no results.", file=str(file))
+        for system, run in systems.items():
+            if system in runs:
+                raise SelectionError(
+                    f"{origins[system]} and {file} are both runs of {system!r}. Rename one of the files, or "
+                    "use --method-name to name systems in another way."
+                )
+            runs[system], origins[system] = run, file
+    if len(runs) < 2:
+        raise SelectionError(f"fuse needs at least two runs, but {files[0]} is the only one.")
+    system = options.system_name or (DEFAULT_NAME if str(output) == STDIO else method_of(output))
+    lines = list(fuse(list(runs.values()), options, system))
+    write_run(lines, output, inputs=files)
+    return FuseSummary(len(runs), len({line.query_id for line in lines}), len(lines), system)

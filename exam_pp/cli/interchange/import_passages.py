@@ -210,7 +210,7 @@ def _import_alone(form: str, files: list[Path], output: Path, options: dict[str,
         lines = import_candidates(files, output, queries_output=options["queries_output"])
     elif form == "nuggetizer-assignments":
         from exam_pp.formats.nugget_assignments import DEFAULT_GRADER
-        from exam_pp.phases.interchange.import_assignments import AssignmentSources, import_assignments
+        from exam_pp.phases.interchange.assignments import AssignmentSources, import_assignments
 
         sources = AssignmentSources(
             files,

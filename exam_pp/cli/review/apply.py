@@ -108,14 +108,14 @@ def command(
     if kind != GAMES:
         refuse_without(GAMES, "games", "queries", "seed")
     if kind == GAMES:
-        from exam_pp.phases.review.apply_games import apply_games
+        from exam_pp.cli.review.apply_games import apply_games
 
         refuse_without("ratings", "prompt_class")
         lines = apply_games(
             passages, decisions, output, games=games, queries=queries, reviewer=reviewer, seed=seed
         ).lines()
     elif kind == SPREADSHEET:
-        from exam_pp.phases.review.criteria_spreadsheet import apply_criteria_ratings
+        from exam_pp.cli.review.apply_spreadsheet import apply_criteria_ratings
 
         if reviewer is None:
             raise click.UsageError(
@@ -126,8 +126,8 @@ def command(
             reviewer=reviewer, prompt_class=prompt_class, max_rating=max_rating,
         ).lines()  # fmt: skip
     else:
+        from exam_pp.cli.review.apply_ratings import apply_ratings
         from exam_pp.phases.grading.prompt_files import choose_prompts
-        from exam_pp.phases.review.apply_ratings import apply_ratings
 
         prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
         lines = apply_ratings(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +20,9 @@ from exam_pp.cli.options import (
     required_output,
 )
 from exam_pp.cli.ranges import IntRange
+
+if TYPE_CHECKING:
+    from exam_pp.phases.review.review_games import GamesMaterial
 
 
 @click.command("review-games", cls=Command)
@@ -87,7 +91,6 @@ def command(
       exam-pp review-games answers.jsonl.gz --queries queries.jsonl --games games.jsonl.gz -o page.html
     """
     from exam_pp.phases.review.review_games import GamesOptions, review_games
-    from exam_pp.reports.review.games_page import render_games
 
     if queries_file is None and games is None:
         raise click.UsageError("Name the texts of the queries with --queries.")
@@ -104,3 +107,27 @@ def command(
                 f"Then: exam-pp apply {passages} edits.json --seed {chosen.seed} -o games.jsonl.gz",
             ]
         )
+
+
+_OWN_SCRIPTS = ("games_data.js", "games_work.js", "games_view.js", "games_keys.js", "games_main.js")
+"""The files of the page's script behind those that it shares with the review page, in this order."""
+
+
+def render_games(material: GamesMaterial) -> str:
+    """The HTML of the page; the games of each query are a block of their own."""
+    from exam_pp.reports.review.page import SHARED_SCRIPTS, page_of
+
+    return page_of(
+        "exam-pp review-games",
+        (*SHARED_SCRIPTS, *_OWN_SCRIPTS),
+        ("style.css", "games.css"),
+        _blocks(material),
+    )
+
+
+def _blocks(material: GamesMaterial) -> Iterator[str]:
+    from exam_pp.reports.review.page import block
+
+    yield block("head", material.head)
+    for index, games in enumerate(material.queries):
+        yield block(f"query-{index}", games)

@@ -28,8 +28,7 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
-    from exam_pp.phases.review.verification.base import Selection
-    from exam_pp.reports.review.verification.base import VerificationReport
+    from exam_pp.cli.review.verification.base import Selection, VerificationReport
 
     Content: TypeAlias = tuple[Selection, VerificationReport[Any]]
 
@@ -246,15 +245,13 @@ def command(report: str, **options: Any) -> None:
 
 
 def _grading(options: dict[str, Any]) -> Content:
-    from exam_pp.phases.review.verification.grading import Grading
-    from exam_pp.reports.review.verification.grading import REPORT
+    from exam_pp.cli.review.verification.grading import REPORT, Grading
 
     return Grading(options.pop("min_grade"), options["limit"]), REPORT
 
 
 def _grid(options: dict[str, Any]) -> Content:
-    from exam_pp.phases.review.verification.grid import Grid
-    from exam_pp.reports.review.verification.grid import PAGE, grid_report
+    from exam_pp.cli.review.verification.grid import PAGE, Grid, grid_report
 
     covered, form = options["min_answers"], options["form"]
     if covered is None:
@@ -264,36 +261,31 @@ def _grid(options: dict[str, Any]) -> Content:
 
 
 def _uncovered(options: dict[str, Any]) -> Content:
-    from exam_pp.phases.review.verification.uncovered import Uncovered
-    from exam_pp.reports.review.verification.uncovered import REPORT
+    from exam_pp.cli.review.verification.uncovered import REPORT, Uncovered
 
     return Uncovered(_take_relevant(options), options["limit"]), REPORT
 
 
 def _spurious(options: dict[str, Any]) -> Content:
-    from exam_pp.phases.review.verification.spurious import Spurious
-    from exam_pp.reports.review.verification.spurious import REPORT
+    from exam_pp.cli.review.verification.spurious import REPORT, Spurious
 
     return Spurious(_take_relevant(options), options["often"], options["limit"]), REPORT
 
 
 def _disagreements(options: dict[str, Any]) -> Content:
-    from exam_pp.phases.review.verification.disagreements import Disagreements
-    from exam_pp.reports.review.verification.disagreements import REPORT
+    from exam_pp.cli.review.verification.disagreements import REPORT, Disagreements
 
     return Disagreements(_take_relevant(options), options["limit"] or 20), REPORT
 
 
 def _unparsed(options: dict[str, Any]) -> Content:
-    from exam_pp.phases.review.verification.unparsed import Unparsed
-    from exam_pp.reports.review.verification.unparsed import REPORT
+    from exam_pp.cli.review.verification.unparsed import REPORT, Unparsed
 
     return Unparsed(options["limit"]), REPORT
 
 
 def _sample(options: dict[str, Any]) -> Content:
-    from exam_pp.phases.review.verification.sample import Sample
-    from exam_pp.reports.review.verification.sample import REPORT
+    from exam_pp.cli.review.verification.sample import REPORT, Sample
 
     if options["pairs"] is not None:
         return _given_pairs(options)
@@ -301,9 +293,8 @@ def _sample(options: dict[str, Any]) -> Content:
 
 
 def _given_pairs(options: dict[str, Any]) -> Content:
+    from exam_pp.cli.review.verification.sample import GIVEN_REPORT, GivenPairs
     from exam_pp.phases.review.pairs_to_label import read_pairs_to_label
-    from exam_pp.phases.review.verification.given_pairs import GivenPairs
-    from exam_pp.reports.review.verification.given_pairs import REPORT
     from exam_pp.store.files import allow_rereading
 
     if any(options[name] is not None for name in ("min_grade", "seed", "limit")):
@@ -312,7 +303,7 @@ def _given_pairs(options: dict[str, Any]) -> Content:
     given = read_pairs_to_label(options["pairs"], options["graded"], force=options["force"])
     options["grader"] = options["grader"] or given.sample.model
     options["prompt_class"] = options["prompt_class"] or given.sample.prompt_class
-    return GivenPairs(given), REPORT
+    return GivenPairs(given), GIVEN_REPORT
 
 
 def _take_relevant(options: dict[str, Any]) -> int:
@@ -336,7 +327,7 @@ _CONTENTS: dict[str, Callable[[dict[str, Any]], Content]] = {
 def _write(
     content: Content, graded: Path, bank: Path | None, form: str, output: Path, **options: Any
 ) -> None:
-    from exam_pp.phases.review.verification.verify import Shown, verify
+    from exam_pp.cli.review.verification.base import Shown, verify
     from exam_pp.store.files import check_output
 
     selection, report = content
@@ -356,9 +347,8 @@ def _write(
 
 
 def _citations(graded: Path, form: str, output: Path, **options: Any) -> None:
-    from exam_pp.phases.evaluation.graded_citations import SupportFilter
-    from exam_pp.phases.review.verification.citations import check_citations
-    from exam_pp.reports.review.verification.citations import citations_report, summary
+    from exam_pp.cli.review.verification.citations import check_citations, citations_report, summary
+    from exam_pp.phases.evaluation.citations import SupportFilter
     from exam_pp.store.files import check_output
 
     check_output(output, [graded])

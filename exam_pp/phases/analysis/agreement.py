@@ -1,13 +1,15 @@
-"""Agreement of labels with judgments: Cohen's κ, Krippendorff's α."""
+"""Agreement of labels with judgments, or of two qrels: Cohen's κ, Krippendorff's α."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 from exam_pp.defaults import MIN_JUDGMENT, SAMPLES
 from exam_pp.errors import SelectionError
+from exam_pp.formats.umbrela import HIGHEST_LABEL
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.agreement import (
     Coefficients,
@@ -18,12 +20,13 @@ from exam_pp.metrics.agreement import (
 from exam_pp.metrics.grade_masks import gather
 from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.metrics.uncertainty import Interval
-from exam_pp.phases.analysis.published_agreement import JUDGMENTS, SCALE, Layout, label_set, layouts
 from exam_pp.phases.evaluation.judgments import fraction_notes, outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.runs import read_qrels
 
@@ -298,3 +301,162 @@ def _scale_coefficients(
         (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged))
         for labelling in labellings
     ]
+
+
+SCALE = range(6)
+"""The grades of the published prompts."""
+
+JUDGMENTS = range(-2, 4)
+"""The judgments of TREC DL."""
+
+
+class LabelSet(NamedTuple):
+    """A row or column of an agreement table: its name and its labels."""
+
+    name: str
+    labels: frozenset[int]
+
+
+class Layout(NamedTuple):
+    """Rows (labels), columns (judgments), and for each row the number of the column that agrees with it."""
+
+    name: str
+    rows: tuple[LabelSet, ...]
+    columns: tuple[LabelSet, ...]
+    boxes: tuple[int, ...]
+
+
+def layouts(
+    min_relevant: int,
+    judgments: Iterable[int] = (),
+    *,
+    grades: Iterable[int] = SCALE,
+    min_grades: Iterable[int] = (),
+    like_judgments: bool = False,
+) -> list[Layout]:
+    """Return the layouts of the published tables for ratings: GRADED, MERGE, LENIENT and STRICT.
+
+    If the highest grade is 1, BINARY is the only published table.
+    """
+    judged = sorted({*JUDGMENTS, *judgments}, reverse=True)
+    best, second = judged[0], min(min_relevant, judged[1])
+    scale = sorted(set(grades), reverse=True)
+    highest = scale[0]
+    relevant = label_set(_span(min_relevant, best), [j for j in judged if j >= min_relevant])
+    worse = _span(min(0, min_relevant - 1), min_relevant - 1)
+    irrelevant = label_set(worse, [j for j in judged if j < min_relevant])
+    cuts = [_cut(grade, scale, (relevant, irrelevant)) for grade in min_grades]
+    low = label_set("0", [g for g in scale if g <= 0])
+    if highest == 1:
+        return [Layout("BINARY", (label_set("1", [1]), low), (relevant, irrelevant), (0, 1)), *cuts]
+    zero = label_set("0", [j for j in judged if j <= 0])
+    singles = [j for j in judged if j > 0]
+    middle = 2 if min_relevant > 1 else 1
+    box_of = {2: singles.index(middle + 1), 1: singles.index(middle), 0: len(singles)}
+    if like_judgments:
+        boxes = tuple(singles.index(min(grade, best)) if grade > 0 else len(singles) for grade in scale)
+    else:
+        boxes = tuple(box_of[(grade >= 4) + (grade >= 1)] for grade in scale)
+    high = label_set(f"4–{highest}", [g for g in scale if g >= 4])
+    mid = label_set("1–3", [g for g in scale if 1 <= g <= 3])
+    if min_relevant > 1:
+        merged = (
+            label_set(f"{best}", [best]),
+            label_set(_span(second, best - 1), [j for j in judged if second <= j < best]),
+            label_set(_span(0, second - 1), [j for j in judged if j < second]),
+        )
+    else:
+        merged = (label_set(f"2–{best}", [j for j in judged if j >= 2]), label_set("1", [1]), zero)
+    graded = tuple(label_set(str(grade), [grade]) for grade in scale)
+    columns = (*(label_set(str(j), [j]) for j in singles), zero)
+    lenient = label_set(f"1–{highest}", [g for g in scale if g >= 1])
+    strict = label_set("0–3", [g for g in scale if g < 4])
+    return [
+        Layout("GRADED", graded, columns, boxes),
+        Layout("MERGE", (high, mid, low), merged, (0, 1, 2)),
+        Layout("LENIENT", (lenient, low), (relevant, irrelevant), (0, 1)),
+        Layout("STRICT", (high, strict), (relevant, irrelevant), (0, 1)),
+        *cuts,
+    ]
+
+
+def _cut(grade: int, grades: Iterable[int], columns: tuple[LabelSet, LabelSet]) -> Layout:
+    at_least = label_set(f"≥ {grade}", [g for g in grades if g >= grade])
+    below = label_set(f"< {grade}", [g for g in grades if g < grade])
+    return Layout(f"GRADE ≥ {grade}", (at_least, below), columns, (0, 1))
+
+
+def _span(low: int, high: int) -> str:
+    return f"{low}–{high}" if high > low else str(high)
+
+
+def label_set(name: str, labels: Iterable[int]) -> LabelSet:
+    """Make a named set of labels."""
+    return LabelSet(name, frozenset(labels))
+
+
+_SCALE = ("direct_grading", HIGHEST_LABEL)
+"""Type and highest grade of direct grades on the scale of TREC judgments."""
+
+
+def labelled_passages(labels: PathLike, qrels: PathLike) -> RatedPassages:
+    """Return the judged passages of the queries in both qrels files, with the labels of the model.
+
+    A judged passage without a label has no ratings.
+
+    Raises :class:`~exam_pp.errors.SelectionError` if the files have no passage in common.
+    """
+    files = {name: read_qrels(name) for name in (labels, qrels)}
+    predicted = {(label.query_id, label.passage_id): label.whole for label in files[labels]}
+    queries = {query_id for query_id, _ in predicted}
+    population = [
+        RatedPassage(
+            judged.query_id,
+            [predicted[key]] if key in predicted else [],
+            frozenset([judged.whole]),
+        )
+        for judged in files[qrels]
+        if judged.query_id in queries
+        for key in [(judged.query_id, judged.passage_id)]
+    ]
+    if not any(passage.ratings for passage in population):
+        raise SelectionError(f"{labels} and {qrels} have no passage in common.")
+    notes = [
+        note
+        for name, lines in files.items()
+        for note in fraction_notes((line.relevance for line in lines), f"{name}: ")
+    ]
+    return RatedPassages(population, Provenance(judgments=file_names(labels, qrels)), notes)
+
+
+def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
+    """Whether the first grades that match the filter are direct grades from 0 to 3, as TREC judgments are.
+
+    If a direct prompt is unknown and its scale is not recorded, the highest grade in the file decides. For a
+    stream, which can be read only once, the prompt class of the filter decides.
+    """
+    if is_read_once(graded):
+        return _scale_of(grade_filter.prompt_class) == _SCALE
+    accepted = (
+        grades
+        for query in without_canaries(read_passages(graded))
+        for passage in query.passages
+        for grades in passage.grade_sets()
+        if grade_filter.accepts(grades)
+    )
+    first = next(accepted, None)
+    if first is None:
+        return False
+    scale = _scale_of(first.prompt_class) or (first.prompt_type, first.max_rating)
+    if scale == (_SCALE[0], None):
+        ratings = (
+            rating for grades in chain([first], accepted) for rating in grades.entry_ratings().values()
+        )
+        scale = (_SCALE[0], max(ratings, default=None))
+    return scale == _SCALE
+
+
+def _scale_of(prompt_class: str | None) -> tuple[str, int | None] | None:
+    """The type and the highest grade of a prompt; None if the prompt is unknown."""
+    prompt = PROMPTS.find(prompt_class)
+    return None if prompt is None else (f"{prompt.kind}_grading", prompt.max_rating)

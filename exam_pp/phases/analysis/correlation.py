@@ -1,10 +1,11 @@
-"""Rank correlation with an official leaderboard: Spearman's ρ, Kendall's τ-b, τ-AP, top-k overlap."""
+"""Leaderboards and official ranks: Spearman's ρ, Kendall's τ-b, τ-AP, top-k overlap; side by side."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -14,19 +15,20 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import contains_scores, read_means, read_query_scores
 from exam_pp.metrics.correlation import (
     Correlation,
+    approximate_ranks,
     correlate,
     correlation_samples,
     ranks_of,
     resample_systems,
 )
+from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, intervals, score_matrices
-from exam_pp.phases.evaluation.system_names import matched_names, renamed
+from exam_pp.phases.evaluation.result import Evaluation, PathLike, matched_names, renamed
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.text.wording import counted, listed
 
-PathLike = str | Path
 Resampled = Literal["queries", "systems"]
 
 _COEFFICIENTS = 4
@@ -254,3 +256,122 @@ def scores_by_measure(path: PathLike) -> dict[str, dict[str, float]]:
         if score.system != OVERALL_SYSTEM:
             scores.setdefault(score.metric, {})[score.system] = score.value
     return scores
+
+
+@dataclass(frozen=True)
+class ComparedLeaderboards:
+    """Leaderboards to compare.
+
+    ``leaderboards`` is name to system to score; ``standard_errors`` is name to system to standard error, if
+    it is known.
+    ``ranks`` is system to official rank; empty without official ranks. ``provenance`` has the names of the
+    files.
+    """
+
+    leaderboards: Mapping[str, Mapping[str, float]]
+    standard_errors: Mapping[str, Mapping[str, float]]
+    ranks: Mapping[str, float]
+    provenance: Provenance = field(default_factory=Provenance)
+
+    @property
+    def order(self) -> list[str]:
+        """Systems by official rank, then systems without a rank by their score in the first leaderboard."""
+        first = next(iter(self.leaderboards.values()))
+        systems = dict.fromkeys(system for scores in self.leaderboards.values() for system in scores)
+        last = float("inf")
+        return sorted(systems, key=lambda s: (self.ranks.get(s, last), -first.get(s, -last), s))
+
+
+def compare_leaderboards(
+    leaderboards: Sequence[PathLike], official: PathLike | None = None
+) -> ComparedLeaderboards:
+    """Read the measures of several leaderboards for a comparison (EXAM++, figure 2)."""
+    named: dict[str, dict[str, float]] = {}
+    standard_errors: dict[str, dict[str, float]] = {}
+    ranks: dict[str, float] = {}
+    files = list(dict.fromkeys(map(Path, leaderboards)))
+    if official is not None and contains_scores(official):
+        files = list(dict.fromkeys([*files, Path(official)]))
+        ranks = ranks_of(next(iter(scores_by_measure(official).values())))
+    elif official is not None:
+        ranks = read_ranks(official)
+    read = {file: scores_by_measure(file) for file in files}
+    measures = [measure for by_measure in read.values() for measure in by_measure]
+    stems = [file.stem for file in files]
+    for file, by_measure in read.items():
+        known = {
+            (row.metric, row.system): row.stderr for row in standings(read_query_scores(file)) if row.stderr
+        }
+        for measure, scores in by_measure.items():
+            source = file.stem if stems.count(file.stem) == 1 else str(file)
+            name = measure if measures.count(measure) == 1 else f"{source}: {measure}"
+            named[name] = scores
+            standard_errors[name] = {s: known[measure, s] for s in scores if (measure, s) in known}
+    systems = [
+        {system for scores in by_measure.values() for system in scores} for by_measure in read.values()
+    ]
+    if ranks and not any(names & ranks.keys() for names in systems):
+        raise SelectionError(
+            f"{official} and the leaderboards have no system in common. Check that they use the same names "
+            "of systems."
+        )
+    if ranks:
+        systems.append(set(ranks))
+    if len(systems) > 1 and not any(a & b for a, b in combinations(systems, 2)):
+        raise SelectionError(
+            "The leaderboards have no system in common. Check that they use the same names of systems."
+        )
+    origin = Provenance(leaderboards=file_names(*leaderboards), official=file_names(official))
+    return ComparedLeaderboards(named, standard_errors, ranks, origin)
+
+
+@dataclass(frozen=True)
+class RankedEvaluation:
+    """An evaluation with the official ranks of its systems.
+
+    ``correlations`` is metric to the correlation with the official ranks. ``own_ranks`` are the ranks of the
+    systems by the first metric. ``approximate_ranks`` are for systems without an official rank: each
+    gets the official rank of the next better system by the first metric.
+    """
+
+    evaluation: Evaluation
+    official: OfficialRanks
+    correlations: Mapping[str, Correlation]
+    own_ranks: Mapping[str, float]
+    approximate_ranks: Mapping[str, float]
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems without the upper bound ``_overall_``."""
+        return [system for system in self.evaluation.systems if system != OVERALL_SYSTEM]
+
+
+def ranked(evaluation: Evaluation, official: PathLike) -> RankedEvaluation:
+    """Read official ranks (a file of ranks or scores) and correlate an evaluation with them.
+
+    Raises :class:`~exam_pp.errors.DataError` for an invalid file and
+    :class:`~exam_pp.errors.SelectionError` if no system of the evaluation has an official rank.
+    """
+    reference = read_official(official)
+    if not reference.ranks.keys() & (set(evaluation.systems) - {OVERALL_SYSTEM}):
+        raise SelectionError(
+            f"{official} has no rank for any evaluated system. Check that it uses the same names of systems."
+        )
+    return with_ranks(evaluation, reference)
+
+
+def with_ranks(evaluation: Evaluation, official: OfficialRanks) -> RankedEvaluation:
+    """Correlate every metric of an evaluation with official ranks."""
+    means: dict[str, dict[str, float]] = {}
+    for row in standings(evaluation.scores):
+        by_system = means.setdefault(row.metric, {})
+        if row.system != OVERALL_SYSTEM:
+            by_system[row.system] = row.mean
+    first = next(iter(means.values()))
+    return RankedEvaluation(
+        evaluation,
+        official,
+        {metric: correlate(by_system, official.ranks) for metric, by_system in means.items()},
+        ranks_of(first),
+        approximate_ranks(first, official.ranks),
+    )

@@ -1,23 +1,30 @@
-"""Agreement of graders with each other: Cohen's κ, Krippendorff's α, rank correlation, differences."""
+"""Agreement of graders, also by criteria: Cohen's κ, Krippendorff's α, rank correlation, differences."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Literal
 
+from exam_pp.data_model import CriteriaGrades
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
-from exam_pp.metrics.agreement import krippendorff_alpha
+from exam_pp.grade_filter import GradeFilter, GradeKey, check_one, grader_names
+from exam_pp.metrics.agreement import (
+    BlandAltman,
+    Coefficients,
+    bland_altman,
+    coefficients,
+    krippendorff_alpha,
+)
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.qrels import KthBest, judgment_qrels
+from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
 from exam_pp.phases.analysis.agreement import Labelling
-from exam_pp.phases.analysis.criteria_ratings import criteria_ratings
-from exam_pp.phases.analysis.grader_pairs import GraderPair, Ratings, Unit, compare_graders
-from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.evaluation.citations import SupportFilter
 from exam_pp.phases.evaluation.judgments import outside_scale_notes
-from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
@@ -25,6 +32,217 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted, listed
+
+
+class CriteriaRatings(dict[tuple[str, ...], int]):
+    """Query, system (with its repeat) and criterion to rating.
+
+    ``highest``: Criterion to its highest level; the highest rating, if the file does not record its levels.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.highest: dict[str, int] = {}
+
+
+def criteria_ratings(
+    graded: PathLike, selection: SupportFilter | None = None
+) -> dict[GradeKey, CriteriaRatings]:
+    """Read the ratings of answers by criteria."""
+    selection = selection or SupportFilter()
+    ratings: dict[GradeKey, CriteriaRatings] = {}
+    hashes: dict[GradeKey, set[str]] = {}
+    graders: dict[GradeKey, None] = {}
+    systems: dict[str, None] = {}
+    for query in read_passages(graded):
+        for passage in query.passages:
+            for grades in passage.criteria_grades or ():
+                key = _key(grades)
+                graders[key] = None
+                systems[grades.system] = None
+                if not selection.accepts(grades) or not _selects(selection.systems, grades.system):
+                    continue
+                if grades.prompt_hash is not None:
+                    hashes.setdefault(key, set()).add(grades.prompt_hash)
+                levels = grades.highest_levels
+                for item in grades.ratings:
+                    if item.rating is not None:
+                        of_grader = ratings.setdefault(key, CriteriaRatings())
+                        of_grader[query.query_id, grades.system, item.criterion] = item.rating
+                        of_grader.highest[item.criterion] = max(
+                            item.rating,
+                            levels.get(item.criterion, 0),
+                            of_grader.highest.get(item.criterion, 0),
+                        )
+    _check(graded, selection, list(graders), systems, bool(ratings))
+    for key, versions in hashes.items():
+        subject = f"The ratings of answers by {key.model} in {graded} were made with {len(versions)} versions"
+        check_one(sorted(versions), f"{subject} of the prompt", "--grades hash")
+    return {key: ratings[key] for key in sorted(ratings, key=lambda key: (key.is_reviewer, key))}
+
+
+def _key(grades: CriteriaGrades) -> GradeKey:
+    return GradeKey(grades.model or "(no model)", grades.prompt_class or "(no prompt class)")
+
+
+def _selects(systems: Collection[str], system: str) -> bool:
+    return not systems or system in systems
+
+
+def _check(
+    graded: PathLike,
+    selection: SupportFilter,
+    graders: list[GradeKey],
+    systems: Collection[str],
+    any_selected: bool,
+) -> None:
+    if not graders:
+        raise SelectionError(
+            f"{graded} has no ratings of answers by criteria; make them with `exam-pp grade "
+            "--prompt-class RAGEloCriteria`, or add "
+            "those of a person with `exam-pp apply`."
+        )
+    if absent := [system for system in selection.systems if system not in systems]:
+        names = counted_names(absent, "system", "systems")
+        known = counted_names(list(systems), "system", "systems")
+        raise SelectionError(
+            f"{graded} has no ratings by criteria of the answers of {names}; it has those of {known}."
+        )
+    if not any_selected:
+        listing = "; ".join(map(str, sorted(graders)))
+        raise SelectionError(
+            f"No ratings by criteria in {graded} match the filter. The file has ratings of: {listing}."
+        )
+
+
+Unit = tuple[str, ...]
+"""An item with ratings, such as a passage, or an answer with a criterion; its first text is the query id."""
+Ratings = Mapping[Unit, int]
+"""The ratings of a grader."""
+
+ALL = "all"
+"""Name of the comparison of all items."""
+MEAN = "mean of criteria"
+"""Name of the comparison of mean ratings over criteria."""
+
+
+@dataclass(frozen=True)
+class RatingComparison:
+    """Comparison of the ratings of two graders on common items.
+
+    ``coefficients``: Cohen's κ, weighted κ and Krippendorff's α; None for mean ratings. ``differences``: Bias
+    and limits of agreement of the first rating minus the second; None without items.
+    """
+
+    name: str
+    items: Sequence[RatedItem]
+    coefficients: Coefficients | None
+    correlation: RatingCorrelation
+    differences: BlandAltman | None
+
+
+@dataclass(frozen=True)
+class GraderPair:
+    """Agreement of two graders on the items of both; ``comparisons`` begin with all items."""
+
+    first: str
+    second: str
+    comparisons: Sequence[RatingComparison]
+
+    @property
+    def common(self) -> int:
+        """The number of items that both graders rated."""
+        return len(self.comparisons[0].items)
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """Agreement on all items."""
+        pooled = self.comparisons[0].coefficients
+        assert pooled is not None, "only means of criteria have no coefficients"
+        return pooled
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """Sentences on undefined numbers."""
+        both = f"{self.first} and {self.second}"
+        if not self.common:
+            yield f"{both} have rated no common items: their agreement is undefined."
+            return
+        if self.common == 1:
+            yield f"{both} have rated one common item: correlations and limits of agreement are undefined."
+            return
+        for comparison in self.comparisons:
+            of = "" if comparison.name == ALL else f" of {comparison.name}"
+            constant = [
+                name
+                for name, ratings in (
+                    (self.first, {item.first for item in comparison.items}),
+                    (self.second, {item.second for item in comparison.items}),
+                )
+                if len(ratings) == 1
+            ]
+            for name in constant:
+                other = self.second if name == self.first else self.first
+                yield (
+                    f"All ratings{of} by {name} of items that {other} rated, too, are equal: τ-b and ρ are "
+                    "undefined."
+                )
+
+
+def compare_graders(
+    ratings: Mapping[str, Ratings],
+    *,
+    criterion: Callable[[Unit], str] | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> list[GraderPair]:
+    """Compare every two graders on their common items.
+
+    ``criterion``: The criterion of an item, by which the ratings are also compared; the last text of the item
+    must be the criterion. By default, all items are compared together only. Returns the pairs, in the order
+    of the graders.
+    """
+    pairs = []
+    for first, second in combinations(ratings, 2):
+        left, right = ratings[first], ratings[second]
+        common = [unit for unit in left if unit in right]
+        items = {unit: RatedItem(unit[0], left[unit], right[unit]) for unit in common}
+        groups = {ALL: list(items.values())}
+        if criterion is not None:
+            for unit, item in items.items():
+                groups.setdefault(criterion(unit), []).append(item)
+            if len(groups) > 2:
+                groups[MEAN] = _means(items)
+        comparisons = [_comparison(name, group, samples, seed) for name, group in groups.items()]
+        pairs.append(GraderPair(first, second, comparisons))
+    return pairs
+
+
+def _means(items: Mapping[Unit, RatedItem]) -> list[RatedItem]:
+    """The mean ratings of each answer over the criteria that both graders rated."""
+    by_answer: dict[Unit, list[RatedItem]] = {}
+    for unit, item in items.items():
+        by_answer.setdefault(unit[:-1], []).append(item)
+    return [
+        RatedItem(
+            unit[0],
+            sum(item.first for item in of_answer) / len(of_answer),
+            sum(item.second for item in of_answer) / len(of_answer),
+        )
+        for unit, of_answer in by_answer.items()
+    ]
+
+
+def _comparison(name: str, items: Sequence[RatedItem], samples: int, seed: int) -> RatingComparison:
+    ratings = [[int(item.first) for item in items], [int(item.second) for item in items]]
+    return RatingComparison(
+        name,
+        items,
+        None if name == MEAN else coefficients(*ratings),
+        rating_correlation(items, samples=samples, seed=seed),
+        bland_altman([item.first - item.second for item in items]),
+    )
+
 
 Compared = Literal["passages", "pairs", "ratings"]
 """The compared values: labels of passages, ratings of pairs of passage and entry, or ratings by criteria."""

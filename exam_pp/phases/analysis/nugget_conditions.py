@@ -10,8 +10,7 @@ from exam_pp.metrics.correlation import MetaEvaluation, meta_evaluation
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
-from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.system_names import matched_names, renamed
+from exam_pp.phases.evaluation.result import Evaluation, matched_names, renamed
 from exam_pp.results import ALL_QUERIES
 from exam_pp.text.wording import listed
 

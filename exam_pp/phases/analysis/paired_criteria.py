@@ -10,8 +10,8 @@ from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import check_one
 from exam_pp.metrics.significance import PairedTests, holm, paired_tests
-from exam_pp.phases.analysis.criteria_ratings import CriteriaRatings, criteria_ratings
-from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.analysis.graders import CriteriaRatings, criteria_ratings
+from exam_pp.phases.evaluation.citations import SupportFilter
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance, graded_by
 from exam_pp.text.wording import counted

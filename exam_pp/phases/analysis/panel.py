@@ -25,13 +25,11 @@ from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.qrels import rubric_qrels
 from exam_pp.metrics.significance import better, rank_intervals
 from exam_pp.metrics.uncertainty import ScoreMatrix, score_matrices
-from exam_pp.phases.analysis.grader_pairs import Ratings, Unit
-from exam_pp.phases.analysis.graders import ratings_of_pairs
+from exam_pp.phases.analysis.graders import Ratings, Unit, ratings_of_pairs
 from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, name_of, views
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, panel_members
-from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.score_runs import score_rankings
-from exam_pp.phases.evaluation.selected_grades import default_min_grade
+from exam_pp.phases.evaluation.selected_grades import RankingDepth, default_min_grade
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted, listed

@@ -24,10 +24,9 @@ from exam_pp.phases.analysis.correlation import (
     read_official,
 )
 from exam_pp.phases.evaluation.inputs import views
-from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import read_matrix
-from exam_pp.phases.evaluation.selected_grades import entry_kind, selectors
+from exam_pp.phases.evaluation.selected_grades import RankingDepth, entry_kind, selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks.bank_json import read_bank

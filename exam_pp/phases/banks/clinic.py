@@ -22,9 +22,8 @@ from exam_pp.metrics.clinic import (
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
 from exam_pp.phases.evaluation.inputs import views
-from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.selected_grades import default_min_grade
+from exam_pp.phases.evaluation.selected_grades import RankingDepth, default_min_grade
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import FORMAT, BankEdit, Edits, file_sha256

@@ -1,25 +1,236 @@
-"""Consistency of repeated answers: similarity of the answers in a file, and spread of their scores."""
+"""Repeats of systems: similarity of their answers, and spread of their scores."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from exam_pp.data_model import QueryPassages, is_canary
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.repeats import (
-    Embedder,
-    PairSimilarity,
-    answer_consistency,
-    score_consistency,
-)
-from exam_pp.phases.evaluation.result import Evaluation, PathLike, counted_names
+from exam_pp.metrics.leaderboard import exact_mean
+from exam_pp.metrics.text_similarity import Overlap, baseline_of, bert_score, rouge, spread
+from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, counted_names
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import DistinctNames, System, outputs_of
 from exam_pp.store.files import write_text
 from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.text.wording import counted
+
+if TYPE_CHECKING:
+    import numpy
+
+
+BERT_SCORE = "BERTScore"
+"""The metric of BERTScore."""
+
+Repeats = Mapping[str, Mapping[str, Sequence[str | None]]]
+"""System to query id to the answers of its repeats; None for a repeat that failed."""
+RepeatedScores = Mapping[str, Mapping[str, Mapping[str, Sequence[float | None]]]]
+"""Metric to system to query id to the scores of its repeats; None for a repeat without a score."""
+
+
+class Vectors(Protocol):
+    """The vectors and weights of the tokens of a text."""
+
+    @property
+    def vectors(self) -> numpy.ndarray[Any, Any]:
+        """An array of the shape (tokens, dimensions)."""
+
+    @property
+    def weights(self) -> numpy.ndarray[Any, Any]:
+        """A weight for each token."""
+
+    @property
+    def tokens_cut(self) -> int:
+        """The number of tokens that the encoder did not read."""
+
+
+class Embedder(Protocol):
+    """An encoder for BERTScore, such as :class:`exam_pp.llm.embeddings.TokenEmbedder`."""
+
+    name: str
+    layer: int
+
+    def vectors(self, texts: Sequence[str]) -> Sequence[Vectors]:
+        """Return the vectors of each text, in order."""
+
+
+class PairSimilarity(NamedTuple):
+    """The similarity of two answers of a system to a query; the first is the candidate.
+
+    ``first`` and ``second`` are the numbers of the repeats, from 1.
+    """
+
+    system: str
+    query_id: str
+    first: int
+    second: int
+    metric: str
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass
+class AnswerConsistency:
+    """The similarity of repeated answers."""
+
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    pairs: list[PairSimilarity] = field(default_factory=list)
+
+
+def answer_consistency(
+    repeats: Repeats,
+    *,
+    with_rouge: bool = True,
+    stem: bool = False,
+    embedder: Embedder | None = None,
+    rescale: bool = True,
+) -> AnswerConsistency:
+    """Compare the answers of repeated runs with each other, all pairs of a system and query.
+
+    Failed repeats and answers without tokens are in no pair. A query with fewer than two answers has no
+    score.
+
+    ``embedder``: The encoder of BERTScore; None for no BERTScore. Returns pairs, and the mean F1 over the
+    pairs. F1 is symmetric, precision and recall are not.
+    """
+    check_names({key for of_query in repeats.values() for key in of_query}, repeats)
+    result, counts = AnswerConsistency(), Counter[str]()
+    baseline = baseline_of(embedder.name, embedder.layer) if embedder and rescale else None
+    for system, of_query in repeats.items():
+        for query_id, answers in of_query.items():
+            present = {
+                number: text for number, text in enumerate(answers, 1) if text is not None and text.strip()
+            }
+            counts["absent"] += len(answers) - len(present)
+            if len(present) < 2:
+                counts["single"] += 1
+                continue
+            vectors = _vectors(embedder, present, counts)
+            for first, second in combinations(present, 2):
+                found = rouge(present[first], present[second], stem=stem) if with_rouge else {}
+                counts["tokenless"] += found is None
+                overlaps: dict[str, Overlap | None] = {**(found or {})}
+                if vectors:
+                    a, b = vectors[first], vectors[second]
+                    overlaps[BERT_SCORE] = bert_score(a.vectors, a.weights, b.vectors, b.weights, baseline)
+                result.pairs += [
+                    PairSimilarity(system, query_id, first, second, metric, *overlap)
+                    for metric, overlap in overlaps.items()
+                    if overlap is not None
+                ]
+    result.evaluation = Evaluation(
+        _means(result.pairs), _similarity_notes(counts, embedder, baseline, with_rouge, stem)
+    )
+    return result
+
+
+def _vectors(
+    embedder: Embedder | None, answers: Mapping[int, str], counts: Counter[str]
+) -> dict[int, Vectors]:
+    if embedder is None:
+        return {}
+    vectors = dict(zip(answers, embedder.vectors(list(answers.values())), strict=True))
+    counts["cut"] += sum(vector.tokens_cut > 0 for vector in vectors.values())
+    return vectors
+
+
+def _means(pairs: Iterable[PairSimilarity]) -> list[Score]:
+    values: dict[tuple[str, str, str], list[float]] = {}
+    for pair in pairs:
+        values.setdefault((pair.system, pair.query_id, pair.metric), []).append(pair.f1)
+    return [Score(*key, exact_mean(column)) for key, column in values.items()]
+
+
+def _similarity_notes(
+    counts: Counter[str], embedder: Embedder | None, baseline: Overlap | None, with_rouge: bool, stem: bool
+) -> list[str]:
+    notes = ["Scores are the mean F1 over all pairs of repeats; higher means more consistent."]
+    if with_rouge:
+        how = "stemmed words" if stem else "words without stemming"
+        notes.append(f"ROUGE compares {how}: lower-cased letters from a to z, and digits.")
+    if embedder is not None:
+        scaled = "rescaled with the baseline of English texts" if baseline else "not rescaled with a baseline"
+        notes.append(f"BERTScore uses layer {embedder.layer} of {embedder.name}, {scaled}.")
+    if counts["cut"]:
+        notes.append(
+            f"{counted(counts['cut'], 'answer was', 'answers were')} too long for BERTScore and cut."
+        )
+    if counts["tokenless"]:
+        are = counted(counts["tokenless"], "pair has", "pairs have")
+        notes.append(f"{are} no ROUGE, because an answer has no letters from a to z and no digits.")
+    if counts["absent"]:
+        are = counted(counts["absent"], "repeat has", "repeats have")
+        notes.append(f"{are} no answer and {'is' if counts['absent'] == 1 else 'are'} in no pair.")
+    if counts["single"]:
+        are = counted(counts["single"], "query of a system has", "queries of systems have")
+        notes.append(f"{are} fewer than two answers and no score.")
+    return notes
+
+
+def by_repeat(repeats: Sequence[Iterable[Score]]) -> dict[str, dict[str, dict[str, list[float | None]]]]:
+    """Arrange the scores of repeated runs for :func:`score_consistency`.
+
+    Returns metric to system to query id to a value for each repeat; None for a repeat without this score.
+    """
+    table: dict[str, dict[str, dict[str, list[float | None]]]] = {}
+    for number, scores in enumerate(repeats):
+        for score in scores:
+            if score.query_id != ALL_QUERIES:
+                of_query = table.setdefault(score.metric, {}).setdefault(score.system, {})
+                of_query.setdefault(score.query_id, [None] * len(repeats))[number] = score.value
+    return table
+
+
+def score_consistency(scores: RepeatedScores, *, sample: bool = False) -> Evaluation:
+    """Describe how much scores differ over repeats, for each system and query."""
+    rows: list[Score] = []
+    counts: Counter[str] = Counter()
+    for metric, of_system in scores.items():
+        for system, of_query in of_system.items():
+            check_names(of_query, [system])
+            for query_id, values in of_query.items():
+                present = [value for value in values if value is not None]
+                counts["absent"] += len(values) - len(present)
+                if len(present) < 2:
+                    counts["single"] += 1
+                    continue
+                result = spread(present, sample=sample)
+                counts["undefined"] += result.variation is None
+                named = {
+                    "mean": result.mean, "variance": result.variance, "cv": result.variation,
+                    "adjusted": result.adjusted,
+                }  # fmt: skip
+                rows += [
+                    Score(system, query_id, f"{name}({metric})", value)
+                    for name, value in named.items()
+                    if value is not None
+                ]
+    return Evaluation(rows, _spread_notes(counts, sample=sample))
+
+
+def _spread_notes(counts: Counter[str], *, sample: bool) -> list[str]:
+    divisor = "n − 1 (sample variance)" if sample else "n (population variance)"
+    notes = [
+        f"Variances divide by {divisor}; cv is sd/mean (lower is more consistent), adjusted is mean/(1+sd)."
+    ]
+    for key, noun, rest in (
+        ("absent", "score", "missing from a repeat and in no number."),
+        ("single", "score of a query", "in fewer than two repeats and left out."),
+        ("undefined", "coefficient of variation", "undefined, because the mean is 0."),
+    ):
+        if counts[key]:
+            plural = {"score": "scores", "score of a query": "scores of queries"}.get(
+                noun, "coefficients of variation"
+            )
+            notes.append(f"{counted(counts[key], f'{noun} is', f'{plural} are')} {rest}")
+    return notes
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,255 @@
-"""Leaderboards: means of systems with standard errors, intervals, significance letters and bounds."""
+"""Leaderboards: means, confidence intervals, rank intervals, significance letters and bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from exam_pp.defaults import CONFIDENCE, SAMPLES
+from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import Standing, standings
+from exam_pp.metrics.score_ranges import Range, is_outside
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.uncertainty import Statistics, Uncertainty, uncertainty
 from exam_pp.provenance import Provenance
-from exam_pp.results import OVERALL_SYSTEM, Score
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
+from exam_pp.text.wording import MAX_LISTED, counted, listed
+
+if TYPE_CHECKING:
+    from exam_pp.metrics.uncertainty import Interval, ScoreMatrix
+
+
+_FEW_QUERIES = 5
+"""Intervals from so few queries are wide, which needs a note."""
+
+Resampled = Literal["queries", "nested"]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Options of intervals (None: no intervals) and significance tests.
+
+    ``confidence`` is the level of the intervals; the tests use α = 1 − ``confidence``. Nested intervals use
+    ``samples`` bootstrap samples; ``seed`` is that of the samples and the tests.
+    """
+
+    intervals: Resampled | None = None
+    significance: bool = False
+    confidence: float = CONFIDENCE
+    samples: int = SAMPLES
+    seed: int = 0
+
+    @property
+    def intervals_only(self) -> Statistics:
+        """These options without tests, and with intervals over queries by default."""
+        return replace(self, intervals=self.intervals or "queries", significance=False)
+
+
+class SystemUncertainty(NamedTuple):
+    """Interval, rank interval, letters and bounds of a system and metric; None if not computed or undefined.
+
+    ``low`` and ``high`` are the confidence interval of the mean, ``first`` and ``last`` that of its rank.
+    Systems that share a letter of ``letters`` do not differ significantly. Ranks and letters come from the
+    same tests, so that they agree. ``worst`` and ``best`` are the
+    bounds of the mean over all grades that ungraded pairs could have. ``order_open`` is True if these
+    grades could change the order of the system and another system.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    first: int | None = None
+    last: int | None = None
+    letters: str | None = None
+    worst: float | None = None
+    best: float | None = None
+    order_open: bool = False
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Uncertainty by system and metric, with notes.
+
+    ``tested`` are the metrics with a column of letters, which is empty if no difference could be shown.
+    """
+
+    systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    tested: set[str] = field(default_factory=set)
+
+    def has(self, name: str, metric: str) -> bool:
+        """Whether there is a column of the field ``name`` for this metric."""
+        if name == "letters" and metric in self.tested:
+            return True
+        return any(getattr(row, name) is not None for (_, of), row in self.systems.items() if of == metric)
+
+
+def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
+    """Intervals, rank intervals, significance letters and bounds of an evaluation.
+
+    Bounds are always computed if there are ungraded pairs. Intervals and tests need scores of single queries;
+    a measure with a total over queries has no interval.
+    """
+    result = Uncertainty(dict(_bounds(evaluation)))
+    if result.systems:
+        result.notes.append(_bounds_note(result.systems))
+    if statistics.intervals is None and not statistics.significance:
+        return result
+    from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415 - scipy is slow to import
+
+    matrices = score_matrices(evaluation.scores)
+    if not matrices:
+        result.notes.append("Intervals and significance tests need scores of single queries.")
+        return result
+    totals = {score.metric for score in evaluation.scores if score.query_id == ALL_QUERIES}
+    notes: dict[str, list[str]] = {}
+    for metric, matrix in matrices.items():
+        of_metric: list[str] = []
+        if statistics.intervals is not None and metric not in totals:
+            of_metric += _add_intervals(result, matrix, statistics, evaluation)
+        of_metric += _add_places(result, matrix, statistics)
+        for note in of_metric:
+            notes.setdefault(note, []).append(metric)
+    result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in notes.items())
+    return result
+
+
+def _update(result: Uncertainty, system: str, metric: str, **values: float | int | str) -> None:
+    row = result.systems.get((system, metric), SystemUncertainty())
+    result.systems[system, metric] = row._replace(**values)  # type: ignore[arg-type]
+
+
+def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertainty]:
+    best = {(row.system, row.metric): row.mean for row in standings(evaluation.best_case)}
+    score = {
+        (r.system, r.metric): r.mean for r in standings(evaluation.scores) if (r.system, r.metric) in best
+    }
+    worst = score | {(row.system, row.metric): row.mean for row in standings(evaluation.worst_case)}
+
+    def is_open(system: str, metric: str) -> bool:
+        """Whether the system could pass another system, or another system could pass it."""
+        own = (system, metric)
+        rivals = [key for key in best if key[1] == metric and key[0] not in (system, OVERALL_SYSTEM)]
+        return system != OVERALL_SYSTEM and any(
+            (score[rival] <= score[own] and worst[own] < best[rival])
+            or (score[own] <= score[rival] and worst[rival] < best[own])
+            for rival in rivals
+        )
+
+    return {
+        key: SystemUncertainty(worst=worst[key], best=value, order_open=is_open(*key))
+        for key, value in best.items()
+    }
+
+
+def _bounds_note(systems: Mapping[tuple[str, str], SystemUncertainty]) -> str:
+    note = "Bounds: lowest and highest score over all grades that ungraded pairs could have."
+    undecided = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
+    if undecided:
+        note += f" The order of systems marked with ? could change: {listed(undecided)}"
+        note += "" if len(undecided) > MAX_LISTED else "."
+    return note
+
+
+def check_range(score: Score, bounds: Range | None, file: str | None = None) -> None:
+    """Raise :class:`~exam_pp.errors.DataError` for a score outside of the range of its measure."""
+    if bounds is not None and is_outside(score.value, bounds):
+        raise DataError(
+            f"{score.metric} is from {bounds[0]:g} to {bounds[1]:g}, but the score of {score.system} for the "
+            f"query {score.query_id!r} is {score.value:g}; divide the scores, or rename the measure.",
+            file=file,
+        )
+
+
+def _add_intervals(
+    result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics, evaluation: Evaluation
+) -> list[str]:
+    """Add the intervals of a metric; returns the notes on them."""
+    from exam_pp.metrics.uncertainty import (  # noqa: PLC0415 - scipy is slow to import
+        few_units_note,
+        interval_method,
+        intervals,
+        mean_interval,
+        nested_bootstrap_means,
+    )
+
+    metric, confidence = matrix.metric, statistics.confidence
+    found: Sequence[Interval | None]
+    scores = matrix.by_system()
+    if statistics.intervals == "nested":
+        entry_values = evaluation.entry_values.get(metric)
+        if entry_values is None:
+            raise SelectionError(
+                f"--intervals nested is not available for {metric}; it needs Rubric-Cover with "
+                "--missing-queries zero."
+            )
+        means = nested_bootstrap_means(entry_values(), samples=statistics.samples, seed=statistics.seed)
+        found = intervals(means, len(matrix.query_ids), confidence)
+        how = (
+            f"{statistics.samples} bootstrap samples of queries, and of bank entries within each query (seed "
+            f"{statistics.seed}). {few_units_note()}"
+        )
+    else:
+        bounds = evaluation.range_of(metric)
+        for system, by_query in scores.items():
+            for query_id, value in by_query.items():
+                check_range(Score(system, query_id, metric, value), bounds)
+        found = [mean_interval(list(by_query.values()), bounds, confidence) for by_query in scores.values()]
+        how = f"{interval_method(bounds)}."
+    for system, interval in zip(matrix.systems, found, strict=True):
+        if interval is not None:
+            _update(result, system, metric, low=interval.low, high=interval.high)
+    return [f"{100 * confidence:g} % intervals: {how}", *_few_queries(min(map(len, scores.values())))]
+
+
+def _few_queries(queries: int) -> list[str]:
+    if queries == 1:
+        return ["one query says almost nothing about other queries."]
+    return [f"{queries} queries give wide intervals."] if queries <= _FEW_QUERIES else []
+
+
+def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> list[str]:
+    """Add the ranks (with intervals) and letters of a metric; returns the notes on its tests."""
+    import numpy as np  # noqa: PLC0415 - slow to import
+
+    from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
+        better,
+        can_differ,
+        letters,
+        rank_intervals,
+    )
+
+    means = np.nanmean(matrix.values, axis=1)
+    order = [
+        row
+        for row in sorted(range(len(means)), key=lambda row: -means[row])
+        if matrix.systems[row] != OVERALL_SYSTEM
+    ]
+    if not order:
+        return []
+    systems, queries, alpha = len(order), len(matrix.query_ids), 1 - statistics.confidence
+    with_ranks, with_letters = statistics.intervals is not None, statistics.significance and systems > 1
+    relation = np.zeros((systems, systems), dtype=np.bool_)
+    if not matrix.complete:
+        note = "systems were scored on different queries, so their differences are not tested"
+    elif not can_differ(systems, queries, alpha=alpha):
+        of_queries = counted(queries, "query is", "queries are")
+        note = f"{of_queries} too few for any difference of {systems} systems to be significant"
+    else:
+        relation = better(matrix.values[order], alpha=alpha, seed=statistics.seed)
+        shown = [
+            *(["systems that share a letter do not differ significantly"] if with_letters else []),
+            *(["ranks are those that significant differences leave possible"] if with_ranks else []),
+        ]
+        note = f"{' and '.join(shown)} (paired randomisation tests, Holm, α = {alpha:.2g})"
+        if with_letters:
+            for row, shared in zip(order, letters(relation), strict=True):
+                _update(result, matrix.systems[row], matrix.metric, letters=shared)
+    if with_ranks:
+        for row, (first, last) in zip(order, rank_intervals(relation), strict=True):
+            _update(result, matrix.systems[row], matrix.metric, first=first, last=last)
+    if with_letters:
+        result.tested.add(matrix.metric)
+    return [f"{note}."] if systems > 1 else []
 
 
 @dataclass(frozen=True)

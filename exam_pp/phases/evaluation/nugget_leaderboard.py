@@ -14,16 +14,14 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Extremes, extremes, standings
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
 from exam_pp.phases.evaluation.judgments import is_passages
-from exam_pp.phases.evaluation.leaderboards import Standings
+from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, uncertainty
 from exam_pp.phases.evaluation.nugget_scores import (
     ALL_NUGGETS,
     EMPTY_ANSWERS,
     nugget_scores,
     sanity_scores,
 )
-from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike
-from exam_pp.phases.evaluation.system_names import matched_names, renamed
-from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
+from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, matched_names, renamed
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import allow_rereading, check_utf8_name

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import NamedTuple
 
-from exam_pp.banks import Entry, TestBank
-from exam_pp.data_model import Role
+from exam_pp.banks import ASSIGNMENT_RATINGS, Entry, TestBank
+from exam_pp.data_model import AnyGrades, PassageView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
-from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS, LabelledNugget, MissingVital, answer_length
+from exam_pp.metrics.nuggets import (
+    LENGTH,
+    NUGGET_METRICS,
+    LabelledNugget,
+    MissingVital,
+    answer_length,
+    is_label,
+)
 from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
 from exam_pp.phases.evaluation.inputs import (
     Bank,
@@ -18,19 +28,211 @@ from exam_pp.phases.evaluation.inputs import (
     bank_of,
     name_of,
     query_ids,
+    views,
 )
-from exam_pp.phases.evaluation.nugget_answers import LabelledAnswers, labelled_answers
-from exam_pp.phases.evaluation.nugget_labels import Labels, labels_in_order
-from exam_pp.phases.evaluation.nugget_notes import MissingRules, NuggetCounts
 from exam_pp.phases.evaluation.result import (
     Evaluation,
     MissingQueries,
     PathLike,
     check_names,
+    counted_names,
 )
+from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import file_names, graded_by
 from exam_pp.results import Score, Scores
+from exam_pp.text.wording import counted
+
+Labels = dict[str, list[str | None]]
+"""Nugget id to its labels, one for each copy of the nugget in the bank; None is ungraded."""
+
+_LABELS = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
+
+
+def assigned_labels(grades: AnyGrades) -> list[tuple[str, str | None]] | None:
+    """Pairs of nugget id and label of grades that assign nuggets; None for other grades.
+
+    An unknown label is skipped; for a duplicate nugget it is None, so that the labels of the copies stay in
+    order. Ratings of an assignment prompt without labels are converted to labels, because corrections of
+    reviewers are stored as ratings.
+    """
+    pairs = grades.nugget_labels()
+    if pairs is not None:
+        times = Counter(nugget_id for nugget_id, _ in pairs)
+        return [
+            (nugget_id, label if is_label(label) else None)
+            for nugget_id, label in pairs
+            if is_label(label) or times[nugget_id] > 1
+        ]
+    prompt = PROMPTS.find(grades.prompt_class)
+    if prompt is None or prompt.kind != "assignment":
+        return None
+    return [(entry, _LABELS[rating]) for entry, rating in grades.entry_ratings().items() if rating in _LABELS]
+
+
+def better_labels(left: Labels, right: Labels) -> Labels:
+    """The better label of each nugget, copy by copy, for an answer in several passages."""
+    merged = dict(left)
+    for nugget_id, labels in right.items():
+        merged[nugget_id] = [
+            max(pair, key=_rating) for pair in zip_longest(merged.get(nugget_id, ()), labels)
+        ]
+    return merged
+
+
+def _rating(label: str | None) -> int:
+    return -1 if label is None else ASSIGNMENT_RATINGS[label]
+
+
+def labels_in_order(entries: Sequence[Entry], labels: Labels) -> list[str | None]:
+    """The label of every entry, or None; the n-th copy of an entry has the n-th label, or the last."""
+    occurrences: dict[str, int] = {}
+    ordered: list[str | None] = []
+    for entry in entries:
+        of_entry = labels.get(entry.entry_id, ())
+        occurrence = occurrences[entry.entry_id] = occurrences.get(entry.entry_id, -1) + 1
+        ordered.append(of_entry[min(occurrence, len(of_entry) - 1)] if of_entry else None)
+    return ordered
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A passage of an answer: its id, its length in words, and the labels of each grader."""
+
+    passage_id: str
+    length: int
+    labels: Mapping[GradeKey, Labels]
+
+
+@dataclass
+class LabelledAnswer:
+    """A system's answer to a query: its length in words, its passages, and the labels of each grader.
+
+    ``ranked`` are its parts in rank order with their ranks and negative scores, until the cutoff is known.
+    """
+
+    length: int = 0
+    passages: set[str] = field(default_factory=set)
+    labels: dict[GradeKey, Labels] = field(default_factory=dict)
+    ranked: list[tuple[int, float, _Part]] = field(default_factory=list)
+
+    def add(self, part: _Part) -> None:
+        """Add a passage; for each nugget the best label counts."""
+        if part.passage_id not in self.passages:
+            self.passages.add(part.passage_id)
+            self.length += part.length
+        for key, of_grader in part.labels.items():
+            self.labels[key] = better_labels(self.labels.get(key, {}), of_grader)
+
+    def add_top(self, first_rank: int, cutoff: int) -> None:
+        """Add the ranked parts within the cutoff; a passage that is ranked twice counts once."""
+        chosen: dict[str, list[_Part]] = {}
+        for rank, _, part in sorted(self.ranked, key=lambda item: item[:2]):
+            if rank < first_rank + cutoff and (part.passage_id in chosen or len(chosen) < cutoff):
+                chosen.setdefault(part.passage_id, []).append(part)
+        for parts in chosen.values():
+            for part in parts:
+                self.add(part)
+        self.ranked = []
+
+
+@dataclass
+class LabelledAnswers:
+    """The answers of a file.
+
+    ``graders`` maps each grader to the systems that it graded, ``hashes`` to the versions of its prompt.
+    ``available`` are the models and prompt classes of all grades in the file.
+    """
+
+    by_query: dict[str, dict[str, LabelledAnswer]] = field(default_factory=dict)
+    graders: dict[GradeKey, dict[str, None]] = field(default_factory=dict)
+    hashes: dict[GradeKey, set[str]] = field(default_factory=dict)
+    available: dict[GradeKey, None] = field(default_factory=dict)
+
+
+def labelled_answers(
+    graded: Passages,
+    criteria: GradeFilter,
+    cutoff: int | None,
+    role: Role | None = None,
+    *,
+    canaries: bool = False,
+) -> LabelledAnswers:
+    """The answers of all systems in a file, with the labels that the filter selects.
+
+    Every grader has all systems whose answers are empty, because nothing is there to label. Canary systems
+    are left out, unless ``canaries`` is True. Raises
+    SelectionError if no labels are selected, or labels of several versions of a prompt.
+    """
+    answers = LabelledAnswers()
+    empty_answers: dict[str, bool] = {}
+    first_ranks: dict[str, int] = {}
+    for line in views(graded, role, canaries=canaries):
+        systems = answers.by_query.setdefault(line.query_id, {})
+        for passage in line.passages:
+            labels = _labels(passage, criteria, answers)
+            part = _Part(passage.passage_id, answer_length(passage.text), labels)
+            for method in dict.fromkeys(ranking.method for ranking in passage.rankings):
+                answer = systems.setdefault(method, LabelledAnswer())
+                empty_answers[method] = empty_answers.get(method, True) and not part.length
+                if cutoff is None:
+                    answer.add(part)
+                for key in labels:
+                    answers.graders[key][method] = None
+            for ranking in passage.rankings if cutoff is not None else ():
+                if ranking.rank == 0:
+                    first_ranks[ranking.method] = 0
+                systems[ranking.method].ranked.append((ranking.rank, -ranking.score, part))
+    if cutoff is not None:
+        for of_query in answers.by_query.values():
+            for method, answer in of_query.items():
+                answer.add_top(first_ranks.get(method, 1), cutoff)
+    _check_selection(answers, name_of(graded, "the passages"), criteria)
+    for methods in answers.graders.values():
+        methods |= {method: None for method, is_empty in empty_answers.items() if is_empty}
+    return answers
+
+
+def _labels(passage: PassageView, criteria: GradeFilter, answers: LabelledAnswers) -> dict[GradeKey, Labels]:
+    """The labels of a passage by grader.
+
+    If a grader has several sets, the last label of a nugget wins; with the choice ``first``, the first set.
+    """
+    labels_by_grader: dict[GradeKey, Labels] = {}
+    for grades in passage.grade_sets():
+        key = GradeKey.of(grades, criteria)
+        answers.available[key] = None
+        pairs = assigned_labels(grades) if criteria.accepts(grades) else None
+        if pairs is None:
+            continue
+        answers.graders.setdefault(key, {})
+        if grades.prompt_hash is not None:
+            answers.hashes.setdefault(key, set()).add(grades.prompt_hash)
+        labels: Labels = {}
+        for nugget_id, label in pairs:
+            labels.setdefault(nugget_id, []).append(label)
+        if criteria.choice == "merge" or key not in labels_by_grader:
+            labels_by_grader.setdefault(key, {}).update(labels)
+    return labels_by_grader
+
+
+def _check_selection(answers: LabelledAnswers, graded: PathLike, criteria: GradeFilter) -> None:
+    if not any(answers.graders.values()):
+        if answers.graders:
+            raise SelectionError(f"No system in {graded} has a passage with nugget assignments.")
+        listed = f" (it has: {'; '.join(map(str, sorted(answers.available)))})" if answers.available else ""
+        raise SelectionError(
+            f"No nugget assignments in {graded} match the selection{listed}. Make them with `exam-pp grade "
+            "--prompt-class NuggetAssignment`, or import them with `exam-pp import --from "
+            "nuggetizer-assignments`."
+        )
+    for key, hashes in answers.hashes.items():
+        if len(hashes) > 1 and criteria.choice == "merge":
+            raise SelectionError(
+                f"The assignments in {graded} with {key} were made with {len(hashes)} versions of the "
+                f"prompt; select one with --grades hash: {', '.join(sorted(hashes))}."
+            )
+
 
 ALL_NUGGETS = "_all_nuggets_"
 """Name of the artificial run whose answers support every nugget: the highest possible scores."""
@@ -192,3 +394,119 @@ def _add_rows(
         Score(system, query_id, metric, scores[metric]) for metric in NUGGET_METRICS if metric in scores
     )
     rows.extend([Score(system, query_id, LENGTH, float(length))])
+
+
+_HINT = "Exclude such queries with --queries."
+
+
+class MissingRules(NamedTuple):
+    """The scores of queries without an answer, and without a vital nugget."""
+
+    missing_queries: MissingQueries
+    missing_vital: MissingVital
+
+
+@dataclass
+class NuggetCounts:
+    """Counts of ungraded pairs, split answers, empty and missing answers, for the notes."""
+
+    key: GradeKey
+    systems: Sequence[str]
+    rules: MissingRules
+    ungraded: int = 0
+    split_answers: dict[str, None] = field(default_factory=dict)
+    missing: dict[str, list[str]] = field(default_factory=dict)
+    skipped: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(
+        self, query_id: str, system: str, nuggets: Iterable[LabelledNugget], answer: LabelledAnswer | None
+    ) -> None:
+        """Count an answer to a query; None is no answer."""
+        self.ungraded += sum(nugget.assignment is None for nugget in nuggets)
+        if answer is None and self.rules.missing_queries == "skip":
+            self.skipped.setdefault(system, []).append(query_id)
+        elif answer is None or not answer.length:
+            self.missing.setdefault(query_id, []).append(system)
+        elif len(answer.passages) > 1:
+            self.split_answers[system] = None
+
+    def notes(self, answers: LabelledAnswers, items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
+        """Notes on skipped, missing and ungraded data that affect the scores."""
+        yield from _bank_notes(items, self.rules.missing_vital)
+        yield from self._label_notes(answers, items)
+        yield from self._missing_notes()
+        if self.split_answers:
+            systems = counted_names(list(self.split_answers), "system", "systems")
+            yield f"Answers of {systems} have several passages: the best label of each nugget counts."
+        if outside := [query_id for query_id in answers.by_query if query_id not in items]:
+            yield f"Skipped {counted_names(outside, 'query', 'queries')} without nuggets in the bank."
+        ungraded_systems = {system for systems in answers.by_query.values() for system in systems} - set(
+            self.systems
+        )
+        if ungraded_systems:
+            skipped = counted_names(sorted(ungraded_systems), "system", "systems")
+            yield f"Skipped {skipped} without assignments by this grader."
+
+    def _label_notes(self, answers: LabelledAnswers, items: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
+        if self.ungraded:
+            pairs, are = counted(self.ungraded, "pair"), "is" if self.ungraded == 1 else "are"
+            yield f"{pairs} of an answer and a nugget {are} ungraded: each scores 0."
+        untouched: list[str] = []
+        foreign: set[tuple[str, str]] = set()
+        for query_id, entries in items.items():
+            ids = {entry.entry_id for entry in entries}
+            of_query = answers.by_query.get(query_id, {})
+            answered = [
+                of_query[system] for system in self.systems if system in of_query and of_query[system].length
+            ]
+            labels = [answer.labels[self.key] for answer in answered if self.key in answer.labels]
+            if answered and not labels:
+                untouched.append(query_id)
+            foreign.update(
+                (query_id, nugget) for of_answer in labels for nugget in of_answer if nugget not in ids
+            )
+        if untouched:
+            of = counted_names(untouched, "query", "queries")
+            yield f"This grader labelled no answer to {of}: all systems score 0 there. {_HINT}"
+        if foreign:
+            are = counted(len(foreign), "assigned nugget that is", "assigned nuggets that are")
+            yield f"Ignored {are} not in the bank."
+
+    def _missing_notes(self) -> Iterator[str]:
+        unanswered = [q for q, systems in self.missing.items() if len(systems) == len(self.systems)]
+        if unanswered:
+            of = counted_names(unanswered, "query", "queries")
+            yield f"No system answers {of} of the bank: all systems score 0 there. {_HINT}"
+        by_system: dict[str, list[str]] = {}
+        for query_id, systems in self.missing.items():
+            for system in systems if query_id not in unanswered else ():
+                by_system.setdefault(system, []).append(query_id)
+        for system, queries in by_system.items():
+            of = counted_names(queries, "query", "queries")
+            yield f"{system} has no answer with text to {of} and scores 0 there."
+        for system, queries in self.skipped.items():
+            yield f"{system} has no answer to {counted_names(queries, 'query', 'queries')}: not in its means."
+
+
+def _bank_notes(items: Mapping[str, Sequence[Entry]], missing_vital: MissingVital) -> Iterator[str]:
+    rule = "0 there" if missing_vital == "zero" else "undefined there, and not in their means"
+    importances_of = {
+        query_id: {entry.importance for entry in entries} for query_id, entries in items.items()
+    }
+    if without_vital := [
+        query_id for query_id, importances in importances_of.items() if "vital" not in importances
+    ]:
+        of = counted_names(without_vital, "query", "queries")
+        yield f"No vital nugget for {of}: V and V_strict are {rule}."
+    if without_weight := [
+        query_id for query_id, importances in importances_of.items() if not importances & {"vital", "okay"}
+    ]:
+        of = counted_names(without_weight, "query", "queries")
+        yield f"No vital or okay nugget for {of}: W and W_strict are {rule}."
+    all_nuggets = [entry for entries in items.values() for entry in entries]
+    if unknown := sum(entry.importance not in ("vital", "okay") for entry in all_nuggets):
+        are = counted(unknown, "nugget is", "nuggets are")
+        yield f"{are} neither vital nor okay: only A and A_strict include them."
+    if copies := len(all_nuggets) - len({(entry.query_id, entry.entry_id) for entry in all_nuggets}):
+        duplicates = counted(copies, "duplicate nugget")
+        yield f"{duplicates} in the bank: every copy counts, as in the published scores."

@@ -1,14 +1,17 @@
-"""The result of an evaluation: scores of systems, bounds and notes."""
+"""The result of an evaluation: scores, bounds and notes; columns of several results, system names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.score_ranges import Range, range_of
+from exam_pp.provenance import combined
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score, Scores
 from exam_pp.text.wording import MAX_LISTED, counted, listed
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from exam_pp.metrics.entry_values import EntryValues
     from exam_pp.provenance import Provenance
+
 
 PathLike = str | Path
 MissingQueries = Literal["zero", "skip"]
@@ -104,3 +108,108 @@ def missing_query_notes(missing: Mapping[str, Sequence[str]]) -> list[str]:
         "an empty ranking."
         for query_ids, systems in groups.items()
     ]
+
+
+def grader_columns(evaluations: Mapping[str, Evaluation]) -> Evaluation:
+    """The scores of all graders, with the grader in the name of a measure: ``nDCG@10[GRADER]``.
+
+    A single evaluation keeps its names. Notes that all evaluations have appear once; other notes name their
+    grader.
+    """
+    return _together(evaluations, lambda metric, grader: f"{metric}[{grader}]")
+
+
+def threshold_columns(evaluations: Mapping[int, Evaluation]) -> Evaluation:
+    """The scores at all thresholds, with the threshold in the name of a measure: ``RR(min_grade=4)``.
+
+    Measures that several evaluations do not share keep their names, such as ``RR(rel=4)``. Notes are joined
+    as by :func:`grader_columns`.
+    """
+    metrics = Counter(
+        metric
+        for evaluation in evaluations.values()
+        for metric in dict.fromkeys(score.metric for score in evaluation.scores)
+    )
+
+    def name(metric: str, threshold: str) -> str:
+        return _with_threshold(metric, threshold) if metrics[metric] > 1 else metric
+
+    return _together({f"min_grade={grade}": of for grade, of in evaluations.items()}, name)
+
+
+def _with_threshold(metric: str, threshold: str) -> str:
+    """``nDCG@10`` as ``nDCG(min_grade=4)@10``."""
+    measure, at, cutoff = metric.partition("@")
+    head, tail = (measure[:-1], ",") if measure.endswith(")") else (measure, "(")
+    return f"{head}{tail}{threshold}){at}{cutoff}"
+
+
+def _together(evaluations: Mapping[str, Evaluation], name: Callable[[str, str], str]) -> Evaluation:
+    if len(evaluations) == 1:
+        return next(iter(evaluations.values()))
+    together = Evaluation(Scores(), [], Scores(), Scores())
+
+    def named(scores: Iterable[Score], condition: str) -> Iterable[Score]:
+        return (score._replace(metric=name(score.metric, condition)) for score in scores)
+
+    for condition, evaluation in evaluations.items():
+        together.scores.extend(named(evaluation.scores, condition))
+        # Bounds need all scores: without bounds of its own, a score is its own bound.
+        together.worst_case.extend(named(evaluation.worst_case or evaluation.scores, condition))
+        together.best_case.extend(named(evaluation.best_case or evaluation.scores, condition))
+        together.entry_values |= {
+            name(metric, condition): values for metric, values in evaluation.entry_values.items()
+        }
+        together.ranges |= {name(metric, condition): of for metric, of in evaluation.ranges.items()}
+    if not any(evaluation.best_case for evaluation in evaluations.values()):
+        together.worst_case, together.best_case = [], []
+    shared = [
+        note
+        for note in next(iter(evaluations.values())).notes
+        if all(note in evaluation.notes for evaluation in evaluations.values())
+    ]
+    together.notes = shared + [
+        f"{condition}: {note}"
+        for condition, evaluation in evaluations.items()
+        for note in evaluation.notes
+        if note not in shared
+    ]
+    together.provenance = combined(evaluation.provenance for evaluation in evaluations.values())
+    return together
+
+
+V = TypeVar("V")
+
+_CUT = re.compile(r"…|\.\.\.")
+
+
+def matched_names(left: Collection[str], right: Collection[str]) -> dict[str, str]:
+    """Map names of ``right`` to names of ``left`` where either is truncated with ``…`` or ``...``.
+
+    Two names match if one can be a truncation of the other and the match is unique. Names that are equal on
+    both sides are not in the result.
+    """
+    only_left = [name for name in left if name not in right]
+    only_right = [name for name in right if name not in left]
+    candidates = {name: [match for match in only_left if _could_be(name, match)] for name in only_right}
+    return {
+        name: matches[0]
+        for name, matches in candidates.items()
+        if len(matches) == 1 and sum(matches[0] in names for names in candidates.values()) == 1
+    }
+
+
+def _could_be(left: str, right: str) -> bool:
+    """Whether one of the names can be a truncation of the other; False if neither is truncated."""
+    left_parts, right_parts = _CUT.split(left), _CUT.split(right)
+    if len(left_parts) > 1 and len(right_parts) > 1:
+        return left_parts[0].startswith(right_parts[0]) or right_parts[0].startswith(left_parts[0])
+    if len(left_parts) == len(right_parts) == 1:
+        return False
+    cut, full = (left_parts, right) if len(left_parts) > 1 else (right_parts, left)
+    return re.fullmatch(".*".join(map(re.escape, cut)), full, re.DOTALL) is not None
+
+
+def renamed(values: Mapping[str, V], names: Mapping[str, str]) -> dict[str, V]:
+    """The values with their keys replaced by ``names``; other keys are kept."""
+    return {names.get(name, name): value for name, value in values.items()}

@@ -5,10 +5,12 @@ Results have ``notes`` on data that affect the numbers, such as skipped queries 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
+from exam_pp.banks import TestBank
 from exam_pp.data_model import Role
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
@@ -20,24 +22,25 @@ from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
+from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.packed import LazySequence
-from exam_pp.phases.evaluation.facets import entries_of_facets
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
-from exam_pp.phases.evaluation.ranking_depth import RankingDepth
 from exam_pp.phases.evaluation.result import (
     Evaluation,
     MissingQueries,
+    PathLike,
     check_names,
     counted_names,
     missing_query_notes,
 )
 from exam_pp.phases.evaluation.selected_grades import (
+    RankingDepth,
     SelectedGrades,
     read_selected,
     threshold_notes,
 )
 from exam_pp.provenance import Provenance
-from exam_pp.results import Qrel, Scores
+from exam_pp.results import Qrel, Scores, SubtopicQrel
 from exam_pp.store.passages.graded_file import without_garbage_collection
 from exam_pp.text.wording import counted
 
@@ -323,3 +326,82 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
         uncovered = counted_names(queries, "query", "queries")
         notes.append(f"No passage covers an entry of {uncovered}: nCover(min_grade={min_grade}) is 0 there.")
     return notes
+
+
+def entries_of_facets(queries: Iterable[GradedQuery], bank: TestBank | None) -> dict[str, dict[str, int]]:
+    """Query id to facet (``query/facet``) to the bit mask of the positions of the facet's entries.
+
+    The facet of an entry is that in the bank, else the middle part of its id, ``query/facet/md5``.
+    Entries without a facet are skipped.
+    """
+    facet_of_entry = {
+        item.entry_id: item.facet_id or line.facet_id
+        for line in (bank.lines if bank else ())
+        for item in line.items
+    }
+    facets: dict[str, dict[str, int]] = {}
+    for query in queries:
+        masks = facets.setdefault(query.query_id, {})
+        for entry_id, position in query.entries.items():
+            facet = facet_of_entry.get(entry_id) or _facet_of_id(entry_id, query.query_id)
+            if facet:
+                key = f"{query.query_id}/{facet}"
+                masks[key] = masks.get(key, 0) | 1 << position
+    return facets
+
+
+def _facet_of_id(entry_id: str, query_id: str) -> str:
+    rest = entry_id.removeprefix(f"{query_id}/")
+    return rest.rpartition("/")[0] if rest != entry_id else ""
+
+
+@dataclass(frozen=True)
+class SubtopicLabels:
+    """Qrels with bank entries as subtopics; ``min_grade`` is the threshold that was used.
+
+    ``systems`` are those of the file.
+    """
+
+    qrels: list[SubtopicQrel]
+    min_grade: int
+    notes: list[str] = field(default_factory=list)
+    provenance: Provenance = field(default_factory=Provenance)
+    systems: Sequence[str] = ()
+
+
+def subtopic_labels(
+    graded: PathLike,
+    *,
+    bank: PathLike | None = None,
+    grade_filter: GradeFilter | None = None,
+    label: Literal["max", "binary"] = "max",
+    min_grade: int | None = None,
+    queries: PathLike | None = None,
+    role: Role | None = None,
+    canaries: bool = False,
+) -> SubtopicLabels:
+    """Subtopic labels of all graded pairs: the grade, or with ``binary`` 1 from the threshold on, else 0.
+
+    The other arguments are those of :func:`exam_pp.phases.evaluation.rubric.cover`. Entries that no passage
+    covers get a placeholder passage (see :func:`exam_pp.metrics.subtopics.subtopic_qrels`), so that StRecall
+    with the same threshold equals Rubric-Cover. Raises :class:`~exam_pp.errors.ExamError`.
+    """
+    data = read_selected(
+        graded, bank, grade_filter, min_grade, queries, role=role, ranks=False, canaries=canaries
+    )
+    lines = [
+        line
+        for query in data.queries
+        for line in subtopic_qrels(query, data.min_grade, binary=label == "binary")
+    ]
+    placeholders = sum(line.passage_id.startswith(PLACEHOLDER) for line in lines)
+    notes = data.notes + threshold_notes(data)
+    if placeholders:
+        notes.append(
+            f"No passage covers {counted(placeholders, 'entry')}: placeholder passages keep "
+            f"{'it as a subtopic' if placeholders == 1 else 'them as subtopics'}."
+        )
+    if any(query.weights for query in data.queries):
+        notes.append("All subtopics have the same weight: the weights of the bank are ignored.")
+    provenance = replace(data.provenance, min_grades=(data.min_grade,))
+    return SubtopicLabels(lines, data.min_grade, notes, provenance, list(data.file.first_ranks))

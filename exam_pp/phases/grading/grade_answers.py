@@ -15,9 +15,8 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.answers import AnsweredQuery, CriteriaGrader
 from exam_pp.graders.base import CriteriaGrading
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
-from exam_pp.phases.grading.answer_files import no_answers
 from exam_pp.phases.grading.grade import DECISIVE
-from exam_pp.phases.grading.grading_run import Advance, GradeFiles, open_journal, prepare_llm
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, no_answers, open_journal, prepare_llm
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answer, Answerer, results_in_windows
 from exam_pp.prompts.criteria import RAGELO, CriteriaSet, parse_criteria
 from exam_pp.roles import SystemOutput, outputs_of

@@ -11,9 +11,15 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.answers import CitingPart, SupportGrader
 from exam_pp.graders.base import SupportGrading
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
-from exam_pp.phases.grading.answer_files import no_answers, reading_of
 from exam_pp.phases.grading.grade import DECISIVE
-from exam_pp.phases.grading.grading_run import Advance, GradeFiles, open_journal, prepare_llm
+from exam_pp.phases.grading.grading_run import (
+    Advance,
+    GradeFiles,
+    no_answers,
+    open_journal,
+    prepare_llm,
+    reading_of,
+)
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answer, Answerer, results_in_windows
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT

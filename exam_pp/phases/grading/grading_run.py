@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +14,8 @@ from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import RATING_TOKENS, make_grader
 from exam_pp.llm.backends import can_read_lists, load_llm
 from exam_pp.llm.base import BUNDLED, LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
-from exam_pp.llm_requests import LOW_MASS, Completion
-from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
+from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, LOW_MASS, Completion
+from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup, Shard
 from exam_pp.phases.grading.grade import (
     ANSWER_MATCH,
     Exam,
@@ -28,7 +28,6 @@ from exam_pp.phases.grading.grade import (
     select,
 )
 from exam_pp.phases.grading.scheduler import Answerer
-from exam_pp.phases.grading.sharding import Shard
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
@@ -479,3 +478,18 @@ def _check_queries(summary: GradeSummary, files: GradeFiles, shard: Shard | None
 
 def _first_ids(ids: list[str]) -> str:
     return ", ".join(ids[:5]) + (" ..." if len(ids) > 5 else "")
+
+
+def no_answers(files: GradeFiles, systems: Sequence[str]) -> SelectionError:
+    """The error for a file without answers, or without answers of the selected systems."""
+    of = f" of the system {systems[0]!r}" if systems else ""
+    return SelectionError(
+        f"{files.passages} has no answers{of}; import answers with exam-pp import --answers."
+    )
+
+
+def reading_of(model: ModelOptions) -> tuple[Unparsed, int]:
+    """How labels in replies of a model are read, and the maximal number of tokens in a reply."""
+    if model.pipeline in CHAT_PIPELINES:
+        return "chat", RATING_TOKENS
+    return "ungraded", DEFAULT_MAX_NEW_TOKENS

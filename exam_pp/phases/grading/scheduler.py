@@ -15,8 +15,7 @@ from exam_pp.errors import ModelError
 from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM, Batch
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup
-from exam_pp.phases.grading.sharding import assign_shards
+from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup, assign_shards
 from exam_pp.signals import STOP
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import RawQuery

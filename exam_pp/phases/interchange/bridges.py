@@ -25,8 +25,8 @@ from exam_pp.formats.trec import Runs
 from exam_pp.formats.umbrela import JudgeRow
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.interchange.answer_units import Unit, answer_documents, answer_passages
+from exam_pp.phases.interchange.assignments import assignments_of
 from exam_pp.phases.interchange.candidate_segments import segments_of
-from exam_pp.phases.interchange.export_assignments import assignments_of
 from exam_pp.phases.interchange.umbrela_rows import judge_rows_of
 from exam_pp.results import OVERALL_SYSTEM, Qrel, RunLine, Score
 from exam_pp.roles import choose_role, outputs_of, without_canaries

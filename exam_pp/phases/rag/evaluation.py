@@ -24,14 +24,11 @@ from exam_pp.llm.embeddings import TokenEmbedder
 from exam_pp.metrics.text_similarity import default_layer
 from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
 from exam_pp.phases.banks.relevant_passages import Relevance
-from exam_pp.phases.evaluation.answered import answered
-from exam_pp.phases.evaluation.citations import citations
-from exam_pp.phases.evaluation.consistency import SimilarityOptions, consistency, repeated_answers
-from exam_pp.phases.evaluation.factual_consistency import ConsistencyFilter, factual_consistency
-from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.evaluation.answers import ConsistencyFilter, answered, factual_consistency
+from exam_pp.phases.evaluation.citations import SupportFilter, citations
+from exam_pp.phases.evaluation.consistency import Embedder, SimilarityOptions, consistency, repeated_answers
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.evaluation.repeats import Embedder
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
 from exam_pp.phases.evaluation.rubric import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings

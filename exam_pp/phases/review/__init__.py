@@ -1,1 +1,1 @@
-"""Verification reports, the review page, and the ratings of reviewers."""
+"""The review page, the page of games, and passages with the grades that reviewers check."""

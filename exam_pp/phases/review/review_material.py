@@ -17,11 +17,10 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
-from exam_pp.phases.review.citations import citations_of
+from exam_pp.phases.review.checked_passages import extracted_answers
 from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
 from exam_pp.phases.review.rating_scale import Step, rating_scale
-from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of
-from exam_pp.phases.review.verification.checked import extracted_answers
+from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, citations_of
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256

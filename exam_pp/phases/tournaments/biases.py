@@ -12,8 +12,8 @@ from exam_pp.errors import SelectionError
 from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.game_biases import Biases, QueryTally, Share, biases, tally
+from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.phases.tournaments.outcomes import JudgedGames, distinct_games
 from exam_pp.provenance import Provenance
 from exam_pp.store.families import Families, read_families

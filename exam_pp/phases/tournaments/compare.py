@@ -16,11 +16,11 @@ from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.graders.pairwise import PairGrader, PairGrading, PairUnit
 from exam_pp.llm.base import BUNDLED, LLM, ModelOptions, PairScorer
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
-from exam_pp.phases.grading.answer_files import no_answers
 from exam_pp.phases.grading.grading_run import (
     CHAT_PIPELINES,
     Advance,
     GradeFiles,
+    no_answers,
     open_journal,
     prepare_llm,
 )
@@ -30,9 +30,12 @@ from exam_pp.phases.grading.scheduler import (
     Answerer,
     results_in_windows,
 )
-from exam_pp.phases.tournaments.contests import Contest, DocumentRule, contest_of
-from exam_pp.phases.tournaments.judges import Judge, Played
-from exam_pp.phases.tournaments.pairs import (
+from exam_pp.phases.tournaments.contests import (
+    Contest,
+    DocumentRule,
+    Judge,
+    Played,
+    contest_of,
     drawn_pairs,
     planned_games,
 )

@@ -1,17 +1,73 @@
-"""Answers and documents of a query, from which games between systems are made."""
+"""Answers and documents of a query, the pairs of systems to compare, and the judges of their games."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
+from itertools import combinations
+from math import comb
+from typing import Any, Literal, NamedTuple
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages
 from exam_pp.errors import SelectionError
+from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeSelector
-from exam_pp.graders.pairwise import AnswerText, Document, PairUnit
-from exam_pp.phases.tournaments.pairs import PlannedGame
+from exam_pp.graders.pairwise import AnswerText, Document, PairGrader, PairUnit
+from exam_pp.pair_sample import draw
+from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.prompts.markup import without_thinking
 from exam_pp.roles import System, SystemOutput, outputs_of, role_of
+
+Pair = tuple[str, str]
+"""Two systems, in the order of their names."""
+
+
+class PlannedGame(NamedTuple):
+    """A game before it is played: the answers in place A and in place B.
+
+    ``order`` is 1 or 2 if both orders are played; else None.
+    """
+
+    a: System
+    b: System
+    order: Literal[1, 2] | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """The two systems, by name."""
+        first, second = sorted((self.a.name, self.b.name))
+        return first, second
+
+
+def drawn_pairs(
+    systems: Collection[str], query_id: str, seed: int, games_per_query: int | None = None
+) -> list[Pair]:
+    """The pairs of systems that play for a query, by name.
+
+    ``games_per_query``: Number of pairs to draw; None for all.
+    """
+    pairs = combinations(sorted(systems), 2)
+    if games_per_query is None or games_per_query >= comb(len(systems), 2):
+        return list(pairs)
+    return sorted(nsmallest(games_per_query, pairs, key=lambda pair: draw(seed, "pair", query_id, *pair)))
+
+
+def planned_games(
+    pair: Pair, query_id: str, repeats: Mapping[str, Sequence[int | None]], seed: int, both_orders: bool
+) -> list[PlannedGame]:
+    """The games of a pair for a query: one with drawn places, or one in each order."""
+    first, second = (
+        System(
+            system, repeats[system][int(draw(seed, "repeat", query_id, *pair, system) * len(repeats[system]))]
+        )
+        for system in pair
+    )
+    if draw(seed, "place", query_id, *pair) < 0.5:
+        first, second = second, first
+    if both_orders:
+        return [PlannedGame(first, second, 1), PlannedGame(second, first, 2)]
+    return [PlannedGame(first, second)]
 
 
 @dataclass(frozen=True)
@@ -138,3 +194,103 @@ def _rank(query_id: str, passage: Passage, output: SystemOutput) -> int:
         and entry.repeat in (None, output.repeat)
         and role_of(query_id, passage.passage_id, entry) == "answer"
     )
+
+
+_IDENTITY = ("prompt_class", "prompt_hash", "evidence", "factors", "unparsed", "min_relevance", "reasons_by")
+"""Keys of ``prompt_info`` that games of the same judge share."""
+
+
+class Played(NamedTuple):
+    """A planned game that the games file has."""
+
+    plan: PlannedGame
+    game: Game
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model with a prompt, as games record it, and its games in the games file."""
+
+    grader: PairGrader
+    model: str
+    model_options: dict[str, Any]
+    prompt_info: dict[str, Any]
+    known: Mapping[str, QueryGames] = field(default_factory=dict)
+
+    def games(self, query_id: str) -> list[Game]:
+        """The games of the query that this judge has played; also ungraded ones."""
+        if query_id not in self.known:
+            return []
+        sets = [of_set for of_set in self.known[query_id].game_sets if self._made(of_set)]
+        return [game for of_set in sets for game in of_set.games]
+
+    def played(self, query_id: str, plans: Iterable[PlannedGame]) -> list[Played]:
+        """The planned games that have a winner in the games file.
+
+        A game has the same repeats. If both orders are played, it also has the same places.
+        """
+        by_places = {(game.a, game.b): game for game in self.games(query_id) if game.winner is not None}
+        played = []
+        for plan in plans:
+            game = by_places.get((plan.a, plan.b))
+            if game is None and plan.order is None:
+                game = by_places.get((plan.b, plan.a))
+            if game is not None:
+                played.append(Played(plan, game))
+        return played
+
+    def line(self, contest: Contest, new: Sequence[Game], played: Iterable[Played] = ()) -> QueryGames:
+        """The line of the query with its new games, and all games of the games file.
+
+        New games replace ungraded ones of this judge. Games that were played before get the order of the
+        plan.
+        """
+        query_id = contest.query_id
+        ordered = {
+            id(game): game.model_copy(update={"order": plan.order})
+            for plan, game in played
+            if plan.order is not None and game.order is None
+        }
+        again = {(game.a, game.b) for game in new}
+        sets = []
+        line = self.known.get(query_id)
+        for of_set in line.game_sets if line else ():
+            if self._made(of_set):
+                kept = [
+                    ordered.get(id(game), game)
+                    for game in of_set.games
+                    if game.winner is not None or (game.a, game.b) not in again
+                ]
+                sets.append(of_set.model_copy(update={"games": kept}))
+            else:
+                sets.append(of_set)
+        if new:
+            sets = self._with_new(sets, list(new))
+        if line is not None:
+            return line.model_copy(update={"game_sets": [of_set for of_set in sets if of_set.games]})
+        return QueryGames(query_id=query_id, query_text=contest.query_text, game_sets=sets)
+
+    def _with_new(self, sets: list[GameSet], new: list[Game]) -> list[GameSet]:
+        """The sets with the new games, in the set with the same metadata or in a new one."""
+        metadata = (self.model, self.model_options, self.prompt_info)
+        for number, of_set in enumerate(sets):
+            if (of_set.model, of_set.model_options, of_set.prompt_info) == metadata:
+                extended = of_set.model_copy(update={"games": [*of_set.games, *new]})
+                return [*sets[:number], extended, *sets[number + 1 :]]
+        own = GameSet(
+            model=self.model,
+            model_options=self.model_options,
+            prompt_info=self.prompt_info,
+            prompt_type="pair",
+            games=new,
+        )
+        return [*sets, own]
+
+    def _made(self, of_set: GameSet) -> bool:
+        """Whether this model played the games with this prompt and with options that change no reply."""
+        info, options = of_set.prompt_info or {}, of_set.model_options or {}
+        return (
+            of_set.model == self.model
+            and all(info.get(key) == self.prompt_info.get(key) for key in _IDENTITY)
+            and all(options.get(key) == self.model_options.get(key) for key in DECISIVE)
+        )

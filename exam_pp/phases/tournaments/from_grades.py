@@ -5,6 +5,7 @@ Every grading with a test bank is thereby also a tournament.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -12,16 +13,17 @@ from math import fsum
 from typing import Any, Literal, get_args
 
 from exam_pp.data_model import Role
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.games import Game, GameSet, QueryGames, Winner
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover
+from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.nuggets import NUGGET_METRICS, NuggetMetric
 from exam_pp.packed import LazySequence
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, query_ids
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, query_ids, views
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.evaluation.response_words import response_words
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike
 from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
@@ -313,4 +315,33 @@ def _repeats(passages: Passages) -> dict[str, System]:
         for query in read
         for passage in query.passages
         for entry in passage.rankings
+    }
+
+
+def response_words(
+    passages: Passages, *, cutoff: int | None = CUTOFF, role: Role | None = None
+) -> dict[str, dict[str, int]]:
+    """Count the words of the response of each system to each query.
+
+    ``cutoff``: Number of ranks of each system that count. None: all. Returns system to query id to the number
+    of words, for all queries of the file; 0 without results.
+    """
+    ranked: dict[str, GradedQuery] = {}
+    lengths: dict[tuple[str, int], int] = {}
+    first_ranks: dict[str, int] = {}
+    for line in views(passages, role):
+        query = ranked.setdefault(line.query_id, GradedQuery(line.query_id, {}))
+        for passage in line.passages:
+            query.add(passage, [], soft=False, closed=False)
+            lengths[line.query_id, len(query.passages) - 1] = len(passage.text.split())
+            for ranking in passage.rankings:
+                first = first_ranks.get(ranking.method, 1)
+                first_ranks[ranking.method] = 0 if ranking.rank == 0 else first
+    depth = sys.maxsize if cutoff is None else cutoff
+    return {
+        system: {
+            query_id: sum(lengths[query_id, index] for index in query.top(system, first_rank, depth))
+            for query_id, query in ranked.items()
+        }
+        for system, first_rank in first_ranks.items()
     }

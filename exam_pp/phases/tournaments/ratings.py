@@ -17,9 +17,8 @@ from exam_pp.metrics.leaderboard import Standing
 from exam_pp.metrics.outcomes import Ints, Outcome, Outcomes, query_counts
 from exam_pp.metrics.significance import rating_ranks
 from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, intervals
-from exam_pp.phases.evaluation.leaderboards import Standings
+from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
-from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, Uncertainty
 from exam_pp.phases.tournaments.biases import bias_notes_of
 from exam_pp.phases.tournaments.from_grades import RatedGames
 from exam_pp.phases.tournaments.outcomes import GameFilter, JudgedGames, judged_games

@@ -1,11 +1,17 @@
-"""Report of agreement with judgments: the tables of the workbench paper."""
+"""Reports on the agreement of labels, and of graders: κ, α, rank correlations, differences."""
 
 from __future__ import annotations
 
-from exam_pp.metrics.uncertainty import few_units_note
+from collections.abc import Iterator, Sequence
+
+from exam_pp.metrics.agreement import Estimate, means_and_differences
+from exam_pp.metrics.uncertainty import Interval, few_units_note
 from exam_pp.phases.analysis.agreement import Agreement, AgreementTable
+from exam_pp.phases.analysis.graders import ALL, Compared, GraderAgreement, GraderPair, RatingComparison
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.grids import confusion
+from exam_pp.rendering.pictures.grids import confusion, matrix
+from exam_pp.rendering.pictures.points import Level, mean_difference
+from exam_pp.reports.analysis.correlation import formatted_interval
 from exam_pp.text.wording import counted
 
 COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)", "Krippendorff's α (ordinal)")
@@ -81,3 +87,193 @@ def _table(table: AgreementTable) -> Table:
         },
         significant=[column],
     )
+
+
+_MAX_PICTURES = 12
+"""Maximum number of plots of differences, so that reports of many graders stay readable."""
+_UNITS: dict[Compared, str] = {"passages": "passages", "pairs": "pairs", "ratings": "ratings"}
+_LONG_UNITS: dict[Compared, str] = {
+    "passages": "labels of passages",
+    "pairs": "ratings of pairs of passage and entry",
+    "ratings": "ratings of answers by criteria",
+}
+
+
+def graders_report(result: GraderAgreement) -> Report:
+    """One row for every two graders, Krippendorff's α of all graders, rank correlations and differences."""
+    unit = _UNITS[result.unit]
+    head, rows = _head(result.pairs)
+    pairs = Table(
+        [*head, unit, *COEFFICIENTS],
+        [
+            [*names, len(comparison.items), *comparison.coefficients]
+            for names, comparison in rows
+            if comparison.coefficients is not None
+        ],
+        title="Every two graders",
+    )
+    alphas = [result.nominal_alpha, result.ordinal_alpha, result.interval_alpha]
+    overall = Table(
+        ["graders", unit, "α (nominal)", "α (ordinal)", "α (interval)"],
+        [[len(result.graders), result.shared, *alphas]],
+        title="Krippendorff's α of all graders",
+    )
+    blocks: list[Block] = [
+        pairs,
+        overall,
+        correlation_table(result.pairs, unit),
+        _differences(result.pairs, unit),
+        *map(Paragraph, [_explanation(result), *result.notes]),
+        *([kappa_picture(result)] if len(result.pairs) > 1 else []),
+        *difference_pictures(result),
+    ]
+    return Report("Agreement of graders", blocks, result.provenance)
+
+
+def _explanation(result: GraderAgreement) -> str:
+    several = any(len(pair.comparisons) > 1 for pair in result.pairs)
+    pooled = ' Krippendorff\'s α of all graders, and rows "all", pool the criteria.' if several else ""
+    return (
+        f"Compared: {_LONG_UNITS[result.unit]}.{pooled} "
+        "T and U are the pairs of items that only the grader, or only "
+        f"the other grader, rates equal. Intervals of τ-b and ρ: 95 %, {result.samples} bootstrap samples of "
+        f"queries (seed {result.seed}). {few_units_note()} p-values treat items as independent. Difference: "
+        "grader − other grader, which need the same scale; limits of agreement: bias ± 1.96 sd, with 95 % "
+        "intervals from the t distribution, which assume normal differences of independent items and need "
+        "six of them."
+    )
+
+
+def correlation_table(pairs: Sequence[GraderPair], unit: str) -> Table:
+    """Rank correlations of every two graders: over all items, then by criterion."""
+    head, rows = _head(pairs)
+    return Table(
+        [
+            *head,
+            unit,
+            "queries",
+            "T",
+            "U",
+            "τ-b",
+            "interval of τ-b",
+            "p of τ-b",
+            "ρ",
+            "interval of ρ",
+            "p of ρ",
+        ],
+        [
+            [
+                *names,
+                correlation.items,
+                correlation.queries,
+                correlation.first_ties,
+                correlation.second_ties,
+                correlation.kendall.value,
+                _range(correlation.kendall.interval),
+                correlation.kendall.p_value,
+                correlation.spearman.value,
+                _range(correlation.spearman.interval),
+                correlation.spearman.p_value,
+            ]
+            for names, comparison in rows
+            for correlation in [comparison.correlation]
+        ],
+        title="Rank correlation",
+        significant=[len(head) + 6, len(head) + 9],
+    )
+
+
+def _differences(pairs: Sequence[GraderPair], unit: str) -> Table:
+    head, rows = _head(pairs)
+    columns = [
+        *head, unit, "bias", "interval of bias", "sd", "lower limit", "interval of lower limit",
+        "upper limit", "interval of upper limit",
+    ]  # fmt: skip
+    return Table(
+        columns,
+        [
+            [
+                *names,
+                comparison.correlation.items,
+                *(
+                    [None] * (len(columns) - len(head) - 1)
+                    if (limits := comparison.differences) is None
+                    else [
+                        *_pair_cells(limits.bias),
+                        limits.sd,
+                        *_pair_cells(limits.lower),
+                        *_pair_cells(limits.upper),
+                    ]
+                ),
+            ]
+            for names, comparison in rows
+        ],
+        title="Differences (Bland-Altman)",
+    )
+
+
+def _head(pairs: Sequence[GraderPair]) -> tuple[list[str], list[tuple[list[Cell], RatingComparison]]]:
+    """The first columns, and the first cells of each comparison; a criterion only if there are several."""
+    by_criterion = any(len(pair.comparisons) > 1 for pair in pairs)
+    head = ["grader", "other grader", *(["criterion"] if by_criterion else [])]
+    rows: list[tuple[list[Cell], RatingComparison]] = [
+        ([pair.first, pair.second, *([comparison.name] if by_criterion else [])], comparison)
+        for pair in pairs
+        for comparison in pair.comparisons
+    ]
+    return head, rows
+
+
+def _pair_cells(estimate: Estimate | None) -> list[Cell]:
+    return [None, None] if estimate is None else [estimate.value, _range(estimate.interval)]
+
+
+def _range(interval: Interval | None) -> str | None:
+    return formatted_interval(interval, 3) or None
+
+
+def kappa_picture(result: GraderAgreement) -> Picture:
+    """Weighted κ (quadratic) of every two graders as a matrix."""
+    values = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
+    return matrix(result.graders, values, COEFFICIENTS[2])
+
+
+def difference_pictures(result: GraderAgreement) -> list[Picture]:
+    """Plots of differences against means, for the pairs of graders; empty without common items.
+
+    Two graders get a plot for each criterion, more graders a plot for each pair.
+    """
+    return [
+        mean_difference(
+            means_and_differences([item[1:] for item in comparison.items], seed=result.seed),
+            *_lines(comparison),
+            f"Differences: {title}",
+            items=len(comparison.items),
+        )
+        for title, comparison in _plotted(result)
+    ]
+
+
+def _plotted(result: GraderAgreement) -> Iterator[tuple[str, RatingComparison]]:
+    """The comparisons with items that are plotted, with their titles."""
+    plotted = [
+        (
+            f"{pair.first} − {pair.second}" + ("" if comparison.name == ALL else f", {comparison.name}"),
+            comparison,
+        )
+        for pair in result.pairs
+        for comparison in (pair.comparisons if len(result.pairs) == 1 else pair.comparisons[:1])
+        if comparison.items
+    ]
+    yield from plotted[:_MAX_PICTURES]
+
+
+def _lines(comparison: RatingComparison) -> tuple[Level, Level | None, Level | None]:
+    """The bias and the limits of agreement."""
+    assert comparison.differences is not None
+    bias, lower, upper = (
+        None if line is None else Level(line.value, *(line.interval or (None, None)))
+        for line in (comparison.differences.bias, comparison.differences.lower, comparison.differences.upper)
+    )
+    assert bias is not None
+    return bias, lower, upper

@@ -1,17 +1,29 @@
-"""Reports of rank correlations: tables, and a picture of scores against official ranks."""
+"""Reports on leaderboards and official ranks: correlations, sweeps, side by side, the column of ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
-from exam_pp.metrics.uncertainty import few_units_note
-from exam_pp.phases.analysis.correlation import Correlations, QueryCorrelations
-from exam_pp.phases.evaluation.system_names import renamed
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import grader_names
+from exam_pp.metrics.uncertainty import Interval, few_units_note
+from exam_pp.phases.analysis.correlation import (
+    ComparedLeaderboards,
+    Correlations,
+    OfficialRanks,
+    QueryCorrelations,
+    RankedEvaluation,
+)
+from exam_pp.phases.analysis.sweep import Sweep
+from exam_pp.phases.evaluation.result import renamed
 from exam_pp.provenance import combined
+from exam_pp.rendering.cells import format_cell
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.points import Point, scatter
-from exam_pp.reports.analysis.notes import COEFFICIENTS, formatted_interval, measure_notes, unmatched_notes
+from exam_pp.rendering.pictures.points import Line, Point, lines, scatter
+from exam_pp.reports.evaluation.leaderboards import ExtraColumn
 from exam_pp.results import ALL_QUERIES
+from exam_pp.text.wording import counted
 
 
 def correlation_report(*results: Correlations, decimals: int = 4) -> Report:
@@ -100,3 +112,162 @@ def rank_picture(scores: Mapping[str, float], ranks: Mapping[str, float], measur
     ]
     mark = "approximate rank" if approximate else ""
     return scatter(points, "official rank", measure, f"{measure} against official ranks", mark=mark)
+
+
+COEFFICIENTS = ("Spearman", "Kendall tau-b", "tau-AP", "top-{} overlap")
+"""Column names of the four coefficients of a correlation, in their order."""
+
+
+def measure_notes(official: OfficialRanks) -> list[str]:
+    """A note on the measure that ranks the systems; empty for a file of ranks."""
+    if not official.measure:
+        return []
+    return [f"{official.source} has scores, so its systems are ranked by {official.measure}."]
+
+
+def unmatched_notes(
+    systems: Collection[str], ranks: Collection[str], leaderboard: str | Path, official: str | Path
+) -> list[str]:
+    """A note for each side that has unmatched systems; ``leaderboard`` and ``official`` name the sides."""
+    notes = []
+    for only, where in ((set(systems) - set(ranks), leaderboard), (set(ranks) - set(systems), official)):
+        if only:
+            notes.append(f"Only in {where}: {', '.join(sorted(only))}.")
+    return notes
+
+
+def formatted_interval(interval: Interval | None, decimals: int) -> str:
+    """Format an interval as ``[low, high]``; empty for None."""
+    return "" if interval is None else f"[{interval.low:z.{decimals}f}, {interval.high:z.{decimals}f}]"
+
+
+def compared_report(result: ComparedLeaderboards, *, decimals: int = 3) -> Report:
+    """A table with a row for every system and a column for every leaderboard, scaled from 0 to 1."""
+    from exam_pp.metrics.correlation import int_if_whole, min_max_scaled  # noqa: PLC0415 - scipy is slow to import
+
+    scaled = [min_max_scaled(scores) for scores in result.leaderboards.values()]
+    rows: list[list[Cell]] = []
+    for system in result.order:
+        rank: list[Cell] = [int_if_whole(result.ranks.get(system))] if result.ranks else []
+        rows.append([system, *rank, *(scores.get(system) for scores in scaled)])
+    columns = ["system", *(["official rank"] if result.ranks else []), *result.leaderboards]
+    notes = ["Scores are scaled: the best system of each leaderboard has 1, the worst 0."]
+    if result.ranks:
+        notes += unmatched_notes(result.order, result.ranks, "the leaderboards", "the official ranks")
+    return Report(
+        "Comparison of leaderboards",
+        [Table(columns, rows, decimals=decimals), *map(Paragraph, notes)],
+        result.provenance,
+    )
+
+
+def compared_picture(result: ComparedLeaderboards) -> Picture:
+    """The scaled leaderboards as lines over the systems, with standard errors (EXAM++, figure 2)."""
+    from exam_pp.metrics.correlation import min_max_scaled  # noqa: PLC0415 - scipy is slow to import
+
+    drawn = []
+    for name, scores in result.leaderboards.items():
+        spread = max(scores.values()) - min(scores.values())
+        errors = result.standard_errors.get(name, {}) if spread else {}
+        scaled = {system: error / spread for system, error in errors.items() if system in scores}
+        drawn.append(Line(name, min_max_scaled(scores), scaled))
+    return lines(drawn, result.order, "system", "score, min-max scaled", "Comparison of leaderboards")
+
+
+def rank_column(result: RankedEvaluation) -> ExtraColumn:
+    """The column ``official rank`` of a leaderboard, with correlations and notes on unmatched systems.
+
+    A system without an official rank has the official rank of the next better system by the first measure,
+    marked ≈. The correlations are a table with Spearman's ρ and Kendall's τ-b of every measure.
+    """
+    defined = {
+        metric: values for metric, values in result.correlations.items() if values.spearman is not None
+    }
+    cells = {system: formatted_rank(result, system) for system in result.evaluation.systems}
+    last_notes = tuple(rank_notes(result))
+    if not defined:
+        return ExtraColumn("official rank", cells, last_notes=last_notes)
+    common = next(iter(result.correlations.values())).systems
+    title = f"Correlation with the official ranks of {counted(common, 'system')}"
+    below = Table(
+        ["correlation", *result.correlations],
+        [
+            ["Spearman", *(values.spearman for values in result.correlations.values())],
+            ["Kendall tau-b", *(values.kendall for values in result.correlations.values())],
+        ],
+        title=title,
+    )
+    coefficients = "; ".join(
+        f"{metric}: Spearman {format_cell(row.spearman, 3)}, Kendall tau-b {format_cell(row.kendall, 3)}"
+        for metric, row in defined.items()
+    )
+    return ExtraColumn("official rank", cells, below, (f"{title}: {coefficients}.",), last_notes)
+
+
+def rank_notes(result: RankedEvaluation) -> list[str]:
+    """Notes on the measure that ranks the systems, and on unmatched systems."""
+    official = result.official
+    return [
+        *measure_notes(official),
+        *unmatched_notes(result.systems, official.ranks, "the leaderboard", official.source),
+    ]
+
+
+def formatted_rank(result: RankedEvaluation, system: str) -> str:
+    """The official rank, or ≈ and the approximate rank; empty for the upper bound ``_overall_``."""
+    approximate = result.approximate_ranks.get(system)
+    rank = result.official.ranks.get(system)
+    return f"≈{approximate:g}" if approximate is not None else "" if rank is None else f"{rank:g}"
+
+
+def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:
+    """A table with a row for every setting; ``min grade`` is empty for measures without threshold."""
+    settings = result.settings
+    models = len({setting.model for setting in settings}) > 1
+    with_intervals = any(setting.intervals for setting in settings)
+    rows: list[list[Cell]] = []
+    for setting in settings:
+        model: list[Cell] = [setting.model] if models else []
+        row = [*model, setting.prompt_class, setting.min_grade, setting.measure, setting.correlation.systems]
+        intervals = setting.intervals or [None] * len(COEFFICIENTS)
+        for value, interval in zip(setting.correlation[1:], intervals, strict=True):
+            row += [value] + ([formatted_interval(interval, decimals)] if with_intervals else [])
+        rows.append(row)
+    columns = [*(["model"] if models else []), "prompt class", "min grade", "measure", "systems"]
+    for name in (coefficient.format(result.top) for coefficient in COEFFICIENTS):
+        columns += [name] + ([f"{name} interval"] if with_intervals else [])
+    official = result.official
+    notes = [f"Official ranks: {Path(official.source).name}.", *measure_notes(official), *result.notes]
+    if with_intervals and not any(interval for setting in settings for interval in setting.intervals):
+        notes.append("Intervals need at least five queries.")
+    scored = {system for setting in settings for system in setting.scores}
+    notes += unmatched_notes(scored, official.ranks, "the scores", official.source)
+    table = Table(columns, rows, decimals=decimals)
+    return Report("Correlation by setting", [table, *map(Paragraph, notes)], result.provenance)
+
+
+def sweep_picture(result: Sweep) -> Picture:
+    """A line plot of Kendall's τ over thresholds, with a line for each grader and measure.
+
+    Raises :class:`~exam_pp.errors.SelectionError` if no measure with a threshold has a defined correlation.
+    """
+    curves: dict[str, dict[str, float]] = {}
+    graders = list(dict.fromkeys(setting.key for setting in result.settings))
+    grader = grader_names(graders)
+    for setting in result.settings:
+        if setting.min_grade is not None and setting.correlation.kendall is not None:
+            name = f"{grader(setting.key)} {setting.measure}" if len(graders) > 1 else setting.measure
+            curves.setdefault(name, {})[str(setting.min_grade)] = setting.correlation.kendall
+    if not curves:
+        raise SelectionError(
+            "The figure needs a defined correlation of a measure with a threshold, such as Cover or RR (nDCG "
+            "has no threshold)."
+        )
+    grades = sorted({int(grade) for values in curves.values() for grade in values})
+    return lines(
+        [Line(name, values, {}) for name, values in curves.items()],
+        [str(grade) for grade in grades],
+        "minimum grade",
+        "Kendall's tau-b",
+        "Correlation with the official ranks",
+    )

@@ -7,11 +7,15 @@ from pathlib import Path
 
 from exam_pp.grade_filter import grader_names
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.analysis.correlation import Correlations, QueryCorrelations, split_threshold
-from exam_pp.phases.analysis.official_ranks import RankedEvaluation
+from exam_pp.phases.analysis.correlation import (
+    Correlations,
+    QueryCorrelations,
+    RankedEvaluation,
+    split_threshold,
+)
 from exam_pp.phases.analysis.sweep import Sweep
 from exam_pp.rendering.cells import format_cell
-from exam_pp.reports.analysis.official_ranks import formatted_rank
+from exam_pp.reports.analysis.correlation import formatted_rank
 from exam_pp.results import ALL_QUERIES
 
 _COVER_COLUMNS = {"Cover": ("exam", "exam-std"), "nCover": ("n-exam", "n-exam-std")}

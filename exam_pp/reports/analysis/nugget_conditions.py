@@ -13,7 +13,7 @@ from exam_pp.phases.analysis.nugget_conditions import (
     length_points,
 )
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
-from exam_pp.phases.evaluation.system_names import matched_names, renamed
+from exam_pp.phases.evaluation.result import matched_names, renamed
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.points import Cloud, clouds

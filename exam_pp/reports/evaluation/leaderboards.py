@@ -1,19 +1,19 @@
-"""Leaderboards as tables and figures, and tables of scores per query."""
+"""Leaderboards as tables, figures, trec_eval output and official ranks; scores per query."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.phases.evaluation.leaderboards import Standings
+from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.uncertainty import SystemUncertainty
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import heatmap
 from exam_pp.rendering.pictures.rows import Bar, dot_plot
-from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted
 
@@ -179,3 +179,96 @@ def per_query_report(evaluation: Evaluation, title: str) -> Report:
         *map(Paragraph, evaluation.notes),
     ]
     return Report(title, blocks, evaluation.provenance)
+
+
+def uncertainty_columns(uncertainty: Uncertainty, metric: str, *, formatted: bool) -> list[str]:
+    """Names of the columns after a metric; without ``formatted`` they start with the metric's name."""
+    fields = [name for name in ("low", "first", "letters", "best") if uncertainty.has(name, metric)]
+    if formatted:
+        names = {"low": "interval", "first": "rank", "letters": "letters", "best": "bounds"}
+        return [names[name] for name in fields]
+    script_names = {
+        "low": ["low", "high"],
+        "first": ["rank low", "rank high"],
+        "letters": ["letters"],
+        "best": ["worst case", "best case", "order open"],
+    }
+    return [f"{metric} {part}" for name in fields for part in script_names[name]]
+
+
+def uncertainty_cells(
+    uncertainty: Uncertainty, system: str, metric: str, *, formatted: bool, decimals: int = 3
+) -> list[Cell]:
+    """The cells of the columns :func:`uncertainty_columns`; ``decimals`` apply to formatted cells."""
+    row = uncertainty.systems.get((system, metric), SystemUncertainty())
+    cells: list[Cell] = []
+    if uncertainty.has("low", metric):
+        pair = _range(row.low, row.high, decimals)
+        cells += [pair] if formatted else [row.low, row.high]
+    if uncertainty.has("first", metric):
+        cells += [_rank_range(row)] if formatted else [row.first, row.last]
+    if uncertainty.has("letters", metric):
+        cells.append(row.letters)
+    if uncertainty.has("best", metric):
+        mark = " ?" if row.order_open else ""
+        pair = _range(row.worst, row.best, decimals)
+        is_open = "yes" if row.order_open else ""
+        cells += [pair and pair + mark] if formatted else [row.worst, row.best, is_open]
+    return cells
+
+
+def _range(low: float | None, high: float | None, decimals: int) -> str:
+    return "" if low is None or high is None else f"[{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def _rank_range(row: SystemUncertainty) -> str | None:
+    if row.first == row.last:
+        return None if row.first is None else str(row.first)
+    return f"{row.first}–{row.last}"
+
+
+def trec_eval_text(evaluation: Evaluation, *, per_query: bool) -> str:
+    """Scores in the format of ``trec_eval`` (``per_query``: of ``trec_eval -q``), system by system.
+
+    A line is measure, query and value, separated by tabs. The means of a system follow its ``runid`` line.
+    """
+    from exam_pp.metrics.trec_measures import trec_eval_names  # noqa: PLC0415 - slow to import
+
+    means = standings(evaluation.scores)
+    names = trec_eval_names(list(dict.fromkeys(row.metric for row in means)))
+    queries: dict[str, dict[str, list[str]]] = {row.system: {} for row in means}
+    for score in evaluation.scores if per_query else ():
+        if score.query_id != ALL_QUERIES:
+            of_query = queries[score.system].setdefault(score.query_id, [])
+            of_query.append(_trec_eval_line(names[score.metric], score.query_id, score.value))
+    lines: list[str] = []
+    for system, of_system in queries.items():
+        lines += [line for of_query in of_system.values() for line in of_query]
+        lines.append(f"{'runid':<22}\t{ALL_QUERIES}\t{system}")
+        lines += [
+            _trec_eval_line(names[row.metric], ALL_QUERIES, row.mean) for row in means if row.system == system
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _trec_eval_line(name: str, query_id: str, value: float) -> str:
+    number = f"{value:.0f}" if name.startswith("num_") else f"{value:6.4f}"
+    return f"{name:<22}\t{query_id}\t{number}"
+
+
+def official_json(evaluation: Evaluation) -> str:
+    """System to rank as JSON, best first; tied systems get their average rank.
+
+    Raises :class:`~exam_pp.errors.SelectionError` for more than one measure.
+    """
+    from exam_pp.metrics.correlation import int_if_whole, ranks_of  # noqa: PLC0415 - scipy is slow to import
+
+    rows = standings(evaluation.scores)
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    if len(metrics) != 1:
+        raise SelectionError(
+            f"Official ranks need a single measure; use -m with one of {', '.join(metrics)}."
+        )
+    ranks = ranks_of({row.system: row.mean for row in rows if row.system != OVERALL_SYSTEM})
+    whole_ranks = {system: int_if_whole(rank) for system, rank in ranks.items()}
+    return json.dumps(whole_ranks, ensure_ascii=False, indent=2) + "\n"

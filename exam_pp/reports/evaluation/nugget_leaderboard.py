@@ -15,8 +15,9 @@ from exam_pp.reports.evaluation.leaderboards import (
     SCRIPT_DECIMALS,
     leaderboard_pictures,
     metric_columns,
+    uncertainty_cells,
+    uncertainty_columns,
 )
-from exam_pp.reports.evaluation.uncertainty import uncertainty_cells, uncertainty_columns
 from exam_pp.text.wording import counted, listed
 
 TITLE = "Nugget scores"

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from exam_pp.cli import manifests
+from exam_pp.cli.grading.show import find_manifest
 from exam_pp.cli.main import main
 from exam_pp.errors import StoppedError
-from exam_pp.phases.trust.manifests import find_manifest
 from exam_pp.store.manifests import SUFFIX
 from scripts.reliability.good_files import GOOD, RATED, lay_out
 from scripts.reliability.kills import writing_commands

@@ -13,14 +13,18 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.qrels import LabelRule
-from exam_pp.phases.analysis.agreement import RatedPassage, agreement, rated_passages
+from exam_pp.phases.analysis.agreement import (
+    RatedPassage,
+    agreement,
+    is_on_the_scale_of_judgments,
+    labelled_passages,
+    layouts,
+    rated_passages,
+)
 from exam_pp.phases.analysis.graders import graders
-from exam_pp.phases.analysis.published_agreement import layouts
-from exam_pp.phases.analysis.qrels_agreement import is_on_the_scale_of_judgments, labelled_passages
 from exam_pp.rendering.document import Report, Table
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.agreement import agreement_report
-from exam_pp.reports.analysis.graders import graders_report
+from exam_pp.reports.analysis.agreement import agreement_report, graders_report
 from tests.conftest import passage, rubric
 from tests.tables import pictures_of, tables_of
 

@@ -12,17 +12,14 @@ import pytest
 from scipy.stats import rankdata, spearmanr
 
 from exam_pp.banks import BankLine, TestBank
+from exam_pp.cli.analysis.audit import audit_report
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.analysis.audit.audit import Audit, audit
-from exam_pp.phases.analysis.audit.circularity import writers
-from exam_pp.phases.analysis.audit.games import GamesAudit
-from exam_pp.phases.analysis.audit.inputs import AuditOptions
-from exam_pp.phases.analysis.audit.verdicts import Verdict
+from exam_pp.phases.analysis.audit import Audit, GamesAudit, audit, writers
+from exam_pp.phases.analysis.audit_inputs import AuditOptions, Verdict
 from exam_pp.rendering.render import REPORT_FORMATS, render
-from exam_pp.reports.analysis.audit import audit_report
 from exam_pp.store.families import Families, Family
 from exam_pp.store.games_files import write_games
 from tests.conftest import passage, rubric

@@ -20,8 +20,7 @@ from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report
-from exam_pp.reports.analysis.notes import unmatched_notes
+from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report, unmatched_notes
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.results import OVERALL_SYSTEM, Score
 from tests.tables import rows_of

@@ -14,9 +14,9 @@ from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.agreement import cohen_kappa, confusion
 from exam_pp.phases.analysis.graders import criteria_graders, graders
-from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.evaluation.citations import SupportFilter
 from exam_pp.rendering.render import REPORT_FORMATS, render
-from exam_pp.reports.analysis.graders import difference_pictures, graders_report
+from exam_pp.reports.analysis.agreement import difference_pictures, graders_report
 from tests.conftest import passage, rubric
 from tests.phases.analysis.criteria_files import answer
 from tests.tables import notes_of, pictures_of, tables_of

@@ -11,11 +11,8 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
-from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.qrels import LabelRule
-from exam_pp.phases.analysis.grading_diff import (
+from exam_pp.cli.analysis import diff as diff_command
+from exam_pp.cli.analysis.diff import (
     Grading,
     GradingDifference,
     LabelChange,
@@ -23,8 +20,11 @@ from exam_pp.phases.analysis.grading_diff import (
     diff,
     entry_texts,
 )
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.qrels import LabelRule
 from exam_pp.rendering.document import Paragraph, Report
-from exam_pp.reports.analysis import grading_diff
 from tests.conftest import passage, rubric
 from tests.tables import pictures_of, tables_of
 
@@ -55,7 +55,7 @@ def grading(write_jsonl: WriteJsonl, name: str, first: dict[str, int], second: d
 
 def diff_report(before: Grading, after: Grading, difference: GradingDifference, **options: int) -> Report:
     systems = compare_systems(before, after, **options)
-    return grading_diff.diff_report(difference, systems, entry_texts(before, after))
+    return diff_command.diff_report(difference, systems, entry_texts(before, after))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from exam_pp.phases.analysis.nugget_conditions import (
     two_conditions,
 )
 from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
-from exam_pp.phases.evaluation.system_names import matched_names
+from exam_pp.phases.evaluation.result import matched_names
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.rendering.pictures.svg import svg_file
 from exam_pp.reports.analysis.correlation import correlation_report

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from scipy.stats import permutation_test, ttest_rel
 
+from exam_pp.cli.analysis.distributions import paired_criteria_report
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.paired_criteria import paired_criteria
-from exam_pp.phases.evaluation.graded_citations import SupportFilter
-from exam_pp.reports.analysis.paired_criteria import paired_criteria_report
+from exam_pp.phases.evaluation.citations import SupportFilter
 from tests.phases.analysis.criteria_files import answer
 from tests.tables import notes_of, rows_of
 

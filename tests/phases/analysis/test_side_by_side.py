@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.analysis.side_by_side import ComparedLeaderboards, compare_leaderboards
+from exam_pp.phases.analysis.correlation import ComparedLeaderboards, compare_leaderboards
 from exam_pp.rendering.document import Table
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.side_by_side import compared_picture, compared_report
+from exam_pp.reports.analysis.correlation import compared_picture, compared_report
 
 
 @pytest.fixture

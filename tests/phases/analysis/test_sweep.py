@@ -17,8 +17,8 @@ from exam_pp.phases.analysis.sweep import Sweep, sweep
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.reports.analysis.correlation import sweep_picture, sweep_report
 from exam_pp.reports.analysis.legacy_tsv import published_sweep
-from exam_pp.reports.analysis.sweep import sweep_picture, sweep_report
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
 from tests.conftest import passage, rubric

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.analysis.graders import verdict_agreement, verdicts_report
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.agreement import cohen_kappa
-from exam_pp.phases.analysis.verdicts import verdict_agreement
-from exam_pp.reports.analysis.verdicts import verdicts_report
 from tests.tables import notes_of, tables_of
 
 WriteLines = Callable[[str, list[Any]], Path]

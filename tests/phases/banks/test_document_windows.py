@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import DataError
-from exam_pp.phases.banks.document_windows import count_tokens, read_documents, windows_of
+from exam_pp.phases.banks.generate_queries import count_tokens, read_documents, windows_of
 from tests.conftest import passage
 
 WriteLines = Callable[[str, list[Any]], Path]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from exam_pp.banks import entry_id, published_id
+from exam_pp.cli.banks.show import lint
 from exam_pp.cli.main import main
 from exam_pp.phases.banks.compare import differences
-from exam_pp.phases.banks.statistics import lint
 from exam_pp.store.banks.bank_json import read_bank
 
 WriteLines = Callable[[str, list[Any]], Path]

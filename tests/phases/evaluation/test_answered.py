@@ -15,7 +15,7 @@ from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.rubric import DirectGrader
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.evaluation.answered import answered
+from exam_pp.phases.evaluation.answers import answered
 from exam_pp.phases.grading.grade import Exam, GradeOptions, count_pairs, grade
 from exam_pp.phases.grading.grading_run import check_fit
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages

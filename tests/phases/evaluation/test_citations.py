@@ -9,8 +9,7 @@ import pytest
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.citation_scores import citation_scores
-from exam_pp.phases.evaluation.citations import citations
-from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.evaluation.citations import SupportFilter, citations
 from exam_pp.phases.evaluation.result import Evaluation
 
 Json = dict[str, Any]

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.evaluation.corrected import corrected_report
+from exam_pp.cli.trust.sample_pairs import sample_pairs
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.corrected_estimates import Interval
@@ -18,8 +20,6 @@ from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.evaluation.corrected import Corrected, corrected_scores
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric import cover
-from exam_pp.phases.trust.pairs import sample_pairs
-from exam_pp.reports.evaluation.corrected import corrected_report
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line

@@ -8,8 +8,8 @@ import pytest
 
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.criteria import criteria
-from exam_pp.phases.evaluation.graded_citations import SupportFilter
+from exam_pp.phases.evaluation.answers import criteria
+from exam_pp.phases.evaluation.citations import SupportFilter
 from exam_pp.phases.evaluation.result import Evaluation
 
 Json = dict[str, Any]

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.leaderboards import leaderboard
+from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard, uncertainty
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
-from exam_pp.phases.evaluation.uncertainty import Statistics, uncertainty
 from exam_pp.rendering.document import Table
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from tests.conftest import passage, rubric

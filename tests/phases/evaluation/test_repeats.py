@@ -9,7 +9,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.llm.embeddings import TokenVectors
-from exam_pp.phases.evaluation.repeats import answer_consistency, by_repeat, score_consistency
+from exam_pp.phases.evaluation.consistency import answer_consistency, by_repeat, score_consistency
 from exam_pp.results import Score
 
 pytest.importorskip("rouge_score")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from exam_pp.phases.evaluation.response_words import response_words
+from exam_pp.phases.tournaments.from_grades import response_words
 from tests.conftest import passage
 
 

@@ -15,10 +15,9 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.analysis.agreement import agreement
-from exam_pp.phases.analysis.qrels_agreement import labelled_passages
+from exam_pp.phases.analysis.agreement import agreement, labelled_passages
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.fill_holes import fill_holes, write_filled
+from exam_pp.phases.evaluation.judgments import fill_holes, write_filled
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, PairCounts, count_pairs, grade
 from exam_pp.phases.grading.scheduler import Answerer

@@ -12,10 +12,8 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.columns import grader_columns
-from exam_pp.phases.evaluation.leaderboards import leaderboard
-from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.uncertainty import Statistics, SystemUncertainty, uncertainty
+from exam_pp.phases.evaluation.leaderboards import Statistics, SystemUncertainty, leaderboard, uncertainty
+from exam_pp.phases.evaluation.result import Evaluation, grader_columns
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from exam_pp.results import OVERALL_SYSTEM, Score

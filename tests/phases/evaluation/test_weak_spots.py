@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from exam_pp.phases.evaluation.contents import HardQuery, LowestQuery, RareEntry, weak_spots
 from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import read_selected
-from exam_pp.phases.evaluation.weak_spots import HardQuery, LowestQuery, RareEntry, weak_spots
 from tests.conftest import passage, rubric
 
 

@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.grading.doctor import Choices, doctor, doctor_report, probe_requests
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.grading.choice_probe import Choices
-from exam_pp.phases.grading.doctor import doctor, probe_requests
 from exam_pp.rendering.document import Paragraph, Table
-from exam_pp.reports.grading.doctor import doctor_report
 
 
 class Careless(FakeLLM):
@@ -32,7 +30,7 @@ class Careless(FakeLLM):
 
 
 def examine(monkeypatch: pytest.MonkeyPatch, llm: FakeLLM) -> tuple[Table, str]:
-    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
+    monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", lambda _options: llm)
     *_, probe, conclusion, _ = doctor_report(doctor(ModelOptions("fake"))).blocks
     assert isinstance(probe, Table)
     assert isinstance(conclusion, Paragraph)
@@ -62,7 +60,7 @@ def test_a_change_in_float32_is_a_defect(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[Any], dtype: str, code: int, message: str
 ) -> None:
     llm = Careless()
-    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: llm)
+    monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", lambda _options: llm)
     monkeypatch.setattr(llm, "provenance", lambda: {"engine": "transformers", "dtype": dtype})
     try:
         main(["grade", "--plan", "--model", "fake"])
@@ -82,7 +80,7 @@ def test_a_reference_engine_that_cannot_be_loaded_is_reported(monkeypatch: pytes
             raise ModelError("The model 'm' cannot be loaded: CUDA out of memory.")
         return llm
 
-    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", load)
+    monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", load)
     findings = doctor(ModelOptions("m"))
     *_, probe, conclusion, _ = doctor_report(findings).blocks
     assert isinstance(probe, Table)
@@ -97,8 +95,8 @@ def test_the_gpu_memory_is_that_of_all_allocators(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: ((8 - 3 * index) * 2**30, 10 * 2**30))
-    monkeypatch.setattr("exam_pp.phases.grading.doctor._gpus", lambda: iter(()))
-    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", lambda _options: FakeLLM())
+    monkeypatch.setattr("exam_pp.cli.grading.doctor._gpus", lambda: iter(()))
+    monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", lambda _options: FakeLLM())
     _, facts, *_ = doctor_report(doctor(ModelOptions("fake"))).blocks
     assert isinstance(facts, Table)
     assert ("GPU memory in use", "5.00 GiB") in list(facts.rows)
@@ -124,7 +122,7 @@ class Choosing(FakeLLM):
 
 def test_choices_are_compared_with_written_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve of sixteen replies have a rating; of these, every third is chosen, too."""
-    monkeypatch.setattr("exam_pp.phases.grading.doctor.load_llm", Choosing)
+    monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", Choosing)
     findings = doctor(ModelOptions("m", pipeline="text-generation"))
     assert findings.examination is not None
     choices = findings.examination.choices

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import pytest
 
+from exam_pp.cli.grading.plan import length_histogram, plan_grading
 from exam_pp.cli.main import main
 from exam_pp.llm.base import Batch, ModelOptions
 from exam_pp.llm.fake import FakeLLM
@@ -19,9 +20,7 @@ from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.distributed import ProcessGroup
 from exam_pp.phases.grading.grade import GradeOptions, grade
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
-from exam_pp.phases.grading.plan import plan_grading
 from exam_pp.prompts import PROMPTS
-from exam_pp.reports.grading.plan import length_histogram
 from exam_pp.store.passages.journal import Journal, journal_path
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -114,7 +113,7 @@ def test_the_grading_uses_the_replies_of_the_probe_and_gives_the_same_output(
 ) -> None:
     texts = [{"paragraph_id": f"p{i}", "text": f"Text {i % 70} " + "long " * (i % 7)} for i in range(90)]
     lines: list[Any] = [["q1", texts[:60]], ["007", texts], ["q1", texts[30:]], ["q1", texts[:20]]]
-    monkeypatch.setattr("exam_pp.phases.grading.plan.WINDOW_REQUESTS", 50)
+    monkeypatch.setattr("exam_pp.cli.grading.plan.WINDOW_REQUESTS", 50)
     assert grade.__kwdefaults__ is not None
     monkeypatch.setitem(grade.__kwdefaults__, "window_requests", 50)
     files, options = grading(tmp_path, write_jsonl("in.jsonl", lines), tiny_bank)

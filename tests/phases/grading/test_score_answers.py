@@ -15,7 +15,7 @@ from exam_pp.graders.answers import NO_CITATION, NO_SOURCE, NO_TEXT, ClaimUnit, 
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.evaluation.factual_consistency import ConsistencyFilter, factual_consistency
+from exam_pp.phases.evaluation.answers import ConsistencyFilter, factual_consistency
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.phases.grading.score_answers import ScoreOptions, ScoreSummary, score_answers, scored_queries
 from exam_pp.prompts import PROMPTS

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.interchange.convert import convert
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.results import RunLine
 from exam_pp.store.trec.runs import method_of, read_run

@@ -7,11 +7,16 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.interchange.convert import convert
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError
-from exam_pp.phases.interchange.convert import Conversion, convert
-from exam_pp.phases.interchange.facet_rankings import FacetRankings
-from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
+from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.import_passages import (
+    FacetRankings,
+    ImportSources,
+    ImportSummary,
+    import_passages,
+)
 from exam_pp.store.passages.graded_file import read_passages
 from tests.car_collection import PASSAGES, RUNS, page, write_collection, write_lines
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import ir_measures
 import pytest
 
+from exam_pp.cli.interchange.fuse import FuseOptions, fuse, fuse_files
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.interchange.fuse_runs import FuseOptions, fuse, fuse_files
 from exam_pp.store.trec.runs import read_run
 
 DENSE = """q1 Q0 a 1 9.5 x

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from exam_pp.banks import entry_id
+from exam_pp.cli.banks.import_bank import import_bank
 from exam_pp.cli.main import main
 from exam_pp.errors import OutputError, SelectionError
-from exam_pp.phases.interchange.import_bank import import_bank
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 

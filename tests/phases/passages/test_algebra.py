@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exam_pp.cli.passages.change import Changes, change_file
+from exam_pp.cli.passages.remove_and_rename import StripOptions
+from exam_pp.cli.passages.split import split_by_query, split_in_parts
 from exam_pp.data_model import LEGACY_PROMPT_CLASS
-from exam_pp.phases.passages.change import Changes, change_file
 from exam_pp.phases.passages.merge import merge_files
-from exam_pp.phases.passages.split import split_by_query, split_in_parts
-from exam_pp.phases.passages.strip import StripOptions
 from exam_pp.store.passages.graded_file import read_passages
 
 # Values are JSON texts, because Python's json module does not keep the spelling of numbers.

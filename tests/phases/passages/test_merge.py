@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.grading.sharding import Shard, assign_shards
+from exam_pp.phases.grading.distributed import Shard, assign_shards
 from exam_pp.phases.passages.merge import merge_files
 from tests.conftest import passage, rubric, without_times
 

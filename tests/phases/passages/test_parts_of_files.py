@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.cli.interchange.convert import convert
 from exam_pp.cli.main import main
-from exam_pp.phases.interchange.convert import Conversion, convert
+from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.phases.passages.sample import allocate
 from tests.conftest import passage, rubric, without_times
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.evaluation.rag import result_rows, score_rows, write_rag
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError, SelectionError, StoppedError
 from exam_pp.formats.open_rag_eval_results import read_result_rows, read_results
@@ -19,8 +20,6 @@ from exam_pp.phases.evaluation.consistency import consistency, repeated_answers
 from exam_pp.phases.rag import evaluation as rag
 from exam_pp.phases.rag.config import ConsistencyStep, NuggetStep, RagConfig, RetrievalStep
 from exam_pp.phases.rag.evaluation import RagEvaluation, evaluate_rag
-from exam_pp.phases.rag.results import result_rows, score_rows
-from exam_pp.reports.analysis.rag_folder import write_rag
 from exam_pp.results import Score
 from exam_pp.store.trec.scores import read_score_rows, write_score_rows
 

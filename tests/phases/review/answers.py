@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from exam_pp.phases.review.open_games import OpenGame, QueryAnswers
+from exam_pp.phases.review.review_games import OpenGame, QueryAnswers
 from exam_pp.store.edits import FORMAT
 from exam_pp.store.passages.graded_file import read_passages
 

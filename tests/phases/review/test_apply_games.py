@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.cli.review.apply_games import apply_games
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.games import QueryGames
-from exam_pp.phases.review.apply_games import apply_games
 from exam_pp.store.games_files import read_games, write_games
 from tests.conftest import data_error
 from tests.phases.review.answers import answers_file, decided, game_edits, games_in, queries_file

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.cli.review.review_games import render_games
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.phases.review.review_games import GamesMaterial, GamesOptions, review_games
-from exam_pp.reports.review.games_page import render_games
 from exam_pp.roles import System
 from exam_pp.store.games_files import write_games
 from tests.conftest import data_error

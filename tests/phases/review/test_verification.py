@@ -10,20 +10,19 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.review.verification import grading
+from exam_pp.cli.review.verification.base import Selection, Shown, verify
+from exam_pp.cli.review.verification.disagreements import Disagreements
+from exam_pp.cli.review.verification.grading import Grading
+from exam_pp.cli.review.verification.grid import Grid
+from exam_pp.cli.review.verification.sample import Sample
+from exam_pp.cli.review.verification.spurious import Spurious
+from exam_pp.cli.review.verification.uncovered import Uncovered
+from exam_pp.cli.review.verification.unparsed import Unparsed
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.review.verification.base import Selection
-from exam_pp.phases.review.verification.disagreements import Disagreements
-from exam_pp.phases.review.verification.grading import Grading
-from exam_pp.phases.review.verification.grid import Grid
-from exam_pp.phases.review.verification.sample import Sample
-from exam_pp.phases.review.verification.spurious import Spurious
-from exam_pp.phases.review.verification.uncovered import Uncovered
-from exam_pp.phases.review.verification.unparsed import Unparsed
-from exam_pp.phases.review.verification.verify import Shown, verify
 from exam_pp.rendering.document import Heading, Paragraph, Table
 from exam_pp.rendering.render import RENDERERS, render
-from exam_pp.reports.review.verification import grading
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 from tests.reports.review.verification.material import summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 
-from exam_pp.phases.tournaments.pairs import drawn_pairs, planned_games
+from exam_pp.phases.tournaments.contests import drawn_pairs, planned_games
 
 SYSTEMS = [f"s{number}" for number in range(6)]
 ONCE: dict[str, list[int | None]] = {system: [None] for system in SYSTEMS}

@@ -8,7 +8,7 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.elo import EloRules
 from exam_pp.metrics.outcomes import Outcome
-from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments.outcomes import JudgedGames
 from exam_pp.phases.tournaments.ratings import (
     RatingOptions,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.cli.trust.canaries import REAL, canary_grades_report, canary_report
 from exam_pp.data_model import CANARY, is_canary
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
@@ -17,10 +18,8 @@ from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
-from exam_pp.phases.trust.canary_report import REAL, canary_report
 from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, negated
 from exam_pp.rendering.document import Paragraph, Table
-from exam_pp.reports.trust.canaries import canary_grades_report
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.passages.graded_file import read_passages
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from exam_pp.cli.grading.show import find_manifest
 from exam_pp.cli.main import main
-from exam_pp.phases.trust.manifests import find_manifest
 from exam_pp.store.manifests import SUFFIX
 from scripts.reliability.good_files import lay_out
 from tests.conftest import data_error

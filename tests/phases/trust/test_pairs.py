@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.cli.trust import sample_pairs as trust_pairs
+from exam_pp.cli.trust.sample_pairs import sample_pairs
 from exam_pp.data_model import DIRECT_ID
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import PairSample, SampledBy
-from exam_pp.phases.trust import pairs as trust_pairs
-from exam_pp.phases.trust.pairs import sample_pairs
+from exam_pp.phases.evaluation import selected_grades
+from exam_pp.store import edits
 from exam_pp.store.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample
 from tests.conftest import passage, rubric, without_times
@@ -152,8 +154,12 @@ def test_the_frequency_of_a_pair_is_its_probability(
     graded: Path, by: SampledBy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = probabilities(graded, 5, by)
-    for name in ("read_selected", "_other_graders", "file_sha256"):  # the file is read once, for speed
-        monkeypatch.setattr(trust_pairs, name, _once(getattr(trust_pairs, name)))
+    for module, name in (  # the file is read once, for speed
+        (selected_grades, "read_selected"),
+        (trust_pairs, "_other_graders"),
+        (edits, "file_sha256"),
+    ):
+        monkeypatch.setattr(module, name, _once(getattr(module, name)))
     seeds = 2000
     counts: Counter[Key] = Counter()
     sizes = []

@@ -10,7 +10,7 @@ import pytest
 from exam_pp.cli.grading.grade import command as grade
 from exam_pp.errors import DataError
 from exam_pp.phases.grading.settings_files import SETTINGS
-from exam_pp.phases.trust.panel_file import GraderTable, read_panel
+from exam_pp.phases.trust.grade_panel import GraderTable, read_panel
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"

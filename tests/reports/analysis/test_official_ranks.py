@@ -7,18 +7,23 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.analysis.correlation import OfficialRanks, correlation, query_correlation
-from exam_pp.phases.analysis.official_ranks import ranked, with_ranks
+from exam_pp.phases.analysis.correlation import (
+    OfficialRanks,
+    correlation,
+    query_correlation,
+    ranked,
+    with_ranks,
+)
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.correlation import rank_column, rank_notes
 from exam_pp.reports.analysis.legacy_tsv import (
     published_correlations,
     published_leaderboard,
     published_query_correlations,
 )
-from exam_pp.reports.analysis.official_ranks import rank_column, rank_notes
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.trec.scores import read_leaderboard_means

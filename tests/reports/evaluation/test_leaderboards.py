@@ -9,12 +9,15 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import published_cover
-from exam_pp.phases.evaluation.leaderboards import leaderboard
+from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.uncertainty import Statistics
 from exam_pp.rendering.render import render
-from exam_pp.reports.evaluation.leaderboards import leaderboard_picture, leaderboard_report, per_query_report
-from exam_pp.reports.evaluation.score_layouts import official_json
+from exam_pp.reports.evaluation.leaderboards import (
+    leaderboard_picture,
+    leaderboard_report,
+    official_json,
+    per_query_report,
+)
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from tests.tables import notes_of, pictures_of, rows_of
 

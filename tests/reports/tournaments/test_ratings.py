@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from exam_pp.phases.evaluation.uncertainty import Statistics
+from exam_pp.cli.evaluation.elo import ratings_report, win_matrix_table
+from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings, compare_pairs, ratings
 from exam_pp.rendering.document import Table
 from exam_pp.rendering.render import rendered
-from exam_pp.reports.tournaments.ratings import ratings_report, win_matrix_table
 from tests.metrics.ragelo_games import TABLE_6, table_5_games
 from tests.phases.tournaments.test_ratings import FEW, outcomes
 

@@ -10,7 +10,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.formats.base import format_of
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.reports.evaluation.score_layouts import trec_eval_text
+from exam_pp.reports.evaluation.leaderboards import trec_eval_text
 from exam_pp.results import Score
 from exam_pp.store.trec.scores import is_leaderboard, read_leaderboard_means, read_leaderboard_queries
 from tests.conftest import data_error

@@ -6,24 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from exam_pp.banks import Entry, Question
-from exam_pp.data_model import Passage
-from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.phases.review.verification.base import Selection
-from exam_pp.phases.review.verification.checked import (
-    CheckedQuery,
-    checked_passages,
-    entries_of,
-    in_bank_order,
-)
-from exam_pp.phases.review.verification.disagreements import Disagreements
-from exam_pp.phases.review.verification.grading import Grading
-from exam_pp.phases.review.verification.grid import Grid
-from exam_pp.phases.review.verification.sample import Sample
-from exam_pp.phases.review.verification.spurious import Spurious
-from exam_pp.phases.review.verification.uncovered import Uncovered
-from exam_pp.phases.review.verification.unparsed import Unparsed
-from exam_pp.rendering.document import Block, Table
-from exam_pp.reports.review.verification import (
+from exam_pp.cli.review.verification import (
     disagreements,
     grading,
     grid,
@@ -32,7 +15,23 @@ from exam_pp.reports.review.verification import (
     uncovered,
     unparsed,
 )
-from exam_pp.reports.review.verification.base import VerificationReport
+from exam_pp.cli.review.verification.base import Selection, VerificationReport
+from exam_pp.cli.review.verification.disagreements import Disagreements
+from exam_pp.cli.review.verification.grading import Grading
+from exam_pp.cli.review.verification.grid import Grid
+from exam_pp.cli.review.verification.sample import Sample
+from exam_pp.cli.review.verification.spurious import Spurious
+from exam_pp.cli.review.verification.uncovered import Uncovered
+from exam_pp.cli.review.verification.unparsed import Unparsed
+from exam_pp.data_model import Passage
+from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.phases.review.checked_passages import (
+    CheckedQuery,
+    checked_passages,
+    entries_of,
+    in_bank_order,
+)
+from exam_pp.rendering.document import Block, Table
 
 REPORTS: dict[type[Selection], VerificationReport[Any]] = {
     Disagreements: disagreements.REPORT,

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.cli.review.verification.citations import check_citations
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.graded_citations import SupportFilter
-from exam_pp.phases.review.verification.citations import check_citations
+from exam_pp.phases.evaluation.citations import SupportFilter
 from tests.phases.evaluation.test_citations import FULL, NO, grades, part, source
 
 Write = Callable[[str, list[Any]], Path]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from exam_pp.banks import Entry
+from exam_pp.cli.review.verification.grading import GradedEntry, Grading, graded_entries
 from exam_pp.data_model import Passage
-from exam_pp.phases.review.verification.grading import GradedEntry, Grading, graded_entries
 from exam_pp.rendering.document import Heading, Paragraph
 from tests.reports.review.verification.material import (
     BANK,

@@ -13,20 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.cli.review.verification.base import Selection
+from exam_pp.cli.review.verification.disagreements import HIGH, LOW, Disagreements
+from exam_pp.cli.review.verification.grading import Grading
+from exam_pp.cli.review.verification.grid import Grid, grid_report
+from exam_pp.cli.review.verification.sample import Sample
+from exam_pp.cli.review.verification.spurious import Spurious
+from exam_pp.cli.review.verification.uncovered import Uncovered
+from exam_pp.cli.review.verification.unparsed import Unparsed
 from exam_pp.data_model import Passage
 from exam_pp.packed import LazySequence
-from exam_pp.phases.review.verification.base import Selection
-from exam_pp.phases.review.verification.checked import CheckedQuery, Reading, checked_passages
-from exam_pp.phases.review.verification.disagreements import HIGH, LOW, Disagreements
-from exam_pp.phases.review.verification.grading import Grading
-from exam_pp.phases.review.verification.grid import Grid
-from exam_pp.phases.review.verification.sample import Sample
-from exam_pp.phases.review.verification.spurious import Spurious
-from exam_pp.phases.review.verification.uncovered import Uncovered
-from exam_pp.phases.review.verification.unparsed import Unparsed
+from exam_pp.phases.review.checked_passages import CheckedQuery, Reading, checked_passages
 from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Report, Table
 from exam_pp.rendering.render import rendered
-from exam_pp.reports.review.verification.grid import grid_report
 from tests.reports.review.verification.material import (
     BANK,
     EXTRACTION,

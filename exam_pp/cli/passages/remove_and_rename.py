@@ -1,0 +1,308 @@
+"""Removal of parts and renaming of models, prompt classes and systems in passages files."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import is_
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import UNSET
+
+from exam_pp.data_model import (
+    AnyGrades,
+    CitationSupport,
+    ConsistencyGrade,
+    CriteriaGrades,
+    CriterionRating,
+    DirectGrade,
+    OfOneModel,
+    RankingEntry,
+    SupportGrades,
+    is_human,
+)
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.phases.passages.transform import Rewritten, Step
+from exam_pp.records import is_set, replace
+from exam_pp.roles import System
+from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
+
+K = TypeVar("K", str, GradeKey)
+
+AnswerGrades = ConsistencyGrade | SupportGrades | CriteriaGrades
+ANSWER_GRADES = ("consistency_grades", "support_grades", "criteria_grades")
+"""The keys of a passage with grades of answers: factual consistency, support of citations, and criteria."""
+
+G = TypeVar("G", bound=AnyGrades | AnswerGrades)
+Bare = TypeVar("Bare", bound=AnyGrades | AnswerGrades | CitationSupport | CriterionRating)
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """Old name to new name, for models, prompt classes and systems."""
+
+    models: Mapping[str, str] = field(default_factory=dict)
+    prompt_classes: Mapping[str, str] = field(default_factory=dict)
+    systems: Mapping[str, str] = field(default_factory=dict)
+
+    def key(self, old: GradeKey) -> GradeKey:
+        """Return the new model and prompt class of a set of grades."""
+        return GradeKey(
+            self.models.get(old.model, old.model),
+            self.prompt_classes.get(old.prompt_class, old.prompt_class),
+        )
+
+    def of_repeats(self, repeats: Collection[tuple[str, int | None]]) -> Renaming:
+        """Return a renaming that also has the names of these repeats, which grades by criteria have."""
+        names = {
+            str(System(old, repeat)): str(System(self.systems[old], repeat))
+            for old, repeat in repeats
+            if old in self.systems
+        }
+        return dataclasses.replace(self, systems={**self.systems, **names}) if names else self
+
+    def graded(self, old: AnyGrades) -> AnyGrades:
+        """Return a set of grades with its new model and prompt class."""
+        before = GradeKey.of(old)
+        after = self.key(before)
+        new = old if after.model == before.model else replace(old, model=after.model)
+        return new if after.prompt_class == before.prompt_class else _of_prompt(new, after.prompt_class)
+
+    def answer_grade(self, old: AnswerGrades) -> AnswerGrades:
+        """Return grades of an answer with the new names of their system, model and prompt class."""
+        names = {"model": self.models.get(old.model or "")}
+        if not isinstance(old, SupportGrades):
+            names["system"] = self.systems.get(old.system)
+        new = replace(old, **changes) if (changes := {k: v for k, v in names.items() if v}) else old
+        prompt_class = self.prompt_classes.get(old.prompt_class or "")  # pair scorers have no prompt
+        return _of_prompt(new, prompt_class) if prompt_class else new
+
+    def ranking(self, old: RankingEntry) -> RankingEntry:
+        """Return a ranking entry with the new name of its system."""
+        return replace(old, method=self.systems[old.method]) if old.method in self.systems else old
+
+
+def _of_prompt(grades: G, prompt_class: str) -> G:
+    return replace(grades, prompt_info={**(grades.prompt_info or {}), "prompt_class": prompt_class})
+
+
+def rename_step(source: str, renaming: Renaming) -> Step[RawQuery, Rewritten]:
+    """Give the models, prompt classes and systems of a passages file other names.
+
+    ``source`` is the file in messages. The check raises :class:`SelectionError` for an old name that is not
+    in the file, and for a new name that would merge two graders or two systems.
+    """
+    keys: set[GradeKey] = set()
+    systems: set[str] = set()
+    models: set[str] = set()
+    classes: set[str] = set()
+
+    def change(query: RawQuery) -> RawQuery:
+        for passage in query.passages:
+            if renaming.models or renaming.prompt_classes:
+                keys.update(GradeKey.of(grades) for grades in passage.grade_sets())
+                passage.edit_grades(renaming.graded)
+            of_passage = renaming
+            if renaming.systems:
+                of_passage = renaming.of_repeats({(r.method, r.repeat) for r in passage.rankings if r.repeat})
+                methods = {ranking.method for ranking in passage.rankings}
+                systems.update(methods)
+                if methods & renaming.systems.keys():
+                    passage.edit("rankings", renaming.ranking)
+            for key, graded in answer_grades(passage):
+                models.update(grade.model for grade in graded if grade.model)
+                classes.update(grade.prompt_class for grade in graded if grade.prompt_class)
+                passage.edit(key, of_passage.answer_grade)
+        return query
+
+    def check(_counts: Rewritten) -> None:
+        check_known(source, "model", renaming.models, models | {key.model for key in keys})
+        known_classes = classes | {key.prompt_class for key in keys}
+        check_known(source, "prompt class", renaming.prompt_classes, known_classes)
+        check_known(source, "system", renaming.systems, systems)
+        check_distinct(sorted(keys), map(renaming.key, sorted(keys)), "model and prompt class")
+        new_names = (renaming.systems.get(name, name) for name in sorted(systems))
+        check_distinct(sorted(systems), new_names, "system")
+
+    return Step(change, check)
+
+
+def answer_grades(
+    passage: RawPassage,
+) -> Iterator[tuple[str, Sequence[AnswerGrades]]]:
+    """Yield the keys of a passage that hold grades of answers, with the grades."""
+    for key in ANSWER_GRADES:
+        # Other passages are not parsed, so that their bytes stay as they are.
+        has_key = key.encode() in bytes(passage.raw) and key in passage.fields
+        grades = getattr(passage.full(), key) if has_key else None
+        if grades:
+            yield key, grades
+
+
+def check_known(source: str, noun: str, old_names: Collection[str], present: Collection[str]) -> None:
+    """Raise :class:`SelectionError` for an old name that is not in the file."""
+    for name in old_names:
+        if name not in present:
+            hint = f" It has: {', '.join(sorted(present))}." if present else ""
+            raise SelectionError(f"{source} has no {noun} {name!r}.{hint}")
+
+
+def check_distinct(old_names: Iterable[K], new_names: Iterable[K], noun: str) -> None:
+    """Raise :class:`SelectionError` if two old names would get the same new name."""
+    first: dict[K, K] = {}
+    for old, new in zip(old_names, new_names, strict=True):
+        if new in first:
+            raise SelectionError(
+                f"{first[new]} and {old} would get the same {noun}, {new}. Choose another new name."
+            )
+        first[new] = old
+
+
+_PARTS = ("answers", "verifications", "answer", "errors", "error", "supports", "ratings")
+"""The fields of grades, and of their labels or ratings, that have texts of models, or such parts."""
+
+
+@dataclass(frozen=True)
+class StripOptions:
+    """The parts to remove.
+
+    ``grades`` removes sets of grades that match the filter, ``human`` those by reviewers. ``texts`` removes
+    the texts of passages, their markup (``paragraph``) and ``prompts``, which failed requests record and
+    which contain the texts. ``replies`` removes all text by models, which may quote passages. Ratings and
+    failure reasons are kept.
+    """
+
+    grades: GradeFilter | None = None
+    human: bool = False
+    texts: bool = False
+    prompts: bool = False
+    replies: bool = False
+    judgments: bool = False
+    rankings: bool = False
+
+
+def strip_step(source: Path, options: StripOptions, dropped: Counter[str]) -> Step[RawQuery, Rewritten]:
+    """Remove some parts of a passages file, and count the removed parts of each type in ``dropped``.
+
+    Required keys are kept with empty values, so the output is a valid passages file. The check raises
+    :class:`SelectionError` if no grades match the grade filter.
+    """
+    stripper = _Stripper(options, dropped)
+    grades = GradeSelector(options.grades or GradeFilter())
+    filters_grades = grades.filter != GradeFilter()
+
+    def change(query: RawQuery) -> RawQuery:
+        for passage in query.passages:
+            if filters_grades:
+                grades.select(passage)
+            stripper.passage(passage)
+        return query
+
+    def check(_counts: Rewritten) -> None:
+        if filters_grades and not stripper.dropped["sets of grades"]:  # grades of answers have no entries
+            grades.check_any(str(source))
+
+    return Step(change, check)
+
+
+@dataclass(frozen=True)
+class _Stripper:
+    options: StripOptions
+    dropped: Counter[str]
+
+    def passage(self, passage: RawPassage) -> None:
+        options = self.options
+        if options.texts:
+            self._text(passage)
+        if options.judgments:
+            self._empty(passage, "judgments")
+        if options.rankings:
+            self._empty(passage, "rankings")
+        if options != StripOptions(judgments=options.judgments, rankings=options.rankings):
+            for name in ("rubric_grades", "direct_grades", *(name for name, _ in answer_grades(passage))):
+                passage.edit(name, self._grade)
+
+    def _text(self, passage: RawPassage) -> None:
+        if passage.text:
+            self.dropped["texts"] += 1
+            passage.set_text("")
+        passage.change(("paragraph",), lambda _old: None)
+
+    def _empty(self, passage: RawPassage, name: str) -> None:
+        self.dropped.update([name] * len(getattr(passage, name)))
+        passage.edit(name, lambda _record: None)
+
+    def _grade(self, grade: AnyGrades | AnswerGrades) -> AnyGrades | AnswerGrades | None:
+        """A set of grades without prompts and replies; None if it is removed."""
+        chosen = self.options.grades
+        if self.options.human and is_human(grade.model):
+            self.dropped["sets of human grades"] += 1
+            return None
+        if chosen is not None and (
+            chosen.accepts(grade) if isinstance(grade, AnyGrades) else selects(chosen, grade)
+        ):
+            self.dropped["sets of grades"] += 1
+            return None
+        return self._bare(grade)
+
+    @property
+    def _parts(self) -> dict[str, str]:
+        """The keys of errors to remove, and what they hold."""
+        prompts = {"prompt": "prompts"} if self.options.prompts or self.options.texts else {}
+        return prompts | ({"response": "replies"} if self.options.replies else {})
+
+    def _bare(self, grade: Bare) -> Bare:
+        """Grades, or one of their labels or ratings, without prompts and replies."""
+        if not self._parts:
+            return grade
+        values = {name: getattr(grade, name, None) for name in _PARTS}
+        new = {name: self._without(name, value) for name, value in values.items() if value}
+        if self.options.replies and isinstance(grade, DirectGrade) and is_set(grade, "answer"):
+            self.dropped["replies"] += not grade.answer  # others are counted
+            new["answer"] = UNSET
+        changes = {name: value for name, value in new.items() if value is not values[name]}
+        return replace(grade, **changes) if changes else grade
+
+    def _without(self, name: str, value: Any) -> Any:
+        """The value of a field without prompts and replies."""
+        if name in {"supports", "ratings"}:
+            new = [self._bare(item) for item in value]
+            return value if all(map(is_, new, value)) else new
+        if name == "error":
+            return self._error(value)
+        if name == "errors":
+            return self._errors(value)
+        if not self.options.replies:
+            return value
+        self.dropped["replies"] += 1 if name == "answer" else len(value)
+        return UNSET if name == "answer" else []
+
+    def _errors(self, errors: Any) -> Any:
+        """Errors by entry id without prompts and replies; old files have lists of unknown content."""
+        if isinstance(errors, list):
+            self.dropped["errors"] += len(errors)
+            return []
+        new = {entry: self._error(error) for entry, error in errors.items()}
+        return errors if all(new[entry] is error for entry, error in errors.items()) else new
+
+    def _error(self, error: Any) -> Any:
+        if not isinstance(error, dict):
+            return error
+        present = [key for key in self._parts if error.get(key) not in (None, "")]
+        self.dropped.update(self._parts[key] for key in present)
+        return {key: value for key, value in error.items() if key not in present} if present else error
+
+
+def selects(criteria: GradeFilter, grade: OfOneModel) -> bool:
+    """Whether a filter that is not for entries or direct grades matches a grade of an answer, or games."""
+    return (
+        criteria.kind is None
+        and criteria.question_set is None
+        and criteria.model in (None, grade.model)
+        and criteria.prompt_class in (None, grade.prompt_class)
+        and criteria.prompt_hash in (None, grade.prompt_hash)
+    )

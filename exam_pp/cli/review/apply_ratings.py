@@ -1,0 +1,568 @@
+"""Human ratings and labels of citations from edits files, added as grades by ``human:REVIEWER``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from exam_pp.banks import ASSIGNMENT_RATINGS, EntryKind
+from exam_pp.data_model import (
+    DIRECT_ID,
+    CitationSupport,
+    DirectGrade,
+    NuggetAssignment,
+    Passage,
+    QueryPassages,
+    RubricGrades,
+    SelfRating,
+    SupportGrades,
+    SupportLabel,
+    is_human,
+)
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeKey
+from exam_pp.phases.evaluation.result import counted_names
+from exam_pp.phases.passages.transform import Rewritten, rewrite
+from exam_pp.phases.review.rating_scale import Step, rating_scale
+from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.prompts.claims import CITATION_SUPPORT
+from exam_pp.records import replace
+from exam_pp.roles import role_of
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.edits import (
+    Edits,
+    HumanRating,
+    HumanSupport,
+    check_one_file,
+    check_reviewed,
+    read_edits,
+    reviewer_name,
+)
+from exam_pp.store.files import check_output, is_read_once
+from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.passages.raw_passages import RawQuery
+from exam_pp.text.wording import counted
+
+Pair = tuple[str, str, str]
+"""Query id, passage id, entry id (of a label: id of the cited passage)."""
+
+T = TypeVar("T", HumanRating, HumanSupport)
+
+
+@dataclass
+class AppliedRatings:
+    """Counts for the summary.
+
+    ``ratings`` is grader to number of ratings. ``compared`` counts ratings of pairs that a model rated too,
+    ``differing`` those that differ from a model's rating. ``labels``, ``relabelled``, ``labels_compared`` and
+    ``labels_differing`` count labels of citations in the same way.
+    """
+
+    prompt_class: str = ""
+    ratings: Counter[str] = field(default_factory=Counter)
+    comments: int = 0
+    replaced: int = 0
+    differing: int = 0
+    compared: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    relabelled: int = 0
+    labels_differing: int = 0
+    labels_compared: int = 0
+    bank_edits: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """The summary, a sentence per line."""
+        for grader, count in self.ratings.items():
+            yield f"{counted(count, 'rating')} added as {grader} with the prompt class {self.prompt_class}."
+        if self.replaced:
+            repeated = counted(self.replaced, "pair was", "pairs were")
+            yield f"{repeated} rated again with another rating: the later rating counts."
+        if self.comments:
+            yield f"{counted(self.comments, 'rating has', 'ratings have')} a comment."
+        if self.compared:
+            yield f"{self.differing} of {self.compared} differ from the rating of a model."
+        for grader, count in self.labels.items():
+            yield f"{counted(count, 'label')} of citations added as {grader}."
+        if self.relabelled:
+            repeated = counted(self.relabelled, "citation was", "citations were")
+            yield f"{repeated} labelled again with another label: the later label counts."
+        if self.labels_compared:
+            yield f"{self.labels_differing} of {self.labels_compared} differ from the label of a model."
+        if self.bank_edits:
+            skipped = counted(self.bank_edits, "edit of the bank was", "edits of the bank were")
+            yield f"{skipped} not applied: use `exam-pp bank apply`."
+
+
+@reading()
+def apply_ratings(
+    graded: Path,
+    edits: Sequence[Path],
+    output: Path,
+    *,
+    prompt_class: str | None = None,
+    bank: Path | None = None,
+    reviewer: str | None = None,
+    prompts: Mapping[str, Prompt] | None = None,
+    force: bool = False,
+) -> AppliedRatings:
+    """Copy a graded file and add ratings and labels of edits files as grades by ``human:REVIEWER``.
+
+    Grades of models are not changed. A later rating by the same reviewer replaces the earlier rating, so
+    applying the same edits twice gives the same file. If an edits file is refused, no output is written.
+
+    ``graded``: The graded file that was reviewed; not a stream, because it is read several times. ``edits``:
+    Edits files, in the order in which they apply. ``prompt_class``: Prompt class of the new grades. The
+    default is the only prompt class of the file with grades for all rated entries; a prompt with a scale is
+    preferred. ``reviewer``: Name of the reviewer; replaces the name in the edits file, of which there must be
+    only one. ``prompts``: Prompts that are not registered, by name.
+    """
+    check_one_file(reviewer, edits)
+    inputs = [graded, *edits, *([bank] if bank else [])]
+    check_output(output, inputs)
+    if is_read_once(graded):
+        raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
+    survey = _Survey.of(graded, bank)
+    summary = AppliedRatings()
+    by_grader: dict[str, dict[Pair, HumanRating]] = {}
+    supports_by_grader: dict[str, dict[Pair, HumanSupport]] = {}
+    sources: list[tuple[Path, Sequence[HumanRating]]] = []
+    for path in edits:
+        edits_of_file = read_edits(path)
+        if not force:
+            check_reviewed(edits_of_file.graded_sha256, graded, path, "graded_sha256", "file", "passages")
+        survey.check(edits_of_file, path, graded, bank)
+        sources.append((path, edits_of_file.ratings))
+        summary.bank_edits += len(edits_of_file.bank)
+        if edits_of_file.ratings:
+            ratings = by_grader.setdefault(reviewer_name(reviewer, edits_of_file, path), {})
+            summary.replaced += _add_later(ratings, edits_of_file.ratings)
+        if edits_of_file.supports:
+            supports = supports_by_grader.setdefault(reviewer_name(reviewer, edits_of_file, path), {})
+            summary.relabelled += _add_later(supports, edits_of_file.supports)
+    if not by_grader and not supports_by_grader:
+        names = ", ".join(map(str, edits))
+        hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
+        raise SelectionError(f"No ratings and no labels of citations in {names}.{hint}")
+    rated = None
+    if by_grader:
+        pairs = {pair for ratings in by_grader.values() for pair in ratings}
+        rated = _rated_class(graded, survey, pairs, prompt_class, prompts or {})
+        for path, ratings_of_file in sources:
+            _check_entries(ratings_of_file, rated, survey, path)
+            _check_scale(ratings_of_file, rated, path)
+        summary.prompt_class = rated.name
+    _write(graded, output, inputs, by_grader, rated, supports_by_grader, summary)
+    return summary
+
+
+def _add_later(known: dict[Pair, T], later: Iterable[T]) -> int:
+    """Add later items by the same grader; returns how many of them differ from the one they replace."""
+    replaced = 0
+    for item in later:
+        replaced += _value(known.get(_pair(item), item)) != _value(item)
+        known[_pair(item)] = item
+    return replaced
+
+
+def _pair(item: HumanRating | HumanSupport) -> Pair:
+    last = item.entry_id if isinstance(item, HumanRating) else item.citation
+    return item.query_id, item.passage_id, last
+
+
+def _value(item: HumanRating | HumanSupport) -> int | str:
+    return item.rating if isinstance(item, HumanRating) else item.support
+
+
+@dataclass
+class _Survey:
+    """The passages and entries of a graded file (and a bank), and the prompt classes that rate them.
+
+    ``passages`` and ``entries`` map a query id to ids. ``citations`` has the pairs of a part of an answer and
+    an id that it cites, with the query id. ``classes``, ``samples`` and ``best`` map a prompt
+    class to its graded entries (with query ids), an example of its grades, and its highest rating.
+    """
+
+    passages: dict[str, set[str]] = field(default_factory=dict)
+    entries: dict[str, set[str]] = field(default_factory=dict)
+    citations: set[Pair] = field(default_factory=set)
+    classes: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    samples: dict[str, RubricGrades | DirectGrade] = field(default_factory=dict)
+    best: dict[str, int] = field(default_factory=dict)
+    kinds: set[EntryKind] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, graded: Path, bank: Path | None) -> _Survey:
+        survey = cls()
+        for query in read_passages(graded):
+            ids = survey.passages.setdefault(query.query_id, set())
+            for part, cited in cited_ids(query).items():
+                survey.citations.update((query.query_id, part, citation) for citation in cited)
+            for passage in query.passages:
+                ids.add(passage.passage_id)
+                for grades in passage.grade_sets():
+                    survey._add(query.query_id, grades)
+        if bank is not None:
+            test_bank = read_bank(bank)
+            survey.kinds = test_bank.kinds
+            for entries in test_bank:
+                survey.entries.setdefault(entries.query_id, set()).update(entries.entries)
+        return survey
+
+    def _add(self, query_id: str, grades: RubricGrades | DirectGrade) -> None:
+        name = GradeKey.of(grades).prompt_class
+        ratings = grades.entry_ratings()
+        failed = grades.errors if isinstance(grades, RubricGrades) else None
+        asked = [*ratings, *(failed if isinstance(failed, dict) else ())]
+        self.entries.setdefault(query_id, set()).update(asked)
+        self.classes.setdefault(name, set()).update((query_id, entry_id) for entry_id in asked)
+        self.samples.setdefault(name, grades)
+        self.best[name] = max([self.best.get(name, 0), *ratings.values()])
+
+    def kinds_of(self, rating: HumanRating) -> set[EntryKind]:
+        """The kinds of the graded entry with this id, else the kinds of the bank; empty if unknown."""
+        pair = (rating.query_id, rating.entry_id)
+        kinds = {
+            _kind(PROMPTS.find(name), self.samples[name], self)
+            for name, entries in self.classes.items()
+            if pair in entries
+        }
+        return kinds or self.kinds
+
+    def check(self, edits: Edits, path: Path, graded: Path, bank: Path | None) -> None:
+        """Raise DataError if the edits name passages, entries or citations that are in neither file."""
+        where = f"{graded}" if bank is None else f"{graded} or {bank}"
+        pairs = sorted(map(_pair, edits.ratings))
+        self._check_passages(pairs, path, graded, "ratings")
+        absent = [e for q, _, e in pairs if e != DIRECT_ID and e not in self.entries.get(q, ())]
+        if absent:
+            missing = counted_names(list(dict.fromkeys(absent)), "bank entry", "bank entries")
+            hint = " If they are not graded yet, name --bank." if bank is None else ""
+            raise DataError(f"names {missing} not in {where}.{hint}", file=str(path), field="ratings")
+        labelled = sorted(map(_pair, edits.supports))
+        self._check_passages(labelled, path, graded, "supports")
+        absent = [f"{c} in {q}/{p}" for q, p, c in labelled if (q, p, c) not in self.citations]
+        if absent:
+            missing = counted_names(list(dict.fromkeys(absent)), "citation", "citations")
+            raise DataError(f"names {missing} not in {graded}.", file=str(path), field="supports")
+
+    def _check_passages(self, pairs: Iterable[Pair], path: Path, graded: Path, name: str) -> None:
+        absent = list(dict.fromkeys(f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())))
+        if absent:
+            missing = counted_names(absent, "passage", "passages")
+            raise DataError(f"names {missing} not in {graded}.", file=str(path), field=name)
+
+
+def _rated_class(
+    graded: Path,
+    survey: _Survey,
+    pairs: Iterable[Pair],
+    prompt_class: str | None,
+    prompts: Mapping[str, Prompt],
+) -> RatedClass:
+    if prompt_class is None:
+        prompt_class = _only_class(graded, survey, {(query_id, entry_id) for query_id, _, entry_id in pairs})
+    prompt = prompts.get(prompt_class) or PROMPTS.find(prompt_class)
+    name = prompt_class if prompt is None else prompt.name
+    sample = survey.samples.get(name)
+    if prompt is None and sample is None:
+        PROMPTS.get(prompt_class)  # raises an error that lists the known names
+    return RatedClass(
+        name,
+        rating_scale(prompt, survey.best.get(name)),
+        _kind(prompt, sample, survey),
+        is_rated=sample.is_rated if sample is not None else prompt is not None and prompt.is_rated,
+        is_direct=isinstance(sample, DirectGrade) or (prompt is not None and prompt.kind == "direct"),
+        assigns=prompt is not None and prompt.kind == "assignment",
+    )
+
+
+def _only_class(graded: Path, survey: _Survey, entries: set[tuple[str, str]]) -> str:
+    """The only prompt class that has grades for all these entries; a prompt with a scale is preferred."""
+    names = [name for name, graded_entries in survey.classes.items() if entries <= graded_entries]
+    scaled = [name for name in names if survey.samples[name].is_rated]
+    names = scaled or names
+    if len(names) == 1:
+        return names[0]
+    if not survey.classes:
+        raise SelectionError(
+            f"{graded} has no grades: name the prompt class of the ratings with --prompt-class."
+        )
+    problem = (
+        "Several prompt classes rate all entries of the edits"
+        if names
+        else "No prompt class rates all entries of the edits"
+    )
+    listing = ", ".join(sorted(names or survey.classes))
+    raise SelectionError(f"{problem} in {graded}; choose with --prompt-class ({listing}).")
+
+
+def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, survey: _Survey) -> EntryKind:
+    if prompt is not None and prompt.entry_kind is not None:
+        return prompt.entry_kind
+    nuggets = survey.kinds == {"nugget"} if sample is None else sample.kind == "nugget"
+    return "nugget" if nuggets else "question"
+
+
+def _check_entries(ratings: Iterable[HumanRating], rated: RatedClass, survey: _Survey, path: Path) -> None:
+    """Raise DataError if a rating is for a kind that the prompt does not rate.
+
+    The kinds are passages as a whole, questions and nuggets.
+    """
+    for rating in ratings:
+        if (rating.entry_id == DIRECT_ID) != rated.is_direct:
+            actual, expected = ("a bank entry", "passages as a whole")
+            if not rated.is_direct:
+                actual, expected = "a passage as a whole", "bank entries"
+        elif not rated.is_direct and (kinds := survey.kinds_of(rating)) and rated.kind not in kinds:
+            actual, expected = f"a {min(kinds)}", f"{rated.kind}s"
+        else:
+            continue
+        raise DataError(
+            f"has a rating of {actual} ({rating.entry_id!r} of the query {rating.query_id!r}), but the "
+            f"prompt class {rated.name} rates {expected}; name another --prompt-class.",
+            file=str(path), field="ratings",
+        )  # fmt: skip
+
+
+def _check_scale(ratings: Iterable[HumanRating], rated: RatedClass, path: Path) -> None:
+    allowed = {step.rating for step in rated.steps}
+    for rating in ratings:
+        if rating.rating not in allowed:
+            scale = ", ".join(str(step.rating) for step in rated.steps)
+            raise DataError(
+                f"has the rating {rating.rating} of {rating.query_id}/{rating.passage_id} for "
+                f"{rating.entry_id}, which is not on the scale of {rated.name} ({scale}).",
+                file=str(path), field="ratings",
+            )  # fmt: skip
+
+
+def _write(
+    graded: Path,
+    output: Path,
+    inputs: Sequence[Path],
+    by_grader: Mapping[str, Mapping[Pair, HumanRating]],
+    rated: RatedClass | None,
+    supports_by_grader: Mapping[str, Mapping[Pair, HumanSupport]],
+    summary: AppliedRatings,
+) -> None:
+    by_passage, supports_by_passage = _by_passage(by_grader), _by_passage(supports_by_grader)
+    summary.labels.update({grader: len(supports) for grader, supports in supports_by_grader.items()})
+    for grader, ratings in by_grader.items():
+        summary.ratings[grader] = len(ratings)
+        summary.comments += sum(rating.comment is not None for rating in ratings.values())
+
+    def change(query: RawQuery) -> RawQuery:
+        for raw in query.passages:
+            # pop: if the file has a passage twice, only the first gets the ratings.
+            of_passage = by_passage.pop((query.query_id, raw.passage_id), {})
+            supports_of_passage = supports_by_passage.pop((query.query_id, raw.passage_id), {})
+            if of_passage or supports_of_passage:
+                passage = raw.full()
+                for grader, new_ratings in of_passage.items():
+                    assert rated is not None
+                    _compare(passage, rated, new_ratings, summary)
+                    add_ratings(passage, grader, rated, new_ratings)
+                for grader, new_supports in supports_of_passage.items():
+                    _compare_labels(passage, new_supports, summary)
+                    add_supports(passage, grader, new_supports)
+                raw.take_grades(passage)
+        return query
+
+    def check(_counts: Rewritten) -> None:
+        if by_passage or supports_by_passage:
+            raise DataError("was changed while it was read. Run the command again.", file=str(graded))
+
+    rewrite(graded, output, change, inputs=inputs, check=check)
+
+
+def _by_passage(
+    by_grader: Mapping[str, Mapping[Pair, T]],
+) -> dict[tuple[str, str], dict[str, list[T]]]:
+    """(query id, passage id) to grader to ratings or labels."""
+    by_passage: dict[tuple[str, str], dict[str, list[T]]] = {}
+    for grader, items in by_grader.items():
+        for item in items.values():
+            of_passage = by_passage.setdefault((item.query_id, item.passage_id), {})
+            of_passage.setdefault(grader, []).append(item)
+    return by_passage
+
+
+def _compare(
+    passage: Passage, rated: RatedClass, human: Sequence[HumanRating], summary: AppliedRatings
+) -> None:
+    models = [
+        grades.entry_ratings()
+        for grades in passage.grade_sets()
+        if rated.holds(grades) and not is_human(grades.model)
+    ]
+    for rating in human:
+        model_ratings = {ratings[rating.entry_id] for ratings in models if rating.entry_id in ratings}
+        summary.compared += bool(model_ratings)
+        summary.differing += bool(model_ratings - {rating.rating})
+
+
+def _compare_labels(passage: Passage, human: Sequence[HumanSupport], summary: AppliedRatings) -> None:
+    for item in human:
+        labels = labels_of_models(passage, item.citation)
+        summary.labels_compared += bool(labels)
+        summary.labels_differing += bool(set(labels) - {item.support})
+
+
+def cited_ids(query: QueryPassages) -> dict[str, set[str]]:
+    """Id of a part of an answer to the ids that it cites."""
+    cited: dict[str, set[str]] = {}
+    for passage in query.passages:
+        for entry in passage.rankings:
+            if role_of(query.query_id, passage.passage_id, entry) == "answer":
+                cited.setdefault(passage.passage_id, set()).update(entry.citations or ())
+    return cited
+
+
+def add_supports(passage: Passage, grader: str, new: Sequence[HumanSupport]) -> None:
+    """Add a reviewer's labels to a part of an answer, merged with earlier labels by the same reviewer."""
+    labels: dict[str, SupportLabel | None] = {}
+    comments: dict[str, str] = {}
+    others: list[SupportGrades] = []
+    position = None
+    for grades in passage.support_grades or ():
+        if grades.model != grader or grades.prompt_class != CITATION_SUPPORT.name:
+            others.append(grades)
+            continue
+        position = len(others) if position is None else position
+        labels |= {item.citation: item.support for item in grades.supports}
+        comments |= grades.comments or {}
+    for item in new:
+        labels[item.citation] = item.support
+        comments.pop(item.citation, None)
+        if item.comment is not None:
+            comments[item.citation] = item.comment
+    others.insert(len(others) if position is None else position, _grades(grader, labels, comments))
+    passage.take(support_grades=others)
+
+
+def _grades(grader: str, labels: dict[str, SupportLabel | None], comments: dict[str, str]) -> SupportGrades:
+    values: dict[str, Any] = {"comments": comments} if comments else {}
+    return SupportGrades(
+        model=grader,
+        model_options={},
+        prompt_info={"prompt_class": CITATION_SUPPORT.name},
+        prompt_type=CITATION_SUPPORT.kind,
+        supports=[CitationSupport(citation=key, support=label) for key, label in labels.items()],
+        **values,
+    )
+
+
+def labels_of_models(passage: Passage, citation: str) -> Collection[SupportLabel]:
+    """The labels that models gave a citation of a part."""
+    return {
+        item.support
+        for grades in passage.support_grades or ()
+        if not is_human(grades.model)
+        for item in grades.supports
+        if item.citation == citation and item.support is not None
+    }
+
+
+G = TypeVar("G", RubricGrades, DirectGrade)
+
+
+@dataclass(frozen=True)
+class RatedClass:
+    """The prompt class of human ratings, and the form of its grades.
+
+    ``is_rated`` is True for a scale and False for right or wrong. ``is_direct`` marks direct grades. With
+    ``assigns`` the grades also hold nugget assignments.
+    """
+
+    name: str
+    steps: Sequence[Step]
+    kind: EntryKind
+    is_rated: bool
+    is_direct: bool
+    assigns: bool
+
+    def holds(self, grades: RubricGrades | DirectGrade) -> bool:
+        """Whether the grades have this prompt class."""
+        return GradeKey.of(grades).prompt_class == self.name
+
+
+def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[HumanRating]) -> None:
+    """Add a reviewer's ratings to a passage, merged with earlier ratings by the same reviewer."""
+    ratings = {rating.entry_id: rating.rating for rating in new}
+    comments = {rating.entry_id: rating.comment for rating in new if rating.comment is not None}
+
+    def earlier(grades: RubricGrades | DirectGrade) -> bool:
+        return grades.model == grader and rated.holds(grades)
+
+    if rated.is_direct:
+        direct = _direct(grader, rated, ratings[DIRECT_ID], comments)
+        passage.take(direct_grades=_put(direct, passage.direct_grades or (), earlier))
+        return
+    before = [grades for grades in passage.rubric_grades or () if earlier(grades)]
+    for grades in reversed(before):
+        kept = {key: text for key, text in (grades.comments or {}).items() if key not in ratings}
+        ratings, comments = grades.entry_ratings() | ratings, kept | comments
+    grade = _rubric(grader, rated, ratings, comments)
+    passage.take(rubric_grades=_put(grade, passage.rubric_grades or (), earlier))
+
+
+def _put(new: G, grades: Sequence[G], replaces: Callable[[G], bool]) -> list[G]:
+    """Replace all grades with ``replaces(grades)`` by ``new``, at the first position, or at the end."""
+    position: int = next((index for index, old in enumerate(grades) if replaces(old)), len(grades))
+    updated = list(grades[:position])
+    updated.append(new)
+    updated.extend(old for old in grades[position:] if not replaces(old))
+    return updated
+
+
+def _provenance(grader: str, rated: RatedClass, prompt_type: str) -> dict[str, Any]:
+    return {
+        "model": grader,
+        "model_options": {},
+        "prompt_info": {"prompt_class": rated.name, "is_self_rated": rated.is_rated},
+        "prompt_type": prompt_type,
+    }
+
+
+def _rubric(
+    grader: str, rated: RatedClass, ratings: Mapping[str, int], comments: Mapping[str, str]
+) -> RubricGrades:
+    correct = [key for key, rating in ratings.items() if rating > 0]
+    values = _provenance(grader, rated, rated.kind) | {
+        "correct": correct,
+        "wrong": [key for key in ratings if key not in correct],
+        "answers": [],
+        "errors": {},
+        "exam_ratio": len(correct) / len(ratings),
+        "relevance_label": max(ratings.values()) if rated.is_rated else len(correct),
+    }
+    if rated.is_rated:
+        values["self_ratings"] = [
+            replace(SelfRating(self_rating=rating, source="human"), **{f"{rated.kind}_id": key})
+            for key, rating in ratings.items()
+        ]
+    if rated.assigns:
+        labels = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
+        values["assignments"] = [
+            NuggetAssignment(nugget_id=key, assignment=labels[rating]) for key, rating in ratings.items()
+        ]
+    return RubricGrades(**values, **_comment_fields(comments))
+
+
+def _direct(grader: str, rated: RatedClass, rating: int, comments: Mapping[str, str]) -> DirectGrade:
+    values = _provenance(grader, rated, "direct_grading") | {
+        "correct": rating > 0,
+        "answer": "",
+        "relevance_label": rating,
+    }
+    if rated.is_rated:
+        values["self_ratings"] = rating
+    return DirectGrade(**values, **_comment_fields(comments))
+
+
+def _comment_fields(comments: Mapping[str, str]) -> dict[str, Any]:
+    return {"comments": dict(comments)} if comments else {}

@@ -1,0 +1,107 @@
+"""Cards of passages: the text with marked answers, and a table of entries with rating and answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from exam_pp.cli.review.verification.base import without_empty_columns
+from exam_pp.phases.review.checked_passages import (
+    UNGRADED,
+    CheckedPassage,
+    CheckedQuery,
+    GradedPair,
+    shortened,
+)
+from exam_pp.rendering.document import Block, Cell, Quote, Table
+from exam_pp.text.highlight import answer_spans, merge_spans
+
+CELL = 56
+"""Characters of a text in a table for the terminal."""
+
+
+def pair_table(pairs: Sequence[GradedPair], *, width: int = CELL, title: str = "") -> Table:
+    """The table of an entry's passages; ``width`` is the number of characters shown of each passage."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            pair.rating,
+            pair.answer and shortened(pair.answer, CELL),
+            pair.judgment,
+            pair.passage_id,
+            note(pair),
+            shortened(pair.text, width),
+        )
+        for pair in pairs
+    ]
+    columns = ("rating", "answer", "judgment", "passage", "note", "text")
+    return without_empty_columns(Table(columns, rows, title))
+
+
+def note(pair: GradedPair) -> str:
+    """The note on a pair: the reason for a missing rating, a default rule, an unusual reply; else empty."""
+    reply = f'"{shortened(pair.reply, CELL)}"' if pair.reply is not None else ""
+    if pair.rating is None:
+        mark = f"{UNGRADED}: {pair.reason}" if pair.asked else pair.reason
+    else:
+        mark = pair.source if pair.source not in (None, "number") else ""
+    return " ".join(part for part in (mark, f"reply {reply}" if reply else "") if part)
+
+
+_LONGEST = 3000
+"""Characters of a passage that a card shows, about a page."""
+
+
+def card(
+    passage: CheckedPassage, label: str, entry_ids: Iterable[str], entries: Mapping[str, str]
+) -> list[Block]:
+    """The passage with its label and marked answers, and a table of these entries."""
+    pairs = [(entries.get(entry_id, entry_id), passage.pairs[entry_id]) for entry_id in entry_ids]
+    text = page_of(passage.text)
+    marks = merge_spans(span for _, pair in pairs if pair.answer for span in answer_spans(text, pair.answer))
+    rows = [
+        (pair.rating, pair.answer and shortened(pair.answer, CELL), note(pair), entry)
+        for entry, pair in pairs
+    ]
+    blocks: list[Block] = [Quote(text, label, marks)]
+    if rows:
+        blocks.append(without_empty_columns(Table(("rating", "answer", "note", "entry"), rows)))
+    return blocks
+
+
+def page_of(text: str) -> str:
+    """The part of a text that a card shows."""
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_LONGEST]} … ({len(text) - _LONGEST} more characters)"
+
+
+def nearest(passage: CheckedPassage, count: int) -> list[str]:
+    """Ids of the ``count`` best-rated entries of a passage, without entries rated 0."""
+    return passage.reaching(1)[:count]
+
+
+def judged(passage: CheckedPassage) -> str:
+    """The judgment as text."""
+    return "not judged" if passage.judgment is None else f"judged {passage.judgment}"
+
+
+ROW = (
+    "query_id", "query", "passage_id", "judgment", "best_grade", "covered", "entry_id", "entry", "answer",
+    "text",
+)  # fmt: skip
+
+
+def row(query: CheckedQuery, passage: CheckedPassage) -> list[Cell]:
+    """The columns :data:`ROW`: a passage with its number of covered entries and its best entry."""
+    key = next(iter(passage.best_entries()), None)
+    entry = [None, None, None] if key is None else [key, query.entries.get(key), passage.pairs[key].answer]
+    covered = len(passage.reaching(query.min_grade))
+    return [
+        query.query_id,
+        query.text or None,
+        passage.passage_id,
+        passage.judgment,
+        passage.best_rating,
+        covered,
+        *entry,
+        passage.text,
+    ]

@@ -1,0 +1,117 @@
+"""The checks of ``exam-pp validate``, with levels and descriptions, and their findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from exam_pp.text.wording import counted
+
+Level = Literal["error", "warning"]
+
+
+class Check(NamedTuple):
+    """A check of a file. An error makes results wrong or stops other commands; a warning may be intended."""
+
+    name: str
+    level: Level
+    description: str
+
+
+_CHECKS = (
+    Check("unreadable", "error", "the file cannot be read to its end, or its format is unknown"),
+    Check("empty", "error", "the file is empty"),
+    Check("format", "error", "a line that other commands refuse, such as one with a missing field"),
+    Check("duplicate-key", "error", "duplicate key in a JSON object; readers use the last value"),
+    Check("duplicate-query", "warning", "a query is on several lines"),
+    Check("duplicate-passage", "warning", "a passage occurs twice in a query"),
+    Check("wrong-id", "error", "a judgment or ranking names another passage or query than its own"),
+    Check("judgment-conflict", "warning", "a passage has different judgments"),
+    Check("duplicate-ranking", "warning", "a system ranks a passage twice"),
+    Check("shared-rank", "warning", "a system has two passages at the same rank"),
+    Check("score-order", "warning", "scores do not fall with the rank; trec_eval sorts by score"),
+    Check("rating-scale", "error", "a rating is outside the prompt's scale or below 0"),
+    Check("rating-conflict", "error", "a rating contradicts the lists of correct and wrong entries"),
+    Check("no-ratings", "warning", "a rating prompt has no ratings; thresholds then count correct as 1"),
+    Check("assignment", "warning", "an unknown nugget assignment, or one that contradicts its rating"),
+    Check("repeated-entry", "warning", "an entry occurs twice in a set of grades"),
+    Check("rated-again", "warning", "an entry is rated twice by the same model with the same prompt"),
+    Check("soft-grade", "warning", "probabilities that do not add up to 1, or do not match the scale"),
+    Check("other-system", "error", "ratings by criteria of the answer of another system"),
+)  # fmt: skip
+
+CHECKS: dict[str, Check] = {check.name: check for check in _CHECKS}
+
+
+class Finding(NamedTuple):
+    """A problem in a file; ``where`` is the query, passage, entry or field on the line."""
+
+    level: Level
+    check: str
+    file: str
+    line: int | None
+    where: str
+    message: str
+
+
+@dataclass
+class Findings:
+    """Counts all findings, and keeps ``limit`` per check and file (0: all)."""
+
+    limit: int = 0
+    kept: list[Finding] = field(default_factory=list)
+    counts: Counter[tuple[str, str, Level]] = field(default_factory=Counter)
+    files: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def add(
+        self, check: str, file: str, line: int | None, where: str, message: str, level: Level | None = None
+    ) -> None:
+        """Add a finding; ``level`` overrides the level of the check."""
+        finding = Finding(level or CHECKS[check].level, check, file, line, where, message)
+        key = (file, check, finding.level)
+        self.counts[key] += 1
+        if not self.limit or self.counts[key] <= self.limit:
+            self.kept.append(finding)
+
+    def checked(self, file: str, format_name: str, contents: str) -> None:
+        """Record a checked file with its format and a summary of its contents."""
+        self.files.append((file, format_name, contents))
+
+    def has(self, file: str) -> bool:
+        """Whether a file has findings."""
+        return any(name == file for name, _, _ in self.counts)
+
+    def number(self, level: Level) -> int:
+        """Return the number of findings of a level."""
+        return sum(count for (_, _, counted_level), count in self.counts.items() if counted_level == level)
+
+
+class RankedPassage(NamedTuple):
+    """A passage in a ranking."""
+
+    rank: int
+    score: float
+    passage_id: str
+
+
+def check_ranks(systems: Mapping[str, Sequence[RankedPassage]]) -> Iterator[tuple[str, str]]:
+    """Yield check and message for the rankings of a query, at most once per problem for all systems."""
+    shared, rising = [], []
+    for system, passages in systems.items():
+        ordered = sorted(passages)
+        ranks = {passage.rank for passage in passages}
+        if len(ranks) < len({(passage.rank, passage.passage_id) for passage in passages}):
+            shared.append(system)
+        if any(b.score > a.score and b.rank > a.rank for a, b in pairwise(ordered)):
+            rising.append(system)
+    if shared:
+        yield "shared-rank", f"two passages have the same rank ({_first_two(shared)})"
+    if rising:
+        yield "score-order", f"scores rise with the rank ({_first_two(rising)})"
+
+
+def _first_two(names: Sequence[str]) -> str:
+    return ", ".join(names[:2]) + (f" and {counted(len(names) - 2, 'more system')}" if len(names) > 2 else "")

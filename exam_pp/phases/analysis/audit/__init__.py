@@ -1,1 +1,0 @@
-"""Audit of a grader: length, position, family, origin of the bank, calibration."""

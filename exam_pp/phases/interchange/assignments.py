@@ -1,0 +1,214 @@
+"""Answers with nugget assignments in the format of AutoNuggetizer, from passages and to passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from exam_pp.banks import BankLine, Entry
+from exam_pp.data_model import Passage, QueryPassages, RubricGrades
+from exam_pp.errors import SelectionError
+from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.formats.nugget_assignments import (
+    DEFAULT_GRADER,
+    AssignedNugget,
+    AssignmentLine,
+    AssignmentSummary,
+    NuggetIds,
+    add_assignments,
+)
+from exam_pp.grade_filter import GradeFilter, GradeKey, check_one
+from exam_pp.phases.evaluation.nugget_scores import (
+    Labels,
+    assigned_labels,
+    bank_items,
+    better_labels,
+    labels_in_order,
+)
+from exam_pp.roles import DistinctNames, System
+from exam_pp.store.banks.bank_json import read_bank, write_bank
+from exam_pp.store.files import check_output
+from exam_pp.store.passages.graded_file import read_passages, write_passages
+from exam_pp.store.trec.queries import write_queries
+
+
+@dataclass
+class _Answer:
+    """The parts of a system's answer (rank, text), with the grader's labels of each nugget.
+
+    ``unparsed`` is nugget id to the label that could not be read, for ungraded nuggets.
+    """
+
+    parts: list[tuple[int, str]] = field(default_factory=list)
+    labels: Labels = field(default_factory=dict)
+    unparsed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The parts in the order of their ranks."""
+        return " ".join(text for _, text in sorted(self.parts, key=lambda part: part[0]))
+
+
+def assignments_of(
+    queries: Iterable[QueryPassages],
+    dropped: DroppedFields,
+    bank: Path,
+    grade_filter: GradeFilter,
+    graded: Path,
+) -> list[AssignmentLine]:
+    """A line for every answer with assignments of the grader; ``graded`` has the queries, for messages.
+
+    An ungraded nugget is written with its unparsed label. Raises :class:`~exam_pp.errors.SelectionError`
+    unless the filter selects the assignments of one grader.
+    """
+    test_bank = read_bank(bank)
+    items = bank_items(test_bank)
+    graders: dict[GradeKey, None] = {}
+    answers: dict[tuple[System, str], _Answer] = {}
+    for query in queries:
+        for passage in query.passages:
+            if query.query_id in items and passage.rankings:
+                _add_passage(passage, query.query_id, grade_filter, answers, graders, dropped)
+    if not graders:
+        raise SelectionError(f"{graded} has no nugget assignments that match the filter and the bank.")
+    check_one(graders, f"The filter selects assignments of {len(graders)} graders in {graded}")
+    if not any(
+        entry.entry_id in answer.labels or entry.entry_id in answer.unparsed
+        for (_, query_id), answer in answers.items()
+        for entry in items[query_id]
+    ):
+        raise SelectionError(
+            f"{bank} has none of the nuggets that are assigned in {graded}: name the bank with which the "
+            "answers were graded."
+        )
+    dropped.add("graders", len(graders))
+    texts = {query.query_id: query.query_text for query in test_bank}
+    return list(_lines(answers, items, texts))
+
+
+def _add_passage(
+    passage: Passage,
+    query_id: str,
+    criteria: GradeFilter,
+    answers: dict[tuple[System, str], _Answer],
+    graders: dict[GradeKey, None],
+    dropped: DroppedFields,
+) -> None:
+    """Add the passage and its selected assignments to the answers of the systems that rank it."""
+    dropped.add("judgments", len(passage.judgments))
+    labels: Labels | None = None
+    unparsed: dict[str, str] = {}
+    for grades in passage.grade_sets():
+        pairs = assigned_labels(grades) if criteria.accepts(grades) else None
+        if pairs is None:
+            dropped.add("other sets of grades")
+            continue
+        graders[GradeKey.of(grades, criteria)] = None
+        labels = {} if labels is None else labels
+        new: Labels = {}
+        for nugget_id, label in pairs:
+            new.setdefault(nugget_id, []).append(label)
+        labels.update(new)
+        unparsed |= _unparsed_labels(grades) if isinstance(grades, RubricGrades) else {}
+    if labels is None:
+        return
+    for ranking in passage.rankings:
+        answer = answers.setdefault((System.of(ranking), query_id), _Answer())
+        answer.parts.append((ranking.rank, passage.text))
+        answer.labels = better_labels(answer.labels, labels)
+        answer.unparsed |= unparsed
+        dropped.add("citations", len(ranking.citations or ()))
+
+
+def _unparsed_labels(grades: RubricGrades) -> dict[str, str]:
+    """Nugget id to unparsed label."""
+    errors = grades.errors if isinstance(grades.errors, dict) else {}
+    return {key: str(error.get("response", "")) for key, error in errors.items() if isinstance(error, dict)}
+
+
+def _lines(
+    answers: Mapping[tuple[System, str], _Answer],
+    items: Mapping[str, Sequence[Entry]],
+    texts: Mapping[str, str],
+) -> Iterator[AssignmentLine]:
+    distinct = DistinctNames()
+    for (system, query_id), answer in answers.items():
+        entries = items[query_id]
+        labels = zip(entries, labels_in_order(entries, answer.labels), strict=True)
+        yield AssignmentLine(
+            query=texts.get(query_id, ""),
+            qid=query_id,
+            answer_text=answer.text,
+            response_length=len(answer.text.split()),
+            run_id=distinct(system),
+            nuggets=[
+                _nugget(entry, label or answer.unparsed.get(entry.entry_id, "")) for entry, label in labels
+            ],
+        )
+
+
+def _nugget(entry: Entry, label: str) -> AssignedNugget:
+    importance = {} if entry.importance is None else {"importance": entry.importance}
+    return AssignedNugget(text=entry.text, **importance, assignment=label)
+
+
+@dataclass(frozen=True)
+class AssignmentSources:
+    """Inputs and outputs of an import of nugget assignments.
+
+    Answers in ``passages`` get the assignments as additional grades; all other answers become passages.
+    Nuggets get the ids of ``bank``, joined by query and text; without a bank, ids are digests of both.
+    ``bank_output`` and ``queries_output`` are files for the nuggets and the query texts.
+    """
+
+    files: Sequence[Path]
+    output: Path
+    grader: str = DEFAULT_GRADER
+    passages: Path | None = None
+    bank_output: Path | None = None
+    queries_output: Path | None = None
+    bank: Path | None = None
+
+    @property
+    def inputs(self) -> list[Path]:
+        """All input files."""
+        return [*self.files, *(path for path in (self.passages, self.bank) if path)]
+
+
+def import_assignments(sources: AssignmentSources) -> AssignmentSummary:
+    """Write a graded file, and the nuggets as a bank if ``bank_output`` is set.
+
+    Nuggets are joined by query and text. Labels are read as in replies ("Not Support" is valid); a nugget
+    with an unknown label is ungraded and keeps the label. Raises :class:`~exam_pp.errors.DataError` for an
+    answer that occurs twice or differs from its text in ``passages``, and
+    :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
+    """
+    outputs = [sources.output, sources.bank_output, sources.queries_output]
+    for output in outputs:
+        if output is not None:
+            check_output(output, sources.inputs)
+    summary = AssignmentSummary()
+    queries: dict[str, QueryPassages] = {}
+    for query in read_passages(sources.passages) if sources.passages else ():
+        known = queries.setdefault(query.query_id, QueryPassages(query.query_id, []))
+        known.passages += query.passages
+    ids = NuggetIds(read_bank(sources.bank)) if sources.bank is not None else NuggetIds()
+    bank = add_assignments(queries, sources.files, sources.grader, summary, ids)
+    if sources.bank is not None and summary.foreign and not summary.matched:
+        raise SelectionError(
+            f"No nugget is in {sources.bank} (compared by query and text); name the bank that was assigned."
+        )
+    _write(sources, queries.values(), bank)
+    return summary
+
+
+def _write(
+    sources: AssignmentSources, queries: Iterable[QueryPassages], bank: Mapping[str, BankLine]
+) -> None:
+    if sources.bank_output is not None:
+        write_bank(bank.values(), sources.bank_output, inputs=sources.inputs)
+    if sources.queries_output is not None:
+        texts = {query_id: line.query_text for query_id, line in bank.items() if line.query_text}
+        write_queries(texts, sources.queries_output, inputs=sources.inputs)
+    write_passages(queries, sources.output, inputs=sources.inputs)

@@ -1,1 +1,0 @@
-"""Selections for verification reports (workbench paper, section 4.4)."""

@@ -1,1 +1,0 @@
-"""Checks of the format and the consistency of files, for ``exam-pp validate``."""

@@ -1,0 +1,227 @@
+"""The folder of `exam-pp evaluate report`: its inputs and settings, and the writer of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from exam_pp.data_model import Role
+from exam_pp.defaults import CUTOFF, MIN_JUDGMENT
+from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
+from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
+from exam_pp.phases.evaluation.leaderboards import Statistics
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected, within_scale
+from exam_pp.prompts.base import with_aliases
+from exam_pp.rendering.document import Block, Heading, Link, Report
+from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.report_summary import bank_names
+from exam_pp.store.files import safe_name, write_text
+from exam_pp.store.trec.runs import MethodName
+
+
+class ReportFolder:
+    """Writes the files of the sections, and collects their blocks in order.
+
+    ``left_out`` are the sections without inputs.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.blocks: list[Block] = []
+        self.left_out: list[tuple[str, str, str]] = []
+        self._section = ""
+
+    def section(self, title: str, grade_set: GradeSet | None = None) -> str:
+        """Add the headings of a section, and return its title with the grader."""
+        if title != self._section:
+            self._section = title
+            self.blocks.append(Heading(title))
+        name = "" if grade_set is None else grade_set.name
+        if name:
+            self.blocks.append(Heading(name, level=2))
+        return titled(title, name)
+
+    def skip(self, section: str, reason: str, to_add: str) -> None:
+        """Name a section that is left out, why, and the option or command that adds it."""
+        self.left_out.append((section, reason, to_add))
+
+    def add(self, blocks: Iterable[Block]) -> None:
+        """Add blocks to the page."""
+        self.blocks += blocks
+
+    def link(self, name: str, about: str) -> None:
+        """Add a link to a file of the folder."""
+        self.blocks.append(Link(f"{name}: {about}", name))
+
+    def text(self, name: str, text: str, about: str) -> None:
+        """Write a text, and add a link to it."""
+        write_text(self.path / name, text)
+        self.link(name, about)
+
+    def table(self, name: str, report: Report, about: str) -> None:
+        """Write the tables of a report as TSV, and add a link to them."""
+        self.text(name, render(report, "tsv"), about)
+
+
+def titled(title: str, name: str) -> str:
+    """The title of a section with the name of a grader or bank, which may be empty."""
+    return f"{title}: {name}" if name else title
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Inputs and settings of an evaluation; only the graded file is required.
+
+    ``review`` also writes the review page. ``command`` is the command line for the provenance. ``role`` is
+    that of :func:`~exam_pp.phases.evaluation.rubric.cover`, ``method`` that of
+    :func:`~exam_pp.store.trec.runs.read_run`.
+    """
+
+    graded: PathLike
+    banks: Sequence[PathLike] = ()
+    runs: Sequence[PathLike] = ()
+    official: PathLike | None = None
+    qrels: PathLike | None = None
+    grade_filter: GradeFilter = field(default_factory=GradeFilter)
+    measures: Sequence[str] = ("nDCG@10", "RR")
+    min_grade: int | None = None
+    min_relevant: int = MIN_JUDGMENT
+    cutoff: int = CUTOFF
+    review: bool = True
+    command: str = ""
+    role: Role | None = None
+    method: MethodName = "stem"
+
+
+@dataclass(frozen=True)
+class GradeSet:
+    """The grades of a grader for the entries of a bank.
+
+    ``name`` is that of the grader in titles, empty if the file has a single grader. ``suffix`` is that of its
+    files, empty if a single set is evaluated.
+    """
+
+    key: GradeKey
+    kind: GradeKind
+    bank: PathLike | None
+    name: str
+    suffix: str
+    grade_filter: GradeFilter
+
+
+class Inputs:
+    """Sources of the report, and the sets of grades that its sections evaluate.
+
+    ``statistics`` are the options of Rubric-Cover, ``over_queries`` those of the other leaderboards.
+    """
+
+    def __init__(self, sources: Sources, statistics: Statistics) -> None:
+        self.sources = sources
+        self.statistics = statistics
+        self.over_queries = replace(statistics, intervals="queries")
+        self.contents: GradedContents = graded_contents(sources.graded, sources.banks, sources.grade_filter)
+        self.sets = grade_sets(self.contents, sources)
+        self._grades: dict[GradeSet, SelectedGrades] = {}
+
+    def of_kind(self, *kinds: GradeKind) -> list[GradeSet]:
+        """The sets of grades of these kinds."""
+        return [grade_set for grade_set in self.sets if grade_set.kind in kinds]
+
+    @property
+    def rated(self) -> list[GradeSet]:
+        """The sets of grades other than nugget assignments."""
+        return [grade_set for grade_set in self.sets if grade_set.kind != "assignment"]
+
+    @property
+    def has_judgments(self) -> bool:
+        """Whether there are judgments, in a file of their own or in the graded file."""
+        return self.sources.qrels is not None or bool(self.contents.judged)
+
+    @property
+    def has_rankings(self) -> bool:
+        """Whether there are runs, or rankings in the graded file."""
+        return bool(self.sources.runs or self.contents.systems)
+
+    def read(self, grade_set: GradeSet) -> SelectedGrades:
+        """The grades of a set, which are read once."""
+        if grade_set not in self._grades:
+            sources = self.sources
+            grades = read_selected(
+                sources.graded,
+                grade_set.bank,
+                grade_set.grade_filter,
+                sources.min_grade,
+                None,
+                role=sources.role,
+            )
+            self._grades[grade_set] = within_scale(grades) if len(self.sets) > 1 else grades
+        return self._grades[grade_set]
+
+    def banks(self) -> Iterator[tuple[PathLike | None, str, GradeFilter]]:
+        """Each bank with its name in titles, which is empty for a single bank, and the filter of its grades.
+
+        Direct grades have no bank.
+        """
+        criteria = self.sources.grade_filter
+        banks = list(dict.fromkeys(grade_set.bank for grade_set in self.sets))
+        names = bank_names(self.sources.banks)
+        for bank in banks:
+            if len(banks) == 1:
+                yield bank, "", criteria
+            elif bank is None:
+                yield bank, "direct grades", replace(criteria, kind="direct")
+            else:
+                yield bank, names[bank], criteria
+
+
+def suffix_of(name: str) -> str:
+    """The end of file names for a grader or bank."""
+    return f"-{safe_name(name.replace(', ', '-').replace(' ', '-'))}"
+
+
+def grade_sets(contents: GradedContents, sources: Sources) -> list[GradeSet]:
+    """The sets of grades to evaluate, by model and prompt class.
+
+    Reviewers rate only some pairs, so their grades are evaluated only if no others are selected. Raises
+    SelectionError if no selected grades are for entries of the banks.
+    """
+    pairs = _graders_with_banks(contents, sources)
+    if not pairs:
+        banks = ", ".join(map(str, sources.banks))
+        raise SelectionError(
+            f"No selected grades in {sources.graded} are for entries of {banks}; name their bank with --bank."
+            if banks
+            else f"The grades in {sources.graded} are nugget assignments; name their bank with --bank."
+        )
+    short = grader_names(list(contents.graders)) if len(contents.graders) > 1 else None
+    keys = [key for key, _ in pairs]
+    names = bank_names(sources.banks)
+    sets = []
+    for key, bank in pairs:
+        name = short(key) if short is not None else ""
+        if bank is not None and keys.count(key) > 1:
+            name = ", ".join(part for part in (name, names[bank]) if part)
+        suffix = suffix_of(name) if len(pairs) > 1 else ""
+        only = with_aliases(replace(sources.grade_filter, model=key.model, prompt_class=key.prompt_class))
+        sets.append(GradeSet(key, contents.graders[key].kind, bank, name, suffix, only))
+    return sets
+
+
+def _graders_with_banks(contents: GradedContents, sources: Sources) -> list[tuple[GradeKey, PathLike | None]]:
+    """The selected graders, each with every bank of its grades, in the order of the sections.
+
+    Sections begin with the first bank, and with ratings, which have thresholds.
+    """
+    chosen = {key: grader for key, grader in contents.graders.items() if grader.selected}
+    chosen = {key: grader for key, grader in chosen.items() if not key.is_reviewer} or chosen
+    pairs: list[tuple[GradeKey, PathLike | None]] = []
+    for key, grader in chosen.items():
+        if grader.kind == "direct" or (not sources.banks and grader.kind != "assignment"):
+            pairs.append((key, None))
+        else:
+            pairs += [(key, bank) for bank in grader.banks]
+    order: dict[PathLike | None, int] = {bank: number for number, bank in enumerate(sources.banks)}
+    return sorted(pairs, key=lambda pair: (order.get(pair[1], len(order)), not chosen[pair[0]].rated))

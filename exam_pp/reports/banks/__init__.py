@@ -1,1 +1,0 @@
-"""Reports on test banks: entries, statistics, problems, differences, and the clinic."""

@@ -1,1 +1,0 @@
-"""Reports on the machine, models, prompts, and planned gradings."""

@@ -1,1 +1,0 @@
-"""Reports on file formats and conversions."""

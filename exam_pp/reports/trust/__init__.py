@@ -1,1 +1,0 @@
-"""Reports on panels, canaries and the gate."""
