@@ -263,8 +263,9 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     @property
     def kind(self) -> str | None:
         """``question``, ``nugget`` or ``direct``; None if the file has neither a prompt type nor ratings."""
-        if self.prompt_type is not None:
-            return "direct" if self.prompt_type == "direct_grading" else self.prompt_type
+        kind = self.prompt_type
+        if kind is not None:
+            return "direct" if kind == "direct_grading" else kind
         return self.self_ratings[0].kind if self.self_ratings else None
 
     @property
@@ -275,7 +276,7 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     def entry_ratings(self) -> dict[str, int]:
         """Return entry id to rating; without ratings, 1 for correct and 0 for wrong entries."""
         if self.self_ratings is not None:
-            return {rating.entry_id: rating.self_rating for rating in self.self_ratings}
+            return {r._question_id or r._nugget_id or "": r.self_rating for r in self.self_ratings}
         return dict.fromkeys(self.wrong, 0) | dict.fromkeys(self.correct, 1)
 
     def graded_ids(self) -> set[str]:

@@ -1,1 +1,1 @@
-"""Work on texts: words, sentences, sentences for messages, highlighted parts, cells of spreadsheets."""
+"""Work on texts: words, sentences, highlighted answers, the wording of messages, cells of spreadsheets."""

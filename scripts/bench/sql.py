@@ -61,6 +61,7 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
 def measure(way: str, source: Path, memory: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(dir=source.parent) as name:
         result = measured(lambda: answer(way, source, Path(name), memory))
+        result["size"] = sum(path.stat().st_size for path in Path(name).iterdir()) / 1e6
     return result | {"result": [[*row[:2], round(row[2], 9)] for row in result["result"]]}
 
 
@@ -79,7 +80,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = arguments.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
-        print("| file | way | CPU (s) | wall (s) | peak (MB) |\n|---|---|---:|---:|---:|")
+        print(
+            "| file | way | CPU (s) | wall (s) | peak (MB) | database (MB) |\n|---|---|---:|---:|---:|---:|"
+        )
         for scale in arguments.scales:
             source = folder / f"graded-{scale:g}.jsonl.gz"
             if not source.exists():
@@ -89,7 +92,8 @@ def main() -> None:
             results = in_turn(__file__, ways, [str(source), arguments.memory_limit], arguments.rounds)
             check_equal(results)
             for way, row in medians(results).items():
-                print(f"| {scale:g}× | {way} | {row['cpu']:.1f} | {row['wall']:.1f} | {row['peak']:.0f} |")
+                seconds = f"{row['cpu']:.2f} | {row['wall']:.2f}"
+                print(f"| {scale:g}× | {way} | {seconds} | {row['peak']:.0f} | {row['size']:.1f} |")
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def test_the_three_lists_of_public_names_agree() -> None:
         for alias in node.names
     }
     assert homes == {name: f"exam_pp.{module}" for name, module in exam_pp._HOMES.items()}
-    assert set(exam_pp.__all__) == homes.keys()
-    assert dir(exam_pp) == sorted([*homes, "__version__"])
+    assert {*exam_pp.__all__, "__version__"} == homes.keys()
+    assert dir(exam_pp) == sorted(homes)
 
 
 def test_no_public_name_is_the_name_of_a_submodule() -> None:

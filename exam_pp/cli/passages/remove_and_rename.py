@@ -32,13 +32,11 @@ from exam_pp.roles import System
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 
 K = TypeVar("K", str, GradeKey)
+Named = TypeVar("Named", bound="AnyGrades | AnswerGrades")
 
 AnswerGrades = ConsistencyGrade | SupportGrades | CriteriaGrades
 ANSWER_GRADES = ("consistency_grades", "support_grades", "criteria_grades")
 """The keys of a passage with grades of answers: factual consistency, support of citations, and criteria."""
-
-G = TypeVar("G", bound=AnyGrades | AnswerGrades)
-Bare = TypeVar("Bare", bound=AnyGrades | AnswerGrades | CitationSupport | CriterionRating)
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Renaming:
         return replace(old, method=self.systems[old.method]) if old.method in self.systems else old
 
 
-def _of_prompt(grades: G, prompt_class: str) -> G:
+def _of_prompt(grades: Named, prompt_class: str) -> Named:
     return replace(grades, prompt_info={**(grades.prompt_info or {}), "prompt_class": prompt_class})
 
 
@@ -161,6 +159,8 @@ def check_distinct(old_names: Iterable[K], new_names: Iterable[K], noun: str) ->
             )
         first[new] = old
 
+
+G = TypeVar("G", bound=AnyGrades | AnswerGrades | CitationSupport | CriterionRating)
 
 _PARTS = ("answers", "verifications", "answer", "errors", "error", "supports", "ratings")
 """The fields of grades, and of their labels or ratings, that have texts of models, or such parts."""
@@ -255,7 +255,7 @@ class _Stripper:
         prompts = {"prompt": "prompts"} if self.options.prompts or self.options.texts else {}
         return prompts | ({"response": "replies"} if self.options.replies else {})
 
-    def _bare(self, grade: Bare) -> Bare:
+    def _bare(self, grade: G) -> G:
         """Grades, or one of their labels or ratings, without prompts and replies."""
         if not self._parts:
             return grade

@@ -8,12 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.formats.scores import read_all_scores
 from exam_pp.store.atomic_writes import temporary_folder
-from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
 from exam_pp.store.sql.duck import (
     Filler,
@@ -27,8 +25,9 @@ from exam_pp.store.sql.duck import (
 )
 from exam_pp.store.sql.rows import GradedRows, shown_path
 from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
-from exam_pp.store.trec.queries import read_queries
-from exam_pp.store.trec.runs import MethodName, read_run, run_files, warn_of_skipped_files
+
+if TYPE_CHECKING:
+    from exam_pp.store.trec.runs import MethodName
 
 log = logging.getLogger(__name__)
 
@@ -149,6 +148,8 @@ def _open_reader(
     # An unsafe statement can change only this temporary database.
     with open_database(path, limits, sandboxed=sandboxed, read_only=sandboxed, writes=writes) as reader:
         _warn_of_empty_tables(reader, tables)
+        if not sandboxed:
+            reader.copy_views(tables)
         yield reader
 
 
@@ -163,7 +164,9 @@ def _warn_of_empty_tables(reader: Reader, tables: Collection[TableName]) -> None
 def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> None:
     """Fill the tables with the rows of the sources, each of which is read only once."""
     queries: dict[str, tuple[str | None, str | None]] = {}
-    if "queries" in tables:
+    if "queries" in tables and sources.queries:
+        from exam_pp.store.trec.queries import read_queries  # noqa: PLC0415 - slow to import
+
         for path in sources.queries:
             for key, query in read_queries(path).items():
                 queries[key] = (query.query_text, None)
@@ -180,14 +183,22 @@ def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> 
         for key, text in rows.queries.items():
             known, collection = queries.get(key, (None, None))
             queries[key] = (known or text, collection)
-    if "runs" in tables:
+    if "runs" in tables and sources.runs:
+        from exam_pp.store.trec.runs import (  # noqa: PLC0415 - slow to import
+            read_run,
+            run_files,
+            warn_of_skipped_files,
+        )
+
         for path in sources.runs:
             warn_of_skipped_files(path)
         for run in (run for path in sources.runs for run in run_files(path)):
             for line in read_run(run, method=sources.method_name):
                 row = (shown_path(run), line.system, line.query_id, line.passage_id, line.rank, line.score)
                 filler.add("runs", row)
-    if "scores" in tables:
+    if "scores" in tables and sources.scores:
+        from exam_pp.formats.scores import read_all_scores  # noqa: PLC0415 - imports all formats
+
         for path in sources.scores:
             for score in read_all_scores(path):
                 filler.add("scores", (shown_path(path), *score))
@@ -202,6 +213,8 @@ def _fill_bank(
     tables: Collection[TableName],
     queries: dict[str, tuple[str | None, str | None]],
 ) -> None:
+    from exam_pp.store.banks.bank_json import read_bank  # noqa: PLC0415 - slow to import
+
     seen: set[tuple[str, str]] = set()
     for line in read_bank(path, packed=True).lines:
         text, collection = queries.get(line.query_id, (None, None))
@@ -265,7 +278,7 @@ def _built_database(sources: SqlSources, output: Path, limits: Limits) -> Iterat
     try:
         with work_folder(output) as folder:
             path = folder / "tables.duckdb"
-            with new_database(path, limits) as filler:
+            with new_database(path, limits, described=True) as filler:
                 fill(filler, sources, TABLES.keys())
             yield path
     except OSError as error:

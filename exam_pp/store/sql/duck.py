@@ -5,16 +5,25 @@ from __future__ import annotations
 import gc
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import DataError, QueryError
 from exam_pp.store.files import is_stream
-from exam_pp.store.sql.tables import TABLES, Row, SqlType, SqlValue, Table, TableName
+from exam_pp.store.sql.tables import (
+    STORED,
+    TABLES,
+    VIEWS,
+    Row,
+    SqlValue,
+    StoredName,
+    TableName,
+)
 from exam_pp.text.wording import is_unicode
 
 if TYPE_CHECKING:
@@ -40,6 +49,14 @@ _NOT_IN_PYTHON = re.compile(r"TIMESTAMP(_NS)? WITH TIME ZONE|TIMESTAMP_NS|INTERV
 _FAILED_IN_PYTHON = re.compile("Traceback|failed to import")
 """Part of the messages of DuckDB if Python lacks a value or the package pytz."""
 _MAGIC = b"DUCK"
+_BLOCK_SIZE = 2**16
+"""Bytes of a block of a new database. DuckDB's default, 256 KB, is mostly empty in small columns."""
+_COMPRESSION = {"passage_text": "USING COMPRESSION zstd"}
+"""Columns of long texts, for which DuckDB's own choice takes 60 % more space."""
+_ARROW_TYPES = {
+    "VARCHAR": "string", "INTEGER": "int32", "BIGINT": "int64", "DOUBLE": "float64", "BOOLEAN": "bool_"
+}  # fmt: skip
+"""Functions of nanoarrow that make the types."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +90,10 @@ class Limits:
 
     def config(self) -> dict[str, str | bool | int | float | list[str]]:
         """Return the limits as DuckDB's configuration."""
-        config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": self.memory}
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": self.memory,
+            "default_block_size": _BLOCK_SIZE,
+        }
         return config | ({"threads": self.threads} if self.threads else {})
 
 
@@ -89,10 +109,15 @@ def is_database(path: str | Path) -> bool:
 
 
 @contextmanager
-def new_database(path: Path, limits: Limits) -> Iterator[Filler]:
-    """Create a database with all tables, which the block fills; it is complete on disk after the block."""
+def new_database(path: Path, limits: Limits, *, described: bool = False) -> Iterator[Filler]:
+    """Create a database with all tables, which the block fills; it is complete on disk after the block.
+
+    If it is ``described``, comments have the descriptions of tables and columns.
+    """
     with _connect(path, limits.while_filling) as connection:
         _create_tables(connection)
+        if described:
+            _describe_tables(connection)
         connection.execute("BEGIN")
         filler = Filler(connection, limits.while_filling.bytes, limits.bytes)
         yield filler
@@ -101,14 +126,21 @@ def new_database(path: Path, limits: Limits) -> Iterator[Filler]:
 
 
 def _create_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    for table in TABLES.values():
-        columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
-        connection.execute(f"CREATE TABLE {table.name} ({columns})")
-        connection.execute(f"COMMENT ON TABLE {table.name} IS {_quoted(table.description)}")
+    connection.execute("CREATE SCHEMA stored")
+    for name, stored in STORED.items():
+        columns = ", ".join(f'"{c.name}" {c.type} {_COMPRESSION.get(c.name, "")}' for c in stored)
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+    for name, table in TABLES.items():
+        if name in VIEWS:
+            connection.execute(f"CREATE VIEW {name} AS {VIEWS[name].sql(table)}")
+
+
+def _describe_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    for name, table in TABLES.items():
+        kind = "VIEW" if name in VIEWS else "TABLE"
+        connection.execute(f"COMMENT ON {kind} {name} IS {_quoted(table.description)}")
         for column in table.columns:
-            connection.execute(
-                f'COMMENT ON COLUMN {table.name}."{column.name}" IS {_quoted(column.description)}'
-            )
+            connection.execute(f'COMMENT ON COLUMN {name}."{column.name}" IS {_quoted(column.description)}')
 
 
 @contextmanager
@@ -137,9 +169,9 @@ class Filler:
     memory: int
     max_memory: int
     _pending: int = 0
-    _rows: dict[TableName, list[Row]] = field(default_factory=lambda: {name: [] for name in TABLES})
+    _rows: dict[StoredName, list[Row]] = field(default_factory=lambda: {name: [] for name in STORED})
 
-    def add(self, table: TableName, row: Row) -> None:
+    def add(self, table: StoredName, row: Row) -> None:
         """Append a row, with values in the order of the table's columns."""
         rows = self._rows[table]
         rows.append(row)
@@ -159,8 +191,9 @@ class Filler:
 
     def flush(self) -> None:
         """Insert the pending rows of all tables."""
-        for table in TABLES:
+        for table in STORED:
             self._insert(table)
+        gc.collect(0)  # nanoarrow leaves reference cycles, and the collector is disabled while files are read
 
     def keep_first(self, table: TableName, file: str, query_id: str) -> None:
         """Delete duplicate passages, judgments or rankings of a query that is on several lines of a file."""
@@ -173,61 +206,55 @@ class Filler:
             {"file": file, "query": query_id},
         )
 
-    def _insert(self, table: TableName) -> None:
+    def _insert(self, table: StoredName) -> None:
         rows = self._rows[table]
         if not rows:
             return
-        self.connection.register("batch", _arrow(TABLES[table], rows))
+        self.connection.register("batch", _arrow(table, rows))
         self.connection.execute(f"INSERT INTO {table} SELECT * FROM batch")  # noqa: S608 - constant table names
         self.connection.unregister("batch")
         rows.clear()
-        gc.collect(0)  # nanoarrow leaves reference cycles, and the collector is disabled while files are read
 
 
-def _arrow(table: Table, rows: Sequence[Row]) -> Any:
+def _arrow(table: StoredName, rows: Sequence[Row]) -> Any:
     """Convert rows to an Arrow stream."""
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
-    columns = list(zip(*rows, strict=True))
+    pairs = zip(STORED[table], zip(*rows, strict=True), strict=True)
     try:
-        arrays = [_column(c.type, values) for c, values in zip(table.columns, columns, strict=True)]
+        columns = {column.name: _column(column.type, values) for column, values in pairs}
     except ValueError as error:
         if isinstance(error.__cause__, OverflowError):
-            raise DataError(f"A number is too large for the table {table.name}.") from error
+            raise DataError(f"A number is too large for the table {table}.") from error
         raise
-    schema = nanoarrow.struct({c.name: _arrow_type(c.type) for c in table.columns})
-    batch = nanoarrow.c_array_from_buffers(schema, len(rows), [None], children=arrays)
+    schema = nanoarrow.struct({name: column.schema for name, column in columns.items()})
+    batch = nanoarrow.c_array_from_buffers(schema, len(rows), [None], children=columns.values())
     return nanoarrow.ArrayStream(batch)
 
 
-def _arrow_type(sql_type: SqlType) -> Any:
+def _column(sql_type: str, values: Sequence[Any]) -> Any:
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
-    types: Mapping[SqlType, Callable[[], Any]] = {
-        "VARCHAR": nanoarrow.string,
-        "INTEGER": nanoarrow.int32,
-        "BIGINT": nanoarrow.int64,
-        "DOUBLE": nanoarrow.float64,
-        "BOOLEAN": nanoarrow.bool_,
-        "VARCHAR[]": lambda: nanoarrow.list_(nanoarrow.string()),
-    }
-    return types[sql_type]()
-
-
-def _column(sql_type: SqlType, values: Sequence[Any]) -> Any:
-    import nanoarrow  # noqa: PLC0415 - only for SQL
-
-    if sql_type != "VARCHAR[]":
-        return nanoarrow.c_array(values, _arrow_type(sql_type))
-    lists: Sequence[list[str] | None] = values
-    texts = nanoarrow.c_array([text for texts in lists for text in texts or ()], nanoarrow.string())
-    offsets = nanoarrow.c_buffer(
-        list(accumulate((len(texts or ()) for texts in lists), initial=0)), nanoarrow.int32()
-    )
-    valid = nanoarrow.c_buffer([texts is not None for texts in lists], nanoarrow.bool_())
-    return nanoarrow.c_array_from_buffers(
-        _arrow_type(sql_type), len(lists), [valid, offsets], children=[texts]
-    )
+    if not values or (values[0] is None and values.count(None) == len(values)):
+        return nanoarrow.c_array_from_buffers(nanoarrow.null(), len(values), [])  # DuckDB gives it a type
+    if not sql_type.endswith("[]"):
+        type_ = getattr(nanoarrow, _ARROW_TYPES[sql_type])
+        # Numbers of a type without NULL are copied by a faster loop, which raises an error at None.
+        if sql_type in ("INTEGER", "BIGINT", "DOUBLE"):
+            try:
+                return nanoarrow.c_array(values, type_(nullable=False))
+            except ValueError as error:
+                if not isinstance(error.__cause__, TypeError):
+                    raise
+        return nanoarrow.c_array(values, type_())
+    filled: list[Sequence[Any]] = [items or () for items in values]
+    items = _column(sql_type.removesuffix("[]"), list(chain.from_iterable(filled)))
+    offsets = array("i", accumulate(map(len, filled), initial=0))
+    valid = None
+    if None in values:
+        valid = nanoarrow.c_buffer([value is not None for value in values], nanoarrow.bool_())
+    lists = nanoarrow.list_(items.schema)
+    return nanoarrow.c_array_from_buffers(lists, len(values), [valid, offsets], children=[items])
 
 
 class Result:
@@ -303,6 +330,11 @@ class Reader:
         options = "FORMAT parquet, USE_TMP_FILE false"  # the sandbox forbids temporary files
         statement = f"COPY ({_without_semicolon(sql)}\n) TO {_quoted(str(target))} ({options})"
         self._connection.execute(statement, dict(parameters) if parameters else None)
+
+    def copy_views(self, tables: Collection[TableName]) -> None:
+        """Shadow the views among the tables by temporary tables, so that statements can change their rows."""
+        for name in sorted(VIEWS.keys() & tables):
+            self._connection.execute(f"CREATE TEMP TABLE {name} AS FROM main.{name}")
 
     def is_empty(self, table: TableName) -> bool:
         """Whether a table has no rows."""

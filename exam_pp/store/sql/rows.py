@@ -3,47 +3,72 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
 
 from exam_pp.data_model import (
     DIRECT_ID,
+    LEGACY_PROMPT_CLASS,
     CriteriaGrades,
     DirectGrade,
     Passage,
     RubricGrades,
     SupportGrades,
 )
-from exam_pp.games import QueryGames
-from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import role_of
 from exam_pp.store.files import read_lines
-from exam_pp.store.games_files import games_in, is_games_line
 from exam_pp.store.passages.graded_file import parse_query, without_garbage_collection
-from exam_pp.store.sql.tables import Row, TableName
+from exam_pp.store.sql.tables import Row, SqlValue, StoredName, TableName
 
-Emit = Callable[[TableName, Row], None]
+if TYPE_CHECKING:
+    from exam_pp.games import QueryGames
+
+Emit = Callable[[StoredName, Row], None]
 """A function that receives the name of a table and a row."""
+
+AnyGrades = RubricGrades | DirectGrade
+Grader = tuple[str | None, str]
+"""Model and prompt class."""
 
 _ENCODER = msgspec.json.Encoder()
 
+_SOFT = ("expected", "margin", "mass", "source")
+_NONE = (None,) * len(_SOFT)
+_NO_SUMMARY, _NO_PAIRS, _NO_REPLIES = (None,) * 6, (0, *(None,) * 9), (0, None, None, None)
+"""Columns of tables that the statement does not read."""
 
-class _Pair(NamedTuple):
-    """The last columns of the table ``ratings``, for one passage and entry."""
+Errors = Mapping[str, Any]
+"""The errors of a set by entry."""
+Values = Sequence[SqlValue] | None
+"""A list in ``stored.grade_sets``, in the order of the entries; None if all values are NULL."""
 
-    rating: int | None
-    is_rated: bool
-    expected: float | None = None
-    margin: float | None = None
-    mass: float | None = None
-    source: str | None = None
-    assignment: str | None = None
-    tokens_cut: int | None = None
-    failure: str | None = None
+
+class _EntryLists:
+    """Numbers the lists of entries of a query: sets of the same entries share a list."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._count = 0
+        self.of_query: dict[frozenset[str], tuple[int, list[str]]] = {}
+
+    def of(self, entries: Collection[str]) -> tuple[int, list[str]]:
+        """Return the number of the list of these entries, which are different, and the list."""
+        key = frozenset(entries)
+        known = self.of_query.get(key)
+        if known is None:
+            known = self.of_query[key] = self.new(list(entries))
+        return known
+
+    def new(self, entries: list[str]) -> tuple[int, list[str]]:
+        """Emit a list that may have an entry twice."""
+        self._count += 1
+        self._emit("stored.entry_lists", (self._count, entries))
+        return self._count, entries
 
 
 class GradedRows:
@@ -61,6 +86,7 @@ class GradedRows:
         self._emit = emit
         self._expect = expect
         self._grade_set = 0
+        self._entry_lists = _EntryLists(emit)
         self.queries: dict[str, str | None] = {}
         self.repeated: set[tuple[str, str]] = set()
 
@@ -70,18 +96,21 @@ class GradedRows:
             lines = self._announced(read_lines(path))
             first = next(lines, None)
             lines = lines if first is None else chain([first], lines)
-            if first is not None and is_games_line(first[1]):
-                self._read_games(lines, path)
-            else:
-                self._read_passages(lines, path)
+            if first is not None and first[1].startswith(b"{"):
+                from exam_pp.store.games_files import games_in, is_games_line  # noqa: PLC0415 - slow to import
+
+                if is_games_line(first[1]):
+                    self._add_games(games_in(lines, path), path)
+                    return
+            self._read_passages(lines, path)
 
     def _announced(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         for number, line in lines:
             self._expect(len(line))
             yield number, line
 
-    def _read_games(self, lines: Iterable[tuple[int, bytes]], path: str | Path) -> None:
-        for query in games_in(lines, path):
+    def _add_games(self, queries: Iterable[QueryGames], path: str | Path) -> None:
+        for query in queries:
             self.queries[query.query_id] = self.queries.get(query.query_id) or query.query_text
             if "games" in self._tables:
                 for row in _game_rows(shown_path(path), query):
@@ -97,6 +126,7 @@ class GradedRows:
                 self.repeated.add((file, query_id))
             earlier_ids.add(query_id)
             self.queries.setdefault(query_id, None)
+            self._entry_lists.of_query.clear()
             criteria: dict[tuple[Any, ...], Row] = {}
             seen: set[str] = set()
             for position, passage in enumerate(passages, 1):
@@ -137,29 +167,55 @@ class GradedRows:
                     self._emit("rankings", (*ranking[:6], r.citations, *ranking[6:]))
 
     def _emit_grade_sets(self, here: tuple[str, str, str], passage: Passage) -> None:
-        sets: list[RubricGrades | DirectGrade] = [
-            *(passage.rubric_grades or ()),
-            *(passage.direct_grades or ()),
-        ]
-        merged: dict[tuple[str | None, str, str | None], dict[str, Row]] = {}
-        keys = _merge_keys(sets)
-        for grades, key in zip(sets, keys, strict=True):
+        sets = [*passage.grade_sets()]
+        graders = [(grades.model, grades.prompt_class or LEGACY_PROMPT_CLASS) for grades in sets]
+        all_errors = [_errors(grades) for grades in sets]
+        all_ratings = [*map(_ratings_of, sets, all_errors)]
+        counting: Sequence[Collection[str]] = all_ratings
+        if len(set(graders)) < len(sets):
+            counting = _counting_entries(_merge_keys(graders, sets), all_ratings)
+        of_sets = zip(sets, graders, all_errors, all_ratings, counting, strict=True)
+        for grades, grader, errors, ratings, entries in of_sets:
             self._grade_set += 1
-            pairs = _direct_pairs(grades) if isinstance(grades, DirectGrade) else _rubric_pairs(grades)
-            grader = (*key[:2], grades.kind)
-            if "grades" in self._tables:
-                self._emit("grades", (self._grade_set, *here, *grader, *_summary(grades, pairs)))
-            if "answers" in self._tables:
-                for entry_id, answer, failure in _answers(grades):
-                    self._emit("answers", (self._grade_set, *here, entry_id, *grader, answer, failure))
-            if "ratings" in self._tables:
-                rows = merged.setdefault(key, {})
-                for entry_id, pair in pairs.items():
-                    if pair.rating is not None or entry_id not in rows:
-                        rows[entry_id] = (self._grade_set, *here, entry_id, *grader, *pair)
-        for rows in merged.values():
-            for row in rows.values():
-                self._emit("ratings", row)
+            row: Row = (self._grade_set, *here, *grader, grades.kind, grades.prompt_hash, grades.is_rated)
+            row += _summary(grades, ratings) if "grades" in self._tables else _NO_SUMMARY
+            row += self._pairs(grades, ratings, entries, errors) if "ratings" in self._tables else _NO_PAIRS
+            row += self._replies(grades, errors) if "answers" in self._tables else _NO_REPLIES
+            self._emit("stored.grade_sets", row)
+
+    def _pairs(
+        self, grades: AnyGrades, ratings: Mapping[str, int | None], entries: Collection[str], errors: Errors
+    ) -> Row:
+        """Return the columns of the table ``ratings``, for the entries that count."""
+        number, order = self._entry_lists.of(entries)
+        soft, labels, cut = _soft_grades(grades), grades.nugget_labels(), grades.tokens_cut
+        of_entry = dict(labels) if labels else {}
+        return (
+            len(order),
+            number,
+            [*map(ratings.get, order)],
+            *([[getattr(soft.get(key), name, None) for key in order] for name in _SOFT] if soft else _NONE),
+            [*map(of_entry.get, order)] if labels else None,
+            [*map(cut.get, order)] if cut else None,
+            _failures(order, errors),
+        )
+
+    def _replies(self, grades: AnyGrades, errors: Errors) -> Row:
+        """Return the columns of the table ``answers``; replies of failures come from the errors."""
+        replies: list[tuple[str, str | None]] = []
+        if isinstance(grades, RubricGrades):
+            replies += grades.answers or ()
+        elif grades.answer is not None:
+            replies.append((DIRECT_ID, grades.answer))
+        texts = dict(replies)
+        missing = {key: _response(error) for key, error in errors.items() if key not in texts}
+        if len(texts) == len(replies):
+            texts |= missing
+            number, order = self._entry_lists.of(texts)
+            return (len(order), number, [*map(texts.get, order)], _failures(order, errors))
+        replies += missing.items()
+        number, order = self._entry_lists.new([key for key, _ in replies])
+        return (len(order), number, [text for _, text in replies], _failures(order, errors))
 
     def _emit_supports(self, here: tuple[str, str, str], sets: Sequence[SupportGrades]) -> None:
         rows: dict[tuple[str, str | None, str | None], Row] = {}
@@ -202,79 +258,82 @@ def shown_path(path: str | Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _merge_keys(sets: Sequence[RubricGrades | DirectGrade]) -> list[tuple[str | None, str, str | None]]:
-    """Return model, prompt class and, if there are several versions of the prompt, its hash for each set."""
-    keys = [(grades.model, GradeKey.of(grades).prompt_class) for grades in sets]
-    hashes: dict[tuple[str | None, str], set[str]] = {}
-    for key, grades in zip(keys, sets, strict=True):
-        versions = hashes.setdefault(key, set())
+def _merge_keys(graders: Sequence[Grader], sets: Sequence[AnyGrades]) -> list[tuple[Grader, str | None]]:
+    """Return the grader and, if there are several versions of its prompt, the prompt's hash for each set."""
+    hashes: dict[Grader, set[str]] = {}
+    for grader, grades in zip(graders, sets, strict=True):
+        versions = hashes.setdefault(grader, set())
         if grades.prompt_hash is not None:
             versions.add(grades.prompt_hash)
     return [
-        (*key, grades.prompt_hash if len(hashes[key]) > 1 else None)
-        for key, grades in zip(keys, sets, strict=True)
+        (grader, grades.prompt_hash if len(hashes[grader]) > 1 else None)
+        for grader, grades in zip(graders, sets, strict=True)
     ]
 
 
-def _rubric_pairs(grades: RubricGrades) -> dict[str, _Pair]:
-    errors = grades.errors if isinstance(grades.errors, dict) else {}
-    cut: Mapping[str, int] = grades.tokens_cut or {}
-    labels = {item.nugget_id: item.assignment for item in grades.assignments or ()}
-    pairs: dict[str, _Pair] = {}
-    if grades.self_ratings is not None:
-        for r in grades.self_ratings:
-            key = r.entry_id
-            failure = _failure(errors[key]) if key in errors else None
-            soft = (r.expected, r.margin, r.mass)
-            pairs[key] = _Pair(r.self_rating, True, *soft, r.source, labels.get(key), cut.get(key), failure)
-    else:
-        for key, rating in grades.entry_ratings().items():
-            failure = _failure(errors[key]) if key in errors else None
-            pairs[key] = _Pair(rating, False, tokens_cut=cut.get(key), failure=failure)
-    for key, error in errors.items():
-        if key not in pairs:
-            pairs[key] = _Pair(None, grades.is_rated, tokens_cut=cut.get(key), failure=_failure(error))
-    return pairs
+def _counting_entries(
+    keys: Sequence[Hashable], all_ratings: Sequence[Mapping[str, int | None]]
+) -> list[list[str]]:
+    """Return the entries of each set that count in ``ratings``.
+
+    Of several sets with the same key, the last rating of an entry counts, or else its first failure.
+    """
+    counting: dict[tuple[Hashable, str], int] = {}
+    for number, (key, ratings) in enumerate(zip(keys, all_ratings, strict=True)):
+        for entry_id, rating in ratings.items():
+            if rating is not None or (key, entry_id) not in counting:
+                counting[key, entry_id] = number
+    return [
+        [entry_id for entry_id in ratings if counting[key, entry_id] == number]
+        for number, (key, ratings) in enumerate(zip(keys, all_ratings, strict=True))
+    ]
 
 
-def _direct_pairs(grades: DirectGrade) -> dict[str, _Pair]:
-    rating = grades.entry_ratings().get(DIRECT_ID)
-    cut = (grades.tokens_cut or {}).get(DIRECT_ID)
-    failure = _failure(grades.error) if grades.error else None
-    soft = (grades.expected, grades.margin, grades.mass)
-    return {DIRECT_ID: _Pair(rating, grades.is_rated, *soft, None, None, cut, failure)}
+def _ratings_of(grades: AnyGrades, errors: Errors) -> Mapping[str, int | None]:
+    """Return the ratings by entry; None for an entry without a rating."""
+    ratings = grades.entry_ratings()
+    return dict.fromkeys([*ratings, *errors]) | ratings if errors else ratings
 
 
-def _summary(grades: RubricGrades | DirectGrade, pairs: Mapping[str, _Pair]) -> Row:
-    ratings = [pair.rating for pair in pairs.values() if pair.rating is not None]
+def _soft_grades(grades: AnyGrades) -> Mapping[str, object]:
+    """Return the objects with the attributes :data:`_SOFT` by entry, of those that have one."""
+    if isinstance(grades, DirectGrade):
+        return {DIRECT_ID: grades}
+    ratings: Sequence[Any] = grades.self_ratings or ()
+    return {
+        r.entry_id: r
+        for r in ratings  # the slots, which are read a million times
+        if r._expected is not UNSET
+        or r._margin is not UNSET
+        or r._mass is not UNSET
+        or r._source is not UNSET
+    }
+
+
+def _summary(grades: AnyGrades, ratings_of: Mapping[str, int | None]) -> Row:
+    ratings = [rating for rating in ratings_of.values() if rating is not None]
     return (
-        grades.prompt_hash,
-        grades.is_rated,
-        len(pairs),
+        len(ratings_of),
         sum(rating > 0 for rating in ratings),
-        len(pairs) - len(ratings),
+        len(ratings_of) - len(ratings),
         max(ratings, default=None),
         grades.relevance_label,
         _ENCODER.encode(grades.model_options).decode() if grades.model_options else None,
     )
 
 
-def _answers(grades: RubricGrades | DirectGrade) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield entry id, reply and failure reason; replies of failures come from the errors."""
+def _errors(grades: AnyGrades) -> Errors:
     if isinstance(grades, DirectGrade):
-        error = grades.error
-        if grades.answer is not None or error:
-            answer = grades.answer if grades.answer is not None else _response(error)
-            yield DIRECT_ID, answer, _failure(error) if error else None
-        return
-    errors = grades.errors if isinstance(grades.errors, dict) else {}
-    answered = set()
-    for key, answer in grades.answers:
-        answered.add(key)
-        yield key, answer, _failure(errors[key]) if key in errors else None
-    for key, error in errors.items():
-        if key not in answered:
-            yield key, _response(error), _failure(error)
+        return {DIRECT_ID: grades.error} if grades.error else {}
+    raw: Any = grades
+    if raw._errors is UNSET or bytes(raw._errors) == b"{}":  # most sets: not decoded
+        return {}
+    errors = grades.errors
+    return errors if isinstance(errors, dict) else {}
+
+
+def _failures(entries: Sequence[str], errors: Errors) -> Values:
+    return [_failure(errors[key]) if key in errors else None for key in entries] if errors else None
 
 
 def _failure(error: Any) -> str:

@@ -1,11 +1,18 @@
-"""Tables and columns of SQL databases, with the descriptions that users read."""
+"""Tables and columns of SQL databases, with the descriptions that users read, and how they are stored.
+
+The tables ``grades``, ``ratings`` and ``answers`` are views of the stored table ``grade_sets``. It has a row
+for each set of grades, with lists of its ratings and replies, because a row for each pair would repeat the
+ids, the model and the prompt of the set. The lists of entries are in ``entry_lists``, because most sets of a
+query have the same entries.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-SqlType = Literal["VARCHAR", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"]
+SqlType = Literal["VARCHAR", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]", "INTEGER[]", "DOUBLE[]"]
 TableName = Literal[
     "queries",
     "passages",
@@ -21,8 +28,10 @@ TableName = Literal[
     "runs",
     "scores",
 ]
+StoredName = TableName | Literal["stored.grade_sets", "stored.entry_lists"]
+"""A table that is filled; of :data:`VIEWS`, only the stored table is."""
 SqlValue = str | int | float | bool | list[str] | None
-Row = tuple[SqlValue, ...]
+Row = tuple[SqlValue | Sequence[SqlValue], ...]
 """Values in the order of a table's columns."""
 
 
@@ -275,6 +284,68 @@ _TABLES = (
 
 TABLES: dict[TableName, Table] = {table.name: table for table in _TABLES}
 """All tables, in the order in which they are documented."""
+
+_ENTRY_LISTS = (
+    Column("list", "INTEGER", "number of the list, from 1"),
+    Column("entry_id", "VARCHAR[]", "ids of the entries"),
+)
+_STORED_SETS = (
+    *TABLES["grades"].columns,
+    Column("pairs", "INTEGER", "number of rows in ratings"),
+    Column("pair_list", "INTEGER", "number of the list of their entries"),
+    Column("rating", "INTEGER[]", "their ratings, in the order of the list; likewise the next columns"),
+    Column("expected", "DOUBLE[]", "expected ratings"),
+    Column("margin", "DOUBLE[]", "margins"),
+    Column("mass", "DOUBLE[]", "masses"),
+    Column("source", "VARCHAR[]", "origins of the ratings"),
+    Column("assignment", "VARCHAR[]", "nugget assignments"),
+    Column("tokens_cut", "INTEGER[]", "tokens cut"),
+    Column("failure", "VARCHAR[]", "reasons of missing ratings"),
+    Column("replies", "INTEGER", "number of rows in answers"),
+    Column("reply_list", "INTEGER", "number of the list of their entries"),
+    Column("answer", "VARCHAR[]", "texts of the replies, in the order of the list"),
+    Column("reply_failure", "VARCHAR[]", "reasons of missing ratings"),
+)
+"""A list is NULL if all its values are."""
+_LISTS = {column.name for column in (*_ENTRY_LISTS, *_STORED_SETS) if column.type.endswith("[]")}
+
+
+@dataclass(frozen=True)
+class View:
+    """A table that is a view of the sets of grades, with ``count`` rows for each set, else one.
+
+    The entries of the rows are the list with the number ``entries``. ``renamed`` are columns whose values are
+    in a list of another name.
+    """
+
+    count: str = ""
+    entries: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def sql(self, table: Table) -> str:
+        """Return the statement of the view; lists that a query does not use are not read."""
+        sources = {name: self.renamed.get(name, name) for name in (column.name for column in table.columns)}
+        columns = ", ".join(f"{s}[i] AS {n}" if s in _LISTS else n for n, s in sources.items())
+        if not self.count:
+            return f"SELECT {columns} FROM stored.grade_sets"  # noqa: S608 - constant names
+        return (
+            f"SELECT {columns} FROM (SELECT *, unnest(range(1, {self.count} + 1)) AS i "  # noqa: S608 - constant names
+            f"FROM stored.grade_sets JOIN stored.entry_lists ON {self.entries} = list)"
+        )
+
+
+VIEWS: Mapping[TableName, View] = {
+    "grades": View(),
+    "ratings": View("pairs", "pair_list"),
+    "answers": View("replies", "reply_list", {"failure": "reply_failure"}),
+}
+
+STORED: Mapping[StoredName, Sequence[Column]] = {
+    **{name: table.columns for name, table in TABLES.items() if name not in VIEWS},
+    "stored.entry_lists": _ENTRY_LISTS,
+    "stored.grade_sets": _STORED_SETS,
+}
+"""The tables that are filled, with their columns."""
 
 OF_GRADED_FILES: frozenset[TableName] = frozenset(
     ("passages", "judgments", "rankings", "grades", "ratings", "answers", "supports", "criteria", "games")

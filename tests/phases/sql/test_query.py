@@ -38,6 +38,7 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import work_folder
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.duck import Limits
+from exam_pp.store.sql.tables import TABLES
 
 LIMITS = Limits("500MB", 2)
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -267,6 +268,33 @@ def test_runs_and_leaderboards(graded: Path, demo_data: Path, tmp_path: Path) ->
     board.write_text("system\tCover\na\t0.5\nb\t0.7\n")
     ranks = example(SqlSources(scores=[board]), "leaderboards")
     assert [(row["system"], row["place"]) for row in ranks] == [("b", 1), ("a", 2)]
+
+
+def test_unsafe_statements_change_a_copy_of_the_tables(graded: Path) -> None:
+    for table in ("ratings", "answers", "grades", "judgments"):
+        sql = f"DELETE FROM {table} WHERE query_id <> '007'; SELECT DISTINCT query_id FROM {table}"
+        with query_result(SqlSources([graded]), Statement(sql, unsafe=True), LIMITS) as result:
+            assert list(result) == [("007",)]
+
+
+def test_a_database_is_read_by_duckdb_under_any_name(graded: Path, tmp_path: Path) -> None:
+    """The views refer to tables of their own database; the comments describe their columns."""
+    import duckdb
+
+    build_database(SqlSources([graded]), tmp_path / "grades.duckdb", LIMITS)
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{tmp_path / 'grades.duckdb'}' AS other (READ_ONLY)")
+        counts = {
+            table: connection.sql(f"SELECT count(*) FROM other.{table}").fetchall()
+            for table in ("grades", "ratings", "answers")
+        }
+        comments = connection.sql(
+            "SELECT table_name, column_name FROM duckdb_columns() "
+            "WHERE database_name = 'other' AND schema_name = 'main' AND comment IS NOT NULL"
+        ).fetchall()
+    for table, [(count,)] in counts.items():
+        assert ask(SqlSources([graded]), f"SELECT count(*) AS n FROM {table}") == [{"n": count}]
+    assert set(comments) == {(name, column.name) for name, t in TABLES.items() for column in t.columns}
 
 
 def test_queries_bank_and_parameters(graded: Path, demo_data: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from exam_pp.errors import QueryError
 from exam_pp.store.sql.duck import Limits, is_database, new_database, open_database, tables_of
+from exam_pp.store.sql.tables import TABLES
 from tests.conftest import data_error
 
 LIMITS = Limits("200MB", 1)
@@ -39,6 +40,12 @@ def test_rows_are_stored_unchanged(database: Path) -> None:
     ]
     assert run(database, "SELECT facet_id, gold_answers, weight FROM bank") == [(None, [], 1.0)]
     assert is_database(database)
+
+
+def test_views_have_the_columns_of_their_tables(database: Path) -> None:
+    for name, table in TABLES.items():
+        columns = [(column, type_) for column, type_, *_ in run(database, f"DESCRIBE {name}")]
+        assert columns == [(column.name, column.type) for column in table.columns]
 
 
 def test_more_rows_than_a_batch(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +18,7 @@ from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import role_of
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.rows import GradedRows
-from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, Row, TableName
+from exam_pp.store.sql.tables import OF_GRADED_FILES, STORED, TABLES, VIEWS, Row, StoredName, TableName
 from tests.conftest import PASSAGES, passage, rubric
 from tests.store.passages.test_graded_file import damage
 from tests.test_data_model import lines
@@ -28,14 +28,28 @@ Write = Callable[[str, list[Any]], Path]
 
 def rows_of(path: Path) -> dict[TableName, list[dict[str, Any]]]:
     """Rows by table, each as value by column."""
-    rows: dict[TableName, list[dict[str, Any]]] = {name: [] for name in OF_GRADED_FILES}
+    rows: dict[StoredName, list[dict[str, Any]]] = {name: [] for name in STORED}
 
-    def take(table: TableName, row: Row) -> None:
-        names = [column.name for column in TABLES[table].columns]
+    def take(table: StoredName, row: Row) -> None:
+        names = [column.name for column in STORED[table]]
         rows[table].append(dict(zip(names, row, strict=True)))
 
     GradedRows(OF_GRADED_FILES, take).read(path)
-    return rows
+    return {name: list(of_view(name, rows)) if name in VIEWS else rows[name] for name in OF_GRADED_FILES}
+
+
+def of_view(name: TableName, stored: dict[StoredName, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Rows of a view, computed from the stored rows."""
+    view = VIEWS[name]
+    entries = {row["list"]: row["entry_id"] for row in stored["stored.entry_lists"]}
+    for row in stored["stored.grade_sets"]:
+        values = row | {"entry_id": entries.get(row.get(view.entries))}
+        for number in range(row[view.count]) if view.count else [None]:
+            columns = {c.name: values[view.renamed.get(c.name, c.name)] for c in TABLES[name].columns}
+            yield {
+                key: value[number] if isinstance(value, list) and number is not None else value
+                for key, value in columns.items()
+            }
 
 
 def outcome(read: Callable[[Path], Any], path: Path) -> Any:
@@ -193,7 +207,7 @@ def test_a_later_rating_counts_but_a_failure_does_not_replace_it(write_jsonl: Wr
     path = write_jsonl("graded.jsonl", [["q", [passage("p", exam_grades=[first, later, failed])]]])
     tables = rows_of(path)
     assert [(row["entry_id"], row["rating"], row["grade_set"]) for row in tables["ratings"]] == [
-        ("q/a", 4, 2), ("q/b", 2, 1),
+        ("q/b", 2, 1), ("q/a", 4, 2),
     ]  # fmt: skip
     assert len(tables["answers"]) == 4
 
@@ -235,6 +249,14 @@ def test_direct_grades(write_jsonl: Write) -> None:
     tables = rows_of(write_jsonl("g.jsonl", [["q", [passage("p", grades=[grade])]]]))
     assert [(r["entry_id"], r["rating"], r["kind"]) for r in tables["ratings"]] == [("direct", 2, "direct")]
     assert tables["grades"][0]["model_options"] == '{"a":1}'
+
+
+def test_replies_that_are_not_in_the_format_count_as_missing(write_jsonl: Write) -> None:
+    grades = rubric({"q/a": 3}) | {"answers": 7, "llm_options": [], "llm_response_errors": "none"}
+    tables = rows_of(write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[grades])]]]))
+    assert tables["answers"] == []
+    assert [(row["rating"], row["failure"]) for row in tables["ratings"]] == [(3, None)]
+    assert tables["grades"][0]["model_options"] is None
 
 
 def test_grades_of_citations(write_jsonl: Write) -> None:
