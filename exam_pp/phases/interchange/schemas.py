@@ -31,6 +31,11 @@ class _AsRead(GenerateJsonSchema):
         is_id = schema.get("coerce_numbers_to_str")
         return {**generated, "type": ["string", "number"]} if is_id else generated
 
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """A record has a title of its own, as a model has."""
+        record = schema.get("json_schema") if schema.get("type") == "json-or-python" else None
+        return super().field_title_should_be_set(record or schema)
+
 
 def json_schema(name: str) -> dict[str, Any]:
     """The schema of a format as it is read; unknown keys are allowed everywhere.
