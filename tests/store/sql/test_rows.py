@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import DirectGrade, Passage, RubricGrades
-from exam_pp.errors import ExamError
+from exam_pp.errors import DataError, ExamError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import role_of
 from exam_pp.store.passages.graded_file import read_passages
@@ -251,12 +251,11 @@ def test_direct_grades(write_jsonl: Write) -> None:
     assert tables["grades"][0]["model_options"] == '{"a":1}'
 
 
-def test_replies_that_are_not_in_the_format_count_as_missing(write_jsonl: Write) -> None:
-    grades = rubric({"q/a": 3}) | {"answers": 7, "llm_options": [], "llm_response_errors": "none"}
-    tables = rows_of(write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[grades])]]]))
-    assert tables["answers"] == []
-    assert [(row["rating"], row["failure"]) for row in tables["ratings"]] == [(3, None)]
-    assert tables["grades"][0]["model_options"] is None
+def test_replies_that_are_not_in_the_format_are_an_error(write_jsonl: Write) -> None:
+    grades = rubric({"q/a": 3}) | {"answers": 7}
+    path = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
+    with pytest.raises(DataError, match=r"g.jsonl, line 1, passage 1 exam_grades.1.answers: input should be"):
+        rows_of(path)
 
 
 def test_grades_of_citations(write_jsonl: Write) -> None:
