@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from exam_pp.cli.command_line import is_given
+from exam_pp.cli.command_line import name_of, refuse
 from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
 from exam_pp.cli.keyed_options import KeyedOption, keys_of, with_keys
 from exam_pp.cli.logs import log_options
@@ -102,11 +102,9 @@ class Command(click.Command):
     def _refuse_unused(self, ctx: click.Context) -> None:
         """Refuse options without an effect on the chosen kind of work."""
         kind = ctx.params.get(self.chosen_by)
-        for parameter in self.params:
-            if not self.uses(parameter, kind) and is_given(ctx, parameter.name or ""):
-                is_option = isinstance(parameter, click.Option)
-                name = max(parameter.opts, key=len) if is_option else parameter.human_readable_name
-                raise click.UsageError(f"{name} has no effect on `{self._called(ctx, kind)}`.", ctx)
+        if kind in self.kinds:
+            unused = {each.name for each in self.params if not self.uses(each, kind)}
+            refuse(ctx, unused.__contains__, f"has no effect on `{self._called(ctx, kind)}`")
 
     def uses(self, parameter: click.Parameter, kind: Any) -> bool:
         """Whether a kind of work uses a parameter; without kinds, the command uses all."""
@@ -116,7 +114,7 @@ class Command(click.Command):
     def _called(self, ctx: click.Context, kind: object) -> str:
         """The command with a kind of work, as users type it."""
         chooser = self._chooser
-        option = f"{max(chooser.opts, key=len)} " if isinstance(chooser, click.Option) else ""
+        option = f"{name_of(chooser)} " if isinstance(chooser, click.Option) else ""
         return f"{ctx.command_path} {option}{kind}"
 
     def _parameters_of(self, ctx: click.Context, kinds: Collection[str]) -> list[click.Parameter]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import click
@@ -32,15 +32,25 @@ def is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
 
 
+def name_of(parameter: click.Parameter) -> str:
+    """``--bank``, or ``PASSAGES`` for an argument."""
+    is_option = isinstance(parameter, click.Option)
+    return max(parameter.opts, key=len) if is_option else parameter.human_readable_name
+
+
+def refuse(context: click.Context, is_wrong: Callable[[str], bool], why: str) -> None:
+    """Refuse parameters that the user named, by their Python names; ``why`` ends the sentence."""
+    for parameter in context.command.params:
+        if is_given(context, parameter.name or "") and is_wrong(parameter.name or ""):
+            raise click.UsageError(f"{name_of(parameter)} {why}.", context)
+
+
 def refuse_without(needed: str, *names: str) -> None:
     """Refuse parameters of the running command that would have no effect.
 
     ``needed``: The option that they need, which the user did not name.
     """
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        if parameter.name in names and is_given(context, parameter.name):
-            raise click.UsageError(f"{max(parameter.opts, key=len)} needs {needed}.", context)
+    refuse(click.get_current_context(), names.__contains__, f"needs {needed}")
 
 
 def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:
@@ -48,7 +58,7 @@ def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:
     if not isinstance(parameter, click.Option):
         yield from map(str, values)
         return
-    name = max(parameter.opts, key=len)
+    name = name_of(parameter)
     if parameter.is_flag:
         yield name if value or not parameter.secondary_opts else parameter.secondary_opts[0]
         return

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exam_pp import defaults
+from exam_pp.cli.command_line import name_of
 from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.ranges import IntRange
@@ -309,8 +310,9 @@ def of_each_side(
 ) -> tuple[Any | None, Any | None]:
     """Callback of a repeatable option of a comparison: the values for the first and the second side."""
     if len(values) > 2:
-        name = max(option.opts, key=len)
-        raise click.UsageError(f"{name} can be named twice at most, once for each of the two sides.", context)
+        raise click.UsageError(
+            f"{name_of(option)} can be named twice at most, once for each of the two sides.", context
+        )
     return (values[0], values[-1]) if values else (None, None)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.command_line import is_given
+from exam_pp.cli.command_line import refuse
 from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.grading.status import status
 from exam_pp.cli.model_options import model_options, take_model_options
@@ -242,6 +242,11 @@ def command(
         _grade_passages(files, model, prompts, options)
 
 
+def _refuse_unused(context: click.Context, kind: str, what: str) -> None:
+    used = _OF_ALL | _USES[kind]
+    refuse(context, lambda name: name not in used, f"has no effect on grades of {what}")
+
+
 _GRADED = {
     "": "passages",
     "support": "citations",
@@ -268,16 +273,6 @@ def _kind(prompts: Sequence[Prompt], criteria: Sequence[Path], pipeline: str) ->
             "Prompts for citations, criteria and claims are used alone, and once; grade in several steps."
         )
     return kinds.pop()
-
-
-def _refuse_unused(context: click.Context, kind: str, what: str) -> None:
-    """Refuse options without an effect on this kind of work."""
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if name not in _OF_ALL | _USES[kind] and is_given(context, name):
-            raise click.UsageError(
-                f"{max(parameter.opts, key=len)} has no effect on grades of {what}.", context
-            )
 
 
 def _grade_passages(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.command_line import is_given
+from exam_pp.cli.command_line import is_given, refuse
 from exam_pp.cli.options import (
     FILE,
     FILES,
@@ -165,12 +165,12 @@ def command(
 
 def _check_options(target: Format) -> None:
     """Refuse options without an effect on the target format, and a format without the option it needs."""
+
+    def is_unused(name: str) -> bool:
+        return _USED_BY.get(name, {target.name}).isdisjoint((target.name, target.content))
+
     context = click.get_current_context()
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        users = _USED_BY.get(name, {target.name})
-        if users.isdisjoint((target.name, target.content)) and is_given(context, name):
-            raise click.UsageError(f"{max(parameter.opts, key=len)} has no effect on --to {target.name}.")
+    refuse(context, is_unused, f"has no effect on --to {target.name}")
     needed = _NEEDS.get(target.name)
     if needed is not None and not is_given(context, needed):
         raise click.UsageError(f"--to {target.name} needs --{needed}.")

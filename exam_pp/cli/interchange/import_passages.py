@@ -10,7 +10,7 @@ import click
 
 from exam_pp import defaults
 from exam_pp.cli.command import Command
-from exam_pp.cli.command_line import is_given, refuse_without
+from exam_pp.cli.command_line import refuse, refuse_without
 from exam_pp.cli.options import (
     FILE,
     FILES,
@@ -187,11 +187,9 @@ def _check_alone(formats: list[str], options: dict[str, Any]) -> None:
     if len(formats) > 1:
         raise click.UsageError(f"--from {' and --from '.join(formats)} cannot be combined; use one of them.")
     (form,) = formats
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if is_given(context, name) and name not in ("output", "sources", *_ALONE[form]):
-            raise click.UsageError(f"{max(parameter.opts, key=len)} cannot be combined with --from {form}.")
+    fitting = ("output", "sources", *_ALONE[form])
+    why = f"cannot be combined with --from {form}"
+    refuse(click.get_current_context(), lambda name: name not in fitting, why)
     if options["bank"] and options["bank_output"]:
         raise click.UsageError(
             "--bank and --also bank cannot be combined; the nuggets are already in --bank."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.command_line import is_given
+from exam_pp.cli.command_line import refuse
 from exam_pp.cli.options import PASSAGES, log_summary, output_option
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
@@ -82,11 +82,8 @@ def command(
 
 def _refuse_with_by(*names: str) -> None:
     """Refuse options for samples of passages."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        if parameter.name in names and is_given(context, parameter.name):
-            name = max(parameter.opts, key=len)
-            raise click.UsageError(f"{name} cannot be combined with --by FIELD=VALUE:N.", context)
+    why = "cannot be combined with --by FIELD=VALUE:N"
+    refuse(click.get_current_context(), names.__contains__, why)
 
 
 _HOW = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.command_line import is_given
+from exam_pp.cli.command_line import refuse
 from exam_pp.cli.options import (
     FILE,
     FILES,
@@ -151,10 +151,8 @@ def _save(arguments: tuple[str, ...], form: str, save: Path, limits: Limits, opt
     from exam_pp.phases.sql.query import SqlSources, build_database, export_parquet
     from exam_pp.store.files import check_output
 
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        if parameter.name in ("params", "output", "unsafe_sql") and is_given(context, parameter.name):
-            raise click.UsageError(f"{max(parameter.opts, key=len)} has no effect with --save.")
+    of_statements = ("params", "output", "unsafe_sql")
+    refuse(click.get_current_context(), of_statements.__contains__, "has no effect with --save")
     if form not in ("text", "parquet"):
         raise click.UsageError("--save writes a database, or with --format parquet Parquet files.")
     if arguments and " " in arguments[-1] and not _is_file(arguments[-1]):
