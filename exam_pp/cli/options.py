@@ -472,7 +472,12 @@ filter_options = together(
     PROMPT_CLASS,
     grades_options,
 )
-"""Options that select grades; pass the received keyword arguments to :func:`grade_filter`."""
+"""Options that select grades; pass the received keyword arguments to :func:`grade_filter`.
+
+:data:`GRADES` has the names of the last ones, :data:`FILTER` those of all.
+"""
+GRADES = ("prompt_type", "prompt_hash", "question_set", "grade_choice")
+FILTER = ("grader", "prompt_class", *GRADES)
 compared_graders = together(
     click.option(
         "--grader",

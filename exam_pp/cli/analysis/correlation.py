@@ -16,6 +16,7 @@ from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
     FILES,
+    FILTER,
     ONLY_QUERIES,
     emit,
     emit_figure,
@@ -29,7 +30,6 @@ from exam_pp.cli.options import (
 )
 
 _RULES = ("cutoff", "missing_queries", "role")
-_FILTER = ("grader", "prompt_class", "prompt_type", "prompt_hash", "question_set", "grade_choice")
 _PLOT_RANKS = "Also draw scores against official ranks (.svg)."
 _KINDS = {
     "measure": Kind(
@@ -96,7 +96,7 @@ _KINDS = {
           exam-pp analyze correlation assigned.jsonl.gz assigned-2.jsonl.gz --bank nuggets.jsonl \\
             --by condition
         """,
-        ("banks", "queries", "names", "run_types", "plot_length", *_RULES, *_FILTER),
+        ("banks", "queries", "names", "run_types", "plot_length", *_RULES, *FILTER),
         {"plot": "Also draw V_strict of the first condition against the second (.svg)."},
     ),
 }
@@ -268,7 +268,7 @@ def _conditions(
         files,
         banks,
         names=names,
-        grade_filter=grade_filter(**take(options, *_FILTER)),
+        grade_filter=grade_filter(**take(options, *FILTER)),
         queries=queries,
         rules=ScoringRules(**take(options, *_RULES)),
     )

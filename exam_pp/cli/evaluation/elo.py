@@ -15,10 +15,11 @@ from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names, prompt_names
-from exam_pp.cli.leaderboard_options import OFFICIAL, SEED
+from exam_pp.cli.leaderboard_options import OFFICIAL, SEED, confidence_option
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
+    GRADES,
     MIN_GRADE,
     ONLY_QUERIES,
     OUTPUT_PATH,
@@ -113,7 +114,6 @@ _from_scores = together(
     ),
 )
 _OF_GRADES = ("bank", "min_grade", "cutoff", "role")
-_SELECTION = ("prompt_hash", "prompt_type", "question_set", "grade_choice")
 _method = together(
     click.option(
         "-m",
@@ -167,14 +167,7 @@ _statistics = together(
         show_default=True,
         help="Confidence intervals of ratings and ranks, from bootstrap samples of the queries.",
     ),
-    click.option(
-        "-S confidence",
-        "confidence",
-        type=NumberRange(0.5, 1, max_open=True),
-        default=defaults.CONFIDENCE,
-        show_default=True,
-        help="Confidence level of the intervals.",
-    ),
+    confidence_option(),
     click.option(
         "-S samples",
         "samples",
@@ -333,7 +326,7 @@ def _boards(
     content = _content(files[0])
     if content == "games":
         of_scores = ("measure", "tie_margin", "queries", "games_output")
-        of_grades = (name for name in _SELECTION if name != "prompt_hash")
+        of_grades = (name for name in GRADES if name != "prompt_hash")
         refuse_without("grades or scores", *of_scores)
         refuse_without("a graded file", *_OF_GRADES, *of_grades)
         return {
@@ -347,10 +340,10 @@ def _boards(
             for name, (model, prompt) in columns.items()
         }
     if content == "scores":
-        refuse_without("a graded file", *_OF_GRADES, *_SELECTION, "graders", "prompt_classes")
+        refuse_without("a graded file", *_OF_GRADES, *GRADES, "graders", "prompt_classes")
     elif len(files) > 1:
         raise click.UsageError(f"{files[0]} is a graded file, of which only one is possible.")
-    selection = take(chosen, *_SELECTION)
+    selection = take(chosen, *GRADES)
     boards = {}
     for name, (model, prompt) in columns.items():
         criteria = grade_filter(model or None, prompt or None, **selection)

@@ -16,6 +16,7 @@ from exam_pp.cli.command_line import is_given, refuse
 from exam_pp.cli.options import (
     FILE,
     FILES,
+    FILTER,
     METHOD_NAME,
     OUTPUT_PATH,
     QUERIES_FILE,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CRITERIA = ("grader", "prompt_class", "prompt_type", "prompt_hash", "question_set", "grade_choice")
 _USED_BY = {
     "bank": {"nuggetizer-assignments"},
     "contexts": {"squad2", "open-rag-eval"},
@@ -50,7 +50,7 @@ _USED_BY = {
     "role": {"runs"},
     "systems": {"answers", "candidates", "runs"},
     "unit": {"passages"},
-    **{name: {"nuggetizer-assignments", "umbrela"} for name in _CRITERIA},
+    **{name: {"nuggetizer-assignments", "umbrela"} for name in FILTER},
 }
 """Parameter to the target formats that use it, or the contents of these formats."""
 _NEEDS = {"candidates": "queries", "nuggetizer-assignments": "bank", "umbrela": "queries"}
@@ -154,7 +154,7 @@ def command(
     from exam_pp.phases.interchange.bridges import Conversion
 
     _check_options(FORMATS.get(target_format))
-    grades = grade_filter(**take(options, *_CRITERIA))
+    grades = grade_filter(**take(options, *FILTER))
     conversion = Conversion(source, output, target_format, grades=grades, **options)
     dropped = convert(conversion, dropped_fields_output)
     for line in dropped.lines():

@@ -11,6 +11,7 @@ import click
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import (
     FILE,
+    FILTER,
     GRADED,
     MIN_GRADE_DEFAULT,
     ONLY_QUERY,
@@ -338,8 +339,7 @@ def _write(
         min_grade=options.get("min_grade"),
         **take(options, "queries", "systems", "answers_class"),
     )
-    names = ("grader", "prompt_class", "prompt_type", "prompt_hash", "question_set", "grade_choice")
-    verified = verify(graded, selection, grade_filter(**take(options, *names)), bank=bank, shown=shown)
+    verified = verify(graded, selection, grade_filter(**take(options, *FILTER)), bank=bank, shown=shown)
     flat = form in SCRIPT_FORMATS
     if flat:
         log_summary([report.summary(selection)])

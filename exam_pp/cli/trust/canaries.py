@@ -12,6 +12,7 @@ import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import (
+    FILTER,
     MIN_GRADE,
     PASSAGES,
     QUERIES_FILE,
@@ -72,7 +73,7 @@ _KINDS = {
           exam-pp canaries report graded-canaries.jsonl.gz
           exam-pp canaries report graded-canaries.jsonl.gz --min-grade 3 --format html -o canaries.html
         """,
-        ("min_grade", "grader", "prompt_class", "prompt_type", "prompt_hash", "question_set", "grade_choice",
+        ("min_grade", *FILTER,
          "form"),
     ),
 }  # fmt: skip
