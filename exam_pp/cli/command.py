@@ -204,8 +204,10 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
     def _write_kinds(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        chooser = self._chooser
         words = self._called(ctx, self.chosen_by.upper())
-        with formatter.section(self.chosen_by.capitalize()):
+        title = name_of(chooser) if isinstance(chooser, click.Option) else self.chosen_by.capitalize()
+        with formatter.section(title):
             formatter.write_dl([(name, _purpose(each.help)) for name, each in self.kinds.items()])
             formatter.write_paragraph()
             formatter.write_text(f"`{words} --help` describes one, with its options.")
