@@ -275,9 +275,12 @@ def qrels_rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _is_comment(fields: Sequence[str]) -> bool:
-    """Whether a line starts with ``#`` and is not the judgment of a query with such an id."""
+    """Whether a line starts with ``#`` and is not the judgment of a query with such an id.
+
+    Lines of control characters alone, which only ``str.split`` takes for blanks, have no fields.
+    """
     is_judgment = len(fields) == 4 and fields[1] in ("0", "Q0") and is_number(fields[3])
-    return fields[0].startswith("#") and not is_judgment
+    return bool(fields) and fields[0].startswith("#") and not is_judgment
 
 
 def is_qrels_header(fields: Sequence[str]) -> bool:

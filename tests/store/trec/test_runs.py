@@ -178,6 +178,8 @@ def test_qrels(tmp_path: Path) -> None:
         ("q 0 d\n", 1, None, "3 columns"),
         ("q 0 d 1,5\n", 1, "grade", "'1,5'"),
         ("q 0 d 1\nq 0 d 2\n", 2, None, "'d' has two grades for the query 'q'"),
+        ("q 0 d 1\n\x1c\n", 2, None, "0 columns"),
+        ("\x1c\n", 1, None, "0 columns"),
         ("", None, None, "no judgments"),
     ],
 )
