@@ -237,7 +237,7 @@ def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
     options = ReviewOptions(min_grade=sources.min_grade, cutoff=sources.cutoff)
     criteria = with_aliases(replace(sources.grade_filter, prompt_class=prompt_class))
     try:
-        material = review_material(sources.graded, criteria, bank=reviewed.bank, options=options)
+        material = review_material(inputs.study, criteria, bank=reviewed.bank, options=options)
     except SelectionError as error:
         folder.skip("Review page", str(error), "exam-pp review")
         return {}

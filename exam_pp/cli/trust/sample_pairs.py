@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter, GradeSelector
     from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
     from exam_pp.pair_sample import Block, PairSample, SampledPair
+    from exam_pp.phases.evaluation.inputs import Study
     from exam_pp.phases.evaluation.result import PathLike
     from exam_pp.phases.evaluation.selected_grades import SelectedGrades
 
@@ -203,6 +204,7 @@ def sample_pairs(
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.poisson_sampling import inclusion_probabilities
     from exam_pp.pair_sample import PairSample
+    from exam_pp.phases.evaluation.inputs import Study
     from exam_pp.phases.evaluation.selected_grades import read_selected
     from exam_pp.prompts.base import with_aliases
     from exam_pp.store.edits import file_sha256
@@ -211,7 +213,8 @@ def sample_pairs(
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
     criteria = with_aliases(grade_filter or GradeFilter())
-    data = read_selected(graded, bank, criteria, None, None, role=role)
+    study = Study(graded)
+    data = read_selected(study, bank, criteria, None, None, role=role)
     if data.selector.key.is_reviewer:
         raise SelectionError(
             f"The selected grades in {graded} are those of the reviewer {data.selector.key.model!r}, but "
@@ -223,7 +226,7 @@ def sample_pairs(
         cutoff = None
     pairs_of = _pairs_of(data, cutoff, by)
     if by == "disagreement":
-        others = _other_graders(graded, data, criteria, compared, role)
+        others = _other_graders(study, data, criteria, compared, role)
         _check_shared_pairs(pairs_of, data, others)
         pairs_of = _by_disagreement(pairs_of, data, others)
     counts = Counter(pair.stratum for query in data.queries for pair in pairs_of(query))
@@ -331,13 +334,13 @@ def _scaled(rating: float, highest: int) -> float:
 
 
 def _other_graders(
-    graded: PathLike, data: SelectedGrades, criteria: GradeFilter, compared: Sequence[str], role: Role | None
+    study: Study, data: SelectedGrades, criteria: GradeFilter, compared: Sequence[str], role: Role | None
 ) -> list[_Grader]:
-    from exam_pp.phases.evaluation.inputs import views
     from exam_pp.phases.evaluation.selected_grades import selectors
 
     criteria = replace(criteria, model=None, rated_only=data.selector.rated)
-    known = selectors(views(graded, role, mixed=True), criteria, graded)
+    graded = study.path
+    known = selectors(study.views(role, mixed=True), criteria, graded)
     selected = data.selector.key
     others = [key for key in known if key != selected]
     models = list(dict.fromkeys(key.model for key in others))
@@ -355,16 +358,15 @@ def _other_graders(
             f"--by disagreement needs the grades of two models, but {graded} has only those of "
             f"{selected.model!r}; grade it with another model, or name a reviewer with --grader."
         )
-    return [_grader(graded, data, known[key], role) for key in others]
+    return [_grader(study, data, known[key], role) for key in others]
 
 
-def _grader(graded: PathLike, data: SelectedGrades, selector: GradeSelector, role: Role | None) -> _Grader:
+def _grader(study: Study, data: SelectedGrades, selector: GradeSelector, role: Role | None) -> _Grader:
     from exam_pp.metrics.grade_masks import gather
-    from exam_pp.phases.evaluation.inputs import views
     from exam_pp.phases.evaluation.selected_grades import entry_kind, highest_grade
 
     kind = entry_kind(selector.filter)
-    file = gather(views(graded, role, mixed=True), selector, data.bank, kind=kind)
+    file = gather(study.views(role, mixed=True), selector, data.bank, kind=kind)
     return _Grader(file, highest_grade(selector, file))
 
 

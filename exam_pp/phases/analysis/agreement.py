@@ -20,6 +20,7 @@ from exam_pp.metrics.agreement import (
 from exam_pp.metrics.grade_masks import gather
 from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.metrics.uncertainty import Interval
+from exam_pp.phases.evaluation.inputs import Graded, name_of, queries_of
 from exam_pp.phases.evaluation.judgments import fraction_notes, outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS
@@ -109,7 +110,7 @@ class RatedPassages(list[RatedPassage]):
 
 
 def rated_passages(
-    graded: PathLike,
+    graded: Graded,
     *,
     qrels: PathLike | None = None,
     bank: PathLike | None = None,
@@ -120,7 +121,7 @@ def rated_passages(
     Judgments are those of the file, or of ``qrels``. Raises :class:`~exam_pp.errors.SelectionError` if no
     judged passage has a selected grade.
     """
-    lines = list(without_canaries(read_passages(graded)))
+    lines = list(without_canaries(queries_of(graded)))
     selector = GradeSelector(grade_filter or GradeFilter())
     file = gather(lines, selector, read_bank(bank) if bank is not None else None)
     selector.check(str(graded))
@@ -143,7 +144,7 @@ def rated_passages(
     if not any(passage.ratings for passage in population):
         raise SelectionError(f"No passage of {graded} has both a judgment and a selected grade.")
     provenance = replace(
-        graded_by([selector.key]), banks=file_names(bank), judgments=file_names(qrels or graded)
+        graded_by([selector.key]), banks=file_names(bank), judgments=file_names(qrels or name_of(graded, ""))
     )
     return RatedPassages(population, provenance, fraction_notes(qrel.relevance for qrel in judged))
 

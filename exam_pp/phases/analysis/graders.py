@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
 
-from exam_pp.data_model import CriteriaGrades
+from exam_pp.data_model import CriteriaGrades, QueryPassages
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, check_one, grader_names
@@ -23,13 +23,13 @@ from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
 from exam_pp.phases.analysis.agreement import Labelling
 from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.inputs import Graded, name_of, queries_of
 from exam_pp.phases.evaluation.judgments import outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted, listed
 
@@ -276,7 +276,7 @@ class GraderAgreement:
 
 
 def graders(
-    graded: PathLike,
+    graded: Graded,
     *,
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
@@ -317,7 +317,7 @@ def graders(
     provenance = replace(
         graded_by(keys),
         banks=file_names(bank),
-        judgments=file_names(graded) if JUDGES in labels else (),
+        judgments=file_names(name_of(graded, "")) if JUDGES in labels else (),
         queries=result.provenance.queries,
     )
     return replace(result, provenance=provenance, notes=[*notes, *result.notes])
@@ -370,7 +370,7 @@ def _agreement_of(ratings: Mapping[str, Ratings], unit: Compared, samples: int, 
     )
 
 
-def _chosen(keys: Sequence[GradeKey], models: Collection[str], graded: PathLike) -> list[GradeKey]:
+def _chosen(keys: Sequence[GradeKey], models: Collection[str], graded: Graded) -> list[GradeKey]:
     """The keys of these models, all without models; raises SelectionError for a model without grades."""
     known = list(dict.fromkeys(key.model for key in keys))
     for model in models:
@@ -380,7 +380,7 @@ def _chosen(keys: Sequence[GradeKey], models: Collection[str], graded: PathLike)
 
 
 def _labels_by_grader(
-    graded: PathLike,
+    graded: Graded,
     bank_path: PathLike | None,
     criteria: GradeFilter,
     models: Collection[str],
@@ -391,9 +391,9 @@ def _labels_by_grader(
     The judgments have no key.
     """
     bank = read_bank(bank_path) if bank_path is not None else None
-    lines = list(without_canaries(read_passages(graded)))
-    if not any(True for line in lines for passage in line.passages for _ in passage.grade_sets()):
-        _check_criteria(graded)
+    queries = list(queries_of(graded))
+    _check_not_criteria(queries, graded)
+    lines = list(without_canaries(queries))
     graders = selectors(lines, criteria, graded)
     keys = _chosen(sorted(graders, key=lambda key: (key.is_reviewer, key)), models, graded)
     name = grader_names(keys)
@@ -407,11 +407,11 @@ def _labels_by_grader(
         yield JUDGES, None, {(line.query_id, line.passage_id): line.whole for line in judged}
 
 
-def _check_criteria(graded: PathLike) -> None:
+def _check_not_criteria(queries: Iterable[QueryPassages], graded: Graded) -> None:
     """Raise SelectionError if a file without grades of passages has ratings of answers by criteria."""
-    if not is_read_once(graded) and any(
-        passage.criteria_grades for query in read_passages(graded) for passage in query.passages
-    ):
+    passages = [passage for query in queries for passage in query.passages]
+    is_graded = any(True for passage in passages for _ in passage.grade_sets())
+    if not is_graded and any(passage.criteria_grades for passage in passages):
         raise SelectionError(
             f"{graded} has no grades of passages, but ratings of answers by criteria; add --by criterion."
         )

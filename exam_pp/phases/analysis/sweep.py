@@ -23,7 +23,7 @@ from exam_pp.phases.analysis.correlation import (
     coefficient_intervals,
     read_official,
 )
-from exam_pp.phases.evaluation.inputs import views
+from exam_pp.phases.evaluation.inputs import Graded, name_of, views
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import read_matrix
 from exam_pp.phases.evaluation.selected_grades import RankingDepth, entry_kind, selectors
@@ -75,7 +75,7 @@ class Sweep:
 
 
 def sweep(
-    graded: PathLike,
+    graded: Graded,
     official: PathLike | OfficialRanks,
     *,
     runs: PathLike | Sequence[PathLike] | None = None,
@@ -129,12 +129,12 @@ def sweep(
         min_grades=tuple(min_grades),
         queries=len({query_id for file in files.values() for query_id in file.queries}),
     )
-    notes = RankingDepth.of(files.values(), cutoff).notes(graded)
+    notes = RankingDepth.of(files.values(), cutoff).notes(name_of(graded, "the passages"))
     return Sweep(settings, reference, top, notes, provenance)
 
 
 def _graded_files(
-    graded: PathLike, bank_path: PathLike | None, criteria: GradeFilter, queries: PathLike | None
+    graded: Graded, bank_path: PathLike | None, criteria: GradeFilter, queries: PathLike | None
 ) -> Iterator[tuple[GradeKey, GradedFile]]:
     """Yield the grades of every model and prompt class, without queries that have no grades."""
     bank = read_bank(bank_path) if bank_path is not None else None

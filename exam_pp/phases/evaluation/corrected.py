@@ -31,7 +31,7 @@ from exam_pp.metrics.corrected_pairs import (
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T
 from exam_pp.pair_sample import PairSample
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, query_ids, views
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, in_memory, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike, check_names, counted_names
 from exam_pp.phases.evaluation.sampled_labels import (
     JUDGMENTS,
@@ -45,7 +45,7 @@ from exam_pp.phases.evaluation.selected_grades import SelectedGrades, entry_kind
 from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.files import allow_rereading, is_read_once
+from exam_pp.store.files import allow_rereading
 from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.text.wording import counted, listed
 
@@ -159,9 +159,8 @@ def corrected_scores(
         DataError: A file is not in its format.
     """
     sample = read_pair_sample(sample) if isinstance(sample, PathLike) else sample
-    allow_rereading(graded, bank)
-    if isinstance(graded, PathLike) and is_read_once(graded):
-        graded = list(views(graded, role))
+    graded = in_memory(graded)
+    allow_rereading(bank)
     if reviewer == JUDGMENTS and measure != "label-mean":
         raise SelectionError("Judgments have no bank entries; use -m label-mean with --reviewer judgments.")
     cutoff = _cutoff(cutoff, sample, measure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Union
 
@@ -13,11 +13,66 @@ from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.banks import TestBank
-    from exam_pp.data_model import QueryView, Role
+    from exam_pp.data_model import QueryPassages, QueryView, Role
 
 log = logging.getLogger(__name__)
 
-Passages = PathLike | Iterable["QueryView"]
+
+class Study:
+    """A graded file in memory: read once, and its roles, repeats and canaries chosen once.
+
+    What evaluates a file in several ways, such as a report, passes it on in place of the file. In memory a
+    file takes some 1.6 times its uncompressed size, so single evaluations read the file line by line.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = path
+        self.queries: Sequence[QueryPassages] = list(queries_of(path))
+        self._views: dict[tuple[Role | None, Role, bool, bool], list[QueryView]] = {}
+
+    def __iter__(self) -> Iterator[QueryPassages]:
+        return iter(self.queries)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def views(
+        self,
+        role: Role | None = None,
+        *,
+        preferred: Role = "answer",
+        mixed: bool = False,
+        canaries: bool = False,
+    ) -> list[QueryView]:
+        """As :func:`views`; each choice is made once."""
+        choice = (role, preferred, mixed, canaries)
+        if choice not in self._views:
+            self._views[choice] = list(
+                views(self.queries, role, preferred=preferred, mixed=mixed, canaries=canaries)
+            )
+        return self._views[choice]
+
+
+Passages = PathLike | Study | Iterable["QueryView"]
+Graded = PathLike | Study
+
+
+def queries_of(graded: Graded) -> Iterable[QueryPassages]:
+    """The queries of a graded file, with everything that it holds."""
+    if isinstance(graded, Study):
+        return graded.queries
+    from exam_pp.store.passages.graded_file import read_passages  # noqa: PLC0415 - slow to import
+
+    return read_passages(graded)
+
+
+def in_memory(passages: Passages) -> Study | list[QueryView]:
+    """Passages that can be evaluated in several ways, also if they are a stream."""
+    if isinstance(passages, Study):
+        return passages
+    return Study(passages) if isinstance(passages, PathLike) else list(passages)
+
+
 Bank = Union[PathLike, "TestBank"]
 Queries = PathLike | Collection[str]
 """A query file, or query ids."""
@@ -36,6 +91,8 @@ def views(
     A file is read with the fast reader for metrics. Without a role, a file that records roles is read twice.
     Canary systems are left out, unless ``canaries`` is True.
     """
+    if isinstance(passages, Study):
+        return passages.views(role, preferred=preferred, mixed=mixed, canaries=canaries)
     queries = _read(passages) if canaries else without_canaries(_read(passages))
     if role is not None or mixed or not can_be_read_again(passages):
         return choose_role(queries, role, preferred=preferred, mixed=mixed)
@@ -63,11 +120,7 @@ def can_be_read_again(passages: Passages) -> bool:
 
 
 def _read(passages: Passages) -> Iterable[QueryView]:
-    if not isinstance(passages, PathLike):
-        return passages
-    from exam_pp.store.passages.graded_file import read_passages  # noqa: PLC0415 - slow to import
-
-    return read_passages(passages)
+    return queries_of(passages) if isinstance(passages, Graded) else passages
 
 
 def bank_of(bank: Bank, *, packed: bool = False) -> TestBank:
@@ -93,4 +146,5 @@ def query_ids(queries: Queries) -> set[str]:
 
 def name_of(source: object, description: str) -> PathLike:
     """The name of an input in messages: its path, or ``description`` for an object."""
+    source = source.path if isinstance(source, Study) else source
     return source if isinstance(source, PathLike) else description

@@ -56,7 +56,7 @@ class SelectedGrades:
 
 
 def selectors(
-    queries: Iterable[QueryView], criteria: GradeFilter, file: PathLike
+    queries: Iterable[QueryView], criteria: GradeFilter, file: object
 ) -> dict[GradeKey, GradeSelector]:
     """Model and prompt class to a selector of their grades, for all matching grades, sorted.
 

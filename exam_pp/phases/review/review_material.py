@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from exam_pp.banks import TestBank
-from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, RubricGrades, is_human
+from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RubricGrades, is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.inputs import Graded, Study
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
@@ -25,7 +26,6 @@ from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256
 from exam_pp.store.files import allow_rereading, is_read_once
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted, no_query
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class _Reading:
 
 
 def review_material(
-    graded: str | Path,
+    graded: Graded,
     grade_filter: GradeFilter,
     *,
     bank: str | Path | None = None,
@@ -96,20 +96,23 @@ def review_material(
     The page reviews one prompt class and shows all models and reviewers that graded with it. If the file has
     no grades of that prompt class but the prompt is known, the page collects ratings on the prompt's scale.
     A file without ratings gets a page for its citations, if its answers have some.
-    ``prompts`` has prompts that are not registered, by name. The file is read more than once. Raises
+    ``prompts`` has prompts that are not registered, by name. Raises
     :class:`SelectionError` if the grades of no prompt class, or of several, match.
     """
     options = options or ReviewOptions()
-    if is_read_once(graded):
+    source = graded.path if isinstance(graded, Study) else graded
+    if is_read_once(source):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
+    study = graded if isinstance(graded, Study) else Study(graded)
+    graded = source
     pairs = None
     if options.pairs is not None:
         pairs = read_pairs_to_label(options.pairs, graded, force=options.force)
         grade_filter = pairs.restrict(grade_filter)
     test_bank = read_bank(bank) if bank is not None else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
-    material = _read(graded, test_bank, selector, options, pairs)
+    material = _read(study, test_bank, selector, options, pairs)
     _check(graded, bank, material, options)
     cites = any(table.has_citations for table in material.tables.values())
     prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank, cites)
@@ -139,21 +142,21 @@ def review_material(
     ]
     # Direct grades do not cover bank entries, so the bank does not count.
     cover_bank = None if direct else bank
-    head["leaderboards"] = [] if options.blind else _leaderboards(graded, cover_bank, selector, head, options)
+    head["leaderboards"] = [] if options.blind else _leaderboards(study, cover_bank, selector, head, options)
     head["notes"] = _notes(material, options)
     _warn_of_higher_ratings(material, scale)
     return ReviewMaterial(head, list(material.tables.values()))
 
 
 def _read(
-    graded: str | Path,
+    queries: Iterable[QueryPassages],
     bank: TestBank | None,
     selector: GradeSelector,
     options: ReviewOptions,
     pairs: PairsToLabel | None,
 ) -> _Reading:
     material = _Reading()
-    for query in read_passages(graded):
+    for query in queries:
         if options.queries and query.query_id not in options.queries:
             continue
         if bank is not None and query.query_id not in bank.queries:
@@ -305,7 +308,7 @@ def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -
 
 
 def _leaderboards(
-    graded: str | Path,
+    study: Study,
     bank: str | Path | None,
     selector: GradeSelector,
     head: Mapping[str, Any],
@@ -327,7 +330,7 @@ def _leaderboards(
             continue
         only = replace(selector.filter, model=grader, prompt_class=head["prompt"]["name"])
         evaluation = cover(
-            graded, bank=bank, grade_filter=only, min_grade=head["min_grade"], cutoff=options.cutoff
+            study, bank=bank, grade_filter=only, min_grade=head["min_grade"], cutoff=options.cutoff
         )
         rows = standings(
             score

@@ -12,7 +12,7 @@ from itertools import combinations
 from math import fsum
 from typing import Any, Literal, get_args
 
-from exam_pp.data_model import Role
+from exam_pp.data_model import QueryView, Role
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import read_query_scores
@@ -22,7 +22,7 @@ from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.nuggets import NUGGET_METRICS, NuggetMetric
 from exam_pp.packed import LazySequence
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, query_ids, views
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, in_memory, query_ids, views
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike
 from exam_pp.phases.evaluation.rubric import cover_of
@@ -31,7 +31,6 @@ from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score, Scores
 from exam_pp.roles import System
 from exam_pp.store.files import allow_rereading
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted, listed
 
 CoverMeasure = Literal["Cover", "nCover", "SoftCover", "MeanRating"]
@@ -152,9 +151,7 @@ def games_from_grades(
             systems, or a nugget score has no bank.
         DataError: A file is not in its format.
     """
-    allow_rereading(passages)
-    if not isinstance(passages, PathLike):
-        passages = list(passages)
+    passages = in_memory(passages)
     criteria = grade_filter or GradeFilter()
     if measure in NUGGET_METRICS:
         depth = cutoff
@@ -307,12 +304,11 @@ def _of_measure(scores: Iterable[Score], measure: str) -> tuple[str, dict[str, d
     return name, by_query
 
 
-def _repeats(passages: Passages) -> dict[str, System]:
+def _repeats(queries: Iterable[QueryView]) -> dict[str, System]:
     """The name of each system, as evaluations list it, to the system and its repeat."""
-    read = read_passages(passages) if isinstance(passages, PathLike) else passages
     return {
         str(system := System.of(entry)): system
-        for query in read
+        for query in queries
         for passage in query.passages
         for entry in passage.rankings
     }

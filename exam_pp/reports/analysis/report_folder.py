@@ -11,6 +11,7 @@ from exam_pp.defaults import CUTOFF, MIN_JUDGMENT
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
+from exam_pp.phases.evaluation.inputs import Study
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected, within_scale
@@ -122,7 +123,8 @@ class Inputs:
         self.sources = sources
         self.statistics = statistics
         self.over_queries = replace(statistics, intervals="queries")
-        self.contents: GradedContents = graded_contents(sources.graded, sources.banks, sources.grade_filter)
+        self.study = Study(sources.graded)
+        self.contents: GradedContents = graded_contents(self.study, sources.banks, sources.grade_filter)
         self.sets = grade_sets(self.contents, sources)
         self._grades: dict[GradeSet, SelectedGrades] = {}
 
@@ -150,7 +152,7 @@ class Inputs:
         if grade_set not in self._grades:
             sources = self.sources
             grades = read_selected(
-                sources.graded,
+                self.study,
                 grade_set.bank,
                 grade_set.grade_filter,
                 sources.min_grade,

@@ -123,7 +123,8 @@ class LeaderboardSections:
             folder.skip("Manual judgments", "no runs, and the graded file has no rankings", "--runs")
             return None
         source = inputs.sources.qrels or inputs.sources.graded
-        evaluation = self._scored(judgments(source), min_grade=inputs.sources.min_relevant)
+        labels = judgments(inputs.sources.qrels or inputs.study)
+        evaluation = self._scored(labels, min_grade=inputs.sources.min_relevant)
         evaluation.provenance = judgment_provenance(source, evaluation)
         self._write(folder.section("Manual judgments"), "judgments", evaluation, inputs.over_queries)
         first = evaluation.scores[0].metric
@@ -133,9 +134,9 @@ class LeaderboardSections:
 
     def _scored(self, labels: Sequence[Qrel], **options: Any) -> Evaluation:
         """Scores of the runs by labels; without runs, of the rankings in the graded file."""
-        sources = self._inputs.sources
+        sources, study = self._inputs.sources, self._inputs.study
         if not sources.runs:
-            return score_rankings(labels, sources.graded, sources.measures, role=sources.role, **options)
+            return score_rankings(labels, study, sources.measures, role=sources.role, **options)
         return score_runs(labels, sources.runs, sources.measures, method=sources.method, **options)
 
     def _write(self, title: str, stem: str, evaluation: Evaluation, statistics: Statistics) -> None:
@@ -200,7 +201,7 @@ def correlations_by_setting(inputs: Inputs, folder: ReportFolder, official: Offi
     for bank, name, criteria in inputs.banks():
         try:
             swept = sweep(
-                sources.graded,
+                inputs.study,
                 official,
                 runs=sources.runs or None,
                 bank=bank,
@@ -231,7 +232,7 @@ def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> None:
     for grade_set in inputs.rated:
         try:
             passages = rated_passages(
-                sources.graded,
+                inputs.study,
                 qrels=sources.qrels,
                 bank=grade_set.bank,
                 grade_filter=grade_set.grade_filter,
@@ -256,7 +257,7 @@ def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> None:
     title = "Agreement of graders"
     banks = {grade_set.bank for grade_set in inputs.sets}
     try:
-        compared = graders(inputs.sources.graded, bank=banks.pop() if len(banks) == 1 else None)
+        compared = graders(inputs.study, bank=banks.pop() if len(banks) == 1 else None)
     except SelectionError as error:
         folder.skip(title, str(error), "grades of another grader")
         return
