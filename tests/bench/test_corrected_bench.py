@@ -14,9 +14,9 @@ SMALL = Size(queries=40, systems=2, entries=5, passages=12, cutoff=6)
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["cover", "mean"])
 @pytest.mark.parametrize("judge", JUDGES)
-def test_coverage_of_95_percent_intervals_in_1000_draws(judge: Judge, measure: Measure) -> None:
+def test_coverage_of_95_percent_intervals(judge: Judge, measure: Measure) -> None:
     """From 93 to 97 %, for three error models of the judge, with 2,000 labels of about 7,400 pairs."""
-    for found in coverage(Size(), judge, 2000, "rating", measure, draws=1000).values():
+    for found in coverage(Size(), judge, 2000, "rating", measure, draws=300).values():
         assert 0.93 <= found.coverage <= 0.97
         assert found.marked < 0.05
 
@@ -24,9 +24,9 @@ def test_coverage_of_95_percent_intervals_in_1000_draws(judge: Judge, measure: M
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["cover", "mean"])
 @pytest.mark.parametrize("judge", JUDGES)
-def test_coverage_with_whole_entries_in_1000_draws(judge: Judge, measure: Measure) -> None:
+def test_coverage_with_whole_entries(judge: Judge, measure: Measure) -> None:
     """Already with 500 labels, of which few contradict the judge."""
-    for found in coverage(Size(), judge, 500, "entry", measure, draws=1000).values():
+    for found in coverage(Size(), judge, 500, "entry", measure, draws=300).values():
         assert found.coverage >= 0.93
 
 

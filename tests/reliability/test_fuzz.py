@@ -1,4 +1,4 @@
-"""Fuzzing with damaged inputs: 300 cases, and 10,000 in the slow test."""
+"""Fuzzing with damaged inputs: 2,000 cases; `python -m scripts.reliability.fuzz` tries more."""
 
 from __future__ import annotations
 
@@ -23,18 +23,12 @@ def test_the_good_files_are_valid(target: Target, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_some_hundred_damaged_files() -> None:
-    result = fuzz(300, seed=2)
+@pytest.mark.timeout(1200)
+def test_damaged_files() -> None:
+    result = fuzz(2_000, seed=1)
     assert not result.problems, described(result.problems)
-    assert result.refused.total() > 100, "the damage does something"
+    assert result.refused.total() > 600, "the damage does something"
     assert set(result.cases) == set(MUTATIONS)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_ten_thousand_damaged_files() -> None:
-    result = fuzz(10_000, seed=1)
-    assert not result.problems, described(result.problems)
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
