@@ -62,6 +62,7 @@ def randomisation_tests(
     permutation_type="samples").
     """
     systems, queries = values.shape
+    # Each pair once; the last line mirrors the p-values.
     pairs = np.triu(np.ones((systems, systems), dtype=np.bool_), k=1)
     enough = samples if alpha is None else max(samples, ceil(2 * pairs.sum() / alpha))
     if 2**queries <= enough:
@@ -79,12 +80,15 @@ def randomisation_tests(
 
 def _count_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Floats]) -> NDArray[np.int64]:
     """For each pair, the number of sign assignments with a difference at least as large as observed."""
+    # Differences stay the same, but rounding errors no longer hide ties of scores such as 10000.1.
     centred = values - values.mean(axis=0)
     totals = centred.sum(axis=1)
+    # The tolerance is for means, and these are sums.
     observed = np.abs(totals - totals[:, None]) - _TOLERANCE * values.shape[1]
     extreme = np.zeros(pairs.shape, dtype=np.int64)
     partners = {row: np.flatnonzero(columns) for row, columns in enumerate(pairs) if columns.any()}
     for block in signs:
+        # Flipping both scores flips their difference, so one product serves all pairs.
         flipped = centred @ block.T
         for row, columns in partners.items():
             differences = np.abs(flipped[columns] - flipped[row])

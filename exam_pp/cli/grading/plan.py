@@ -113,6 +113,7 @@ def plan_grading(
             "--plan reads the passages before the grading does: use a file instead of a pipe."
         )
     options = in_shard(options, shard, files, exam)
+    # For its errors, which are those of the grading; its counts are of pairs, not of requests.
     check_pairs(files, exam, model, options, shard)
     began = time.monotonic()
     llm = prepare_llm(model, files)
@@ -209,6 +210,7 @@ class _Survey:
         self._plan.characters += sum(len(request.text) for request in unanswered)
         self._measure(unanswered)
         if todo:
+            # The windows with the smallest random numbers are a random sample, without keeping all of them.
             self._kept.append((self._random.random(), _Window(requests, list(window), frozenset(todo))))
             self._kept.sort(key=itemgetter(0))
             del self._kept[_PROBE_WINDOWS:]
@@ -282,6 +284,7 @@ def _probe(llm: LLM, windows: Sequence[_Window], characters: int, seconds: float
             spent += time.monotonic() - began
             weight += sum(len(window.requests[index].text) for batch in group for index in batch)
             requests += sum(map(len, group))
+            # Groups grow: fast models get many batches at once, and slow ones stop soon after their time.
             at, size = at + size, 2 * size
         if spent >= seconds:
             break

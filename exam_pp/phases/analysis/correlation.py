@@ -289,6 +289,7 @@ def compare_leaderboards(
     named: dict[str, dict[str, float]] = {}
     standard_errors: dict[str, dict[str, float]] = {}
     ranks: dict[str, float] = {}
+    # A file that is named twice is one leaderboard.
     files = list(dict.fromkeys(map(Path, leaderboards)))
     if official is not None and contains_scores(official):
         files = list(dict.fromkeys([*files, Path(official)]))
@@ -315,9 +316,8 @@ def compare_leaderboards(
             f"{official} and the leaderboards have no system in common. Check that they use the same names "
             "of systems."
         )
-    if ranks:
-        systems.append(set(ranks))
-    if len(systems) > 1 and not any(a & b for a, b in combinations(systems, 2)):
+    # A pair is enough, because other leaderboards may be of other systems.
+    if not ranks and len(systems) > 1 and not any(a & b for a, b in combinations(systems, 2)):
         raise SelectionError(
             "The leaderboards have no system in common. Check that they use the same names of systems."
         )

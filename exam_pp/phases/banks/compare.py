@@ -123,6 +123,7 @@ def merge_banks(banks: Sequence[Path], output: Path, *, strict: bool = False) ->
                         f"{first.kind} {first.text!r} in an earlier bank.",
                         file=str(path),
                     )
+                # The same object, so no earlier entry has its id.
                 if first is item:
                     fresh.append(item)
                     continue
@@ -136,6 +137,7 @@ def merge_banks(banks: Sequence[Path], output: Path, *, strict: bool = False) ->
             else:
                 lines[key] = line.model_copy(update={"items": fresh})
     counts.queries, counts.entries = len({query_id for query_id, _ in texts}), len(known)
+    # After all banks, so that the message counts all differences.
     if strict and counts.unlike:
         raise DataError(" ".join(counts.lines()))
     write_bank(lines.values(), output, inputs=banks)

@@ -70,6 +70,7 @@ def graded_contents(
     graders: dict[GradeKey, GraderContents] = {}
     graded_queries: dict[GradeKey, set[str]] = {}
     contents = GradedContents()
+    # mixed: the counts are of the whole file, so both roles of a system count.
     for query in views(graded, mixed=True):
         queries.add(query.query_id)
         entries = {name: bank.entries(query.query_id).keys() for name, bank in by_name.items()}
@@ -77,7 +78,9 @@ def graded_contents(
             contents.passages += 1
             contents.judged += bool(passage.judgments)
             systems.update((ranking.method, None) for ranking in passage.rankings)
+            # Graders that the filter does not select are counted as well, so the selection is only a mark.
             selected = {GradeKey.of(grades, criteria) for grades in selector.select(passage)}
+            # A grader may have several sets for a passage, but the passage and each entry count once.
             graded_entries: dict[GradeKey, set[str]] = {}
             for grades in passage.grade_sets():
                 key = GradeKey.of(grades, criteria)

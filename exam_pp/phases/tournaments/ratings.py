@@ -150,6 +150,7 @@ def ratings(
             values, samples, notes_of_samples = _bradley_terry(games, counts)
             uncertain.notes.extend(notes_of_samples)
         for system, value in zip(games.systems, values.tolist(), strict=True):
+            # A rating is no mean over queries: it has no standard error and no number of queries.
             rows[system, name] = Standing(system, name, value, None, 0)
         if samples is not None:
             _add_intervals(uncertain, name, games, values, samples, statistics.confidence)
@@ -162,6 +163,7 @@ def ratings(
         )
     if statistics.intervals is not None:
         uncertain.notes.append(_interval_note(statistics, methods, len(games.query_ids), counts))
+    # By name if ratings are equal, so that the order of the games does not count.
     order = sorted(games.systems, key=lambda system: (-rows[system, NAMES[methods[0]]].mean, system))
     unrated = [system for system in systems if system not in games.systems]
     all_notes = [*notes, *_method_notes(options), *_limits(games, methods), *_unrated_note(unrated)]
@@ -224,10 +226,12 @@ def _elo(
     seed = options.statistics.seed
     played = elo(games, options.rules, tournaments=options.tournaments, seed=seed)
     values = played.mean(axis=0)
+    # A single tournament has a spread of 0 instead of NaN.
     spreads = played.std(axis=0, ddof=min(1, len(played) - 1))
     if counts is None:
         return values, spreads, None
     samples = elo_samples(games, counts, values, options.rules, seed=seed)
+    # The mean of a limited number of tournaments has an error of its own, which intervals contain, too.
     return values, spreads, samples + errors_of_mean(played, len(samples), seed=seed)
 
 
@@ -268,6 +272,7 @@ def _without_spread(games: Outcomes) -> set[str]:
     found = set()
     for system, of_query in results.items():
         scores = {won for played in of_query.values() for _, won in played}
+        # Sorted, because the order of the games of a query says nothing.
         if scores in ({0.0}, {1.0}) or len({tuple(sorted(played)) for played in of_query.values()}) == 1:
             found.add(games.systems[system])
     return found

@@ -38,6 +38,7 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
     for name, standings in leaderboard.conditions:
         prefix = f"{name} " if len(leaderboard.conditions) > 1 else ""
         columns += [
+            # The first column of a condition is the mean of its first metric, all that a narrow table shows.
             prefix + column
             for column in metric_columns(standings, formatted=formatted)[: 1 if narrow else None]
         ]
@@ -65,6 +66,7 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
         tables += [
             _table(name, standings, [(row.name, row.values[number]) for row in extra], formatted)
             for number, (name, standings) in enumerate(leaderboard.conditions)
+            # A table of one column would only repeat the first table.
             if len(metric_columns(standings, formatted=formatted)) > 1
         ]
     notes = [*_notes(leaderboard), *_row_notes(extra)]
