@@ -147,6 +147,7 @@ def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.
     ``values``: Systems × queries, without NaN.
     """
     p_values = holm_matrix(randomisation_tests(values, alpha=alpha, seed=seed))
+    # The tests are two-sided, so the means give the direction.
     means = values.mean(axis=1).round(_TIE_DECIMALS)
     return closed((p_values <= alpha) & (means[:, None] > means))
 

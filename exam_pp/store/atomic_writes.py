@@ -132,6 +132,7 @@ class Lock:
         with suppress(OSError):
             state = os.fstat(self._stream.fileno())
             if state.st_size == 0 and state.st_nlink == 1 and _is_open_file(self._path, self._stream):
+                # Deleted before it is unlocked: afterwards it could be the lock of another process.
                 self._path.unlink(missing_ok=True)
         self._stream.close()
         self._stream = None

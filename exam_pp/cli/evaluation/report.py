@@ -196,6 +196,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     # Before the weak spots, which link to its queries.
     addresses = _review_page(inputs, folder)
     if covered:
+        # Rubric-Cover is the first section, so its first scores are those of the first leaderboard.
         first = next(iter(covered))
         spots = weak_spots(covered[first], inputs.read(first))
         folder.add(weak_spot_blocks(spots, leaderboards[0], addresses) if spots.queries else [])

@@ -205,8 +205,8 @@ class _Survey:
                     todo.append(index)
         requests = list(window.values())
         unanswered = [requests[index] for index in todo]
-        self._plan.journaled = self._plan.distinct - self._plan.requests - len(todo)
         self._plan.requests += len(todo)
+        self._plan.journaled = self._plan.distinct - self._plan.requests
         self._plan.characters += sum(len(request.text) for request in unanswered)
         self._measure(unanswered)
         if todo:

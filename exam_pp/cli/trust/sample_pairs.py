@@ -342,6 +342,7 @@ def _other_graders(
 ) -> list[_Grader]:
     from exam_pp.phases.evaluation.selected_grades import selectors
 
+    # Grades without a scale would disagree with each rating between the ends of a scale.
     criteria = replace(criteria, model=None, rated_only=data.selector.rated)
     graded = study.path
     known = selectors(study.views(role, mixed=True), criteria, graded)

@@ -70,7 +70,7 @@ def graded_contents(
     graders: dict[GradeKey, GraderContents] = {}
     graded_queries: dict[GradeKey, set[str]] = {}
     contents = GradedContents()
-    # mixed: the counts are of the whole file, so both roles of a system count.
+    # mixed: no system is scored here, so a system may have both roles.
     for query in views(graded, mixed=True):
         queries.add(query.query_id)
         entries = {name: bank.entries(query.query_id).keys() for name, bank in by_name.items()}

@@ -89,6 +89,7 @@ def panel_members(
     ``criteria``: Further criteria for the grades; without a model and a prompt class.
     """
     chosen_classes = {_canonical(name) for name in prompt_classes}
+    # Grades without ratings have another scale, so they are members only if their class is named.
     criteria = replace(criteria, rated_only=criteria.rated_only or not chosen_classes)
     keys: set[GradeKey] = set()
     sets: dict[str, _Sets] = {}

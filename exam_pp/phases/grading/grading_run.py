@@ -89,6 +89,7 @@ class FileSummary(GradeSummary):
         for options, count in self.other_options.items():
             were = counted(count, "pair was", "pairs were")
             another = " and ".join(f"another {option}" for option in options)
+            # Another rule for comparing replies needs no model, because the file has the replies.
             again = "`exam-pp reread` compares" if options == (ANSWER_MATCH,) else "--regrade grades"
             yield f"{were} graded before with {another}; {again} them again."
         if self.judged:

@@ -99,8 +99,7 @@ def review_games(
         if options.queries and query.query_id not in options.queries:
             continue
         answers = QueryAnswers.of(query)
-        names = {name for output in answers.outputs for name in (output.system, output.name)}
-        systems |= names
+        systems |= {name for output in answers.outputs for name in (output.system, output.name)}
         # pop: the queries that remain at the end are missing in the passages file.
         pairs = None if wanted is None else wanted.pairs.pop(query.query_id, set())
         if wanted is not None and pairs:

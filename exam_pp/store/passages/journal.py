@@ -97,6 +97,7 @@ class Journal:
         self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
         self._refuse_other_databases()  # before the first write
         self._db.execute("PRAGMA journal_mode=WAL")
+        # With a write-ahead log, only FULL writes every commit to the disk.
         self._db.execute("PRAGMA synchronous=FULL")
         # Damaged bytes become text with a wrong checksum, so that only their reply is requested again.
         self._db.text_factory = partial(str, encoding="utf-8", errors="replace")
