@@ -60,7 +60,6 @@ class BatchedLLM(ABC, Generic[E]):
             self._batch_tokens,
             [self.group(requests[index], encoded[index]) for index in valid],
         )
-        # Prompts that cannot be encoded have batches of their own, which do not reach the model.
         refused = [[index] for index, prompt in enumerate(encoded) if prompt.error is not None]
         return refused + [[valid[position] for position in batch] for batch in plan]
 

@@ -390,7 +390,6 @@ class CausalLLM(DecoderLLM):
                 past_key_values=cache,
                 use_cache=True,
             )
-            # float32, because likelihoods need a sum over the vocabulary, which bfloat16 would round.
             cache, scores = output.past_key_values, output.logits[:, -1].float()
             is_valid = (scores < float("inf")).all(-1).tolist()  # comparisons with NaN are False
             chosen = (scores if sampler is None else sampler(tokens, scores)).argmax(-1)

@@ -253,7 +253,6 @@ def _interval(
 
 
 def _ranks(means: Floats) -> list[int]:
-    # Rounded, so that rounding errors do not break ties.
     return [int(rank) for rank in rankdata(-means.round(_TIE_DECIMALS), method="min")]
 
 

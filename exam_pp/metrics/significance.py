@@ -62,7 +62,6 @@ def randomisation_tests(
     permutation_type="samples").
     """
     systems, queries = values.shape
-    # Each pair once; the last line mirrors the p-values.
     pairs = np.triu(np.ones((systems, systems), dtype=np.bool_), k=1)
     enough = samples if alpha is None else max(samples, ceil(2 * pairs.sum() / alpha))
     if 2**queries <= enough:

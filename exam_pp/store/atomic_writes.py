@@ -187,7 +187,6 @@ def remove_leftovers(target: Path, kind: Kind, inputs: Iterable[str | Path] = ()
     A file is removed only if exam_pp made its name, it has no other name (hard link), and it is not an input.
     """
     pattern = re.compile(rf"\.{re.escape(_short(target.name))}\.([0-9a-f]{{8}})([0-9a-f]{{8}})\.{kind}")
-    # A list, because the loop removes entries of the folder that it reads.
     for path in list(target.parent.iterdir()):
         match = pattern.fullmatch(path.name)
         if match is None or match[2] != _checksum(match[1], kind) or not _is_ours(path, kind, [*inputs]):

@@ -319,7 +319,6 @@ def edited_bank(
         lines.setdefault((line.query_id, line.facet_id or ""), len(edited))
         for item in line.items:
             waiting[line.query_id, item.entry_id].append((len(edited), item))
-        # Without entries at first, so that they get the order of the rows.
         edited.append((line, []))
     kinds = list({item.kind for line in base for item in line.items})
     history: dict[int, list[dict[str, Any]]] = defaultdict(list)

@@ -406,7 +406,6 @@ def closed_book(
         )
     llm = load_llm(model)
     grader = ClosedBookGrader(prompt, llm.name, llm.provenance())
-    # A list, because the progress bar needs the number of pairs before the first request.
     work = []
     for query in test_bank:
         entries = [entry for entry in query.entries.values() if entry.kind == prompt.kind]

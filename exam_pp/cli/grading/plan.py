@@ -284,7 +284,6 @@ def _probe(llm: LLM, windows: Sequence[_Window], characters: int, seconds: float
             spent += time.monotonic() - began
             weight += sum(len(window.requests[index].text) for batch in group for index in batch)
             requests += sum(map(len, group))
-            # Groups grow: fast models get many batches at once, and slow ones stop soon after their time.
             at, size = at + size, 2 * size
         if spent >= seconds:
             break

@@ -204,7 +204,6 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
                 f"--also dropped-fields and -o name the same file, {dropped_fields_output}; name two files."
             )
     dropped = DroppedFields()
-    # _possible has refused other formats.
     assert source_format.read is not None
     assert target_format.write is not None
     source: Any = source_format.read(Source(conversion.source, dropped, conversion.method_name))

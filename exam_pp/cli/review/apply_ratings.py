@@ -139,7 +139,6 @@ def apply_ratings(
         survey.check(edits_of_file, path, graded, bank)
         sources.append((path, edits_of_file.ratings))
         summary.bank_edits += len(edits_of_file.bank)
-        # A file that only edits the bank may lack the name of a reviewer.
         if edits_of_file.ratings:
             ratings = by_grader.setdefault(reviewer_name(reviewer, edits_of_file, path), {})
             summary.replaced += _add_later(ratings, edits_of_file.ratings)

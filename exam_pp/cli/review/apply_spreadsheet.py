@@ -311,7 +311,6 @@ def _write(
         return query
 
     def check(_counts: Rewritten) -> None:
-        # The survey has seen all of these answers, so a remaining one has disappeared since.
         if waiting:
             raise DataError("was changed while it was read. Run the command again.", file=str(graded))
 

@@ -289,7 +289,6 @@ def compare_leaderboards(
     named: dict[str, dict[str, float]] = {}
     standard_errors: dict[str, dict[str, float]] = {}
     ranks: dict[str, float] = {}
-    # A file that is named twice is one leaderboard.
     files = list(dict.fromkeys(map(Path, leaderboards)))
     if official is not None and contains_scores(official):
         files = list(dict.fromkeys([*files, Path(official)]))

@@ -123,7 +123,6 @@ def merge_banks(banks: Sequence[Path], output: Path, *, strict: bool = False) ->
                         f"{first.kind} {first.text!r} in an earlier bank.",
                         file=str(path),
                     )
-                # The same object, so no earlier entry has its id.
                 if first is item:
                     fresh.append(item)
                     continue

@@ -80,7 +80,6 @@ def graded_contents(
             systems.update((ranking.method, None) for ranking in passage.rankings)
             # Graders that the filter does not select are counted as well, so the selection is only a mark.
             selected = {GradeKey.of(grades, criteria) for grades in selector.select(passage)}
-            # A grader may have several sets for a passage, but the passage and each entry count once.
             graded_entries: dict[GradeKey, set[str]] = {}
             for grades in passage.grade_sets():
                 key = GradeKey.of(grades, criteria)

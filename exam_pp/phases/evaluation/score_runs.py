@@ -120,7 +120,6 @@ def score_rankings(
                 if not of_query:
                     targets = [query.query_id]
                 else:
-                    # A ranking that was made for a facet counts for this facet only.
                     targets = [ranking.query_id] if ranking.query_id in query_ids else of_query
                 for target in targets:
                     of_system.setdefault(target, []).append(hit)

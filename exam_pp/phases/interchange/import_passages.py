@@ -395,7 +395,6 @@ class _Pool:
             return
         texts: dict[str, str] = {}
         for file in files:
-            # Without the texts of earlier files, which win.
             texts |= read_texts(file, needed - texts.keys())
         missing = sorted(required - texts.keys())
         if missing:

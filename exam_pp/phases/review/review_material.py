@@ -119,7 +119,6 @@ def review_material(
     prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank, cites)
     prompt = _known_prompt(prompt_class, prompts or {})
     direct = material.direct or (prompt is not None and prompt.kind == "direct")
-    # A bank then only gives the texts of the queries.
     if direct:
         for table in material.tables.values():
             table.keep_only(DIRECT_ID)

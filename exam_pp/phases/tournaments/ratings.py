@@ -163,7 +163,6 @@ def ratings(
         )
     if statistics.intervals is not None:
         uncertain.notes.append(_interval_note(statistics, methods, len(games.query_ids), counts))
-    # By name if ratings are equal, so that the order of the games does not count.
     order = sorted(games.systems, key=lambda system: (-rows[system, NAMES[methods[0]]].mean, system))
     unrated = [system for system in systems if system not in games.systems]
     all_notes = [*notes, *_method_notes(options), *_limits(games, methods), *_unrated_note(unrated)]
@@ -272,7 +271,6 @@ def _without_spread(games: Outcomes) -> set[str]:
     found = set()
     for system, of_query in results.items():
         scores = {won for played in of_query.values() for _, won in played}
-        # Sorted, because the order of the games of a query says nothing.
         if scores in ({0.0}, {1.0}) or len({tuple(sorted(played)) for played in of_query.values()}) == 1:
             found.add(games.systems[system])
     return found

@@ -38,7 +38,6 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
     for name, standings in leaderboard.conditions:
         prefix = f"{name} " if len(leaderboard.conditions) > 1 else ""
         columns += [
-            # The first column of a condition is the mean of its first metric, all that a narrow table shows.
             prefix + column
             for column in metric_columns(standings, formatted=formatted)[: 1 if narrow else None]
         ]
