@@ -315,9 +315,8 @@ def compare_leaderboards(
             f"{official} and the leaderboards have no system in common. Check that they use the same names "
             "of systems."
         )
-    if ranks:
-        systems.append(set(ranks))
-    if len(systems) > 1 and not any(a & b for a, b in combinations(systems, 2)):
+    # A pair is enough, because other leaderboards may be of other systems.
+    if not ranks and len(systems) > 1 and not any(a & b for a, b in combinations(systems, 2)):
         raise SelectionError(
             "The leaderboards have no system in common. Check that they use the same names of systems."
         )

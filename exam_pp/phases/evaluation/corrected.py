@@ -500,6 +500,7 @@ def _board_notes(
     ends = [
         end
         for board in boards
+        # Means of labels are on the scale of the labels, not from 0 to 1.
         if not board.measure.startswith("Label@")
         for row in board.systems
         for end in row.scores.corrected[1:3]
