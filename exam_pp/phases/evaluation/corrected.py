@@ -501,7 +501,7 @@ def _board_notes(
         end
         for board in boards
         # Means of labels are on the scale of the labels, not from 0 to 1.
-        if not board.measure.startswith("Label@")
+        if board.measure.partition("@")[0] != "Label"
         for row in board.systems
         for end in row.scores.corrected[1:3]
         if end is not None
