@@ -75,10 +75,10 @@ class _EntryLists:
 class GradedRows:
     """Reads graded files and games files and passes the rows of ``tables`` to ``emit``.
 
-    ``expect`` is called with the number of bytes of a line before its rows. Columns of sets of grades that are
-    ``unread`` may be NULL. ``queries`` are the query ids so far, with their texts if a games file has them,
-    ``repeated`` the pairs (file, query id) that occur on several lines. Sets of grades are numbered over all
-    files.
+    ``expect`` is called with the number of bytes of a line before its rows. Columns of sets of grades that
+    are ``unread`` may be NULL. ``queries`` are the query ids so far, with their texts if a games file has
+    them, ``repeated`` the pairs (file, query id) that occur on several lines. Sets of grades are numbered
+    over all files.
     """
 
     def __init__(
