@@ -290,8 +290,8 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
 
     def entry_ratings(self) -> dict[str, int]:
         """Return entry id to rating; without ratings, 1 for correct and 0 for wrong entries."""
-        if self.self_ratings is not None:
-            return {r._question_id or r._nugget_id or "": r.self_rating for r in self.self_ratings}
+        if (ratings := self.self_ratings) is not None:
+            return {r._question_id or r._nugget_id or "": r.self_rating for r in ratings}
         return dict.fromkeys(self.wrong, 0) | dict.fromkeys(self.correct, 1)
 
     def graded_ids(self) -> set[str]:

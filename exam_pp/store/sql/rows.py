@@ -37,6 +37,7 @@ Grader = tuple[str | None, str]
 
 _ENCODER = msgspec.json.Encoder()
 
+_EMPTY = msgspec.Raw(b"{}")
 _SOFT = ("expected", "margin", "mass", "source")
 _EXTRAS = frozenset((*_SOFT, "assignment", "tokens_cut"))
 _NO_EXTRAS = (None,) * len(_EXTRAS)
@@ -338,7 +339,7 @@ def _errors(grades: AnyGrades) -> Errors:
     if isinstance(grades, DirectGrade):
         return {DIRECT_ID: grades.error} if grades.error else {}
     raw: Any = grades
-    if raw._errors is UNSET or bytes(raw._errors) == b"{}":  # most sets: not decoded
+    if raw._errors is UNSET or raw._errors == _EMPTY:  # most sets: not decoded
         return {}
     errors = grades.errors
     return errors if isinstance(errors, dict) else {}
