@@ -13,7 +13,6 @@ from operator import eq
 from typing import Any, Literal
 
 import msgspec
-from pydantic_core import to_json
 
 from exam_pp.records import StoredRecord, set_fields
 
@@ -230,4 +229,8 @@ def _spliced_fields(raw: RawJson, old: Mapping[str, Any], new: Mapping[str, Any]
 
 
 def _json(value: Any) -> bytes:
-    return to_json(value, inf_nan_mode="constants") if isinstance(value, dict) else msgspec.json.encode(value)
+    if not isinstance(value, dict):
+        return msgspec.json.encode(value)
+    from pydantic_core import to_json  # noqa: PLC0415 - slow to import
+
+    return to_json(value, inf_nan_mode="constants")
