@@ -167,9 +167,10 @@ def _reader(
         return lambda record: make() if (value := get(record)) is UNSET else value
 
     def read(record: Any) -> Any:
-        if get(record) is UNSET:
-            force_setattr(record, slot.name, make())  # callers may add to it
-        return get(record)
+        if (value := get(record)) is UNSET:
+            value = make()
+            force_setattr(record, slot.name, value)  # callers may add to it
+        return value
 
     return read
 
