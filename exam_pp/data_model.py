@@ -260,6 +260,7 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     self_ratings: list[SelfRating] | None = None
     assignments: list[NuggetAssignment] | None = None
     verifications: Unlisted[Any] = None
+    answer: Unlisted[Any] = None
 
     @property
     def kind(self) -> str | None:

@@ -29,7 +29,7 @@ R = TypeVar("R", bound="StoredRecord")
 Later = Annotated[T, "not decoded before it is read"]
 """Marks a field that few readers need. Reading a value of another type raises :class:`DataError`."""
 Unlisted = Annotated[T, "not in the schema"]
-"""Like :data:`Later`, for a key that exam_pp writes and that the schema leaves out."""
+"""Like :data:`Later`, for a key that commands read and that the schema leaves out."""
 
 
 TOO_DEEP = "has a value that is nested too deeply to be written."
