@@ -225,26 +225,27 @@ class OfOneModel:
     @property
     def prompt_class(self) -> str | None:
         """The name of the prompt; None if it is not recorded (every filter then accepts the grades)."""
-        value = (self.prompt_info or {}).get("prompt_class")
-        return None if value is None else str(value)
+        return self._text("prompt_class")
 
     @property
     def prompt_hash(self) -> str | None:
         """Hash of the prompt template; None if it is not recorded."""
-        value = (self.prompt_info or {}).get("prompt_hash")
-        return None if value is None else str(value)
+        return self._text("prompt_hash")
 
     @property
     def answer_match(self) -> str | None:
         """The rule that compared answers with gold answers; None if it is not recorded."""
-        value = (self.prompt_info or {}).get("answer_match")
-        return None if value is None else str(value)
+        return self._text("answer_match")
 
     @property
     def max_rating(self) -> int | None:
         """The highest rating of the scale; None if it is not recorded, as for prompts of exam_pp."""
         value = (self.prompt_info or {}).get("max_rating")
         return value if type(value) is int else None
+
+    def _text(self, key: str) -> str | None:
+        value = (self.prompt_info or {}).get(key)
+        return None if value is None else str(value)
 
 
 class _GradesOfOneModel(OfOneModel, StoredRecord, frozen=True, gc=False, kw_only=True):
@@ -274,6 +275,7 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     self_ratings: list[SelfRating] | None = None
     assignments: list[NuggetAssignment] | None = None
     verifications: Unlisted[Any] = None
+    answer: Unlisted[Any] = None
 
     @property
     def kind(self) -> str | None:

@@ -36,7 +36,7 @@ R = TypeVar("R", bound="StoredRecord")
 Later = Annotated[T, "not decoded before it is read"]
 """Marks a field that few readers need. Reading a value of another type raises :class:`DataError`."""
 Unlisted = Annotated[T, "not in the schema"]
-"""Like :data:`Later`, for a key that exam_pp writes and that the schema leaves out."""
+"""Like :data:`Later`, for a key that commands read and that the schema leaves out."""
 
 
 TOO_DEEP = "has a value that is nested too deeply to be written."
@@ -170,9 +170,10 @@ def _reader(
         return lambda record: make() if (value := get(record)) is UNSET else value
 
     def read(record: Any) -> Any:
-        if get(record) is UNSET:
-            force_setattr(record, slot.name, make())  # callers may add to it
-        return get(record)
+        if (value := get(record)) is UNSET:
+            value = make()
+            force_setattr(record, slot.name, value)  # callers may add to it
+        return value
 
     return read
 

@@ -18,7 +18,6 @@ from exam_pp.data_model import (
     ConsistencyGrade,
     CriteriaGrades,
     CriterionRating,
-    DirectGrade,
     OfOneModel,
     RankingEntry,
     SupportGrades,
@@ -262,7 +261,7 @@ class _Stripper:
             return grade
         values = {name: getattr(grade, name, None) for name in _PARTS}
         new = {name: self._without(name, value) for name, value in values.items() if value}
-        if self.options.replies and isinstance(grade, DirectGrade) and is_set(grade, "answer"):
+        if self.options.replies and isinstance(grade, AnyGrades) and is_set(grade, "answer"):
             self.dropped["replies"] += not grade.answer  # others are counted
             new["answer"] = UNSET
         changes = {name: value for name, value in new.items() if value is not values[name]}

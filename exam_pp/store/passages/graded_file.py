@@ -22,7 +22,7 @@ def without_garbage_collection() -> Iterator[None]:
     """Disable the collector in this block.
 
     Decoded files are many live objects without cycles, so scanning them only costs time (a quarter of the
-    time of a leaderboard).
+    time of a leaderboard, or of writing full objects).
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -85,7 +85,9 @@ class PassagesWriter:
 
     def write(self, query: Line) -> None:
         """Append a query."""
-        self._stream.write(query.dump())
+        with without_garbage_collection():
+            line = query.dump()
+        self._stream.write(line)
         self._stream.write(b"\n")
 
 
