@@ -267,8 +267,8 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     as ratings 2, 1 and 0.
     """
 
-    correct: list[Id] = field(name="correctAnswered")
-    wrong: list[Id] = field(name="wrongAnswered")
+    correct: Later[list[Id]] = field(name="correctAnswered")
+    wrong: Later[list[Id]] = field(name="wrongAnswered")
     answers: Later[list[tuple[Id, str]]] = field(default_factory=list)
     errors: Later[dict[str, Any] | list[Any] | None] = field(name="llm_response_errors", default=None)
     exam_ratio: Number | None = None

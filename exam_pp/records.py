@@ -75,7 +75,7 @@ _FIELD = type(msgspec.field())
 
 
 class _RecordMeta(msgspec.StructMeta):
-    """Gives each optional field a slot and a property.
+    """Gives each field that is optional or decoded later a slot and a property.
 
     The slot is UNSET if the file lacks the key, so that a missing key stays missing, and null stays null. The
     property then returns the default value.
@@ -96,13 +96,14 @@ class _RecordMeta(msgspec.StructMeta):
             defaults = {"default": field.default, "default_factory": field.default_factory}
             defaults = {kind_of: value for kind_of, value in defaults.items() if value is not NODEFAULT}
             is_later = kind.startswith(("Later[", "Unlisted["))
-            slot = _Slot(f"_{key}" if defaults else key, field.name or key, is_later)
+            slot = _Slot(f"_{key}" if defaults or is_later else key, field.name or key, is_later)
             known |= dict.fromkeys((key, slot.key, slot.name), slot)
             slots_are_plain &= not (is_later or "default_factory" in defaults)
-            attributes[slot.name] = kind
+            attributes[slot.name] = "msgspec.Raw" if is_later else kind
             if defaults:
-                attributes[slot.name] = f"{'msgspec.Raw' if is_later else kind} | msgspec.UnsetType"
-                body[slot.name] = msgspec.field(name=slot.key, default=UNSET)
+                attributes[slot.name] += " | msgspec.UnsetType"
+            if slot.name != key:
+                body[slot.name] = msgspec.field(name=slot.key, default=UNSET if defaults else NODEFAULT)
                 body[key] = property(_reader(key, slot, **defaults))
             if not kind.startswith("Unlisted["):
                 kinds[key] = kind
@@ -120,6 +121,10 @@ class _RecordMeta(msgspec.StructMeta):
         slots = [(_slot(cls, key), value) for key, value in values.items() if value is not UNSET]
         by_key = {slot.key: _raw(value) if slot.is_later else value for slot, value in slots}
         try:
+            for slot, value in slots:
+                if slot.is_later and not isinstance(value, msgspec.Raw):
+                    # What Python code makes is checked at once, before it can be written.
+                    msgspec.convert(value, _type_of(cls, slot.name.removeprefix("_"))[0])
             return msgspec.convert(by_key, cls)
         except msgspec.ValidationError:
             return stored(model_of(cls).model_validate(values))
@@ -257,7 +262,13 @@ def stored(value: Any) -> Any:
         return [stored(item) for item in value]
     if type(value) not in _RECORDS:
         return value
-    fields = value.model_fields_set & type(value).model_fields.keys()
+    known, unknown = type(value).model_fields, value.model_extra or {}
+    fields = {
+        key
+        for key in value.model_fields_set & known.keys()
+        # An unknown key with the Python name of a field, such as `model`, is no value of the field.
+        if key not in unknown or getattr(value, key) != known[key].get_default(call_default_factory=True)
+    }
     return _RECORDS[type(value)](**{key: stored(getattr(value, key)) for key in fields})
 
 
