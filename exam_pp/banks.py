@@ -14,7 +14,7 @@ from pydantic import Discriminator, Field, Tag
 
 from exam_pp.data_model import Id, Integer, Number
 from exam_pp.errors import SelectionError
-from exam_pp.records import Record
+from exam_pp.models import Record
 
 EntryKind = Literal["question", "nugget"]
 

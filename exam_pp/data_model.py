@@ -15,21 +15,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 import msgspec
 from msgspec import UNSET, field
 from msgspec.structs import force_setattr
-from pydantic import (
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    GetPydanticSchema,
-    TypeAdapter,
-    ValidationError,
-)
-from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_json
 
 from exam_pp.errors import DataError, sentence
 from exam_pp.llm_requests import SoftDefinition
@@ -46,27 +37,51 @@ from exam_pp.records import (
 )
 from exam_pp.splicing import RawJson, ShapeError, decode_list, encode_string, splice
 
-Id = Annotated[str, Field(coerce_numbers_to_str=True)]
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+    from pydantic_core import CoreSchema
+
+
+class Rules:
+    """Marks a type with rules of pydantic; unlike ``Field``, it needs no import of pydantic."""
+
+    def __init__(self, **rules: Any) -> None:
+        self._rules = rules
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema: Any = handler(source)
+        schema.update(self._rules)
+        return schema  # type: ignore[no-any-return]
+
+
+Id = Annotated[str, Rules(coerce_numbers_to_str=True)]
 """An id is a string; a number in a file is read as the string of its digits."""
 
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Number = Annotated[float, Rules(strict=True, allow_inf_nan=False)]
 """A number of JSON: no text, boolean, NaN or infinity."""
 
 
-def _after_number(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+class _Whole:
     """The schema of a type for numbers only, which pydantic otherwise also reads from texts and booleans."""
-    number = core_schema.union_schema(
-        [core_schema.int_schema(strict=True), core_schema.float_schema(strict=True)],
-        mode="left_to_right",
-        custom_error_type="int_type",
-    )
-    return core_schema.chain_schema([number, handler(source)])
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415 - slow to import
+
+        number = core_schema.union_schema(
+            [core_schema.int_schema(strict=True), core_schema.float_schema(strict=True)],
+            mode="left_to_right",
+            custom_error_type="int_type",
+        )
+        return core_schema.chain_schema([number, handler(source)])
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> Any:
+        return handler(schema["steps"][-1])
 
 
-WHOLE = GetPydanticSchema(_after_number, lambda schema, handler: handler(schema["steps"][-1]))
+WHOLE = _Whole()
 """Marks a type of whole numbers: it reads ``4`` and ``4.0`` of JSON, but no text or boolean."""
 Integer = Annotated[int, WHOLE]
-Repeat = Annotated[int, Field(ge=1), msgspec.Meta(ge=1), WHOLE]
+Repeat = Annotated[int, Rules(ge=1), msgspec.Meta(ge=1), WHOLE]
 """Number of a repeat, from 1."""
 
 RatingSource = Literal["number", "default-0", "default-1", "human", "reread"]
@@ -210,26 +225,27 @@ class OfOneModel:
     @property
     def prompt_class(self) -> str | None:
         """The name of the prompt; None if it is not recorded (every filter then accepts the grades)."""
-        value = (self.prompt_info or {}).get("prompt_class")
-        return None if value is None else str(value)
+        return self._text("prompt_class")
 
     @property
     def prompt_hash(self) -> str | None:
         """Hash of the prompt template; None if it is not recorded."""
-        value = (self.prompt_info or {}).get("prompt_hash")
-        return None if value is None else str(value)
+        return self._text("prompt_hash")
 
     @property
     def answer_match(self) -> str | None:
         """The rule that compared answers with gold answers; None if it is not recorded."""
-        value = (self.prompt_info or {}).get("answer_match")
-        return None if value is None else str(value)
+        return self._text("answer_match")
 
     @property
     def max_rating(self) -> int | None:
         """The highest rating of the scale; None if it is not recorded, as for prompts of exam_pp."""
         value = (self.prompt_info or {}).get("max_rating")
         return value if type(value) is int else None
+
+    def _text(self, key: str) -> str | None:
+        value = (self.prompt_info or {}).get(key)
+        return None if value is None else str(value)
 
 
 class _GradesOfOneModel(OfOneModel, StoredRecord, frozen=True, gc=False, kw_only=True):
@@ -251,14 +267,15 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
     as ratings 2, 1 and 0.
     """
 
-    correct: list[Id] = field(name="correctAnswered")
-    wrong: list[Id] = field(name="wrongAnswered")
+    correct: Later[list[Id]] = field(name="correctAnswered")
+    wrong: Later[list[Id]] = field(name="wrongAnswered")
     answers: Later[list[tuple[Id, str]]] = field(default_factory=list)
     errors: Later[dict[str, Any] | list[Any] | None] = field(name="llm_response_errors", default=None)
     exam_ratio: Number | None = None
     self_ratings: list[SelfRating] | None = None
     assignments: list[NuggetAssignment] | None = None
     verifications: Unlisted[Any] = None
+    answer: Unlisted[Any] = None
 
     @property
     def kind(self) -> str | None:
@@ -275,8 +292,8 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
 
     def entry_ratings(self) -> dict[str, int]:
         """Return entry id to rating; without ratings, 1 for correct and 0 for wrong entries."""
-        if self.self_ratings is not None:
-            return {r._question_id or r._nugget_id or "": r.self_rating for r in self.self_ratings}
+        if (ratings := self.self_ratings) is not None:
+            return {r._question_id or r._nugget_id or "": r.self_rating for r in ratings}
         return dict.fromkeys(self.wrong, 0) | dict.fromkeys(self.correct, 1)
 
     def graded_ids(self) -> set[str]:
@@ -552,10 +569,13 @@ class QueryPassages:
         Known keys come first, in the order of the data model; unknown keys of a file are kept. Raises
         :class:`~exam_pp.errors.DataError` for a value that is nested too deeply to be written.
         """
+        from pydantic import ValidationError  # noqa: PLC0415 - slow to import
+        from pydantic_core import PydanticSerializationError  # noqa: PLC0415 - slow to import
+
         try:
             parts = [passage.dump() for passage in self.passages]
             line = b"[%b,[%b]]" % (encode_string(self.query_id), b",".join(parts))
-            return _LAX.dump_json(_validated(line), by_alias=True, exclude_unset=True)
+            return _lax().dump_json(_validated(line), by_alias=True, exclude_unset=True)
         except (RecursionError, PydanticSerializationError) as error:
             raise DataError(TOO_DEEP, field=f"query {self.query_id}") from error
         except ShapeError as error:
@@ -569,22 +589,41 @@ class QueryPassages:
 
 
 def _validated(line: bytes) -> Any:
+    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
+
     try:
-        return _LAX.validate_json(line, by_alias=True, by_name=False)
+        return _lax().validate_json(line, by_alias=True, by_name=False)
     except ValidationError as error:
         if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
             raise
-        return _LAX.validate_python(json.loads(line), by_alias=True, by_name=False)
+        return _lax().validate_python(json.loads(line), by_alias=True, by_name=False)
 
 
 _FAST = msgspec.json.Decoder(tuple[Id, list[Passage]])
-# pydantic writes unknown keys with the settings of the type adapter, not with those of the record. So the
-# adapter repeats the setting of `Record`.
-_LAX: TypeAdapter[tuple[str, list[Any]]] = TypeAdapter(
-    tuple[Id, list[Passage]], config=ConfigDict(ser_json_inf_nan="constants")
-)
 DECODER_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Errors of the fast decoder, after which the lax one reads the line or raises a readable error."""
+
+
+@cache
+def _lax() -> TypeAdapter[tuple[str, list[Any]]]:
+    from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415 - slow to import
+
+    # pydantic writes unknown keys with the settings of the type adapter, not with those of the record. So the
+    # adapter repeats the setting of `Record`.
+    return TypeAdapter(tuple[Id, list[Passage]], config=ConfigDict(ser_json_inf_nan="constants"))
+
+
+def decode_line(line: bytes, check: Callable[[], object] = lambda: None) -> QueryPassages | None:
+    """Parse a line of JSON fast; returns None if only :func:`parse_line` can read it or name its error.
+
+    Fields that are decoded later are not checked. ``check`` raises the error of an invalid one.
+    """
+    try:
+        if not line.isascii():
+            line.decode("utf-8")  # parts that are not decoded are not checked
+        return _read(line, check, *_FAST.decode(line))
+    except DECODER_ERRORS:
+        return None
 
 
 def parse_line(
@@ -592,24 +631,19 @@ def parse_line(
 ) -> QueryPassages:
     """Parse a line of JSON; raises :class:`pydantic.ValidationError`.
 
-    Fields that are decoded later are checked only with ``every_field``. ``check`` raises the error of an
-    invalid one, with its place.
+    With ``every_field``, fields are also checked that :func:`decode_line` does not check.
     """
     data = line.encode() if isinstance(line, str) else line
-    if not every_field:
-        try:
-            if not data.isascii():
-                data.decode("utf-8")  # parts that are not decoded are not checked
-            return _read(data, check, *_FAST.decode(data))
-        except DECODER_ERRORS:
-            pass
-    return _read(data, check, *stored(_LAX.validate_json(data, by_alias=True, by_name=False)))
+    query = None if every_field else decode_line(data, check)
+    return query or _read(data, check, *stored(_lax().validate_json(data, by_alias=True, by_name=False)))
 
 
 def parse_object(value: Any, line: bytes | None = None) -> QueryPassages:
     """Convert a decoded line of JSON; raises :class:`pydantic.ValidationError`."""
+    from pydantic_core import to_json  # noqa: PLC0415 - slow to import
+
     data = to_json(value, inf_nan_mode="constants") if line is None else line
-    return _read(data, lambda: None, *stored(_LAX.validate_python(value, by_alias=True, by_name=False)))
+    return _read(data, lambda: None, *stored(_lax().validate_python(value, by_alias=True, by_name=False)))
 
 
 def _read(data: bytes, check: Callable[[], object], query_id: str, passages: list[Passage]) -> QueryPassages:

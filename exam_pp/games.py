@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from exam_pp.data_model import WHOLE, Id, Integer, OfOneModel, Repeat
 from exam_pp.grade_filter import GradeKey
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.roles import System
 
 Winner = Literal["A", "B", "C"]

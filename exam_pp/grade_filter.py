@@ -156,15 +156,15 @@ class GradeSelector:
         groups = self._groups
         numbers: list[int] = []
         for grades in passage.grade_sets():
+            prompt = (grades.prompt_info or {}).get
             metadata: tuple[object, ...] = (
                 grades.model,
-                grades.prompt_class,
-                grades.prompt_hash,
+                repr(prompt("prompt_class")),
+                repr(prompt("prompt_hash")),
                 grades.is_rated,
-                grades.max_rating,
+                repr(prompt("max_rating")),
+                self._depends_on_entries and self.filter.accepts(grades),
             )
-            if self._depends_on_entries:
-                metadata = (*metadata, self.filter.accepts(grades))
             group = groups.get(metadata)
             if group is None:  # for speed, the filter is applied once per group
                 key, accepted = GradeKey.of(grades, self.filter), self.filter.accepts(grades)

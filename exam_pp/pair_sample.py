@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from exam_pp.data_model import WHOLE, Id, Integer, Number
-from exam_pp.records import Record
+from exam_pp.models import Record
 
 FORMAT: Literal["exam_pp.pair-sample.v2"] = "exam_pp.pair-sample.v2"
 

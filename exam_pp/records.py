@@ -1,27 +1,34 @@
-"""Base classes of records in files: pydantic for what people write, msgspec for what programs write.
+"""Base class of records that programs write, decoded by msgspec.
 
 A :class:`StoredRecord` is a frozen struct, which msgspec decodes many times as fast as pydantic a model. Its
 class is written like a model: the metaclass derives the struct, and :func:`model_of` a pydantic model with
 the same fields. That model names the error of a value, repairs values that only lax readers accept, such as
-ids that are numbers, and gives the JSON Schema.
+ids that are numbers, and gives the JSON Schema. Pydantic is imported when a model is needed, because that
+takes longer than reading a small file.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar, get_type_hints
 from weakref import WeakSet
 
 import msgspec
 from msgspec import NODEFAULT, UNSET
 from msgspec.structs import force_setattr
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
-from pydantic_core import CoreSchema, PydanticSerializationError, core_schema, to_json
 
 from exam_pp.errors import DataError, sentence
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, TypeAdapter
+    from pydantic_core import CoreSchema
+
+    from exam_pp.models import Record
 
 T = TypeVar("T")
 R = TypeVar("R", bound="StoredRecord")
@@ -29,7 +36,7 @@ R = TypeVar("R", bound="StoredRecord")
 Later = Annotated[T, "not decoded before it is read"]
 """Marks a field that few readers need. Reading a value of another type raises :class:`DataError`."""
 Unlisted = Annotated[T, "not in the schema"]
-"""Like :data:`Later`, for a key that exam_pp writes and that the schema leaves out."""
+"""Like :data:`Later`, for a key that commands read and that the schema leaves out."""
 
 
 TOO_DEEP = "has a value that is nested too deeply to be written."
@@ -52,12 +59,6 @@ class Added(list[T]):
     """The default value of a list to which Python code may add; it is written if it is not empty."""
 
 
-class Record(BaseModel):
-    """Base class of records that people write: keeps unknown keys, accepts Python names and file keys."""
-
-    model_config = ConfigDict(extra="allow", populate_by_name=True, ser_json_inf_nan="constants")
-
-
 class _Slot(NamedTuple):
     """Where a struct keeps a field: the attribute, the key in the file, and whether it is decoded later."""
 
@@ -67,14 +68,14 @@ class _Slot(NamedTuple):
 
 
 _BODIES: dict[type, dict[str, Any]] = {}
-"""Record class to the body of its pydantic model."""
+"""Record class to the body of its pydantic model; fields have the arguments of pydantic's ``Field``."""
 _SLOTS: dict[type, dict[str, _Slot]] = {}
 """Record class to its slots, by the names and the file keys of the fields."""
 _FIELD = type(msgspec.field())
 
 
 class _RecordMeta(msgspec.StructMeta):
-    """Gives each optional field a slot and a property.
+    """Gives each field that is optional or decoded later a slot and a property.
 
     The slot is UNSET if the file lacks the key, so that a missing key stays missing, and null stays null. The
     property then returns the default value.
@@ -95,18 +96,19 @@ class _RecordMeta(msgspec.StructMeta):
             defaults = {"default": field.default, "default_factory": field.default_factory}
             defaults = {kind_of: value for kind_of, value in defaults.items() if value is not NODEFAULT}
             is_later = kind.startswith(("Later[", "Unlisted["))
-            slot = _Slot(f"_{key}" if defaults else key, field.name or key, is_later)
+            slot = _Slot(f"_{key}" if defaults or is_later else key, field.name or key, is_later)
             known |= dict.fromkeys((key, slot.key, slot.name), slot)
             slots_are_plain &= not (is_later or "default_factory" in defaults)
-            attributes[slot.name] = kind
+            attributes[slot.name] = "msgspec.Raw" if is_later else kind
             if defaults:
-                attributes[slot.name] = f"{'msgspec.Raw' if is_later else kind} | msgspec.UnsetType"
-                body[slot.name] = msgspec.field(name=slot.key, default=UNSET)
+                attributes[slot.name] += " | msgspec.UnsetType"
+            if slot.name != key:
+                body[slot.name] = msgspec.field(name=slot.key, default=UNSET if defaults else NODEFAULT)
                 body[key] = property(_reader(key, slot, **defaults))
             if not kind.startswith("Unlisted["):
                 kinds[key] = kind
                 is_list = defaults.get("default_factory") in (list, Added)
-                model[key] = Field(alias=slot.key, **({"default": []} if is_list else defaults))
+                model[key] = {"alias": slot.key, **({"default": []} if is_list else defaults)}
         body["__annotations__"] = attributes
         if not slots_are_plain:
             body["__eq__"] = _are_equal
@@ -119,6 +121,10 @@ class _RecordMeta(msgspec.StructMeta):
         slots = [(_slot(cls, key), value) for key, value in values.items() if value is not UNSET]
         by_key = {slot.key: _raw(value) if slot.is_later else value for slot, value in slots}
         try:
+            for slot, value in slots:
+                if slot.is_later and not isinstance(value, msgspec.Raw):
+                    # What Python code makes is checked at once, before it can be written.
+                    msgspec.convert(value, _type_of(cls, slot.name.removeprefix("_"))[0])
             return msgspec.convert(by_key, cls)
         except msgspec.ValidationError:
             return stored(model_of(cls).model_validate(values))
@@ -147,6 +153,8 @@ def _slot(record: type, key: str) -> _Slot:
 def _raw(value: Any) -> msgspec.Raw:
     if isinstance(value, msgspec.Raw):
         return value
+    from pydantic_core import PydanticSerializationError, to_json  # noqa: PLC0415 - slow to import
+
     try:
         return msgspec.Raw(to_json(value, inf_nan_mode="constants"))
     except PydanticSerializationError as error:
@@ -167,33 +175,50 @@ def _reader(
         return lambda record: make() if (value := get(record)) is UNSET else value
 
     def read(record: Any) -> Any:
-        if get(record) is UNSET:
-            force_setattr(record, slot.name, make())  # callers may add to it
-        return get(record)
+        if (value := get(record)) is UNSET:
+            value = make()
+            force_setattr(record, slot.name, value)  # callers may add to it
+        return value
 
     return read
 
 
 def _decoded(record: type[StoredRecord], key: str, raw: msgspec.Raw) -> Any:
-    fast, lax = _decoders(record, key)
+    kind, decoder = _type_of(record, key)
     try:
-        return fast.decode(raw)
+        return decoder.decode(raw)
     except msgspec.DecodeError:
-        pass
+        return _validated(kind, raw, _SLOTS[record][key].key)
+
+
+def _validated(kind: Any, raw: msgspec.Raw, field: str) -> Any:
+    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
+
     try:
-        return lax.validate_json(bytes(raw), by_alias=True, by_name=False)
+        return _adapter(kind).validate_json(bytes(raw), by_alias=True, by_name=False)
     except ValidationError as error:
         for source in [source for source in Source.in_use if bytes(raw) in source.data]:
             source.check()
         first = error.errors(include_url=False, include_input=False)[0]
-        raise DataError(sentence(first), field=_SLOTS[record][key].key) from error
+        raise DataError(sentence(first), field=field) from error
 
 
 @cache
-def _decoders(record: type[StoredRecord], key: str) -> tuple[msgspec.json.Decoder[Any], TypeAdapter[Any]]:
-    fields = model_of(record).model_fields
-    kind: Any = fields[key].annotation if key in fields else Any
-    return msgspec.json.Decoder(kind), TypeAdapter(kind)
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - slow to import
+
+    return TypeAdapter(kind)
+
+
+@cache
+def _type_of(record: type[StoredRecord], key: str) -> tuple[Any, msgspec.json.Decoder[Any]]:
+    """The type of a field and its decoder."""
+    kind: Any = Any
+    for base in record.__mro__:
+        if key in (kinds := _BODIES.get(base, {}).get("__annotations__", {})):
+            names = vars(sys.modules[base.__module__])
+            kind = get_type_hints(SimpleNamespace(__annotations__={key: kinds[key]}), names, None, True)[key]
+    return kind, msgspec.json.Decoder(kind)
 
 
 class StoredRecord(msgspec.Struct, metaclass=_RecordMeta, frozen=True, gc=False, kw_only=True):
@@ -205,6 +230,8 @@ class StoredRecord(msgspec.Struct, metaclass=_RecordMeta, frozen=True, gc=False,
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415 - slow to import
+
         schema = handler(model_of(cls))
         from_python = core_schema.no_info_before_validator_function(_plain, schema)
         return core_schema.json_or_python_schema(json_schema=schema, python_schema=from_python)
@@ -213,9 +240,15 @@ class StoredRecord(msgspec.Struct, metaclass=_RecordMeta, frozen=True, gc=False,
 @cache
 def model_of(record: type[StoredRecord]) -> type[Record]:
     """The pydantic model with the fields of a class of records."""
+    from pydantic import Field  # noqa: PLC0415 - slow to import
+
+    from exam_pp.models import Record  # noqa: PLC0415 - slow to import
+
     bases = tuple(model_of(base) for base in record.__bases__ if base in _SLOTS and base is not StoredRecord)
+    kinds = _BODIES[record]["__annotations__"]
+    body = {key: Field(**value) if key in kinds else value for key, value in _BODIES[record].items()}
     make: Any = type(Record)
-    model: type[Record] = make(record.__name__, bases or (Record,), dict(_BODIES[record]))
+    model: type[Record] = make(record.__name__, bases or (Record,), body)
     _RECORDS[model] = record
     return model
 
@@ -229,7 +262,13 @@ def stored(value: Any) -> Any:
         return [stored(item) for item in value]
     if type(value) not in _RECORDS:
         return value
-    fields = value.model_fields_set & type(value).model_fields.keys()
+    known, unknown = type(value).model_fields, value.model_extra or {}
+    fields = {
+        key
+        for key in value.model_fields_set & known.keys()
+        # An unknown key with the Python name of a field, such as `model`, is no value of the field.
+        if key not in unknown or getattr(value, key) != known[key].get_default(call_default_factory=True)
+    }
     return _RECORDS[type(value)](**{key: stored(getattr(value, key)) for key in fields})
 
 

@@ -316,6 +316,7 @@ def choose_role(
     while (query := next(waiting, None)) is not None:
         keys = {(e.method, e.role, e.repeat) for passage in query.passages for e in passage.rankings}
         for system, _, repeat in keys:
+            # Raises an error for a system rag-run-1 beside repeat 1 of a system rag.
             distinct(System(system, repeat))
         dropped: Collection[str] = ()
         if role is None and not mixed:
@@ -326,6 +327,7 @@ def choose_role(
                     waiting = iter(rest)
                 else:
                     known = roles()
+            # Remembered, because the answer of a system may be in a later query than its ranking.
             unknown |= _without_role(query, {m for m, recorded, _ in keys if recorded is None} - unknown)
             _check_roles({system for system in unknown if "answer" in (known or {}).get(system, ())})
             dropped = {system for system, of_system in (known or {}).items() if len(of_system) > 1}

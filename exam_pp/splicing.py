@@ -13,7 +13,6 @@ from operator import eq
 from typing import Any, Literal
 
 import msgspec
-from pydantic_core import to_json
 
 from exam_pp.records import StoredRecord, set_fields
 
@@ -48,7 +47,7 @@ RawJson = msgspec.Raw | bytes
 Change = Callable[[RawJson | None], RawJson | None]
 """Maps an old value to a new value; None means that the key is absent, or is removed."""
 
-_RECORD = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_RECORD: msgspec.json.Decoder[Any] = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw] | None)
 
 
@@ -68,7 +67,7 @@ class ShapeError(ValueError):
 def decode_object(record: RawJson) -> dict[str, RawJson]:
     """Decode a JSON object to key and undecoded value, in order; raises :class:`ShapeError`."""
     try:
-        fields: dict[str, RawJson] = dict(_RECORD.decode(record))
+        fields: dict[str, RawJson] = _RECORD.decode(record)
     except msgspec.DecodeError:  # NaN or Infinity, which only Python's json module reads
         pass
     else:
@@ -86,17 +85,9 @@ def _has_all_members(fields: Mapping[str, RawJson], record: RawJson) -> bool:
 
     Returns False for records with unusual blanks or escapes, too.
     """
-    if not fields:
-        return memoryview(record).nbytes == len(b"{}")
-    keys, data = list(map(encode_string, fields)), bytes(record)
-    if data.startswith(b": ", 1 + len(keys[0])):
-        return data == b"{%b}" % b", ".join(map(b"%b: %b".__mod__, zip(keys, fields.values(), strict=True)))
-    # At the smallest possible size, no byte is left for another member.
-    return len(data) == sum(map(len, keys)) + sum(map(_size, fields.values())) + 2 * len(keys) + 1
-
-
-def _size(value: RawJson) -> int:
-    return memoryview(value).nbytes
+    spaced, data = encode_object(fields), bytes(record)
+    # Without the spaces after colons and commas, no byte is left for another member.
+    return data == spaced or len(data) == len(spaced) - 2 * len(fields) + 1
 
 
 def _split(value: RawJson, brackets: Literal["{}", "[]"]) -> list[tuple[str, RawJson]]:
@@ -134,12 +125,14 @@ def decode_list(value: RawJson | None) -> list[RawJson]:
 
 def encode_object(fields: Mapping[str, RawJson]) -> bytes:
     """Encode fields as a JSON object."""
-    return b"{%b}" % b", ".join(b"%b: %b" % (encode_string(key), value) for key, value in fields.items())
+    parts = [part for key, value in fields.items() for part in (b", ", encode_string(key), b": ", value)]
+    return b"".join([b"{", *parts[1:], b"}"])
 
 
 def encode_list(values: Iterable[RawJson]) -> bytes:
     """Encode values as a JSON list."""
-    return b"[%b]" % b", ".join(values)
+    parts = [part for value in values for part in (b", ", value)]
+    return b"".join([b"[", *parts[1:], b"]"])
 
 
 def encode_string(value: str) -> bytes:
@@ -230,4 +223,8 @@ def _spliced_fields(raw: RawJson, old: Mapping[str, Any], new: Mapping[str, Any]
 
 
 def _json(value: Any) -> bytes:
-    return to_json(value, inf_nan_mode="constants") if isinstance(value, dict) else msgspec.json.encode(value)
+    if not isinstance(value, dict):
+        return msgspec.json.encode(value)
+    from pydantic_core import to_json  # noqa: PLC0415 - slow to import
+
+    return to_json(value, inf_nan_mode="constants")

@@ -21,7 +21,7 @@ LAYERS = {
     **dict.fromkeys(("data_model", "banks", "games", "pair_sample", "grade_filter", "roles", "results"), 1),
     **dict.fromkeys(("llm_requests", "packed", "provenance"), 1),
     **dict.fromkeys(
-        ("_version", "defaults", "errors", "records", "registry", "signals", "splicing", "text"), 0
+        ("_version", "defaults", "errors", "models", "records", "registry", "signals", "splicing", "text"), 0
     ),
 }
 """Part to layer; a part may only import parts of lower layers or of its own layer."""

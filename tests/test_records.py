@@ -91,6 +91,16 @@ def test_values_that_only_lax_readers_accept_are_repaired() -> None:
     assert (grades.correct, grades.relevance_label, grades.answers) == (["3"], 4, [("3", "4")])
 
 
+@pytest.mark.parametrize("llm", ['"llm": "m", ', ""])
+def test_unknown_keys_with_the_python_name_of_a_field(llm: str) -> None:
+    """Numbers above the range of floats are read by pydantic, which accepts Python names, too."""
+    data = f'["q", [{{"paragraph_id": "p", "text": "t", "exam_grades": [{{{llm}"correctAnswered": [], '
+    data += '"wrongAnswered": [], "model": null, "x": 1E+400}]}]]'
+    (grades,) = grades_of(parse_line(data))
+    assert is_set(grades, "model") == bool(llm)
+    assert grades.model == ("m" if llm else None)
+
+
 def test_invalid_and_unknown_fields_are_errors() -> None:
     with pytest.raises(ValidationError, match="valid list"):
         RubricGrades(correct=3, wrong=[])  # type: ignore[arg-type]

@@ -72,6 +72,7 @@ class Command(click.Command):
         words = args if ctx.resilient_parsing else with_keys(args, self.params, ctx)
         # The last word may be an option whose value a shell completes, which would end the parsing.
         is_open = ctx.resilient_parsing and words[-1:] and words[-1].startswith("-")
+        # A parse of our own: click does not hand on the order of options, which shows repeated ones.
         named, rest, order = self.make_parser(ctx).parse_args(words[: -1 if is_open else None])
         # click writes the help before it processes the parameter that chooses the kind of work.
         if (kind := str(named.get(self.chosen_by))) in self.kinds:
@@ -166,6 +167,7 @@ class Command(click.Command):
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the purpose, the examples, and then the details."""
+        # click takes the text from the command, so the command has the other text during the call.
         described, kind = self.help, ctx.meta.get(KIND)
         self.help = _examples_first((self.kinds[kind].help if kind else described) or "")
         try:
@@ -228,6 +230,7 @@ def _purpose(text: str) -> str:
 
 
 def _number_of_options(parameters: Iterable[click.Parameter]) -> int:
+    # Not isinstance: a KeyedOption stands for keys that count on their own.
     return sum(type(parameter) is click.Option for parameter in parameters)
 
 

@@ -25,7 +25,7 @@ from exam_pp.formats.bank import with_texts, without_kept_info
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import count_dropped_bank_fields
 from exam_pp.formats.sample import Fit, Sample, fits
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
 from exam_pp.store.numbers import is_number, parse_number

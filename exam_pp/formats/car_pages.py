@@ -11,7 +11,7 @@ from exam_pp.data_model import Id, Integer, Number, Passage, PassageData, QueryP
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Schema, Source, register
 from exam_pp.formats.sample import with_keys
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.results import RunLine
 from exam_pp.store.parsing import read_records
 

@@ -12,7 +12,7 @@ from exam_pp.formats.base import Format, Schema, Source, format_of, make_reader,
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Sample, fits, with_keys
 from exam_pp.games import QueryGames
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.splicing import duplicate_key
 from exam_pp.store import edits, manifests
 from exam_pp.store.files import is_read_once, read_lines

@@ -30,9 +30,9 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.nuggetizer import NuggetText, bank_line
 from exam_pp.formats.sample import with_keys
 from exam_pp.metrics.nuggets import answer_length, is_label
+from exam_pp.models import Record
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
-from exam_pp.records import Record
 from exam_pp.store.parsing import read_records, write_records
 from exam_pp.text.wording import counted, listed
 

@@ -21,7 +21,7 @@ from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.nuggets import NUGGET_METRICS
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import read_lines, write_text
 from exam_pp.store.parsing import parse_record, write_records

@@ -23,7 +23,7 @@ from exam_pp.formats.base import Format, Schema, Source, Target, csv_format, reg
 from exam_pp.formats.dropped_fields import EMPTY, DroppedFields, trimmed
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.games import GameSet, QueryGames
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.roles import DistinctNames
 from exam_pp.store.csv_cells import Cells, Layout, write_cells
 from exam_pp.store.files import read_lines

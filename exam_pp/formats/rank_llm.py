@@ -23,7 +23,7 @@ from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Source, make_writer, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Fit, Sample
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.store.files import is_read_once, read_lines, read_text
 from exam_pp.store.parsing import data_error, parse_json, read_records, write_records
 from exam_pp.store.trec.runs import check_has_name, method_of

@@ -17,7 +17,7 @@ from exam_pp.formats.bank import of_kind
 from exam_pp.formats.base import Format, Target, make_reader, register
 from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import fits
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.text.wording import counted

@@ -11,7 +11,7 @@ from pathlib import Path
 from exam_pp.data_model import Integer
 from exam_pp.formats.base import Format, make_writer, register
 from exam_pp.formats.sample import with_keys
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.store.parsing import read_records, write_records
 
 PROMPT_CLASS = "UMBRELA"

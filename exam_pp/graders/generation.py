@@ -139,8 +139,10 @@ class ListRequester:
         known: dict[str, str] = {}
         for text in texts:
             known.setdefault(normalised_text(text), text)
+        # Different entries count, because a model that repeats itself has not reached the number.
         while requested and len(known) < requested and len(top_ups) < self.top_ups:
             missing = {**values, "count": str(requested - len(known))}
+            # From the first request: the conversation does not need replies without a list, and their repair.
             (more,) = yield [self._after(first, self._listed(known.values()), self.top_up, missing)]
             top_ups.append(more.text)
             new = {normalised_text(text): text for text in self._texts(more)}

@@ -23,6 +23,7 @@ def plan_batches(
     for members in _by_group(range(len(lengths)), groups):
         current: Batch = []
         for index in sorted(members, key=lambda i: -lengths[i]):
+            # Later rows are no longer than the first one.
             longest = lengths[current[0]] if current else 0
             if current and (longest * (len(current) + 1) > batch_tokens or len(current) >= MAX_BATCH_SIZE):
                 batches.append(current)

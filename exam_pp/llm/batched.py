@@ -84,6 +84,7 @@ class BatchedLLM(ABC, Generic[E]):
         )
 
     def _encoded(self, requests: Sequence[Request]) -> list[E]:
+        # batches() and generate() get the same list, so its prompts are encoded once.
         if self._planned[0] is not requests:
             with failures_as_model_error(self._failure):
                 self._planned = (requests, self.encode(requests))
@@ -107,6 +108,7 @@ class BatchedLLM(ABC, Generic[E]):
         with failures_as_model_error(self._failure):
             completions = _wait(wait)
         if completions is None:
+            # The halves need the memory that the function of the failed batch may hold.
             del wait
             yield from self._retry_halves(requests, encoded, batch)
             return

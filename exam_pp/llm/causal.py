@@ -376,6 +376,7 @@ class CausalLLM(DecoderLLM):
     ) -> list[_Reply]:
         """Generate the replies token by token; ``cache`` has all tokens of the prompts but the last."""
         torch = self._torch
+        # Batches are made of requests with the same limit.
         limit = self._encoder.new_tokens(requests[0])
         replies = [_Reply() for _ in requests]
         running = list(range(len(requests)))
@@ -384,6 +385,7 @@ class CausalLLM(DecoderLLM):
             output = self._model(
                 input_ids=tokens,
                 attention_mask=mask,
+                # Padding stands behind the shared prefix, inside a row, so a position counts real tokens.
                 position_ids=mask.sum(-1, keepdim=True) - 1,
                 past_key_values=cache,
                 use_cache=True,
@@ -395,6 +397,7 @@ class CausalLLM(DecoderLLM):
             for at, (row, token) in enumerate(zip(running, chosen.tolist(), strict=True)):
                 request, reply = requests[row], replies[row]
                 reply.is_valid = is_valid[at]
+                # Scores are as long as the vocabulary, so they are kept only where a label may begin.
                 if request.labels and (not reply.tokens or self.may_begin_label(request, token)):
                     reply.scores[len(reply.tokens)] = scores[at].clone()  # not the scores of all rows
                 reply.tokens.append(token)

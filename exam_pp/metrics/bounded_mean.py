@@ -67,6 +67,7 @@ def upper(values: ArrayLike, top: float, tail: float) -> float:
     if scores.max() > top + ROUNDING * max(1.0, abs(top)):
         raise ValueError(f"the score {scores.max()} is above {top}, the highest possible one")
     lowest = float(scores.min())
+    # brentq needs ends with different signs.
     if lowest >= top:
         return top
     bounded = np.append(np.minimum(scores, top), top)
@@ -75,6 +76,7 @@ def upper(values: ArrayLike, top: float, tail: float) -> float:
 
 def lower(values: ArrayLike, bottom: float, tail: float) -> float:
     """Lower confidence limit of the mean of scores of at least ``bottom``; the mirror of :func:`upper`."""
+    # -upper(...) could be -0.0.
     return 0.0 - upper(np.negative(values), -bottom, tail)
 
 

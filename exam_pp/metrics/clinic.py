@@ -151,6 +151,7 @@ def bank_size_curve(
     largest = max((len(query.entries) for query in queries), default=0)
     # Float sums would break ties, so shares of different sizes are added as integers.
     scale = math.lcm(*range(1, largest + 1)) if largest else 1
+    # Up to one entry less than the full bank, which always agrees with itself.
     totals = {size: [[0] * len(systems) for _ in range(samples)] for size in range(1, largest)}
     full = [0] * len(systems)
     for query in queries:
@@ -162,6 +163,7 @@ def bank_size_curve(
         for size in range(1, largest):
             taus = []
             for sample in range(samples):
+                # A query with fewer entries has all of them, so that every sample has every query.
                 kept = sum(1 << bit for bit in draw.sample(range(count), min(size, count)))
                 part = [(mask & kept).bit_count() for mask in masks]
                 unit = scale // min(size, count)
@@ -169,6 +171,7 @@ def bank_size_curve(
                     total + share * unit for total, share in zip(totals[size][sample], part, strict=True)
                 ]
                 if size < count:
+                    # Counts instead of shares, because all systems have the same denominator here.
                     taus.append(kendall(part, whole))
             yield from _point(query.query_id, size, taus)
     for size, sums in totals.items():

@@ -103,6 +103,7 @@ def estimates(queries: Sequence[PairGroups], sampling: Sampling, baseline: int) 
     # An interval that adds two uncertain parts gives half of the error probability to each.
     of_part = replace(sampling, confidence=(1 + sampling.confidence) / 2) if with_queries else sampling
     bounds = variances.bounds(of_part)
+    # The last factor raises the lowest probability of a labelled pair to 1.
     factors = [float(f) for f in np.geomspace(1.0, 1 / min(sampling.probabilities), _FACTORS)]
     larger = np.array([variances.of_larger_sample(factor) for factor in factors])
     ranks, judged_ranks = _ranks(corrected.mean(axis=0)), _ranks(judged.mean(axis=0))
@@ -116,12 +117,14 @@ def estimates(queries: Sequence[PairGroups], sampling: Sampling, baseline: int) 
         difference = None
         if row != baseline:
             change = corrected[:, row] - corrected[:, baseline]
+            # The judge may err in opposite directions, so the bounds of both systems add up.
             bound = float(bounds[row] + bounds[baseline])
             of_judge = judged[:, row] - judged[:, baseline]
             errors = _Errors.of(queries, row, baseline, of_part)
             difference, _ = _interval(of_judge, change, differences[:, row], errors, bound, sampling)
         more = None
         if spread is not None and not thin[row]:
+            # The rest is by the choice of queries, which labels do not change. Estimates may be below 0.
             other = max(0.0, spread.variance - max(0.0, float(larger[0, row])))
             probabilities = np.array(sampling.probabilities)
             more = more_labels(
@@ -182,10 +185,13 @@ class _Errors(NamedTuple):
         if base is not None:
             of_each = [cls.of(queries, system, None, sampling).contradictions for system in (row, base)]
             count = min(count, *of_each)
+        # Gaffke's bound needs equal probabilities, and pairs that are all drawn need no bound.
         equal = {sampling.lowest, *sampling.probabilities}
         if count >= FEWEST_ERRORS or not values or len(equal) > 1 or min(equal) >= 1:
             return cls(count, None)
+        # The bound is of the mean error of a unit; the score changes by the sum over the units of a query.
         total, found = units / len(queries), np.concatenate(values)
+        # Gaffke's bound needs a range: no unit can change the score by more than this.
         end = largest * sampling.span
         low, high = -end, end
         if found.size:
@@ -220,6 +226,7 @@ def _interval(
     """
     value, confidence, width = float(scores.mean()), sampling.confidence, 0.0
     over_queries = sampling.intervals == "queries"
+    # With Gaffke's bound, the interval is around the score of the judge, not the corrected one.
     of_queries = scores if errors.mean is None else judged
     # Equal scores of few queries say nothing of other queries.
     if over_queries and (len(scores) < FEWEST_FOR_T or np.ptp(of_queries) <= NO_SPREAD):

@@ -295,6 +295,7 @@ def gather(
     """
     file = GradedFile()
     for view in queries:
+        # A query may have several lines. This is an unpacked copy, so add() below stores it again.
         query = file.queries.get(view.query_id)
         if query is None:
             query = _empty(view.query_id, bank, kind)

@@ -79,12 +79,15 @@ def randomisation_tests(
 
 def _count_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Floats]) -> NDArray[np.int64]:
     """For each pair, the number of sign assignments with a difference at least as large as observed."""
+    # Differences stay the same, but rounding errors no longer hide ties of scores such as 10000.1.
     centred = values - values.mean(axis=0)
     totals = centred.sum(axis=1)
+    # The tolerance is for means, and these are sums.
     observed = np.abs(totals - totals[:, None]) - _TOLERANCE * values.shape[1]
     extreme = np.zeros(pairs.shape, dtype=np.int64)
     partners = {row: np.flatnonzero(columns) for row, columns in enumerate(pairs) if columns.any()}
     for block in signs:
+        # Flipping both scores flips their difference, so one product serves all pairs.
         flipped = centred @ block.T
         for row, columns in partners.items():
             differences = np.abs(flipped[columns] - flipped[row])
@@ -143,6 +146,7 @@ def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.
     ``values``: Systems × queries, without NaN.
     """
     p_values = holm_matrix(randomisation_tests(values, alpha=alpha, seed=seed))
+    # The tests are two-sided, so the means give the direction.
     means = values.mean(axis=1).round(_TIE_DECIMALS)
     return closed((p_values <= alpha) & (means[:, None] > means))
 

@@ -304,6 +304,7 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
     known = ", ".join(readings)
     if keys.reading is None:
         raise DataError(f"is missing; use one of: {known}.", file=file, field="reading")
+    # The rules of all kinds, so that a rule of another kind is not taken for a typing error.
     everywhere = tuple(dict.fromkeys(name for names in _READINGS.values() for name in names))
     if keys.reading not in everywhere:
         hint = _suggest(keys.reading, everywhere)
@@ -328,9 +329,11 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
                 f"is missing; the reading rule {keys.reading!r} needs the highest rating.",
                 file=file, field="scale",
             )  # fmt: skip
+        # Without choices, a prompt makes its labels from the highest rating.
         return SCALED[keys.reading](keys.scale), ()
     if keys.scale is not None:
         raise DataError(f"cannot be used with the reading rule {keys.reading!r}.", file=file, field="scale")
+    # Assignments and support labels have one reading rule each, so the kind alone decides.
     if keys.kind == "assignment":
         labels = _assignment_labels(keys.choices or THREE_LABELS, file)
         return assignment_reader(labels), labels
@@ -345,6 +348,7 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
     if keys.reading != YES_NO.name:
         return _UNSCALED[keys.reading], ()
     if keys.choices is None:
+        # The position of a label is its rating, so No comes first.
         return YES_NO, ("No", "Yes")
     choices = _choices(keys.choices, file)
     return yes_no_reader(choices), choices

@@ -45,6 +45,7 @@ def signals_held() -> Iterator[None]:
     before = {
         number: handler
         for number in (signal.SIGINT, signal.SIGTERM)
+        # An ignored signal stays ignored. None is a handler from outside of Python, which cannot be put back.
         if (handler := signal.getsignal(number)) not in {None, signal.SIG_IGN}
     }
     try:
@@ -54,6 +55,7 @@ def signals_held() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        # After all handlers are back, because raising a signal may end this loop.
         for caught in received:
             signal.raise_signal(caught)
 
@@ -109,6 +111,7 @@ class Lock:
                 )
             stream, was_left = _open_lock(path)
             try:
+                # flock, not lockf: a lock of lockf ends if this process closes any other handle of the file.
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_open_file(path, stream):
                     return cls(path, stream, was_left=was_left)
@@ -129,6 +132,7 @@ class Lock:
         with suppress(OSError):
             state = os.fstat(self._stream.fileno())
             if state.st_size == 0 and state.st_nlink == 1 and _is_open_file(self._path, self._stream):
+                # Deleted before it is unlocked: afterwards it could be the lock of another process.
                 self._path.unlink(missing_ok=True)
         self._stream.close()
         self._stream = None
@@ -164,6 +168,7 @@ def create_part(target: Path) -> tuple[Path, IO[bytes]]:
     while True:
         part = _random_name(target, "part")
         with suppress(FileExistsError):
+            # The umask decides who may read it, as for any file; mkstemp would make it private.
             return part, os.fdopen(os.open(part, flags, 0o666), "wb")
 
 

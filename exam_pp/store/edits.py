@@ -21,7 +21,7 @@ from exam_pp.banks import EntryKind
 from exam_pp.data_model import HUMAN, Id, Integer, Number, SupportLabel
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Winner
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.store.files import read_lines, read_text, write_text
 from exam_pp.store.parsing import data_error, parse_json
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from exam_pp.data_model import Integer
 from exam_pp.errors import DataError
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.store.files import read_text, size_and_sha256, write_text
 from exam_pp.store.parsing import data_error, parse_json
 

@@ -15,9 +15,9 @@ SMALL = Size(queries=40, systems=2, entries=5, passages=12, cutoff=6)
 @pytest.mark.parametrize("measure", ["cover", "mean"])
 @pytest.mark.parametrize("judge", JUDGES)
 def test_coverage_of_95_percent_intervals(judge: Judge, measure: Measure) -> None:
-    """From 93 to 97 %, for three error models of the judge, with 2,000 labels of about 7,400 pairs."""
+    """For three error models of the judge, with 2,000 labels of about 7,400 pairs."""
     for found in coverage(Size(), judge, 2000, "rating", measure, draws=300).values():
-        assert 0.93 <= found.coverage <= 0.97
+        assert 0.92 <= found.coverage <= 0.98  # 300 draws have a standard error of 1.3 %
         assert found.marked < 0.05
 
 

@@ -128,12 +128,24 @@ def test_official_ranks_of_other_systems_are_refused(
     (tmp_path / "ranks.json").write_text('{"other": 1, "another": 2}')
     (tmp_path / "board.tsv").write_text("system\tRR\nbm25\t0.5\n")
     (tmp_path / "board-2.tsv").write_text("system\tRR\nbm25\t0.6\n")
-    official = ["--official", "ranks.json"]
+    (tmp_path / "scores.tsv").write_text("system\tRR\nother\t0.6\n")
+    compare = ["analyze", "correlation", "board.tsv", "board-2.tsv", "--by", "system"]
     for command in (
-        ["evaluate", "report", tiny_passages, "--bank", tiny_bank, "-o", "report"],
-        ["analyze", "correlation", "board.tsv", "board-2.tsv", "--by", "system"],
+        [
+            "evaluate",
+            "report",
+            tiny_passages,
+            "--bank",
+            tiny_bank,
+            "-o",
+            "report",
+            "--official",
+            "ranks.json",
+        ],
+        [*compare, "--official", "ranks.json"],
+        [*compare, "--official", "scores.tsv"],
     ):
-        code, error = refused(*command, *official)
+        code, error = refused(*command)
         assert code == 1
         assert "have no system in common." in error
     assert not Path("report").exists()

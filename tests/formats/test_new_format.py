@@ -14,7 +14,7 @@ from exam_pp.data_model import Id
 from exam_pp.formats.base import FORMATS, Format, Schema, Source, Target, register
 from exam_pp.formats.sample import Fit, Sample, with_keys
 from exam_pp.formats.scores import contains_scores, read_all_scores, read_means, read_query_scores
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.results import Score
 from exam_pp.store.files import read_text_lines
 from exam_pp.store.parsing import read_records, write_records

@@ -20,7 +20,7 @@ from exam_pp.formats.nuggetizer import read_nugget_metrics
 from exam_pp.formats.open_rag_eval_results import read_results
 from exam_pp.formats.rank_llm import read_candidates
 from exam_pp.formats.umbrela import read_judge_rows
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
 from exam_pp.store.games_files import read_games

@@ -313,6 +313,7 @@ def edited_bank(
 
     lines: dict[tuple[str, str], int] = {}
     edited: list[tuple[BankLine, list[Entry]]] = []
+    # A bank may have copies of an entry: the n-th row with an id edits the n-th copy.
     waiting: dict[tuple[str, str], deque[tuple[int, Entry]]] = defaultdict(deque)
     for line in base:
         lines.setdefault((line.query_id, line.facet_id or ""), len(edited))
@@ -326,6 +327,7 @@ def edited_bank(
             queue = waiting[row.query_id, row.entry_id]
             if not queue:
                 raise _unknown(file, row)
+            # The place of the entry in the bank counts, because a changed facet of a row is ignored.
             number, old = queue.popleft()
             item = _edited(file, edited[number][0], old, row, changes, history[number])
         else:
@@ -376,14 +378,12 @@ def _edited(
 
     before = row_of(line, old)
     update: dict[str, Any] = {}
-    record: dict[str, Any] = {"op": "edit", "id": old.entry_id, "by": _SPREADSHEET}
     new = entry_fields(file, row)
     for name, default in (("importance", None), ("weight", 1.0), ("gold_answers", None)):
         if name not in row.missing and getattr(row, name) != getattr(before, name):
             update[name] = new.get(name, default)
             changes.changed += 1
-            record |= {"op": name, "value": update[name]}
-            history.append(dict(record))
+            history.append({"op": name, "id": old.entry_id, "by": _SPREADSHEET, "value": update[name]})
     for name in ("query_text", "facet_id", "facet_text", "kind", "test_collection"):
         changes.kept[name] += name not in row.missing and getattr(row, name) != getattr(before, name)
     if row.text != before.text:

@@ -171,12 +171,14 @@ def lint(bank: TestBank) -> Iterator[Problem]:
             same = f"duplicate of {first}"
             similar = f"shares {pair.similarity:.0%} of the words with {first}"
             first_facet, facet = (query.entries[key].facet_id for key in (pair.first, pair.second))
+            # Only equal texts have the similarity 1; that of others is at most 0.99.
             counts_twice = pair.similarity == 1 and first_facet == facet
             severity: Literal["error", "warning"] = "error" if counts_twice else "warning"
             problem = same if pair.similarity == 1 else similar
             if pair.similarity == 1 and not counts_twice:
                 problem += f" of the facet {first_facet!r}"
             yield Problem(severity, query.query_id, pair.second, problem, texts[pair.second])
+    # Lines, because the queries of a bank have only the first of the entries with an id.
     for line in bank.lines:
         for item in line.items:
             for severity, problem in _item_problems(line, item):

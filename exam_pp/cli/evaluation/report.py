@@ -179,10 +179,12 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     ran = systems_of(sources.runs, sources.method)
     warn_of_other_names(ran, inputs.contents.systems, sources.graded)
     sections = LeaderboardSections(inputs, folder)
+    # The sections below extend this list.
     leaderboards = sections.leaderboards
     covered = sections.rubric_cover()
     sections.rubric_qrels()
     sections.nugget_scores()
+    # Without official ranks, the leaderboard of the judgments stands in for them.
     official = sections.manual_judgments()
     if sources.official is not None:
         official = read_official(sources.official)
@@ -191,8 +193,10 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     correlations_by_setting(inputs, folder, official)
     agreement_with_judgments(inputs, folder)
     agreement_of_graders(inputs, folder)
+    # Before the weak spots, which link to its queries.
     addresses = _review_page(inputs, folder)
     if covered:
+        # Rubric-Cover is the first section, so its first scores are those of the first leaderboard.
         first = next(iter(covered))
         spots = weak_spots(covered[first], inputs.read(first))
         folder.add(weak_spot_blocks(spots, leaderboards[0], addresses) if spots.queries else [])

@@ -415,6 +415,7 @@ def closed_book(
             work.append((empty, [Job(0, grader.run(unit), unit.pairs)]))
     summary = FileSummary(queries=len(work), passages=len(work), output=str(output))
     advance(0, sum(job.pairs for _, jobs in work for job in jobs))
+    # Around the writer, so that the journal is deleted only after the output is complete.
     with open_journal(files) as replies:
         answer = Answerer(llm, replies, lambda count: advance(count, None))
         with passages_writer(output, inputs=[bank]) as writer:

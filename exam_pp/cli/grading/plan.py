@@ -113,6 +113,7 @@ def plan_grading(
             "--plan reads the passages before the grading does: use a file instead of a pipe."
         )
     options = in_shard(options, shard, files, exam)
+    # For its errors, which are those of the grading; its counts are of pairs, not of requests.
     check_pairs(files, exam, model, options, shard)
     began = time.monotonic()
     llm = prepare_llm(model, files)
@@ -204,11 +205,12 @@ class _Survey:
                     todo.append(index)
         requests = list(window.values())
         unanswered = [requests[index] for index in todo]
-        self._plan.journaled = self._plan.distinct - self._plan.requests - len(todo)
         self._plan.requests += len(todo)
+        self._plan.journaled = self._plan.distinct - self._plan.requests
         self._plan.characters += sum(len(request.text) for request in unanswered)
         self._measure(unanswered)
         if todo:
+            # The windows with the smallest random numbers are a random sample, without keeping all of them.
             self._kept.append((self._random.random(), _Window(requests, list(window), frozenset(todo))))
             self._kept.sort(key=itemgetter(0))
             del self._kept[_PROBE_WINDOWS:]

@@ -189,6 +189,7 @@ def verify_answers(
         raise SelectionError(
             f"The prompt {prompt.name!r} does not verify answers; its kind is {prompt.kind!r}."
         )
+    # A verifier before the model, which takes long to load: its rule checks the gold answers first.
     verifier = AnswerVerifier(prompt, model.model, {}, only_model=only_model, answer_match=answer_match)
     if files.bank is None:
         raise SelectionError("Verifying answers needs a test bank with gold answers (--bank).")
@@ -205,6 +206,7 @@ def verify_answers(
             work = _work(read_passages(files.passages), bank, selector, verifier, regrade, summary)
             for query in answer_in_windows(work, answer, summary.add):
                 writer.write(query)
+            # Inside the block, so that the error leaves no output.
             if not selector.seen:
                 raise SelectionError(
                     f"{files.passages} has no selected extracted answers. Grade with a prompt such as "

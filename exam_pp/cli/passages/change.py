@@ -22,9 +22,9 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.ragelo_games import EVALUATION
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.models import Record
 from exam_pp.phases.passages.filter import FilterOptions, filter_step
 from exam_pp.phases.passages.transform import Rewritten, Step, in_turn, rewrite
-from exam_pp.records import Record
 from exam_pp.store.games_files import is_games_file, read_games, write_games
 from exam_pp.text.wording import counted
 

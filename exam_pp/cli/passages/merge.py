@@ -22,7 +22,7 @@ from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.games import Game, GameSet, QueryGames
-    from exam_pp.records import Record
+    from exam_pp.models import Record
     from exam_pp.roles import System
 
 

@@ -18,7 +18,6 @@ from exam_pp.data_model import (
     ConsistencyGrade,
     CriteriaGrades,
     CriterionRating,
-    DirectGrade,
     OfOneModel,
     RankingEntry,
     SupportGrades,
@@ -106,11 +105,10 @@ def rename_step(source: str, renaming: Renaming) -> Step[RawQuery, Rewritten]:
                 passage.edit_grades(renaming.graded)
             of_passage = renaming
             if renaming.systems:
+                # Grades of answers name a repeat as rag-run-2; only rankings have system and repeat apart.
                 of_passage = renaming.of_repeats({(r.method, r.repeat) for r in passage.rankings if r.repeat})
-                methods = {ranking.method for ranking in passage.rankings}
-                systems.update(methods)
-                if methods & renaming.systems.keys():
-                    passage.edit("rankings", renaming.ranking)
+                systems.update(ranking.method for ranking in passage.rankings)
+                passage.edit("rankings", renaming.ranking)
             for key, graded in answer_grades(passage):
                 models.update(grade.model for grade in graded if grade.model)
                 classes.update(grade.prompt_class for grade in graded if grade.prompt_class)
@@ -118,10 +116,12 @@ def rename_step(source: str, renaming: Renaming) -> Step[RawQuery, Rewritten]:
         return query
 
     def check(_counts: Rewritten) -> None:
+        # Only now, because an old name may be in the last line. The output appears after this check.
         check_known(source, "model", renaming.models, models | {key.model for key in keys})
         known_classes = classes | {key.prompt_class for key in keys}
         check_known(source, "prompt class", renaming.prompt_classes, known_classes)
         check_known(source, "system", renaming.systems, systems)
+        # Together, because two graders may share the new model if their prompt classes differ.
         check_distinct(sorted(keys), map(renaming.key, sorted(keys)), "model and prompt class")
         new_names = (renaming.systems.get(name, name) for name in sorted(systems))
         check_distinct(sorted(systems), new_names, "system")
@@ -261,7 +261,7 @@ class _Stripper:
             return grade
         values = {name: getattr(grade, name, None) for name in _PARTS}
         new = {name: self._without(name, value) for name, value in values.items() if value}
-        if self.options.replies and isinstance(grade, DirectGrade) and is_set(grade, "answer"):
+        if self.options.replies and isinstance(grade, AnyGrades) and is_set(grade, "answer"):
             self.dropped["replies"] += not grade.answer  # others are counted
             new["answer"] = UNSET
         changes = {name: value for name, value in new.items() if value is not values[name]}

@@ -125,10 +125,12 @@ def apply_ratings(
     check_output(output, inputs)
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
+    # A pass of its own, because prompt class and scale depend on all grades of the file.
     survey = _Survey.of(graded, bank)
     summary = AppliedRatings()
     by_grader: dict[str, dict[Pair, HumanRating]] = {}
     supports_by_grader: dict[str, dict[Pair, HumanSupport]] = {}
+    # Kept, because entries and scale are checked once the ratings of all files give the prompt class.
     sources: list[tuple[Path, Sequence[HumanRating]]] = []
     for path in edits:
         edits_of_file = read_edits(path)
@@ -215,6 +217,7 @@ class _Survey:
     def _add(self, query_id: str, grades: RubricGrades | DirectGrade) -> None:
         name = GradeKey.of(grades).prompt_class
         ratings = grades.entry_ratings()
+        # A prompt class also rates entries on which it failed, so people may rate these.
         failed = grades.errors if isinstance(grades, RubricGrades) else None
         asked = [*ratings, *(failed if isinstance(failed, dict) else ())]
         self.entries.setdefault(query_id, set()).update(asked)
@@ -373,6 +376,7 @@ def _write(
         return query
 
     def check(_counts: Rewritten) -> None:
+        # The survey has seen all of these passages, so a remaining one has disappeared since.
         if by_passage or supports_by_passage:
             raise DataError("was changed while it was read. Run the command again.", file=str(graded))
 
@@ -503,6 +507,7 @@ def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[
         passage.take(direct_grades=_put(direct, passage.direct_grades or (), earlier))
         return
     before = [grades for grades in passage.rubric_grades or () if earlier(grades)]
+    # Backwards, so that later sets win and entries keep the order of the file.
     for grades in reversed(before):
         kept = {key: text for key, text in (grades.comments or {}).items() if key not in ratings}
         ratings, comments = grades.entry_ratings() | ratings, kept | comments

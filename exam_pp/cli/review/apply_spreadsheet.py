@@ -139,6 +139,7 @@ def apply_criteria_ratings(
             of_answer[item.criterion] = item
     if not ratings:
         raise SelectionError(f"No cell of {', '.join(map(str, spreadsheets))} has a rating.")
+    # Counted before answers with only a comment are added.
     summary.answers = len(ratings)
     summary.ratings = sum(map(len, ratings.values()))
     summary.comments = sum(map(len, comments.values()))
@@ -271,8 +272,10 @@ def _cells(
 
 def _whole(file: Path, line: int, column: str, cell: str) -> int:
     try:
+        # Spreadsheets in many languages write 2,0 for 2.0.
         value = parse_number(cell.replace(",", "."))
     except ValueError:
+        # Any fraction, so that a text gets the same message as a fraction.
         value = 0.5
     if value != int(value):
         raise DataError(

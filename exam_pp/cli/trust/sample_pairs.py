@@ -224,11 +224,13 @@ def sample_pairs(
     if not data.file.first_ranks and cutoff is not None:
         notes.append("The file has no rankings: the pairs are drawn from all graded passages.")
         cutoff = None
+    # A function, so that each pass makes the pairs again, and no pass keeps those of all queries.
     pairs_of = _pairs_of(data, cutoff, by)
     if by == "disagreement":
         others = _other_graders(study, data, criteria, compared, role)
         _check_shared_pairs(pairs_of, data, others)
         pairs_of = _by_disagreement(pairs_of, data, others)
+    # A first pass, because probabilities depend on the number of pairs in each stratum.
     counts = Counter(pair.stratum for query in data.queries for pair in pairs_of(query))
     # Sorted, because the last digits of sums depend on their order, and the order of the file must not count.
     sizes = dict(sorted(counts.items()))
@@ -250,6 +252,7 @@ def sample_pairs(
         seed=seed,
         cutoff=cutoff,
         population=dict(sorted((query.query_id, _blocks(data, query, cutoff)) for query in data.queries)),
+        # Also of pairs that are not drawn: the rarest ones may hide the most errors of the judge.
         lowest_probability=min(probabilities.values()),
         pairs=_drawn(data, pairs_of, probabilities, by, seed),
     )
@@ -330,6 +333,7 @@ class _Grader(NamedTuple):
 
 
 def _scaled(rating: float, highest: int) -> float:
+    # For an unknown prompt, the highest rating of the file stands for its scale, and it may be 0.
     return min(1.0, max(0.0, rating / max(1, highest)))
 
 
@@ -338,6 +342,7 @@ def _other_graders(
 ) -> list[_Grader]:
     from exam_pp.phases.evaluation.selected_grades import selectors
 
+    # Grades without a scale would disagree with each rating between the ends of a scale.
     criteria = replace(criteria, model=None, rated_only=data.selector.rated)
     graded = study.path
     known = selectors(study.views(role, mixed=True), criteria, graded)
@@ -426,6 +431,7 @@ def _drawn(
         for pair in pairs_of(query):
             probability = probabilities[pair.stratum]
             number = drawn_number(by, seed, query.query_id, pair.passage_id, pair.entry_id)
+            # The largest hashes are rounded to 1.0, which is not below a probability of 1.
             if probability == 1 or number < probability:
                 drawn.append(
                     SampledPair(

@@ -289,7 +289,7 @@ def compare_leaderboards(
     named: dict[str, dict[str, float]] = {}
     standard_errors: dict[str, dict[str, float]] = {}
     ranks: dict[str, float] = {}
-    files = list(dict.fromkeys(map(Path, leaderboards)))
+    files = compared = list(dict.fromkeys(map(Path, leaderboards)))
     if official is not None and contains_scores(official):
         files = list(dict.fromkeys([*files, Path(official)]))
         ranks = ranks_of(next(iter(scores_by_measure(official).values())))
@@ -308,16 +308,16 @@ def compare_leaderboards(
             named[name] = scores
             standard_errors[name] = {s: known[measure, s] for s in scores if (measure, s) in known}
     systems = [
-        {system for scores in by_measure.values() for system in scores} for by_measure in read.values()
+        {system for scores in by_measure.values() for system in scores}
+        for by_measure in (read[file] for file in compared)
     ]
     if ranks and not any(names & ranks.keys() for names in systems):
         raise SelectionError(
             f"{official} and the leaderboards have no system in common. Check that they use the same names "
             "of systems."
         )
-    if ranks:
-        systems.append(set(ranks))
-    if len(systems) > 1 and not any(a & b for a, b in combinations(systems, 2)):
+    # A pair is enough, because other leaderboards may be of other systems.
+    if not ranks and len(systems) > 1 and not any(a & b for a, b in combinations(systems, 2)):
         raise SelectionError(
             "The leaderboards have no system in common. Check that they use the same names of systems."
         )

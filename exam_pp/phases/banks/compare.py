@@ -136,6 +136,7 @@ def merge_banks(banks: Sequence[Path], output: Path, *, strict: bool = False) ->
             else:
                 lines[key] = line.model_copy(update={"items": fresh})
     counts.queries, counts.entries = len({query_id for query_id, _ in texts}), len(known)
+    # After all banks, so that the message counts all differences.
     if strict and counts.unlike:
         raise DataError(" ".join(counts.lines()))
     write_bank(lines.values(), output, inputs=banks)

@@ -70,6 +70,7 @@ def graded_contents(
     graders: dict[GradeKey, GraderContents] = {}
     graded_queries: dict[GradeKey, set[str]] = {}
     contents = GradedContents()
+    # mixed: no system is scored here, so a system may have both roles.
     for query in views(graded, mixed=True):
         queries.add(query.query_id)
         entries = {name: bank.entries(query.query_id).keys() for name, bank in by_name.items()}
@@ -77,6 +78,7 @@ def graded_contents(
             contents.passages += 1
             contents.judged += bool(passage.judgments)
             systems.update((ranking.method, None) for ranking in passage.rankings)
+            # Graders that the filter does not select are counted as well, so the selection is only a mark.
             selected = {GradeKey.of(grades, criteria) for grades in selector.select(passage)}
             graded_entries: dict[GradeKey, set[str]] = {}
             for grades in passage.grade_sets():

@@ -500,7 +500,8 @@ def _board_notes(
     ends = [
         end
         for board in boards
-        if not board.measure.startswith("Label@")
+        # Means of labels are on the scale of the labels, not from 0 to 1.
+        if board.measure.partition("@")[0] != "Label"
         for row in board.systems
         for end in row.scores.corrected[1:3]
         if end is not None

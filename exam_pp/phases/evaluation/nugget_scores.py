@@ -175,6 +175,7 @@ def labelled_answers(
             for method in dict.fromkeys(ranking.method for ranking in passage.rankings):
                 answer = systems.setdefault(method, LabelledAnswer())
                 empty_answers[method] = empty_answers.get(method, True) and not part.length
+                # With a cutoff, parts wait: a later query may show that the ranks of their system begin at 0.
                 if cutoff is None:
                     answer.add(part)
                 for key in labels:

@@ -89,6 +89,7 @@ def panel_members(
     ``criteria``: Further criteria for the grades; without a model and a prompt class.
     """
     chosen_classes = {_canonical(name) for name in prompt_classes}
+    # Grades without ratings have another scale, so they are members only if their class is named.
     criteria = replace(criteria, rated_only=criteria.rated_only or not chosen_classes)
     keys: set[GradeKey] = set()
     sets: dict[str, _Sets] = {}
@@ -100,6 +101,7 @@ def panel_members(
                 key = GradeKey(model, _canonical(prompt_class))
                 if model == without or (is_consensus(grades) and model not in graders):
                     continue
+                # Before the selection, because messages list all graders of the file.
                 known.add(key)
                 if (
                     (not graders or model in graders)
@@ -114,6 +116,7 @@ def panel_members(
     if not sets:
         raise SelectionError(f"No grades in {source} match the filter; {_listing(known)}.")
     scales = {name: of_class.scale(name) for name, of_class in sorted(sets.items())}
+    # An unknown kind or highest rating equals no other, not even an unknown one.
     if len(scales) > 1 and (len(set(scales.values())) > 1 or None in next(iter(scales.values()))):
         scaled = listed([f"{name} ({_described(*scale)})" for name, scale in scales.items()], "; ")
         raise SelectionError(

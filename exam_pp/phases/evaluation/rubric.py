@@ -138,9 +138,11 @@ def cover_of(
             for grade in min_grades
             for normalised in (False, True)
         ]
+        # A probability can reach a threshold that no grade reaches, so soft scores have no such notes.
         notes += [note for grade in min_grades for note in threshold_notes(replace(data, min_grade=grade))]
     evaluation = Evaluation(Scores(), notes, Scores(), Scores())
     evaluation.provenance = replace(data.provenance, cutoff=cutoff, min_grades=tuple(min_grades))
+    # The systems of the whole file: a system without results for a query scores 0 there.
     ranked = data.file.first_ranks
     check_names(data.queries.keys, ranked)
     counts = _RankCounts()
@@ -151,6 +153,7 @@ def cover_of(
         if missing_queries == "skip":
             systems = {name: first for name, first in ranked.items() if name in query.rankings}
         all_entries = query.all_entries
+        # Without ungraded pairs, both bounds are the score, and need no computation.
         fully_graded = all(passage.graded == all_entries for passage in query.passages)
         for metric in metrics:
             least = most = scores = list(metric(query, systems))
@@ -159,6 +162,7 @@ def cover_of(
                 if not fully_graded:
                     least, most = map(list, zip(*metric.bounds(query, systems), strict=True))
                     bounded = bounded or not least == scores == most
+                # Also for fully graded queries, because the bounds of a mean need every query.
                 evaluation.worst_case.extend(least)
                 evaluation.best_case.extend(most)
         counts.add(query, ranked, cutoff, min_grades)
@@ -167,7 +171,9 @@ def cover_of(
     evaluation.notes += _cover_notes(data, counts, soft=soft)
     if missing_queries == "zero":
         evaluation.notes += missing_query_notes(counts.missing)
+        # Entry values of a missing query are 0, which would contradict means that skip it.
         evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
+    # Ungraded pairs may change no score, and reports need no bounds that equal the scores.
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
     return evaluation

@@ -114,6 +114,7 @@ def score_rankings(
         of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
         for index, passage in enumerate(query.passages):
             for ranking in passage.rankings:
+                # The order in which an import pools passages: rank, then score, then place in the file.
                 hit = (ranking.rank, -ranking.score, index, passage.passage_id)
                 of_system = ranked.setdefault(ranking.method, {})
                 if not of_query:
@@ -128,6 +129,7 @@ def score_rankings(
     matrix = RunMatrix(scorer.passages)
     holes: dict[tuple[str, str], int] = {}
     for system, queries in ranked.items():
+        # Over all queries: a ranking from 0 that lacks its first passage looks like a ranking from 1.
         first = 0 if any(hit[0] == 0 for hits in queries.values() for hit in hits) else 1
         run: Run = {}
         for query_id, hits in queries.items():
@@ -248,6 +250,7 @@ def _with_holes(hits: list[tuple[int, float, int, str]], first: int) -> tuple[di
             order[f"{_HOLE}{len(order)}"] = None
             holes += 1
         order.setdefault(passage_id)
+    # Scores are distinct, because trec_eval orders equal scores by passage id.
     return {passage_id: float(len(order) - position) for position, passage_id in enumerate(order)}, holes
 
 

@@ -89,6 +89,7 @@ class FileSummary(GradeSummary):
         for options, count in self.other_options.items():
             were = counted(count, "pair was", "pairs were")
             another = " and ".join(f"another {option}" for option in options)
+            # Another rule for comparing replies needs no model, because the file has the replies.
             again = "`exam-pp reread` compares" if options == (ANSWER_MATCH,) else "--regrade grades"
             yield f"{were} graded before with {another}; {again} them again."
         if self.judged:
@@ -157,6 +158,7 @@ def grade_file(
     if not streamed:
         counts = check_pairs(files, exam, model, options, shard)
     llm = prepare_llm(group.assign_device(model), files)
+    # Kept, because messages name defaults only, not what the user has selected.
     requested, options = options, resolve_options(options, llm, model)
     if requested.unparsed != options.unparsed == "chat" and any(
         p.labels and not p.keeps_whole_reply and not is_listwise(p) for p in options.prompts
@@ -168,8 +170,10 @@ def grade_file(
         )
     without_soft = not model.thinking_tokens and _skips_soft(requested, options)
     summary = FileSummary(output=str(files.output), without_soft=without_soft)
+    # Around the writer, so that the journal is deleted only after the output is complete.
     with open_journal(files, group) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None), group)
+        # Only rank 0 has the replies of earlier runs.
         if counts is not None and group.leads:
             counts = replace(counts, from_journal=_count_answered(answer, files, exam, options))
             on_counts(counts)
@@ -187,6 +191,7 @@ def grade_file(
         with _writer(files, group) as write:
             for query in graded:
                 write(query)
+            # Inside the block, so that an error leaves no output.
             _check_queries(summary, files, shard)
         summary.asked = answer.asked
     return summary
@@ -205,6 +210,7 @@ def _count_answered(answer: Answerer, files: GradeFiles, exam: Exam, options: Gr
         summary=GradeSummary(),
     )
     count = 0
+    # Only first requests: later ones depend on replies, and are counted when they are answered.
     for _, jobs in work:
         requests = [request for job in jobs for request in next(job.grading, [])]
         known = answer.answered(requests)
@@ -246,6 +252,7 @@ def check_pairs(
             options=options,
             summary=summary,
         )
+        # Exhausts the generator, because the counts of the summary are of interest, not the work.
         deque(work, maxlen=0)
         _check_queries(summary, files, shard)
     return counts

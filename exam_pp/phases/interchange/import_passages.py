@@ -303,6 +303,7 @@ class _Pool:
                 answered[key] = file
                 self._answering.add(answer.system)
                 cited = {docid for part in answer.parts for docid in part.citations}
+                # Dropped unless the pool has their passages, which is known only when it is written.
                 self._uncited += [(answer.query_id, docid) for docid in set(answer.references) - cited]
                 if with_texts or answer.texts:
                     self._add_documents(answer, file)
@@ -387,6 +388,7 @@ class _Pool:
                     pooled.text = text
                 elif pooled.text is None:
                     needed.add(passage_id)
+                    # A document that only answers name may lack a text, because a citation needs only its id.
                     if pooled.cited_by is None:
                         required.add(passage_id)
         if not needed:

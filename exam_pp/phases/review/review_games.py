@@ -99,8 +99,8 @@ def review_games(
         if options.queries and query.query_id not in options.queries:
             continue
         answers = QueryAnswers.of(query)
-        names = {name for output in answers.outputs for name in (output.system, output.name)}
-        systems |= names
+        systems |= {name for output in answers.outputs for name in (output.system, output.name)}
+        # pop: the queries that remain at the end are missing in the passages file.
         pairs = None if wanted is None else wanted.pairs.pop(query.query_id, set())
         if wanted is not None and pairs:
             _check_systems(pairs, answers, wanted.file, passages)
@@ -109,7 +109,9 @@ def review_games(
         if chosen and not texts.get(query.query_id, "").strip():
             textless.append(query.query_id)
         elif chosen:
+            # Ids are hashes, so the first games are a random sample that ignores the order of the file.
             shown.setdefault(query.query_id, []).extend(sorted(chosen, key=lambda game: game.game_id))
+    # Before the other errors, because a mistyped name is often their cause.
     _check_known(passages, options, known, systems, wanted)
     if textless:
         source = queries or games

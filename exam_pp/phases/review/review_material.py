@@ -113,6 +113,7 @@ def review_material(
     test_bank = read_bank(bank) if bank is not None else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
     material = _read(study, test_bank, selector, options, pairs)
+    # Before the prompt class: a mistyped query leaves no grades, from which the class is chosen.
     _check(graded, bank, material, options)
     cites = any(table.has_citations for table in material.tables.values())
     prompt_class = _prompt_class(graded, selector, grade_filter, prompts or {}, bank, cites)
@@ -134,14 +135,15 @@ def review_material(
     head |= {
         "prompt": _prompt(prompt_class, prompt, selector.hashes),
         "scale": [list(step) for step in scale],
+        "min_grade": min_grade,
     }
-    head |= {"min_grade": min_grade}
     head["queries"] = [
         table.head([] if options.blind else material.graders, scale[-1].rating, min_grade)
         for table in material.tables.values()
     ]
     # Direct grades do not cover bank entries, so the bank does not count.
     cover_bank = None if direct else bank
+    # Last, because the leaderboards read queries, prompt and threshold from the head.
     head["leaderboards"] = [] if options.blind else _leaderboards(study, cover_bank, selector, head, options)
     head["notes"] = _notes(material, options)
     _warn_of_higher_ratings(material, scale)
@@ -162,16 +164,19 @@ def _read(
         if bank is not None and query.query_id not in bank.queries:
             material.unknown_queries.append(query.query_id)
             continue
+        # A query may have several lines, whose passages share one table.
         table = material.tables.get(query.query_id)
         if table is None:
             text = bank.queries[query.query_id].query_text if bank else ""
             entries = bank.entries(query.query_id) if bank else None
             table = material.tables[query.query_id] = QueryTable(query.query_id, text, entries)
+        # A sampled pair is a passage and a bank entry, so citations are not asked about.
         citations = citations_of(query, selector.filter.model) if pairs is None else {}
         for passage in query.passages:
             if pairs is not None and passage.passage_id not in pairs.of(query.query_id):
                 _graded(passage, selector, material, options)  # for the scale and the checks of the grades
             elif (
+                # A passage of the table still gets grades of later lines, also beyond the limit.
                 options.limit is not None and len(table) >= options.limit and passage.passage_id not in table
             ):
                 material.beyond_limit += 1
@@ -186,6 +191,7 @@ def _graded(
 ) -> list[tuple[str, dict[str, Cell]]]:
     """Pairs of grader and cells for the selected grades; collects graders and ratings in ``material``."""
     cells_by_grader: list[tuple[str, dict[str, Cell]]] = []
+    # Of all grades, because answers are extracted with another prompt than the reviewed one.
     material.answers_classes.update(
         grades.prompt_class for grades in passage.rubric_grades or () if grades.prompt_class
     )

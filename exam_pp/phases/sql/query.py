@@ -22,6 +22,7 @@ from exam_pp.store.sql.duck import (
     new_database,
     open_database,
     tables_of,
+    unread_columns,
 )
 from exam_pp.store.sql.rows import GradedRows, shown_path
 from exam_pp.store.sql.tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
@@ -143,7 +144,7 @@ def _open_reader(
             yield reader
         return
     path = folder / "query.duckdb"
-    with new_database(path, limits) as filler:
+    with new_database(path, limits, unread=unread_columns(statement.sql)) as filler:
         fill(filler, sources, tables)
     # An unsafe statement can change only this temporary database.
     with open_database(path, limits, sandboxed=sandboxed, read_only=sandboxed, writes=writes) as reader:
@@ -174,7 +175,7 @@ def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> 
         for path in sources.banks:
             _fill_bank(filler, path, tables, queries)
     if {"queries", *OF_GRADED_FILES} & set(tables):
-        rows = GradedRows(tables, filler.add, filler.expect)
+        rows = GradedRows(tables, filler.add, filler.expect, filler.unread)
         for path in sources.graded:
             rows.read(path)
         for file, query_id in sorted(rows.repeated):

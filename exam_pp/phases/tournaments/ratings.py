@@ -150,6 +150,7 @@ def ratings(
             values, samples, notes_of_samples = _bradley_terry(games, counts)
             uncertain.notes.extend(notes_of_samples)
         for system, value in zip(games.systems, values.tolist(), strict=True):
+            # A rating is no mean over queries: it has no standard error and no number of queries.
             rows[system, name] = Standing(system, name, value, None, 0)
         if samples is not None:
             _add_intervals(uncertain, name, games, values, samples, statistics.confidence)
@@ -224,10 +225,12 @@ def _elo(
     seed = options.statistics.seed
     played = elo(games, options.rules, tournaments=options.tournaments, seed=seed)
     values = played.mean(axis=0)
+    # A single tournament has a spread of 0 instead of NaN.
     spreads = played.std(axis=0, ddof=min(1, len(played) - 1))
     if counts is None:
         return values, spreads, None
     samples = elo_samples(games, counts, values, options.rules, seed=seed)
+    # The mean of a limited number of tournaments has an error of its own, which intervals contain, too.
     return values, spreads, samples + errors_of_mean(played, len(samples), seed=seed)
 
 

@@ -217,6 +217,7 @@ def grade_panel(
             check_packages(grader.model)
     with ExitStack() as stack:
         stack.enter_context(reading(_model_inputs(graders)))
+        # Again, because the files of models are inputs now, too.
         check_output(files.output)
         streamed = is_stream(files.output)
         folder = stack.enter_context(temporary_folder()) if streamed else files.folder
@@ -227,6 +228,7 @@ def grade_panel(
             if not streamed and not steps.remove_if_empty():
                 log.info("The replies so far are kept in %s: repeat the command to continue.", folder)
             raise
+        # A copy, because the output may be a stream, or have another compression than the file of a step.
         rewrite(graded, files.output, lambda query: query, inputs=[files.passages])
         steps.remove()
     return graders
@@ -249,6 +251,7 @@ def _grade(files: PanelFiles, graders: Sequence[PanelGrader], options: PanelOpti
         def work(
             path: Path,
             advance: Advance,
+            # As default values, because the loop changes these variables.
             source: Path = graded,
             grader: PanelGrader = grader,
             of_grader: GradeOptions = of_grader,

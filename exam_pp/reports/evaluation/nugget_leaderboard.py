@@ -65,6 +65,7 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
         tables += [
             _table(name, standings, [(row.name, row.values[number]) for row in extra], formatted)
             for number, (name, standings) in enumerate(leaderboard.conditions)
+            # A table of one column would only repeat the first table.
             if len(metric_columns(standings, formatted=formatted)) > 1
         ]
     notes = [*_notes(leaderboard), *_row_notes(extra)]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import gc
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from pydantic import ValidationError
-
-from exam_pp.data_model import PassageView, QueryPassages, parse_line, parse_object
+from exam_pp.data_model import PassageView, QueryPassages, decode_line, parse_line, parse_object
 from exam_pp.errors import DataError, sentence
 from exam_pp.splicing import without_lone_surrogates
 from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
@@ -24,7 +22,7 @@ def without_garbage_collection() -> Iterator[None]:
     """Disable the collector in this block.
 
     Decoded files are many live objects without cycles, so scanning them only costs time (a quarter of the
-    time of a leaderboard).
+    time of a leaderboard, or of writing full objects).
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -87,7 +85,9 @@ class PassagesWriter:
 
     def write(self, query: Line) -> None:
         """Append a query."""
-        self._stream.write(query.dump())
+        with without_garbage_collection():
+            line = query.dump()
+        self._stream.write(line)
         self._stream.write(b"\n")
 
 
@@ -110,16 +110,19 @@ def parse_query(line: bytes, file: str, number: int, *, every_field: bool = Fals
 
     ``every_field`` also checks fields that are otherwise decoded when they are read, such as replies.
     """
-    query = _parse_strict(line, file, number, every_field=every_field)
+    check = partial(parse_query, line, file, number, every_field=True)
+    with without_garbage_collection():
+        query = None if every_field else decode_line(line, check)
+        query = query or _parse_checked(line, file, number, check)
     check_ids(query.passages, file, number)
     return query
 
 
-def _parse_strict(line: bytes, file: str, number: int, *, every_field: bool) -> QueryPassages:
+def _parse_checked(line: bytes, file: str, number: int, check: Callable[[], object]) -> QueryPassages:
+    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
+
     try:
-        with without_garbage_collection():
-            check = partial(parse_query, line, file, number, every_field=True)
-            return parse_line(line, every_field=every_field, check=check)
+        return parse_line(line, every_field=True, check=check)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "json_invalid":
@@ -129,6 +132,8 @@ def _parse_strict(line: bytes, file: str, number: int, *, every_field: bool) -> 
 
 def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
     """Parse a line that Python's json module accepts and pydantic rejects, mostly for lone surrogates."""
+    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
+
     repaired = without_lone_surrogates(line)
     try:
         value = json.loads(repaired.decode("utf-8"))

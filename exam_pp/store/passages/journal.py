@@ -69,6 +69,7 @@ class Journal:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.model = ""
+        # A signal while the lock is made would leave its file behind.
         with signals_held():
             self._lock = None if path is None else _take_lock(path)
             try:
@@ -80,6 +81,7 @@ class Journal:
     def _open(self) -> None:
         path = self.path
         with self._access():
+            # Without an isolation level, BEGIN and COMMIT below decide what one transaction is.
             self._db = sqlite3.connect(
                 ":memory:" if path is None else path, timeout=1.0, isolation_level=None
             )
@@ -95,10 +97,13 @@ class Journal:
         self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
         self._refuse_other_databases()  # before the first write
         self._db.execute("PRAGMA journal_mode=WAL")
+        # With a write-ahead log, only FULL writes every commit to the disk.
         self._db.execute("PRAGMA synchronous=FULL")
+        # Damaged bytes become text with a wrong checksum, so that only their reply is requested again.
         self._db.text_factory = partial(str, encoding="utf-8", errors="replace")
         self._db.execute("BEGIN IMMEDIATE")
         self._db.execute(
+            # WITHOUT ROWID, rows are stored in the order of keys, so the replies of a model are one range.
             "CREATE TABLE IF NOT EXISTS checked_replies (key TEXT PRIMARY KEY, reply TEXT, checksum TEXT) "
             "WITHOUT ROWID"
         )
@@ -204,6 +209,7 @@ class Journal:
     def take_over(self, other: Path) -> int:
         """Add the replies of another journal and delete that file; returns the number of its replies."""
         with Journal(other) as source:
+            # Added before the other journal is removed, so that a kill between the steps loses no reply.
             replies = source.all_replies()
             self.add(replies)
             source.remove()
@@ -228,6 +234,7 @@ class Journal:
         if self.path is not None:
             for path in _database_files(self.path):
                 path.unlink(missing_ok=True)
+        # Last, because another run must not open a file that is about to be deleted.
         self._unlock()
 
     def _unlock(self) -> None:
@@ -270,6 +277,7 @@ def _reason(path: Path | None, error: Exception) -> str:
 
 
 def _checksum(key: object, reply: object) -> str:
+    # With the key, so that a reply is also damaged if it stands at the key of another request.
     return hashlib.blake2b(f"{key}\0{reply}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

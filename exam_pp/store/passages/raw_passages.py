@@ -152,7 +152,7 @@ class RawQuery:
         if line and tuple(self.passages) == line.passages and not any(p.is_changed for p in self.passages):
             return line.data
         raw_id = line.raw_id if line else encode_string(self.query_id)
-        return b"[%b, %b]" % (raw_id, encode_list(passage.raw for passage in self.passages))
+        return encode_list([raw_id, encode_list([passage.raw for passage in self.passages])])
 
 
 class RawPassage:

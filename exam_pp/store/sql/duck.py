@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from exam_pp.store.sql.tables import (
     SqlValue,
     StoredName,
     TableName,
+    stored_without,
 )
 from exam_pp.text.wording import is_unicode
 
@@ -42,6 +44,9 @@ _MEMORY_PER_BYTE = 4
 _READ_ONLY_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")
 """Types of statements that only read. DESCRIBE, SHOW and SUMMARIZE have the type SELECT, PIVOT has MULTI.
 DuckDB 1.2 to 1.4 parse PIVOT as several statements, so it is refused there."""
+_TABLE_KEYS = ("alias", "table_name")
+_UNNAMING = ("POSITIONAL_REFERENCE", "SHOW_REF", "PIVOT")
+"""Types of nodes that read columns which the statement does not name, besides ``*`` and natural joins."""
 _QUERY_FUNCTION = re.compile(r"\bquery(_table)?\s*\(", re.IGNORECASE)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
 _NOT_IN_PYTHON = re.compile(r"TIMESTAMP(_NS)? WITH TIME ZONE|TIMESTAMP_NS|INTERVAL")
@@ -109,17 +114,22 @@ def is_database(path: str | Path) -> bool:
 
 
 @contextmanager
-def new_database(path: Path, limits: Limits, *, described: bool = False) -> Iterator[Filler]:
+def new_database(
+    path: Path, limits: Limits, *, described: bool = False, unread: Collection[str] = ()
+) -> Iterator[Filler]:
     """Create a database with all tables, which the block fills; it is complete on disk after the block.
 
-    If it is ``described``, comments have the descriptions of tables and columns.
+    If it is ``described``, comments have the descriptions of tables and columns. Columns of sets of grades
+    that are ``unread`` stay NULL.
     """
     with _connect(path, limits.while_filling) as connection:
+        # At the end, all rows go to the database at once, not first to a log.
+        connection.execute("SET checkpoint_threshold = '1KB'")
+        connection.execute("BEGIN")
         _create_tables(connection)
         if described:
             _describe_tables(connection)
-        connection.execute("BEGIN")
-        filler = Filler(connection, limits.while_filling.bytes, limits.bytes)
+        filler = Filler(connection, limits.while_filling.bytes, limits.bytes, unread)
         yield filler
         filler.flush()
         connection.execute("COMMIT")
@@ -163,11 +173,15 @@ def _connect(path: Path, limits: Limits, *, read_only: bool = False) -> Iterator
 
 @dataclass
 class Filler:
-    """Collects rows and inserts them into DuckDB in batches, table by table."""
+    """Collects rows and inserts them into DuckDB in batches, table by table.
+
+    Columns of the stored sets of grades that are ``unread`` become NULL.
+    """
 
     connection: duckdb.DuckDBPyConnection
     memory: int
     max_memory: int
+    unread: Collection[str] = ()
     _pending: int = 0
     _rows: dict[StoredName, list[Row]] = field(default_factory=lambda: {name: [] for name in STORED})
 
@@ -210,19 +224,24 @@ class Filler:
         rows = self._rows[table]
         if not rows:
             return
-        self.connection.register("batch", _arrow(table, rows))
-        self.connection.execute(f"INSERT INTO {table} SELECT * FROM batch")  # noqa: S608 - constant table names
+        unread = self.unread if table.startswith("stored.") else ()
+        self.connection.register("batch", _arrow(table, rows, unread))
+        self.connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM batch")  # noqa: S608 - constant table names
         self.connection.unregister("batch")
         rows.clear()
 
 
-def _arrow(table: StoredName, rows: Sequence[Row]) -> Any:
-    """Convert rows to an Arrow stream."""
+def _arrow(table: StoredName, rows: Sequence[Row], unread: Collection[str]) -> Any:
+    """Convert rows to an Arrow stream, without columns that are unread or NULL: each one costs time."""
     import nanoarrow  # noqa: PLC0415 - only for SQL
 
     pairs = zip(STORED[table], zip(*rows, strict=True), strict=True)
     try:
-        columns = {column.name: _column(column.type, values) for column, values in pairs}
+        columns = {
+            column.name: _column(column.type, values)
+            for column, values in pairs
+            if column.name not in unread and (values[0] is not None or values.count(None) < len(values))
+        }
     except ValueError as error:
         if isinstance(error.__cause__, OverflowError):
             raise DataError(f"A number is too large for the table {table}.") from error
@@ -369,6 +388,39 @@ def open_database(
 
 def tables_of(sql: str) -> set[TableName]:
     """Return the tables that a statement reads or may read; raises :class:`QueryError` for invalid SQL."""
+    tree = _parsed(sql)
+    if tree is None:  # any word may be a table
+        names = set(re.findall(r"\w+", sql.lower()))
+    else:
+        names = {node["table_name"].lower() for node in _nodes(tree) if "table_name" in node}
+    return {name for name in TABLES if name in names}
+
+
+def unread_columns(sql: str) -> Collection[str]:
+    """Return the columns of the stored sets of grades that a statement does not read.
+
+    Returns no columns if the statement may read columns that it does not name. Raises :class:`QueryError`.
+    """
+    tree = _parsed(sql)
+    if tree is None:
+        return ()
+    nodes = [*_nodes(tree)]
+    tables = {node.get(key, "").lower() for node in nodes if "class" not in node for key in _TABLE_KEYS}
+    names: set[str] = set()
+    for node in nodes:
+        parts = [part.lower() for part in node.get("column_names", ())]
+        is_star = node.get("class") == "STAR" and not (node["columns"] and "columns" not in sql.lower())
+        if is_star or node.get("type") in _UNNAMING or node.get("ref_type") == "NATURAL":
+            return ()
+        if node.get("column_name_alias") or tables.intersection(parts[-1:]):  # new names, or a row as a value
+            return ()
+        names.update(parts, map(str.lower, node.get("using_columns", ())))
+    return stored_without(names)
+
+
+@cache
+def _parsed(sql: str) -> Any:
+    """Parse a statement; None unless it is a plain SELECT."""
     import duckdb  # noqa: PLC0415 - slow to import
 
     with duckdb.connect() as connection:
@@ -379,22 +431,17 @@ def tables_of(sql: str) -> set[TableName]:
         except duckdb.Error as error:
             raise QueryError(sentence(error)) from error
     tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
-    if tree["error"] or _QUERY_FUNCTION.search(sql):  # not a plain SELECT: any word may be a table
-        names = set(re.findall(r"\w+", sql.lower()))
-    else:
-        names = {name.lower() for name in _table_names(tree["statements"])}
-    return {name for name in TABLES if name in names}
+    return None if tree["error"] or _QUERY_FUNCTION.search(sql) else tree["statements"]
 
 
-def _table_names(node: Any) -> Iterator[str]:
-    """Yield the names of tables in a parsed statement, at any depth."""
-    if isinstance(node, dict):
-        if isinstance(name := node.get("table_name"), str):
-            yield name
-        node = list(node.values())
-    if isinstance(node, list):
-        for child in node:
-            yield from _table_names(child)
+def _nodes(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the nodes of a parsed statement, at any depth."""
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for child in value:
+            yield from _nodes(child)
 
 
 def _check_reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:

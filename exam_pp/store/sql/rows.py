@@ -37,8 +37,10 @@ Grader = tuple[str | None, str]
 
 _ENCODER = msgspec.json.Encoder()
 
+_EMPTY = msgspec.Raw(b"{}")
 _SOFT = ("expected", "margin", "mass", "source")
-_NONE = (None,) * len(_SOFT)
+_EXTRAS = frozenset((*_SOFT, "assignment", "tokens_cut"))
+_NO_EXTRAS = (None,) * len(_EXTRAS)
 _NO_SUMMARY, _NO_PAIRS, _NO_REPLIES = (None,) * 6, (0, *(None,) * 9), (0, None, None, None)
 """Columns of tables that the statement does not read."""
 
@@ -74,15 +76,24 @@ class _EntryLists:
 class GradedRows:
     """Reads graded files and games files and passes the rows of ``tables`` to ``emit``.
 
-    ``expect`` is called with the number of bytes of a line before its rows. ``queries`` are the query ids so
-    far, with their texts if a games file has them, ``repeated`` the pairs (file, query id) that occur on
-    several lines. Sets of grades are numbered over all files.
+    ``expect`` is called with the number of bytes of a line before its rows. Columns of sets of grades that
+    are ``unread`` may be NULL. ``queries`` are the query ids so far, with their texts if a games file has
+    them, ``repeated`` the pairs (file, query id) that occur on several lines. Sets of grades are numbered
+    over all files.
     """
 
     def __init__(
-        self, tables: Collection[TableName], emit: Emit, expect: Callable[[int], None] = lambda _size: None
+        self,
+        tables: Collection[TableName],
+        emit: Emit,
+        expect: Callable[[int], None] = lambda _size: None,
+        unread: Collection[str] = (),
     ) -> None:
         self._tables = frozenset(tables)
+        self._summaries, self._ratings, self._answers = (
+            name in self._tables for name in ("grades", "ratings", "answers")
+        )
+        self._has_extras = not _EXTRAS.issubset(unread)
         self._emit = emit
         self._expect = expect
         self._grade_set = 0
@@ -169,7 +180,7 @@ class GradedRows:
     def _emit_grade_sets(self, here: tuple[str, str, str], passage: Passage) -> None:
         sets = [*passage.grade_sets()]
         graders = [(grades.model, grades.prompt_class or LEGACY_PROMPT_CLASS) for grades in sets]
-        all_errors = [_errors(grades) for grades in sets]
+        all_errors = [*map(_errors, sets)]
         all_ratings = [*map(_ratings_of, sets, all_errors)]
         counting: Sequence[Collection[str]] = all_ratings
         if len(set(graders)) < len(sets):
@@ -177,28 +188,19 @@ class GradedRows:
         of_sets = zip(sets, graders, all_errors, all_ratings, counting, strict=True)
         for grades, grader, errors, ratings, entries in of_sets:
             self._grade_set += 1
-            row: Row = (self._grade_set, *here, *grader, grades.kind, grades.prompt_hash, grades.is_rated)
-            row += _summary(grades, ratings) if "grades" in self._tables else _NO_SUMMARY
-            row += self._pairs(grades, ratings, entries, errors) if "ratings" in self._tables else _NO_PAIRS
-            row += self._replies(grades, errors) if "answers" in self._tables else _NO_REPLIES
-            self._emit("stored.grade_sets", row)
+            head = (self._grade_set, *here, *grader, grades.kind, grades.prompt_hash, grades.is_rated)
+            summary = _summary(grades, ratings) if self._summaries else _NO_SUMMARY
+            pairs = self._pairs(grades, ratings, entries, errors) if self._ratings else _NO_PAIRS
+            replies = self._replies(grades, errors) if self._answers else _NO_REPLIES
+            self._emit("stored.grade_sets", (*head, *summary, *pairs, *replies))
 
     def _pairs(
         self, grades: AnyGrades, ratings: Mapping[str, int | None], entries: Collection[str], errors: Errors
     ) -> Row:
         """Return the columns of the table ``ratings``, for the entries that count."""
         number, order = self._entry_lists.of(entries)
-        soft, labels, cut = _soft_grades(grades), grades.nugget_labels(), grades.tokens_cut
-        of_entry = dict(labels) if labels else {}
-        return (
-            len(order),
-            number,
-            [*map(ratings.get, order)],
-            *([[getattr(soft.get(key), name, None) for key in order] for name in _SOFT] if soft else _NONE),
-            [*map(of_entry.get, order)] if labels else None,
-            [*map(cut.get, order)] if cut else None,
-            _failures(order, errors),
-        )
+        extras = _extras(grades, order) if self._has_extras else _NO_EXTRAS
+        return (len(order), number, [*map(ratings.get, order)], *extras, _failures(order, errors))
 
     def _replies(self, grades: AnyGrades, errors: Errors) -> Row:
         """Return the columns of the table ``answers``; replies of failures come from the errors."""
@@ -310,6 +312,17 @@ def _soft_grades(grades: AnyGrades) -> Mapping[str, object]:
     }
 
 
+def _extras(grades: AnyGrades, entries: Sequence[str]) -> Row:
+    """Return the columns :data:`_EXTRAS`, which most sets of grades lack."""
+    soft, labels, cut = _soft_grades(grades), grades.nugget_labels(), grades.tokens_cut
+    of_entry = dict(labels) if labels else {}
+    return (
+        *([getattr(soft.get(key), name, None) for key in entries] if soft else None for name in _SOFT),
+        [*map(of_entry.get, entries)] if labels else None,
+        [*map(cut.get, entries)] if cut else None,
+    )
+
+
 def _summary(grades: AnyGrades, ratings_of: Mapping[str, int | None]) -> Row:
     ratings = [rating for rating in ratings_of.values() if rating is not None]
     return (
@@ -326,7 +339,7 @@ def _errors(grades: AnyGrades) -> Errors:
     if isinstance(grades, DirectGrade):
         return {DIRECT_ID: grades.error} if grades.error else {}
     raw: Any = grades
-    if raw._errors is UNSET or bytes(raw._errors) == b"{}":  # most sets: not decoded
+    if raw._errors is UNSET or raw._errors == _EMPTY:  # most sets: not decoded
         return {}
     errors = grades.errors
     return errors if isinstance(errors, dict) else {}

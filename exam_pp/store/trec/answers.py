@@ -17,7 +17,7 @@ from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
 from exam_pp.data_model import Id, Repeat
 from exam_pp.errors import DataError
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.parsing import data_error, parse_json
 from exam_pp.text.wording import counted

@@ -20,7 +20,7 @@ from typing import Any
 
 from exam_pp.data_model import Id
 from exam_pp.errors import DataError, MissingExtraError
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.splicing import duplicate_key
 from exam_pp.store.files import (
     atomic_output,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from exam_pp.data_model import Id, Number
 from exam_pp.errors import DataError
-from exam_pp.records import Record
+from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.csv_cells import cells_of, check_name
 from exam_pp.store.files import atomic_output, read_lines, read_text, read_text_lines, write_text

@@ -281,6 +281,16 @@ def secrets(write_jsonl: WriteLines) -> Path:
     return write_jsonl("secrets.jsonl", [["q", [raw, passage("s")]]])
 
 
+def test_replies_under_an_unknown_key_of_rubric_grades_are_removed(
+    write_jsonl: WriteLines, tmp_path: Path
+) -> None:
+    raw = passage("p", exam_grades=[rubric({"a": 4}, answer="SECRET reply", mine=[1])])
+    source, output = write_jsonl("unknown.jsonl", [["q", [raw]]]), tmp_path / "bare.jsonl"
+    main(["-q", "filter", str(source), "--remove", "replies", "-o", str(output)])
+    assert "SECRET" not in output.read_text()
+    assert '"mine": [1]' in output.read_text()
+
+
 @pytest.mark.parametrize(
     ("options", "dropped", "left"),
     [

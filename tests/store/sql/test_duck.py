@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import QueryError
-from exam_pp.store.sql.duck import Limits, is_database, new_database, open_database, tables_of
-from exam_pp.store.sql.tables import TABLES
+from exam_pp.store.sql.duck import (
+    Limits,
+    is_database,
+    new_database,
+    open_database,
+    tables_of,
+    unread_columns,
+)
+from exam_pp.store.sql.tables import TABLES, VIEWS
 from tests.conftest import data_error
 
 LIMITS = Limits("200MB", 1)
@@ -165,6 +172,54 @@ def test_unsafe_sql_may_do_more(database: Path) -> None:
 )
 def test_tables_of_a_statement(sql: str, tables: set[str]) -> None:
     assert tables_of(sql) == tables
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("SELECT avg(rating) FROM ratings WHERE is_rated", {"rating", "is_rated"}),
+        ("SELECT Ratings.RATING FROM Ratings ORDER BY ALL", {"rating"}),
+        ("SELECT count(*) FROM ratings JOIN grades USING (grade_set)", {"grade_set"}),
+        ("SELECT failure FROM answers", {"failure", "reply_failure"}),
+        ("WITH x AS (SELECT entry_id FROM ratings) SELECT count(*) FROM x", {"entry_id"}),
+        (
+            "SELECT list(r.rating ORDER BY r.margin) FILTER (r.mass > 0) FROM ratings r",
+            {"rating", "margin", "mass"},
+        ),
+    ],
+)
+def test_unread_columns_of_a_statement(sql: str, read: set[str]) -> None:
+    stored = {column.name for table in VIEWS for column in TABLES[table].columns} | {"reply_failure"}
+    assert unread_columns(sql) == stored - read
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM ratings",
+        "FROM ratings",
+        "SELECT rating FROM (FROM ratings)",
+        "SELECT r.* FROM ratings r",
+        "SELECT max(COLUMNS(*)) FROM ratings",
+        "SELECT rating FROM ratings ORDER BY COLUMNS(*)",
+        "SELECT max(COLUMNS('m.*')) FROM ratings",
+        "SELECT ratings FROM ratings",
+        "SELECT to_json(r) FROM ratings AS r",
+        "SELECT j FROM (ratings JOIN grades USING (grade_set)) j",
+        "SELECT a FROM ratings AS r(a)",
+        "SELECT #5 FROM ratings",
+        "SELECT count(*) FROM ratings NATURAL JOIN grades",
+        "PIVOT ratings ON rating USING count(*)",
+        "UNPIVOT grades ON asked, correct",
+        "DESCRIBE ratings",
+        "SUMMARIZE ratings",
+        "EXPLAIN SELECT rating FROM ratings",
+        "SELECT rating FROM query('FROM ratings')",
+        "UPDATE ratings SET rating = 1",
+    ],
+)
+def test_statements_that_may_read_columns_without_their_names(sql: str) -> None:
+    assert not unread_columns(sql)
 
 
 @pytest.mark.parametrize(
