@@ -269,13 +269,17 @@ class Leaderboard(Rows[LeaderboardRow]):
 
     Attributes:
         notes: Sentences about the data that affect how the numbers are read.
+        verdict: Who is better by the first metric, in a sentence or two; empty without intervals.
     """
 
     row_type = LeaderboardRow
 
-    def __init__(self, rows: Iterable[LeaderboardRow] = (), notes: Iterable[str] = ()) -> None:
+    def __init__(
+        self, rows: Iterable[LeaderboardRow] = (), notes: Iterable[str] = (), verdict: str = ""
+    ) -> None:
         super().__init__(rows)
         self.notes = list(notes)
+        self.verdict = verdict
 
     @property
     def metrics(self) -> list[str]:

@@ -23,6 +23,7 @@ from exam_pp.phases.evaluation.leaderboards import Resampled, Statistics, System
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, matched_names, renamed
 from exam_pp.phases.evaluation.rubric import RubricQrels
 from exam_pp.phases.evaluation.score_runs import Runs
+from exam_pp.phases.evaluation.verdict import verdict
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, with_thresholds
 from exam_pp.results import (
@@ -173,9 +174,11 @@ def leaderboard_of(result: leaderboards.Standings) -> Leaderboard:
         key=lambda row: (order[row.metric], row.system == OVERALL_SYSTEM, -row.mean, row.system),
     )
     uncertainty, unknown = result.uncertainty, SystemUncertainty()
+    said = verdict(result) if result.statistics.intervals is not None else None
     return Leaderboard(
         (_row(row, uncertainty.systems.get((row.system, row.metric), unknown)) for row in rows),
         [*uncertainty.notes, *result.notes],
+        said.sentence if said is not None else "",
     )
 
 

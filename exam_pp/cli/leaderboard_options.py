@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +16,7 @@ from exam_pp.cli.options import (
     FILE,
     FILES,
     METHOD_NAME,
+    READER_FORMATS,
     SCRIPT_FORMATS,
     bank_option,
     emit,
@@ -32,6 +33,7 @@ from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 if TYPE_CHECKING:
     from exam_pp.phases.evaluation.leaderboards import Standings, Statistics
     from exam_pp.phases.evaluation.result import Evaluation
+    from exam_pp.rendering.document import Report
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -200,9 +202,22 @@ class LeaderboardOutput:
             report = leaderboard_report(
                 standings, title, formatted=self.form not in SCRIPT_FORMATS, extra=extra
             )
+            report = self.for_readers(report, evaluation, standings)
         sources = [*inputs, self.official]
         self.draw(evaluation, sources, standings if self.intervals else None)
         emit_report(report, self.form, self.path, sources)
+
+    def for_readers(self, report: Report, evaluation: Evaluation, standings: Standings) -> Report:
+        """The report of a leaderboard, in text and HTML with the verdict."""
+        if self.form not in READER_FORMATS:
+            return report
+        from exam_pp.phases.evaluation.leaderboards import leaderboard
+        from exam_pp.reports.evaluation.leaderboards import with_verdict
+
+        if not self.intervals:  # the verdict needs the places, and only those of the first measure
+            options = replace(self.statistics, significance=False, places=True)
+            standings = leaderboard(evaluation.of_metric(standings.metrics[0]), options)
+        return with_verdict(report, standings)
 
     def _write_published(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
         from exam_pp.phases.analysis.correlation import ranked

@@ -34,6 +34,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _READS_STANDARD_INPUT = f"{__name__}.reads_standard_input"
 SCRIPT_FORMATS = ("tsv", "json")
 """Formats for scripts: a flat table with full-precision values."""
+READER_FORMATS = ("text", "html")
+"""Formats that begin with the verdict."""
 
 
 class InputPath(click.Path):

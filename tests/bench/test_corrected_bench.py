@@ -18,7 +18,7 @@ def test_coverage_of_95_percent_intervals(judge: Judge, measure: Measure) -> Non
     """For three error models of the judge, with 2,000 labels of about 7,400 pairs."""
     for found in coverage(Size(), judge, 2000, "rating", measure, draws=300).values():
         assert 0.92 <= found.coverage <= 0.98  # 300 draws have a standard error of 1.3 %
-        assert found.marked < 0.05
+        assert found.marked < 0.07
 
 
 @pytest.mark.slow

@@ -153,6 +153,8 @@ def command(
             sanity=rules.canaries,
         )
         report = nugget_report(leaderboard, formatted=formatted, narrow=output.form == "text")
+        if len(conditions) == 1:
+            report = output.for_readers(report, conditions[0].evaluation, leaderboard.conditions[0][1])
         emit_report(report, output.form, output.path, inputs)
 
 

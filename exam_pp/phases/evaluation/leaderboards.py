@@ -30,7 +30,8 @@ class Statistics:
     """Options of intervals (None: no intervals) and significance tests.
 
     ``confidence`` is the level of the intervals; the tests use α = 1 − ``confidence``. Nested intervals use
-    ``samples`` bootstrap samples; ``seed`` is that of the samples and the tests.
+    ``samples`` bootstrap samples; ``seed`` is that of the samples and the tests. ``places``: Ranks also
+    without intervals, for a verdict.
     """
 
     intervals: Resampled | None = None
@@ -38,6 +39,7 @@ class Statistics:
     confidence: float = CONFIDENCE
     samples: int = SAMPLES
     seed: int = 0
+    places: bool = False
 
     @property
     def intervals_only(self) -> Statistics:
@@ -70,11 +72,14 @@ class Uncertainty:
     """Uncertainty by system and metric, with notes.
 
     ``tested`` are the metrics with a column of letters, which is empty if no difference could be shown.
+    ``untested`` says why the differences of a metric cannot be tested: too few queries, or systems that were
+    scored on other queries.
     """
 
     systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     tested: set[str] = field(default_factory=set)
+    untested: dict[str, Literal["few queries", "other queries"]] = field(default_factory=dict)
 
     def has(self, name: str, metric: str) -> bool:
         """Whether there is a column of the field ``name`` for this metric."""
@@ -92,7 +97,7 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
     result = Uncertainty(dict(_bounds(evaluation)))
     if result.systems:
         result.notes.append(_bounds_note(result.systems))
-    if statistics.intervals is None and not statistics.significance:
+    if statistics.intervals is None and not (statistics.significance or statistics.places):
         return result
     from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415 - scipy is slow to import
 
@@ -227,11 +232,14 @@ def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
     if not order:
         return []
     systems, queries, alpha = len(order), len(matrix.query_ids), 1 - statistics.confidence
-    with_ranks, with_letters = statistics.intervals is not None, statistics.significance and systems > 1
+    with_ranks = statistics.intervals is not None or statistics.places
+    with_letters = statistics.significance and systems > 1
     relation = np.zeros((systems, systems), dtype=np.bool_)
     if not matrix.complete:
+        result.untested[matrix.metric] = "other queries"
         note = "systems were scored on different queries, so their differences are not tested"
     elif not can_differ(systems, queries, alpha=alpha):
+        result.untested[matrix.metric] = "few queries"
         of_queries = counted(queries, "query is", "queries are")
         note = f"{of_queries} too few for any difference of {systems} systems to be significant"
     else:

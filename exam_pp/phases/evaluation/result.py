@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -68,6 +68,14 @@ class Evaluation:
             Both ends; None if they are unknown.
         """
         return self.ranges.get(metric) or range_of(metric)
+
+    def of_metric(self, metric: str) -> Evaluation:
+        """The same evaluation with a single metric."""
+        scores, best, worst = (
+            [score for score in scores if score.metric == metric]
+            for scores in (self.scores, self.best_case, self.worst_case)
+        )
+        return replace(self, scores=scores, best_case=best, worst_case=worst)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The scores as a data frame; see :meth:`Tabular.to_pandas <exam_pp.results.Tabular.to_pandas>`."""

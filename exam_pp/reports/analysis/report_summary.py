@@ -12,6 +12,7 @@ from exam_pp.phases.analysis.correlation import Correlations
 from exam_pp.phases.evaluation.contents import GradedContents, InputFile, WeakSpots
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.verdict import verdict
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
 from exam_pp.reports.analysis.correlation import COEFFICIENTS
@@ -78,11 +79,13 @@ def summary_blocks(
         ("graders", used if used == known else f"{used} of {known} selected"),
         *((f"entries of {names[bank]}", number) for bank, number in contents.entries.items()),
     ]
+    said = verdict(leaderboards[0].standings) if leaderboards else None
     number = _BEST if len(leaderboards) < _MANY_LEADERBOARDS else 1
     best = [row for leaderboard in leaderboards for row in _best(leaderboard, number)]
     columns = ["leaderboard", "measure", "system", "score", "interval", "interval of ranks"]
     blocks: list[Block] = [
         Heading("Summary"),
+        *([Paragraph(said.sentence)] if said is not None else []),
         Table(["evaluated", "number"], facts),
         Table(
             columns,

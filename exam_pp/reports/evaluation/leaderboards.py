@@ -11,6 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.evaluation.verdict import verdict
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import heatmap
 from exam_pp.rendering.pictures.rows import Bar, dot_plot
@@ -77,6 +78,12 @@ def leaderboard_report(
     table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
     shown = leaderboard_pictures(standings) if formatted else []
     return Report(title, [table, *below, *map(Paragraph, notes), *shown], standings.provenance)
+
+
+def with_verdict(report: Report, standings: Standings) -> Report:
+    """A leaderboard for readers: the verdict comes first. ``standings`` have places."""
+    said = verdict(standings)
+    return report if said is None else replace(report, blocks=[Paragraph(said.sentence), *report.blocks])
 
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:
