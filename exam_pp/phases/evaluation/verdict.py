@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from exam_pp.llm.catalogue import CATALOGUE
 from exam_pp.metrics.score_ranges import range_of
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, in_one_line
-
-BASELINES = ("lexical", "random", "constant")
-"""Graders that need no model, which every judge must beat."""
 
 _NAMED = 5
 """Maximum number of leaders that are named."""
@@ -105,7 +103,7 @@ def _doubts(standings: Standings, metric: str) -> str:
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
     doubts = " Pairs without a grade could change the order." if any(row.order_open for row in rows) else ""
     models = standings.provenance.models if standings.provenance else ()
-    baselines = [model for model in models if model in BASELINES]
+    baselines = [info.name for info in CATALOGUE if info.role == "baseline" and info.name in models]
     if baselines:
         doubts += f" The judge {' and '.join(baselines)} is a baseline, which other judges must beat."
     return doubts

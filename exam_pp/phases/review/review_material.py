@@ -100,12 +100,11 @@ def review_material(
     :class:`SelectionError` if the grades of no prompt class, or of several, match.
     """
     options = options or ReviewOptions()
-    source = graded.path if isinstance(graded, Study) else graded
-    if is_read_once(source):
+    if not isinstance(graded, Study) and is_read_once(graded):  # the page records the hash of the file
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
     study = graded if isinstance(graded, Study) else Study(graded)
-    graded = source
+    graded = study.path
     pairs = None
     if options.pairs is not None:
         pairs = read_pairs_to_label(options.pairs, graded, force=options.force)
