@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Literal, NamedTuple
 
 from exam_pp.banks import EntryKind
 from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, AnyGrades, PassageView, is_human
+from exam_pp.decided_grades import Review
 from exam_pp.errors import SelectionError
 from exam_pp.text.wording import counted
 
 GradeChoice = Literal["merge", "first"]
 QuestionSet = Literal["tqa", "genq", "question-bank"]
+
+REVIEWED = "reviewed:"
+"""Prefix of the name of a judge whose ratings are replaced by those of people: ``reviewed:NAME``."""
 
 
 class GradeKey(NamedTuple):
@@ -39,6 +44,11 @@ class GradeKey(NamedTuple):
         if criteria and criteria.prompt_class and prompt_class in (None, *criteria.also_called):
             prompt_class = criteria.prompt_class
         return cls(model, prompt_class or LEGACY_PROMPT_CLASS)
+
+    @property
+    def judge(self) -> str:
+        """The model, also of a reviewed view."""
+        return self.model.removeprefix(REVIEWED)
 
     def __str__(self) -> str:
         return f"--grader {self.model!r} --prompt-class {self.prompt_class!r}"
@@ -69,6 +79,8 @@ class GradeFilter:
         also_called: Other names of the prompt class in files.
         rated_only: Reject grades without ratings (correct or wrong only), unless ``prompt_class`` or
             ``kind="direct"`` selects them.
+        reviewed: Select the reviewed view: the grades of the model, and in their place those of people with
+            the same prompt class where there are some.
     """
 
     model: str | None = None
@@ -79,6 +91,16 @@ class GradeFilter:
     choice: GradeChoice = "merge"
     also_called: tuple[str, ...] = ()
     rated_only: bool = False
+    reviewed: bool = False
+
+    @property
+    def for_scores(self) -> GradeFilter:
+        """The filter of what scores or shows: the reviewed view, unless it selects a judge alone."""
+        if self.model is None:
+            return replace(self, reviewed=True)
+        if self.model.startswith(REVIEWED):
+            return replace(self, model=self.model.removeprefix(REVIEWED), reviewed=True)
+        return self
 
     def for_ratings(self, kinds: Collection[EntryKind]) -> GradeFilter:
         """A copy of the filter that accepts only ratings, for reviewing.
@@ -107,7 +129,8 @@ class GradeFilter:
         selects_unrated = self.prompt_class is not None or self.kind == "direct"
         if self.rated_only and not selects_unrated and not grades.is_rated:
             return False
-        if self.model is not None and grades.model not in (None, self.model):
+        in_place = self.reviewed and is_human(grades.model)
+        if self.model is not None and not in_place and grades.model not in (None, self.model):
             return False
         classes = (None, self.prompt_class, *self.also_called)
         if self.prompt_class is not None and grades.prompt_class not in classes:
@@ -143,6 +166,7 @@ class GradeSelector:
     """
 
     filter: GradeFilter
+    review: Review = field(default_factory=Review, init=False)
     _groups: dict[tuple[object, ...], _GradeGroup] = field(default_factory=dict, init=False, repr=False)
     _passages: Counter[tuple[int, ...]] = field(default_factory=Counter, init=False, repr=False)
     """Number of passages by the groups of their sets of grades; few combinations occur."""
@@ -175,7 +199,23 @@ class GradeSelector:
             if group.accepted:
                 selected.append(grades)
         self._passages[tuple(numbers)] += 1
-        return selected[:1] if self.filter.choice == "first" else selected
+        people = [grades for grades in selected if self.filter.reviewed and is_human(grades.model)]
+        if people:
+            selected = [grades for grades in selected if not is_human(grades.model)]
+        if self.filter.choice == "first":
+            selected = selected[:1]
+        return [*selected, *self._in_place(selected, people)]  # the last rating of an entry counts
+
+    def _in_place(self, judged: Sequence[AnyGrades], people: Sequence[AnyGrades]) -> Iterator[AnyGrades]:
+        """The grades of people, by prompt class, for those of the judge."""
+        for name in dict.fromkeys(self._prompt_class(grades) for grades in people):
+            yield from self.review.of_people(
+                [grades for grades in judged if self._prompt_class(grades) == name],
+                [grades for grades in people if self._prompt_class(grades) == name],
+            )
+
+    def _prompt_class(self, grades: AnyGrades) -> str:
+        return GradeKey.of(grades, self.filter).prompt_class
 
     @property
     def seen(self) -> Counter[GradeKey]:
@@ -186,6 +226,12 @@ class GradeSelector:
     def selected(self) -> Counter[GradeKey]:
         """Number of sets of grades that match the filter, by key."""
         return self._counted(self._accepted())
+
+    @property
+    def judges(self) -> list[GradeKey]:
+        """The graders with selected grades, without the people whose ratings stand in place of a judge's."""
+        keys = list(self.selected)
+        return judges_of(keys) if self.filter.reviewed else keys
 
     @property
     def rated(self) -> bool:
@@ -224,11 +270,11 @@ class GradeSelector:
 
     def check(self, file: str) -> None:
         """Raise SelectionError unless the selected grades have exactly one model and one prompt."""
-        self._check(file, len(self.selected))
+        self._check(file, prompts_only=False)
 
     def check_prompt_class(self, file: str) -> None:
         """Raise SelectionError unless the selected grades have exactly one prompt; models may differ."""
-        self._check(file, len({key.prompt_class for key in self.selected}))
+        self._check(file, prompts_only=True)
 
     def check_any(self, file: str) -> None:
         """Raise SelectionError if no grades are selected."""
@@ -239,21 +285,45 @@ class GradeSelector:
                 f"No grades in {file} match the filter. The file has grades of: {_listing(self.seen)}."
             )
 
-    def _check(self, file: str, set_count: int) -> None:
+    def _check(self, file: str, *, prompts_only: bool) -> None:
         self.check_any(file)
-        if set_count > 1:
+        options = self._options(prompts_only=prompts_only)
+        if len(options) > 1:
             raise SelectionError(
-                f"{file} has {len(self.selected)} sets of grades that match the filter options. "
-                f"Choose one of: {_listing(self.selected)}."
+                f"{file} has {len(options)} sets of grades; choose one: {' or '.join(options)}."
             )
         if self.filter.choice == "merge":
             versions = f"{len(self.hashes)} versions of the prompt"
             check_one(sorted(self.hashes), f"The grades in {file} were made with {versions}", "--grades hash")
 
+    def _options(self, *, prompts_only: bool) -> list[str]:
+        """The options that select each of the judges, without those that all of them share."""
+        judges = sorted(self.judges)
+        prefix = REVIEWED if len(judges) < len(self.selected) else ""
+        models = not prompts_only and len({key.model for key in judges}) > 1
+        prompts = len({key.prompt_class for key in judges}) > 1
+        options = [
+            (f"--grader {quote(prefix + key.model)} " if models else "")
+            + (f"--prompt-class {quote(key.prompt_class)}" if prompts else "")
+            for key in judges
+        ]
+        return list(dict.fromkeys(option.strip() for option in options))
+
     @property
     def key(self) -> GradeKey:
-        """The key of the selected grades. Call :meth:`check` first: it ensures that there is one key."""
-        return next(iter(self.selected))
+        """The key of the selected grades; with ratings of people in their place, it has :data:`REVIEWED`.
+
+        Call :meth:`check` first: it ensures that there is one key.
+        """
+        judge = self.judges[0]
+        return judge._replace(model=f"{REVIEWED}{judge.model}") if self.review.rated else judge
+
+
+def judges_of(keys: Iterable[GradeKey]) -> list[GradeKey]:
+    """The keys without those of people who rated with the prompt class of a judge."""
+    graders = list(keys)
+    judged = {key.prompt_class for key in graders if not key.is_reviewer}
+    return [key for key in graders if not (key.is_reviewer and key.prompt_class in judged)]
 
 
 def check_one(choices: Collection[object], subject: str, option: str = "") -> None:

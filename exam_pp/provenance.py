@@ -21,7 +21,8 @@ VERSION = __version__
 class Provenance:
     """Origin of the numbers of a report; empty fields do not apply or are unknown.
 
-    ``cutoff``: Number of ranks of each system that count; None for measures with a cutoff in their name.
+    ``reviewed``: What people changed of the ratings of the models. ``cutoff``: Number of ranks of each system
+    that count; None for measures with a cutoff in their name.
     """
 
     models: tuple[str, ...] = ()
@@ -33,12 +34,14 @@ class Provenance:
     cutoff: int | None = None
     min_grades: tuple[int, ...] = ()
     queries: int | None = None
+    reviewed: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         """One sentence for readers: ``Made by``, the version, and the fields that apply."""
         parts = [
             _named(self.models, "model"),
+            "; ".join(self.reviewed),
             _named(self.prompt_classes, "prompt class", "prompt classes"),
             _named(self.banks, "bank"),
             _named(self.judgments, "judgments", "judgments"),

@@ -270,7 +270,7 @@ def _conditions(
         names=names,
         grade_filter=grade_filter(**take(options, *FILTER)),
         queries=queries,
-        rules=ScoringRules(**take(options, *_RULES)),
+        rules=ScoringRules(**take(options, *_RULES), reviewed=False),
     )
     types: dict[str, str] = {}
     if run_types is not None:

@@ -301,7 +301,8 @@ def compare_systems(
     from exam_pp.phases.evaluation.selected_grades import RankingDepth, read_selected
 
     sides = [
-        read_selected(side.file, side.bank, side.grade_filter, min_grade, None) for side in (before, after)
+        read_selected(side.file, side.bank, side.grade_filter, min_grade, None, reviewed=False)
+        for side in (before, after)
     ]
     evaluations = [cover_of(side, cutoff=cutoff) for side in sides]
     first, second = (next(iter(score_matrices(evaluation.scores).values())) for evaluation in evaluations)

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from exam_pp.banks import ASSIGNMENT_RATINGS, EntryKind
+from exam_pp.banks import EntryKind
 from exam_pp.data_model import (
     DIRECT_ID,
+    AnyGrades,
     CitationSupport,
     DirectGrade,
-    NuggetAssignment,
     Passage,
     QueryPassages,
     RubricGrades,
-    SelfRating,
     SupportGrades,
     SupportLabel,
     is_human,
 )
+from exam_pp.decided_grades import decided_grades
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.result import counted_names
@@ -29,7 +29,6 @@ from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.rating_scale import Step, rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT
-from exam_pp.records import replace
 from exam_pp.roles import role_of
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import (
@@ -471,9 +470,6 @@ def labels_of_models(passage: Passage, citation: str) -> Collection[SupportLabel
     }
 
 
-G = TypeVar("G", RubricGrades, DirectGrade)
-
-
 @dataclass(frozen=True)
 class RatedClass:
     """The prompt class of human ratings, and the form of its grades.
@@ -503,19 +499,21 @@ def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[
         return grades.model == grader and rated.holds(grades)
 
     if rated.is_direct:
-        direct = _direct(grader, rated, ratings[DIRECT_ID], comments)
-        passage.take(direct_grades=_put(direct, passage.direct_grades or (), earlier))
+        grade = _decided(grader, rated, ratings, comments)
+        passage.take(direct_grades=_put(grade, passage.direct_grades or (), earlier))
         return
     before = [grades for grades in passage.rubric_grades or () if earlier(grades)]
     # Backwards, so that later sets win and entries keep the order of the file.
     for grades in reversed(before):
         kept = {key: text for key, text in (grades.comments or {}).items() if key not in ratings}
         ratings, comments = grades.entry_ratings() | ratings, kept | comments
-    grade = _rubric(grader, rated, ratings, comments)
+    grade = _decided(grader, rated, ratings, comments)
     passage.take(rubric_grades=_put(grade, passage.rubric_grades or (), earlier))
 
 
-def _put(new: G, grades: Sequence[G], replaces: Callable[[G], bool]) -> list[G]:
+def _put(
+    new: AnyGrades, grades: Sequence[AnyGrades], replaces: Callable[[AnyGrades], bool]
+) -> list[AnyGrades]:
     """Replace all grades with ``replaces(grades)`` by ``new``, at the first position, or at the end."""
     position: int = next((index for index, old in enumerate(grades) if replaces(old)), len(grades))
     updated = list(grades[:position])
@@ -524,50 +522,21 @@ def _put(new: G, grades: Sequence[G], replaces: Callable[[G], bool]) -> list[G]:
     return updated
 
 
-def _provenance(grader: str, rated: RatedClass, prompt_type: str) -> dict[str, Any]:
-    return {
+def _decided(
+    grader: str, rated: RatedClass, ratings: Mapping[str, int], comments: Mapping[str, str]
+) -> AnyGrades:
+    shared: dict[str, Any] = {
         "model": grader,
         "model_options": {},
         "prompt_info": {"prompt_class": rated.name, "is_self_rated": rated.is_rated},
-        "prompt_type": prompt_type,
     }
-
-
-def _rubric(
-    grader: str, rated: RatedClass, ratings: Mapping[str, int], comments: Mapping[str, str]
-) -> RubricGrades:
-    correct = [key for key, rating in ratings.items() if rating > 0]
-    values = _provenance(grader, rated, rated.kind) | {
-        "correct": correct,
-        "wrong": [key for key in ratings if key not in correct],
-        "answers": [],
-        "errors": {},
-        "exam_ratio": len(correct) / len(ratings),
-        "relevance_label": max(ratings.values()) if rated.is_rated else len(correct),
-    }
-    if rated.is_rated:
-        values["self_ratings"] = [
-            replace(SelfRating(self_rating=rating, source="human"), **{f"{rated.kind}_id": key})
-            for key, rating in ratings.items()
-        ]
-    if rated.assigns:
-        labels = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
-        values["assignments"] = [
-            NuggetAssignment(nugget_id=key, assignment=labels[rating]) for key, rating in ratings.items()
-        ]
-    return RubricGrades(**values, **_comment_fields(comments))
-
-
-def _direct(grader: str, rated: RatedClass, rating: int, comments: Mapping[str, str]) -> DirectGrade:
-    values = _provenance(grader, rated, "direct_grading") | {
-        "correct": rating > 0,
-        "answer": "",
-        "relevance_label": rating,
-    }
-    if rated.is_rated:
-        values["self_ratings"] = rating
-    return DirectGrade(**values, **_comment_fields(comments))
-
-
-def _comment_fields(comments: Mapping[str, str]) -> dict[str, Any]:
-    return {"comments": dict(comments)} if comments else {}
+    if comments:
+        shared["comments"] = dict(comments)
+    return decided_grades(
+        ratings,
+        "direct" if rated.is_direct else rated.kind,
+        shared,
+        is_rated=rated.is_rated,
+        assigns=rated.assigns,
+        source="human",
+    )

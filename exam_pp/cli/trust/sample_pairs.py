@@ -214,7 +214,7 @@ def sample_pairs(
     allow_rereading(bank)
     criteria = with_aliases(grade_filter or GradeFilter())
     study = Study(graded)
-    data = read_selected(study, bank, criteria, None, None, role=role)
+    data = read_selected(study, bank, criteria, None, None, role=role, reviewed=False)
     if data.selector.key.is_reviewer:
         raise SelectionError(
             f"The selected grades in {graded} are those of the reviewer {data.selector.key.model!r}, but "

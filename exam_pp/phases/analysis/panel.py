@@ -8,16 +8,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 from exam_pp.data_model import QueryView, Role
+from exam_pp.decided_grades import ConsensusRule, consensus_ratings
 from exam_pp.defaults import CONFIDENCE, CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, grader_names
-from exam_pp.metrics.agreement import (
-    Coefficients,
-    ConsensusRule,
-    coefficients,
-    consensus_ratings,
-    krippendorff_alpha,
-)
+from exam_pp.metrics.agreement import Coefficients, coefficients, krippendorff_alpha
 from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather

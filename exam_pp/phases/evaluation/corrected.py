@@ -171,7 +171,7 @@ def corrected_scores(
     if measure == "nuggets" and bank is None:
         raise SelectionError("Nugget scores need the nuggets of a test bank; use --bank.")
     selected = _queries_of(bank, queries) if measure == "label-mean" else queries
-    data = read_selected(graded, entries, criteria, min_grade, selected, role=role)
+    data = read_selected(graded, entries, criteria, min_grade, selected, role=role, reviewed=False)
     judge = data.selector.key
     check_judge(judge, sample)
     check_names(data.queries.keys, data.file.first_ranks)

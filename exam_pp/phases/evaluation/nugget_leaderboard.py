@@ -66,6 +66,7 @@ class ScoringRules:
     missing_queries: MissingQueries = "zero"
     role: Role | None = None
     canaries: bool = False
+    reviewed: bool = True
 
 
 @dataclass(frozen=True)

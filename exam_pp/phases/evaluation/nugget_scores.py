@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from exam_pp.banks import ASSIGNMENT_RATINGS, Entry, TestBank
 from exam_pp.data_model import AnyGrades, PassageView, Role
+from exam_pp.decided_grades import Review
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
+from exam_pp.grade_filter import REVIEWED, GradeFilter, GradeKey, grader_names, judges_of
 from exam_pp.metrics.nuggets import (
     LENGTH,
     NUGGET_METRICS,
@@ -140,14 +141,32 @@ class LabelledAnswer:
 class LabelledAnswers:
     """The answers of a file.
 
-    ``graders`` maps each grader to the systems that it graded, ``hashes`` to the versions of its prompt.
-    ``available`` are the models and prompt classes of all grades in the file.
+    ``graders`` maps each grader to the systems that it graded, ``hashes`` to the versions of its prompt,
+    ``labels`` to the number of its labels, and ``reviews`` to what people changed of them. ``available`` are
+    the models and prompt classes of all grades in the file.
     """
 
     by_query: dict[str, dict[str, LabelledAnswer]] = field(default_factory=dict)
     graders: dict[GradeKey, dict[str, None]] = field(default_factory=dict)
     hashes: dict[GradeKey, set[str]] = field(default_factory=dict)
+    labels: Counter[GradeKey] = field(default_factory=Counter)
+    reviews: dict[GradeKey, Review] = field(default_factory=dict)
     available: dict[GradeKey, None] = field(default_factory=dict)
+
+    def keep_judges(self) -> None:
+        """Drop people who rated in the place of a judge, here of parts that the judge did not label."""
+        judges = judges_of(self.graders)
+        self.graders = {key: systems for key, systems in self.graders.items() if key in judges}
+
+    def shown(self, key: GradeKey) -> GradeKey:
+        """The name of a grader, which is not the judge's own if people changed its labels."""
+        return key._replace(model=f"{REVIEWED}{key.model}") if self.reviewed(key) else key
+
+    def reviewed(self, key: GradeKey) -> tuple[str, ...]:
+        """What people changed of a judge's labels, if they did."""
+        if key not in self.reviews:
+            return ()
+        return (self.reviews[key].sentence(self.labels[key]),)
 
 
 def labelled_answers(
@@ -189,6 +208,8 @@ def labelled_answers(
             for method, answer in of_query.items():
                 answer.add_top(first_ranks.get(method, 1), cutoff)
     _check_selection(answers, name_of(graded, "the passages"), criteria)
+    if criteria.reviewed:
+        answers.keep_judges()
     for methods in answers.graders.values():
         methods |= {method: None for method, is_empty in empty_answers.items() if is_empty}
     return answers
@@ -200,21 +221,47 @@ def _labels(passage: PassageView, criteria: GradeFilter, answers: LabelledAnswer
     If a grader has several sets, the last label of a nugget wins; with the choice ``first``, the first set.
     """
     labels_by_grader: dict[GradeKey, Labels] = {}
+    sets_by_grader: dict[GradeKey, list[AnyGrades]] = {}
     for grades in passage.grade_sets():
         key = GradeKey.of(grades, criteria)
         answers.available[key] = None
-        pairs = assigned_labels(grades) if criteria.accepts(grades) else None
-        if pairs is None:
+        if not criteria.accepts(grades) or assigned_labels(grades) is None:
             continue
         answers.graders.setdefault(key, {})
         if grades.prompt_hash is not None:
             answers.hashes.setdefault(key, set()).add(grades.prompt_hash)
-        labels: Labels = {}
-        for nugget_id, label in pairs:
-            labels.setdefault(nugget_id, []).append(label)
-        if criteria.choice == "merge" or key not in labels_by_grader:
-            labels_by_grader.setdefault(key, {}).update(labels)
+        if criteria.choice == "merge" or key not in sets_by_grader:
+            sets_by_grader.setdefault(key, []).append(grades)
+    if criteria.reviewed:
+        sets_by_grader = _reviewed(sets_by_grader, answers)
+    for key, sets in sets_by_grader.items():
+        merged = labels_by_grader.setdefault(key, {})
+        for grades in sets:
+            labels: Labels = {}
+            for nugget_id, label in assigned_labels(grades) or ():
+                labels.setdefault(nugget_id, []).append(label)
+            merged.update(labels)
+        answers.labels[key] += sum(map(len, merged.values()))
     return labels_by_grader
+
+
+def _reviewed(
+    sets: Mapping[GradeKey, list[AnyGrades]], answers: LabelledAnswers
+) -> dict[GradeKey, list[AnyGrades]]:
+    """The sets of each judge, followed by those of people with the same prompt class."""
+    reviewed = {}
+    for key in judges_of(sets):
+        people = [
+            grades
+            for other, of_other in sets.items()
+            if other.is_reviewer and other != key and other.prompt_class == key.prompt_class
+            for grades in of_other
+        ]
+        in_place: list[AnyGrades] = []
+        if people and not key.is_reviewer:
+            in_place = [*answers.reviews.setdefault(key, Review()).of_people(sets[key], people)]
+        reviewed[key] = [*sets[key], *in_place]
+    return reviewed
 
 
 def _check_selection(answers: LabelledAnswers, graded: PathLike, criteria: GradeFilter) -> None:
@@ -252,6 +299,7 @@ def nugget_scores(
     missing_vital: MissingVital = "zero",
     role: Role | None = None,
     canaries: bool = False,
+    reviewed: bool = True,
 ) -> dict[str, Evaluation]:
     """Nugget scores of generated answers, from nugget assignments.
 
@@ -272,6 +320,7 @@ def nugget_scores(
         role: Evaluate only what systems ``retrieved``, or only each ``answer``. None: as for
             :func:`exam_pp.cover`.
         canaries: Whether canaries are systems of the evaluation, like any other.
+        reviewed: Whether labels of people count in place of a judge's; False: every grader has its scores.
 
     Returns:
         Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict
@@ -283,14 +332,21 @@ def nugget_scores(
     """
     items = _selected_items(bank, queries)
     criteria = with_aliases(grade_filter or GradeFilter())
+    criteria = criteria.for_scores if reviewed else criteria
     assigned = labelled_answers(answers, criteria, cutoff, role, canaries=canaries)
     _check_ids(assigned, items, name_of(answers, "the passages"), name_of(bank, "the bank"))
     rules = MissingRules(missing_queries, missing_vital)
-    name = grader_names(list(assigned.graders))
+    name = grader_names([assigned.shown(key) for key in assigned.graders])
     return {
-        name(key): replace(
+        name(assigned.shown(key)): replace(
             _evaluate(key, list(systems), assigned, items, rules),
-            provenance=replace(graded_by([key]), banks=file_names(bank), queries=len(items), cutoff=cutoff),
+            provenance=replace(
+                graded_by([assigned.shown(key)]),
+                reviewed=assigned.reviewed(key),
+                banks=file_names(bank),
+                queries=len(items),
+                cutoff=cutoff,
+            ),
         )
         for key, systems in assigned.graders.items()
     }

@@ -85,11 +85,13 @@ def read_selected(
     role: Role | None = None,
     ranks: bool = True,
     canaries: bool = False,
+    reviewed: bool = True,
 ) -> SelectedGrades:
     """Read the grades that pass the filter, for the queries to evaluate.
 
     ``role`` selects passages and ranks; without ``ranks``, the ranks are not used, so a system may have both
-    roles. Canary systems are left out, unless ``canaries`` is True.
+    roles. Canary systems are left out, unless ``canaries`` is True. Ratings of people stand in place of
+    the judge's (``GradeFilter.for_scores``), unless ``reviewed`` is False.
 
     A filter for a prompt class, questions or nuggets also selects the entries of this kind in the bank.
     Raises :class:`~exam_pp.errors.DataError` for invalid files, and :class:`~exam_pp.errors.SelectionError`
@@ -98,7 +100,7 @@ def read_selected(
     bank = bank_of(bank_source, packed=True) if bank_source is not None else None
     selected = query_ids(queries_source) if queries_source is not None else None
     criteria = with_aliases(grade_filter or GradeFilter())
-    selector = GradeSelector(criteria)
+    selector = GradeSelector(criteria.for_scores if reviewed else criteria)
     queries_read = views(graded, role, mixed=not ranks, canaries=canaries)
     file = gather(queries_read, selector, bank, soft=soft, kind=entry_kind(criteria))
     name = name_of(graded, "the passages")
@@ -115,10 +117,23 @@ def read_selected(
     notes = _query_notes(file, queries, bank, selected)
     if bank is not None:
         notes += _bank_notes(file, ids)
-    provenance = replace(graded_by([selector.key]), banks=file_names(bank_source), queries=len(ids))
+    provenance = replace(
+        graded_by([selector.key]),
+        reviewed=_reviewed(selector, file),
+        banks=file_names(bank_source),
+        queries=len(ids),
+    )
     if canaries:
         notes += _canary_notes(queries)
     return SelectedGrades(name, file, queries, min_grade, selector, notes, bank, provenance)
+
+
+def _reviewed(selector: GradeSelector, file: GradedFile) -> tuple[str, ...]:
+    """What people changed, if they did."""
+    if not selector.review.rated:
+        return ()
+    ratings = sum(passage.graded.bit_count() for query in file.queries.values() for passage in query.passages)
+    return (selector.review.sentence(ratings),)
 
 
 def _canary_notes(queries: Iterable[GradedQuery]) -> list[str]:

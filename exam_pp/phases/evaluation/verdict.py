@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from exam_pp.grade_filter import REVIEWED
 from exam_pp.llm.catalogue import CATALOGUE
 from exam_pp.metrics.score_ranges import range_of
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
@@ -102,7 +103,11 @@ def _doubts(standings: Standings, metric: str) -> str:
     """What the scores rest on, if it could change the order."""
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
     doubts = " Pairs without a grade could change the order." if any(row.order_open for row in rows) else ""
-    models = standings.provenance.models if standings.provenance else ()
+    models = (
+        [model.removeprefix(REVIEWED) for model in standings.provenance.models]
+        if standings.provenance
+        else []
+    )
     baselines = [info.name for info in CATALOGUE if info.role == "baseline" and info.name in models]
     if baselines:
         doubts += f" The judge {' and '.join(baselines)} is a baseline, which other judges must beat."

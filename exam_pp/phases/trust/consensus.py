@@ -7,25 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import ASSIGNMENT_RATINGS
-from exam_pp.data_model import (
-    CONSENSUS,
-    DIRECT_ID,
-    HUMAN,
-    AnyGrades,
-    DirectGrade,
-    NuggetAssignment,
-    RubricGrades,
-    SelfRating,
-    is_consensus,
-)
+from exam_pp.data_model import CONSENSUS, HUMAN, AnyGrades, is_consensus
+from exam_pp.decided_grades import ConsensusRule, consensus_ratings, decided_grades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
-from exam_pp.metrics.agreement import ConsensusRule, consensus_ratings
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, PanelMembers, panel_members
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts import PROMPTS
-from exam_pp.records import replace
 from exam_pp.store.files import check_output, is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
@@ -172,7 +160,7 @@ class _Adder:
         passage.edit_grades(kept)
         self.summary.replaced += all(GradeKey.of(grades) != key for grades in passage.grade_sets())
 
-    def _grades(self, ratings: Mapping[str, int]) -> RubricGrades | DirectGrade:
+    def _grades(self, ratings: Mapping[str, int]) -> AnyGrades:
         members, summary = self.members, self.summary
         prompt_info: dict[str, Any] = {
             "prompt_class": summary.prompt_class,
@@ -189,49 +177,5 @@ class _Adder:
             },
             "prompt_info": prompt_info,
         }
-        return (
-            _direct(ratings, shared, members)
-            if members.kind == "direct"
-            else _rubric(ratings, shared, members)
-        )
-
-
-def _direct(ratings: Mapping[str, int], shared: Mapping[str, Any], members: PanelMembers) -> DirectGrade:
-    rating = ratings[DIRECT_ID]
-    values = {
-        **shared,
-        "prompt_type": "direct_grading",
-        "correct": rating > 0,
-        "answer": "",
-        "relevance_label": rating,
-    }
-    if members.is_rated:
-        values["self_ratings"] = rating
-    return DirectGrade(**values)
-
-
-def _rubric(ratings: Mapping[str, int], shared: Mapping[str, Any], members: PanelMembers) -> RubricGrades:
-    kind = members.entry_kind or "question"
-    correct = [entry_id for entry_id, rating in ratings.items() if rating > 0]
-    values = {
-        **shared,
-        "prompt_type": kind,
-        "correct": correct,
-        "wrong": [entry_id for entry_id, rating in ratings.items() if rating <= 0],
-        "answers": [],
-        "errors": {},
-        "exam_ratio": len(correct) / len(ratings),
-        "relevance_label": max(ratings.values()) if members.is_rated else len(correct),
-    }
-    if members.is_rated:
-        values["self_ratings"] = [
-            replace(SelfRating(self_rating=rating), **{f"{kind}_id": entry_id})
-            for entry_id, rating in ratings.items()
-        ]
-    if members.assigns:
-        labels = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
-        values["assignments"] = [
-            NuggetAssignment(nugget_id=entry_id, assignment=labels[rating])
-            for entry_id, rating in ratings.items()
-        ]
-    return RubricGrades(**values)
+        kind = "direct" if members.kind == "direct" else members.entry_kind or "question"
+        return decided_grades(ratings, kind, shared, is_rated=members.is_rated, assigns=members.assigns)

@@ -207,8 +207,8 @@ def grade_sets(contents: GradedContents, sources: Sources) -> list[GradeSet]:
         if bank is not None and keys.count(key) > 1:
             name = ", ".join(part for part in (name, names[bank]) if part)
         suffix = suffix_of(name) if len(pairs) > 1 else ""
-        only = with_aliases(replace(sources.grade_filter, model=key.model, prompt_class=key.prompt_class))
-        sets.append(GradeSet(key, contents.graders[key].kind, bank, name, suffix, only))
+        only = replace(sources.grade_filter.for_scores, model=key.model, prompt_class=key.prompt_class)
+        sets.append(GradeSet(key, contents.graders[key].kind, bank, name, suffix, with_aliases(only)))
     return sets
 
 

@@ -13,7 +13,12 @@ from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_any_scores, read_conditions
+from exam_pp.phases.evaluation.nugget_leaderboard import (
+    ScoringRules,
+    nugget_leaderboard,
+    read_any_scores,
+    read_conditions,
+)
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
@@ -157,11 +162,28 @@ def test_parts_of_an_answer_are_merged(write_jsonl: WriteJsonl, bank: Path) -> N
 def test_queries_without_labels_of_a_grader_are_noted(write_jsonl: WriteJsonl, bank: Path) -> None:
     """Means are over all queries of the bank, also for a judge who labelled only some of them."""
     lines = [["q1", [answer("a", "q1", "SSS", human_ann="SSS")]], ["q2", [answer("a", "q2", "SS")]]]
-    actual = nugget_scores(write_jsonl("g.jsonl", lines), bank)
+    actual = nugget_scores(write_jsonl("g.jsonl", lines), bank, reviewed=False)
 
     assert means(actual["human:ann"])["a", "A"] == 0.5
     assert "This grader labelled no answer to 1 query (q2)" in " ".join(actual["human:ann"].notes)
     assert "labelled no answer" not in " ".join(actual["judge"].notes)
+
+
+def test_labels_of_people_count_in_place_of_the_judges(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """Where several people labelled, the median counts; labels of parts without the judge's do not count."""
+    given = answer("a", "q1", "SSS", human_ann="NNS", human_bo="NSS", human_cy="NSS")
+    alone = answer("b", "q1", "", human_ann="SSS")
+    graded = write_jsonl("g.jsonl", [["q1", [given, alone]], ["q2", [answer("a", "q2", "SS")]]])
+    evaluation = nugget_scores(graded, bank)["NuggetAssignment"]
+
+    assert scores(evaluation, "a", "q1")["A"] == 2 / 3
+    assert evaluation.provenance
+    assert evaluation.provenance.models == ("reviewed:judge",)
+    assert evaluation.provenance.reviewed == (
+        "1 of 5 ratings changed by 3 people, who checked 3; they disagree on 1, where the median counts",
+    )
+    only_judge = nugget_scores(graded, bank, grade_filter=GradeFilter(model="judge"))
+    assert scores(single(only_judge), "a", "q1")["A"] == 1
 
 
 def test_later_assignments_of_one_grader_win(write_jsonl: WriteJsonl, bank: Path) -> None:
@@ -290,7 +312,8 @@ def test_a_judge_and_a_model_are_two_conditions(write_jsonl: WriteJsonl, bank: P
         ["q1", [answer("a", "q1", "SSS", human_ann="NNN"), answer("b", "q1", "NNN", human_ann="SNN")]],
         ["q2", [answer("a", "q2", "SS", human_ann="SN"), answer("b", "q2", "SN", human_ann="SN")]],
     ]
-    conditions = read_conditions([write_jsonl("g.jsonl", lines)], [bank])
+    graded = write_jsonl("g.jsonl", lines)
+    conditions = read_conditions([graded], [bank], rules=ScoringRules(reviewed=False))
     rows = rows_of(nugget_report(nugget_leaderboard(conditions)))
 
     assert [condition.name for condition in conditions] == ["judge", "human:ann"]

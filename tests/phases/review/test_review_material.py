@@ -91,7 +91,7 @@ def test_models_come_before_reviewers(write_jsonl: WriteLines, tiny_bank: Path) 
 def test_several_prompts_are_refused_and_listed(write_jsonl: WriteLines) -> None:
     other = rubric({"q/a": 1}, prompt_info={"prompt_class": "Mine"})
     graded = write_jsonl("g.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5}), other])]]])
-    with pytest.raises(SelectionError, match=r"g\.jsonl.* 2 .*--prompt-class 'Mine'"):
+    with pytest.raises(SelectionError, match=r"g\.jsonl.* 2 .*--prompt-class Mine"):
         review(graded)
     head = blocks(review(graded, criteria=GradeFilter(prompt_class="Mine")))["head"]
     assert [step[:2] for step in head["scale"]] == [[0, "0"], [1, "1"]]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.metrics.agreement import RULES, consensus_ratings, majority, mean, median
+from exam_pp.decided_grades import RULES, consensus_ratings, majority, mean, median
 
 RATINGS = st.lists(st.integers(0, 5), min_size=1, max_size=7)
 
