@@ -23,12 +23,16 @@ from exam_pp.data_model import (
 )
 from exam_pp.decided_grades import decided_grades
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.grade_filter import GradeKey
+from exam_pp.grade_filter import REVIEWED, GradeFilter, GradeKey
+from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard, moves
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import counted_names
+from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.rating_scale import Step, rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT
+from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.roles import role_of
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import (
@@ -40,7 +44,7 @@ from exam_pp.store.edits import (
     read_edits,
     reviewer_name,
 )
-from exam_pp.store.files import check_output, is_read_once
+from exam_pp.store.files import check_output, is_read_once, is_stream
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
@@ -58,7 +62,7 @@ class AppliedRatings:
 
     ``ratings`` is grader to number of ratings. ``compared`` counts ratings of pairs that a model rated too,
     ``differing`` those that differ from a model's rating. ``labels``, ``relabelled``, ``labels_compared`` and
-    ``labels_differing`` count labels of citations in the same way.
+    ``labels_differing`` count labels of citations in the same way. ``moved`` are sentences on the scores.
     """
 
     prompt_class: str = ""
@@ -72,6 +76,7 @@ class AppliedRatings:
     labels_differing: int = 0
     labels_compared: int = 0
     bank_edits: int = 0
+    moved: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
@@ -94,6 +99,7 @@ class AppliedRatings:
         if self.bank_edits:
             skipped = counted(self.bank_edits, "edit of the bank was", "edits of the bank were")
             yield f"{skipped} not applied: use `exam-pp bank apply`."
+        yield from self.moved
 
 
 @reading()
@@ -157,7 +163,47 @@ def apply_ratings(
             _check_scale(ratings_of_file, rated, path)
         summary.prompt_class = rated.name
     _write(graded, output, inputs, by_grader, rated, supports_by_grader, summary)
+    if rated is not None and not is_stream(output):
+        for judge in survey.judges.get(rated.name, ()):
+            summary.moved += _moved(graded, output, bank, judge, rated)
     return summary
+
+
+def _moved(graded: Path, output: Path, bank: Path | None, judge: str, rated: RatedClass) -> Iterator[str]:
+    """What the ratings changed in the scores of the systems, and the command that shows them."""
+    criteria = GradeFilter(f"{REVIEWED}{judge}", rated.name)
+    if rated.assigns and bank is None:  # only the bank says which nuggets are vital
+        yield f"Next: exam-pp evaluate nuggets {output} --bank BANK"
+        return
+
+    def standings(file: Path) -> Standings:
+        if rated.assigns and bank is not None:
+            (evaluation,) = nugget_scores(file, bank, grade_filter=criteria).values()
+        else:
+            evaluation = cover(file, bank, grade_filter=criteria)
+        return leaderboard(evaluation, Statistics(places=True))
+
+    after = standings(output)
+    if not after.metrics or all(system == OVERALL_SYSTEM for system in after.systems):
+        return  # passages without rankings
+    moved = moves(standings(graded), after)
+    for move in moved:
+        (old, new), (was, now) = move.scores, move.places
+        places = (
+            f"places {_places(now)} as before"
+            if move.in_place
+            else f"places {_places(now)}, before {_places(was)}"
+        )
+        yield f"{move.system}: {after.metrics[0]} {old:.3f} → {new:.3f}, {places}."
+    if not moved:
+        yield "No score changed."
+    options = f" --bank {bank}" if bank else ""
+    yield f"Next: exam-pp evaluate {'nuggets' if rated.assigns else 'cover'} {output}{options}"
+
+
+def _places(places: tuple[int | None, int | None]) -> str:
+    first, last = places
+    return str(first) if first == last else f"{first} to {last}"
 
 
 def _add_later(known: dict[Pair, T], later: Iterable[T]) -> int:
@@ -184,7 +230,8 @@ class _Survey:
 
     ``passages`` and ``entries`` map a query id to ids. ``citations`` has the pairs of a part of an answer and
     an id that it cites, with the query id. ``classes``, ``samples`` and ``best`` map a prompt
-    class to its graded entries (with query ids), an example of its grades, and its highest rating.
+    class to its graded entries (with query ids), an example of its grades, and its highest rating;
+    ``judges`` to the models that graded with it.
     """
 
     passages: dict[str, set[str]] = field(default_factory=dict)
@@ -193,6 +240,7 @@ class _Survey:
     classes: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     samples: dict[str, RubricGrades | DirectGrade] = field(default_factory=dict)
     best: dict[str, int] = field(default_factory=dict)
+    judges: dict[str, dict[str, None]] = field(default_factory=dict)
     kinds: set[EntryKind] = field(default_factory=set)
 
     @classmethod
@@ -214,7 +262,9 @@ class _Survey:
         return survey
 
     def _add(self, query_id: str, grades: RubricGrades | DirectGrade) -> None:
-        name = GradeKey.of(grades).prompt_class
+        model, name = GradeKey.of(grades)
+        if not is_human(model):
+            self.judges.setdefault(name, {})[model] = None
         ratings = grades.entry_ratings()
         # A prompt class also rates entries on which it failed, so people may rate these.
         failed = grades.errors if isinstance(grades, RubricGrades) else None

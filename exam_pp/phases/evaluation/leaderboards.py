@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
@@ -266,7 +267,8 @@ class Standings:
 
     ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
     results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` and
-    ``provenance`` are those of the evaluation, ``scores`` are its scores by query.
+    ``provenance`` are those of the evaluation, ``scores`` are its scores by query, ``judge_alone`` its first
+    metric without the ratings of people.
     """
 
     metrics: Sequence[str]
@@ -277,6 +279,7 @@ class Standings:
     notes: Sequence[str] = ()
     provenance: Provenance | None = None
     scores: Sequence[Score] = field(default=(), repr=False, compare=False)
+    judge_alone: Callable[[], Standings] | None = field(default=None, repr=False, compare=False)
 
     @property
     def queries(self) -> dict[str, int]:
@@ -301,7 +304,41 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         evaluation.notes,
         evaluation.provenance,
         evaluation.scores,
+        partial(_alone, evaluation.judge_alone, metrics[0], options) if evaluation.judge_alone else None,
     )
+
+
+def _alone(judge_alone: Callable[[], Evaluation], metric: str, options: Statistics) -> Standings:
+    return leaderboard(judge_alone().of_metric(metric), options)
+
+
+class Move(NamedTuple):
+    """A system whose score or place changed: its scores, and its first and last places, before and after."""
+
+    system: str
+    scores: tuple[float, float]
+    places: tuple[tuple[int | None, int | None], tuple[int | None, int | None]]
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the system keeps its places."""
+        return self.places[0] == self.places[1]
+
+
+def moves(before: Standings, after: Standings) -> list[Move]:
+    """The systems whose mean of the first metric, or place, changed; in the order of ``after``."""
+    metric = after.metrics[0]
+    found = []
+    for system in after.systems:
+        if system == OVERALL_SYSTEM or (system, metric) not in before.rows:
+            continue
+        both = (before, after)
+        places = [of.uncertainty.systems.get((system, metric), SystemUncertainty()) for of in both]
+        (old, new), (was, now) = ([of.rows[system, metric].mean for of in both], [p[2:4] for p in places])
+        move = Move(system, (old, new), ((was[0], was[1]), (now[0], now[1])))
+        if old != new or not move.in_place:
+            found.append(move)
+    return found
 
 
 def _best_first(rows: list[Standing], metric: str) -> list[str]:

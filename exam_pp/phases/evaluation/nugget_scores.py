@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from exam_pp.phases.evaluation.inputs import (
     Passages,
     Queries,
     bank_of,
+    can_be_read_again,
     name_of,
     query_ids,
     views,
@@ -336,6 +338,18 @@ def nugget_scores(
     assigned = labelled_answers(answers, criteria, cutoff, role, canaries=canaries)
     _check_ids(assigned, items, name_of(answers, "the passages"), name_of(bank, "the bank"))
     rules = MissingRules(missing_queries, missing_vital)
+    alone = partial(
+        nugget_scores,
+        answers,
+        bank,
+        queries=queries,
+        cutoff=cutoff,
+        missing_queries=missing_queries,
+        missing_vital=missing_vital,
+        role=role,
+        canaries=canaries,
+        reviewed=False,
+    )
     name = grader_names([assigned.shown(key) for key in assigned.graders])
     return {
         name(assigned.shown(key)): replace(
@@ -347,9 +361,19 @@ def nugget_scores(
                 queries=len(items),
                 cutoff=cutoff,
             ),
+            judge_alone=partial(_of_judge, alone, replace(criteria, model=key.model, reviewed=False), key)
+            if assigned.reviewed(key) and can_be_read_again(answers)
+            else None,
         )
         for key, systems in assigned.graders.items()
     }
+
+
+def _of_judge(
+    scores: Callable[..., dict[str, Evaluation]], criteria: GradeFilter, key: GradeKey
+) -> Evaluation:
+    (evaluation,) = scores(grade_filter=replace(criteria, prompt_class=key.prompt_class)).values()
+    return evaluation
 
 
 def sanity_scores(bank: Bank, *, queries: Queries | None = None) -> list[Score]:

@@ -43,6 +43,7 @@ class Evaluation:
         ranges: Metric to its lowest and highest possible score, if its name leaves them open
             (:func:`exam_pp.metrics.score_ranges.range_of`).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
+        judge_alone: The same scores without the ratings of people; None if there are none in these scores.
     """
 
     scores: list[Score] | Scores = field(default_factory=list)
@@ -52,6 +53,7 @@ class Evaluation:
     entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
     ranges: dict[str, Range] = field(default_factory=dict)
     provenance: Provenance | None = field(default=None, compare=False)
+    judge_alone: Callable[[], Evaluation] | None = field(default=None, compare=False)
 
     @property
     def systems(self) -> list[str]:

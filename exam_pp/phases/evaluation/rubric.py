@@ -24,7 +24,7 @@ from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrel
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.packed import LazySequence
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, can_be_read_again
 from exam_pp.phases.evaluation.result import (
     Evaluation,
     MissingQueries,
@@ -36,6 +36,7 @@ from exam_pp.phases.evaluation.result import (
 from exam_pp.phases.evaluation.selected_grades import (
     RankingDepth,
     SelectedGrades,
+    judge_alone,
     read_selected,
     threshold_notes,
 )
@@ -110,7 +111,24 @@ def cover(
     data = read_selected(
         passages, bank, grade_filter, first, queries, soft=soft, role=role, canaries=canaries
     )
-    return cover_of(data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft)
+    evaluation = cover_of(
+        data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft
+    )
+    if data.provenance.reviewed and can_be_read_again(passages):
+        evaluation.judge_alone = partial(
+            cover,
+            passages,
+            bank,
+            grade_filter=judge_alone(data),
+            min_grade=min_grades or data.min_grade,
+            cutoff=cutoff,
+            queries=queries,
+            missing_queries=missing_queries,
+            soft=soft,
+            role=role,
+            canaries=canaries,
+        )
+    return evaluation
 
 
 @without_garbage_collection()

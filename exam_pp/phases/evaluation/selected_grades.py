@@ -128,6 +128,12 @@ def read_selected(
     return SelectedGrades(name, file, queries, min_grade, selector, notes, bank, provenance)
 
 
+def judge_alone(data: SelectedGrades) -> GradeFilter:
+    """The filter of the same grades without those of people."""
+    key = data.selector.key
+    return replace(data.selector.filter, model=key.judge, prompt_class=key.prompt_class, reviewed=False)
+
+
 def _reviewed(selector: GradeSelector, file: GradedFile) -> tuple[str, ...]:
     """What people changed, if they did."""
     if not selector.review.rated:

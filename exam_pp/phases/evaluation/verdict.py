@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from exam_pp.grade_filter import REVIEWED
 from exam_pp.llm.catalogue import CATALOGUE
 from exam_pp.metrics.score_ranges import range_of
-from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
+from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, moves
+from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, in_one_line
 
@@ -103,11 +104,15 @@ def _doubts(standings: Standings, metric: str) -> str:
     """What the scores rest on, if it could change the order."""
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
     doubts = " Pairs without a grade could change the order." if any(row.order_open for row in rows) else ""
-    models = (
-        [model.removeprefix(REVIEWED) for model in standings.provenance.models]
-        if standings.provenance
-        else []
-    )
+    provenance = standings.provenance or Provenance()
+    for changes in provenance.reviewed:
+        doubts += f" {changes}"
+        if standings.judge_alone is not None:
+            moved = sum(not move.in_place for move in moves(standings.judge_alone(), standings))
+            who = counted(moved, "system has", "systems have") if moved else "no system has"
+            doubts += f"; {who} another place"
+        doubts += "."
+    models = [model.removeprefix(REVIEWED) for model in provenance.models]
     baselines = [info.name for info in CATALOGUE if info.role == "baseline" and info.name in models]
     if baselines:
         doubts += f" The judge {' and '.join(baselines)} is a baseline, which other judges must beat."

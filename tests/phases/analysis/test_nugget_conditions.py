@@ -20,7 +20,7 @@ from exam_pp.phases.analysis.nugget_conditions import (
     pareto_front,
     two_conditions,
 )
-from exam_pp.phases.evaluation.nugget_leaderboard import nugget_leaderboard, read_conditions
+from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import matched_names
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.rendering.pictures.svg import svg_file
@@ -35,6 +35,8 @@ PUBLISHED: dict[str, Any] = json.loads(
 COLUMNS = ["V_strict", "V", "W_strict", "W", "A_strict", "A", "L"]
 CUT_6 = "TREMA-UNH.Ranked_Iterative_Fact_Extraction…"
 CUT_7 = "TREMA-UNH.Ranked_Iterative_Fact_Extraction_and…"
+
+ALONE = ScoringRules(reviewed=False)
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def both_graders(write_jsonl: Callable[[str, list[Any]], Path]) -> tuple[Path, P
 
 def test_two_graders_of_one_file(both_graders: tuple[Path, Path]) -> None:
     graded, bank = both_graders
-    first, second = two_conditions(read_conditions([graded], [bank]))
+    first, second = two_conditions(read_conditions([graded], [bank], rules=ALONE))
     agreement = compare_conditions(first, second).metrics["V_strict"]
 
     assert (first.name, second.name) == ("judge", "human:ann")
@@ -165,7 +167,7 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     assert "AG query/run" in svg
     assert "V_strict, human:ann" in svg
     assert "Pareto front" in length.read_text()
-    first, second = two_conditions(read_conditions([graded], [bank]))
+    first, second = two_conditions(read_conditions([graded], [bank], rules=ALONE))
     kinds = {"a": "RAG", "b": "AG", "c": "RAG"}
     again = svg_file([conditions_picture(compare_conditions(first, second), kinds)])
     assert again == svg
@@ -184,7 +186,7 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
                  "--format", "nuggetizer", "-o", str(tmp_path / name / f"{system}.jsonl")]
             )  # fmt: skip
     folders = [tmp_path / "auto", tmp_path / "manual"]
-    direct = compare_conditions(*two_conditions(read_conditions([graded], [bank]))).metrics
+    direct = compare_conditions(*two_conditions(read_conditions([graded], [bank], rules=ALONE))).metrics
     agreement = read_conditions(folders)
 
     assert [condition.name for condition in agreement] == ["auto", "manual"]
@@ -201,7 +203,7 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
 
 def test_one_run_is_compared_over_its_queries(both_graders: tuple[Path, Path]) -> None:
     graded, bank = both_graders
-    alone = read_conditions([graded], [bank], runs=["c"])
+    alone = read_conditions([graded], [bank], runs=["c"], rules=ALONE)
     report = meta_report(compare_conditions(*two_conditions(alone)))
     (table,) = [block for block in report.blocks if isinstance(block, Table)]
 
