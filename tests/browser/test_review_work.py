@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.graders import graders
+from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
@@ -51,6 +53,52 @@ def test_overview(demo: Path, tab: OpenTab) -> None:
     counts = [int(text) for text in page.page.locator("#queries tbody td:nth-child(3)").all_inner_texts()]
     assert counts == sorted(counts, reverse=True)
     assert page.page.get_attribute("th:has(button:has-text('Passages'))", "aria-sort") == "descending"
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["first review", "after two reviewers"])
+def test_the_leaderboard_moves_as_the_scores_will(
+    demo: Path, tab: OpenTab, tmp_path: Path, earlier: bool
+) -> None:
+    """The page's scores with five corrected grades are those of the file after they are applied."""
+    graded, bank = demo / "graded.jsonl.gz", demo / "bank.jsonl"
+    for name, rating in (("bo", 5), ("cy", 0)) if earlier else ():
+        ratings = [
+            {"query_id": q.query_id, "passage_id": q.passages[0].passage_id, "id": entry, "rating": rating}
+            for q in list(read_passages(graded))[:3]
+            for entry in list(read_bank(bank).entries(q.query_id))[:3]
+        ]
+        edits = tmp_path / f"{name}.json"
+        edits.write_text(json.dumps({"format": "exam_pp.edits.v1", "reviewer": name, "ratings": ratings}))
+        run("apply", graded, edits, "--prompt-class", RATED, "--force", "-o", tmp_path / f"{name}.jsonl.gz")
+        graded = tmp_path / f"{name}.jsonl.gz"
+    run("review", graded, "--bank", bank, "--prompt-class", RATED, "-o", tmp_path / "page.html")
+    page = tab(tmp_path / "page.html")
+    before = means_on(page)
+    for query in range(5):
+        page.page.evaluate(f"location.hash = '#/q/{query}/p/{query % 2}/e/1'")
+        page.page.wait_for_selector(".card.selected")
+        page.press("0" if query != 3 else "5")
+        page.page.wait_for_function("document.getElementById('lead').textContent.includes('%')")
+    page.page.evaluate("location.hash = '#/'")
+    page.page.wait_for_selector(".leaderboard td:nth-child(4)")
+    moved = means_on(page)
+    edits = save(page, tmp_path, "ann")
+    run("apply", graded, edits, "--prompt-class", RATED, "-o", tmp_path / "corrected.jsonl.gz")
+    evaluation = cover(tmp_path / "corrected.jsonl.gz", bank, grade_filter=GradeFilter(prompt_class=RATED))
+    expected = {
+        row.system: row.mean for row in standings(evaluation.scores) if row.metric.startswith("Cover")
+    }
+
+    assert moved == pytest.approx(expected, abs=1e-12)
+    assert moved != before
+
+
+def means_on(page: Tab) -> dict[str, float]:
+    """System to the mean that the page shows, with all digits."""
+    rows = page.page.locator(".leaderboard tr[data-system]").all()
+    return {
+        str(row.get_attribute("data-system")): float(row.get_attribute("data-mean") or "nan") for row in rows
+    }
 
 
 def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from exam_pp.banks import TestBank
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RubricGrades, is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.grade_filter import REVIEWED, GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.inputs import Graded, Study
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.rubric import cover
-from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
+from exam_pp.phases.evaluation.rubric import cover_of
+from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE, read_selected
 from exam_pp.phases.review.checked_passages import extracted_answers
 from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
 from exam_pp.phases.review.rating_scale import Step, rating_scale
@@ -61,8 +61,8 @@ class ReviewMaterial:
     """Data of a review page.
 
     ``head`` is JSON that the page shows at once: file names with SHA-256, graders, systems, prompt, scale,
-    rating counts of every query, leaderboards and notes. ``tables`` has the passages with their grades, one
-    table for every query of the head.
+    rating counts of every query, leaderboards with scores by query, and notes. ``tables`` has the passages
+    with their grades, one table for every query of the head.
     """
 
     head: Mapping[str, Any]
@@ -143,7 +143,9 @@ def review_material(
     # Direct grades do not cover bank entries, so the bank does not count.
     cover_bank = None if direct else bank
     # Last, because the leaderboards read queries, prompt and threshold from the head.
-    head["leaderboards"] = [] if options.blind else _leaderboards(study, cover_bank, selector, head, options)
+    head["leaderboards"] = []
+    if not options.blind:
+        head["leaderboards"] = _leaderboards(study, cover_bank, selector, head, material, options)
     head["notes"] = _notes(material, options)
     _warn_of_higher_ratings(material, scale)
     return ReviewMaterial(head, list(material.tables.values()))
@@ -317,11 +319,14 @@ def _leaderboards(
     bank: str | Path | None,
     selector: GradeSelector,
     head: Mapping[str, Any],
+    material: _Reading,
     options: ReviewOptions,
 ) -> list[dict[str, Any]]:
-    """Rubric-Cover of every system on the page's queries, for every model.
+    """Rubric-Cover of every system on the page's queries, for every model, where people have not rated.
 
-    Reviewers get no leaderboard: they rarely rate enough pairs.
+    Reviewers get no leaderboard: they rarely rate enough pairs. ``scores`` are by system and query, so that
+    the page can move the leaderboard while the reviewer rates; for that, tables get the passages of each
+    system, if the page shows all of them.
     """
     if not head["systems"]:
         return []
@@ -333,24 +338,42 @@ def _leaderboards(
         counts = [query["graders"][index]["ratings"] for query in head["queries"]]
         if is_human(grader) or not any(map(sum, counts)):
             continue
-        only = replace(selector.filter, model=grader, prompt_class=head["prompt"]["name"])
-        evaluation = cover(
-            study, bank=bank, grade_filter=only, min_grade=head["min_grade"], cutoff=options.cutoff
-        )
-        rows = standings(
+        judge = f"{REVIEWED}{grader}"
+        only = replace(selector.filter, model=judge, prompt_class=head["prompt"]["name"])
+        grades = read_selected(study, bank, only, head["min_grade"], None)
+        evaluation = cover_of(grades, cutoff=options.cutoff)
+        metric = evaluation.scores[0].metric
+        scores = [
             score
             for score in evaluation.scores
-            if counted_queries is None or score.query_id in counted_queries
-        )
-        metric = rows[0].metric
+            if score.metric == metric and (counted_queries is None or score.query_id in counted_queries)
+        ]
+        rows = standings(scores)
+        by_system: dict[str, list[float]] = {row.system: [] for row in rows}
+        for score in scores:
+            by_system[score.system].append(score.value)
         leaderboards.append(
             {
                 "grader": grader,
                 "metric": metric,
-                "rows": [[row.system, row.mean, row.stderr] for row in rows if row.metric == metric],
+                "rows": [[row.system, row.mean, row.stderr] for row in rows],
+                "queries": list(dict.fromkeys(score.query_id for score in scores)),
+                "scores": by_system,
                 "notes": evaluation.notes,
             }
         )
+        if not material.beyond_limit and options.pairs is None:
+            for query in grades.file.queries.values():
+                if query.query_id in material.tables:
+                    tops = {
+                        system: [
+                            query.passages[place].passage_id
+                            for place in query.top(system, first, options.cutoff)
+                        ]
+                        for system, first in grades.file.first_ranks.items()
+                    }
+                    entries = None if bank is None else list(query.entries)
+                    material.tables[query.query_id].score_by(tops, entries)
     return leaderboards
 
 

@@ -115,6 +115,7 @@ class QueryTable:
         self.foreign: set[str] = set()
         self._rows: dict[str, _Row] = {}
         self._asked: Mapping[str, Collection[str]] | None = None
+        self._cover: dict[str, Any] = {}
 
     @property
     def texts(self) -> set[str]:
@@ -249,6 +250,17 @@ class QueryTable:
             "judged": sorted(judged.items()),
         }
 
+    def score_by(self, tops: Mapping[str, Sequence[str]], entries: Sequence[str] | None) -> None:
+        """Set what the scores of the systems depend on besides ratings.
+
+        ``tops`` maps each system to the ids of its passages within the cutoff. ``entries`` are those of the
+        denominator, with None all that have a rating.
+        """
+        rows = {passage_id: index for index, passage_id in enumerate(self._rows)}
+        counted = None if entries is None else [self.entries.index(entry_id) for entry_id in entries]
+        places = {system: [rows[passage_id] for passage_id in top] for system, top in tops.items()}
+        self._cover = {"cover": {"tops": places, "entries": counted}}
+
     def shuffle(self) -> None:
         """Order the passages by a hash of their ids, so that ranks and grades cannot be guessed."""
         ids = sorted(self._rows, key=lambda key: hashlib.sha256(key.encode("utf-8", "replace")).digest())
@@ -262,7 +274,7 @@ class QueryTable:
         ``texts`` has strings, or indexes of texts that several queries share. Columns of grades are ordered
         by passage, then entry; empty columns are omitted. ``spans`` has the starts and ends of the extracted
         answer in the passage, in UTF-16 units, as JavaScript counts. ``citations`` has a list for each
-        passage; it is omitted if no passage cites another.
+        passage; it is omitted if no passage cites another. ``cover`` is what :meth:`score_by` set.
         """
         all_texts = dict.fromkeys(text for row in self._rows.values() for text in row.texts)
         texts = {text: index for index, text in enumerate(all_texts)}
@@ -270,18 +282,26 @@ class QueryTable:
         strings: dict[str, int] = {}
         rows = list(self._rows.values())
         citations = [[_citation(item, texts) for item in row.citations.values()] for row in rows]
-        return {
-            "texts": [shared_texts.get(text, text) for text in texts],
-            "ids": [row.passage_id for row in rows],
-            "text_of": [texts[row.text] for row in rows],
-            "judgments": [sorted(row.judgments) for row in rows],
-            "ranks": [
-                [number for system, rank in row.ranks.items() for number in (system_indexes[system], rank)]
-                for row in rows
-            ],
-            "grades": [self._columns(grader, strings) for grader in graders],
-            "strings": list(strings),
-        } | ({"citations": citations} if any(citations) else {})
+        return (
+            {
+                "texts": [shared_texts.get(text, text) for text in texts],
+                "ids": [row.passage_id for row in rows],
+                "text_of": [texts[row.text] for row in rows],
+                "judgments": [sorted(row.judgments) for row in rows],
+                "ranks": [
+                    [
+                        number
+                        for system, rank in row.ranks.items()
+                        for number in (system_indexes[system], rank)
+                    ]
+                    for row in rows
+                ],
+                "grades": [self._columns(grader, strings) for grader in graders],
+                "strings": list(strings),
+            }
+            | ({"citations": citations} if any(citations) else {})
+            | self._cover
+        )
 
     def _columns(self, grader: str, strings: dict[str, int]) -> dict[str, list[Any]]:
         blank = Cell()

@@ -27,6 +27,7 @@ SCRIPTS = (
     "work.js",
     "blind.js",
     "plots.js",
+    "standings.js",
     "overview.js",
     "bank.js",
     "query.js",

@@ -27,6 +27,7 @@ class Query {
     this.entries = head.entries;
     this.ids = chunk.ids;
     this.judgments = chunk.judgments;
+    this.cover = chunk.cover;
     this._allEntries = [...head.entries.keys()];
     this._asked = head.asked;
     this._chunk = chunk;

@@ -64,6 +64,7 @@ function drawHeader() {
     breadcrumbs(),
     graderChoice(),
     reviewerField(),
+    el("a", { href: "#/", id: "lead", class: "status" }, ""),
     el("a", { href: "#/work", id: "status", class: "status" }, ""),
     button("Save edits", askAndSave, { class: "primary", id: "save", "data-focus": "save" }),
     loadButton(),
@@ -101,7 +102,19 @@ function drawStatus() {
   status.textContent = parts.length ? `${parts.join(", ")}${edited ? `: ${state}` : ""}` : "no edits yet";
   status.title = saveState();
   status.classList.toggle("dirty", dirty);
+  drawLead();
   document.title = `${dirty ? "• " : ""}exam-pp review: ${review.head.graded.name}`;
+}
+
+/** The first systems with the reviewer's ratings, beside the passage that is rated. */
+async function drawLead() {
+  const { head } = review;
+  const lead = document.getElementById("lead");
+  const leaderboard = head.leaderboards.find(({ grader }) => grader === head.graders[app.grader]);
+  if (!lead || !leaderboard || !work.ratings.size) return;
+  const systems = (await standingsOf(leaderboard)).filter(([system]) => system !== "_overall_").sort((a, b) => b[1] - a[1]);
+  lead.textContent = systems.slice(0, 3).map(([system, mean, , before]) => `${system} ${(100 * mean).toFixed(1)} %${mean > before ? " ↑" : mean < before ? " ↓" : ""}`).join(" · ");
+  lead.title = `The first systems by ${leaderboard.metric}, with your ratings`;
 }
 
 // Saving and loading

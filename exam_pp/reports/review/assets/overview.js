@@ -42,32 +42,30 @@ function panels() {
 }
 
 function leaderboardPanel(leaderboard) {
-  // The upper bound (all passages together) is not a system, so it comes last.
-  const rows = [...leaderboard.rows].sort((a, b) => (a[0] === "_overall_") - (b[0] === "_overall_") || b[1] - a[1]);
+  const body = el("tbody", {}, leaderboardRows(leaderboard.rows));
+  if (work.ratings.size) standingsOf(leaderboard).then((rows) => body.replaceChildren(...leaderboardRows(rows)));
   return el(
     "section",
     { class: "panel leaderboard", tabindex: 0, "aria-label": "Leaderboard" },
     el("h2", {}, "Leaderboard"),
-    el("p", { class: "faint" }, leaderboard.metric),
-    el(
-      "table",
-      {},
-      tableHead(["System", "", "Mean ± error"]),
-      el(
-        "tbody",
-        {},
-        rows.map(([system, mean, error]) =>
-          el(
-            "tr",
-            { class: system === "_overall_" ? "faint" : null },
-            el("th", { scope: "row", dir: "auto" }, system === "_overall_" ? "all passages" : system),
-            el("td", {}, scoreBar(mean, error)),
-            el("td", { class: "number" }, error === null ? mean.toFixed(3) : `${mean.toFixed(3)} ± ${error.toFixed(3)}`),
-          ),
-        ),
-      ),
-    ),
+    el("p", { class: "faint" }, leaderboard.metric, work.ratings.size ? " with your ratings" : ""),
+    el("table", {}, tableHead(["System", "", "Mean ± error", ...(work.ratings.size ? ["Before"] : [])]), body),
     leaderboard.notes.map((note) => el("p", { class: "faint" }, note)),
+  );
+}
+
+function leaderboardRows(rows) {
+  // The upper bound (all passages together) is not a system, so it comes last.
+  const sorted = [...rows].sort((a, b) => (a[0] === "_overall_") - (b[0] === "_overall_") || b[1] - a[1]);
+  return sorted.map(([system, mean, error, before]) =>
+    el(
+      "tr",
+      { class: system === "_overall_" ? "faint" : null, "data-system": system, "data-mean": mean },
+      el("th", { scope: "row", dir: "auto" }, system === "_overall_" ? "all passages" : system),
+      el("td", {}, scoreBar(mean, error)),
+      el("td", { class: "number" }, error === null ? mean.toFixed(3) : `${mean.toFixed(3)} ± ${error.toFixed(3)}`),
+      before === undefined ? null : el("td", { class: "number faint" }, before === mean ? "" : `${before.toFixed(3)} ${mean > before ? "↑" : "↓"}`),
+    ),
   );
 }
 
