@@ -189,12 +189,8 @@ def _moved(graded: Path, output: Path, bank: Path | None, judge: str, rated: Rat
     moved = moves(standings(graded), after)
     for move in moved:
         (old, new), (was, now) = move.scores, move.places
-        places = (
-            f"places {_places(now)} as before"
-            if move.in_place
-            else f"places {_places(now)}, before {_places(was)}"
-        )
-        yield f"{move.system}: {after.metrics[0]} {old:.3f} → {new:.3f}, {places}."
+        before = "as before" if move.in_place else f"before {_places(was)}"
+        yield f"{move.system}: {after.metrics[0]} {old:.3f} → {new:.3f}, place {_places(now)}, {before}."
     if not moved:
         yield "No score changed."
     options = f" --bank {bank}" if bank else ""
