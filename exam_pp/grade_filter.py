@@ -12,13 +12,11 @@ from exam_pp.banks import EntryKind
 from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, AnyGrades, PassageView, is_human
 from exam_pp.decided_grades import Review
 from exam_pp.errors import SelectionError
+from exam_pp.judges import REVIEWED
 from exam_pp.text.wording import counted
 
 GradeChoice = Literal["merge", "first"]
 QuestionSet = Literal["tqa", "genq", "question-bank"]
-
-REVIEWED = "reviewed:"
-"""Prefix of the name of a judge whose ratings are replaced by those of people: ``reviewed:NAME``."""
 
 
 class GradeKey(NamedTuple):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exam_pp._version import __version__
+from exam_pp.judges import baselines_among
 from exam_pp.text.wording import counted, in_one_line, listed
 
 if TYPE_CHECKING:  # reports are imported for the help of every command, grades are not
@@ -39,8 +40,9 @@ class Provenance:
     @property
     def sentence(self) -> str:
         """One sentence for readers: ``Made by``, the version, and the fields that apply."""
+        models = [f"{name} (a baseline)" if baselines_among([name]) else name for name in self.models]
         parts = [
-            _named(self.models, "model"),
+            _named(models, "model"),
             "; ".join(self.reviewed),
             _named(self.prompt_classes, "prompt class", "prompt classes"),
             _named(self.banks, "bank"),

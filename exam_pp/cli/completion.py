@@ -26,7 +26,7 @@ def setting_names(_context: click.Context, _option: click.Parameter, incomplete:
 
 def model_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The models of the catalogue whose names begin with ``incomplete``, with their purpose."""
-    from exam_pp.llm.catalogue import CATALOGUE
+    from exam_pp.judges import CATALOGUE
 
     return [
         CompletionItem(model.name, help=model.use) for model in CATALOGUE if model.name.startswith(incomplete)

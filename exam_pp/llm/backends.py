@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
-from exam_pp.llm.base import BUNDLED, LLM, SMOLLM2, ModelOptions, failures_as_model_error
+from exam_pp.judges import SMOLLM2
+from exam_pp.llm.base import BUNDLED, LLM, ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint_files import find_gguf
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
 from exam_pp.registry import Registry

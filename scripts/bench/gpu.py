@@ -32,7 +32,8 @@ import transformers
 
 from exam_pp.errors import MissingExtraError
 from exam_pp.graders.make import RATING_TOKENS
-from exam_pp.llm.base import LLM, SMOLLM2, ModelOptions
+from exam_pp.judges import SMOLLM2
+from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.causal import CausalCheckpoint, CausalLLM, shared_start
 from exam_pp.llm.checkpoint import ModelCheckpoint
 from exam_pp.llm.encoding import PromptEncoder

@@ -10,7 +10,7 @@ import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import emit_rendered, format_option, output_option
-from exam_pp.llm.catalogue import CATALOGUE, ModelInfo
+from exam_pp.judges import CATALOGUE, ModelInfo
 from exam_pp.rendering.document import Paragraph, Report, Table
 
 if TYPE_CHECKING:

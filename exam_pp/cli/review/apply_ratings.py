@@ -23,7 +23,8 @@ from exam_pp.data_model import (
 )
 from exam_pp.decided_grades import decided_grades
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.grade_filter import REVIEWED, GradeFilter, GradeKey
+from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.judges import REVIEWED
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard, moves
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import counted_names

@@ -13,7 +13,8 @@ from exam_pp.banks import ASSIGNMENT_RATINGS, Entry, TestBank
 from exam_pp.data_model import AnyGrades, PassageView, Role
 from exam_pp.decided_grades import Review
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import REVIEWED, GradeFilter, GradeKey, grader_names, judges_of
+from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names, judges_of
+from exam_pp.judges import REVIEWED
 from exam_pp.metrics.nuggets import (
     LENGTH,
     NUGGET_METRICS,

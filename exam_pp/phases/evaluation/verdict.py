@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exam_pp.grade_filter import REVIEWED
-from exam_pp.llm.catalogue import CATALOGUE
+from exam_pp.judges import baselines_among
 from exam_pp.metrics.score_ranges import range_of
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, moves
 from exam_pp.provenance import Provenance
@@ -112,8 +111,7 @@ def _doubts(standings: Standings, metric: str) -> str:
             who = counted(moved, "system has", "systems have") if moved else "no system has"
             doubts += f"; {who} another place"
         doubts += "."
-    models = [model.removeprefix(REVIEWED) for model in provenance.models]
-    baselines = [info.name for info in CATALOGUE if info.role == "baseline" and info.name in models]
+    baselines = baselines_among(provenance.models)
     if baselines:
         doubts += f" The judge {' and '.join(baselines)} is a baseline, which other judges must beat."
     return doubts

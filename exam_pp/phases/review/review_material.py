@@ -12,7 +12,8 @@ from exam_pp.banks import TestBank
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RubricGrades, is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import REVIEWED, GradeFilter, GradeKey, GradeSelector
+from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.judges import REVIEWED
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.inputs import Graded, Study
 from exam_pp.phases.evaluation.result import counted_names

