@@ -21,6 +21,9 @@ from exam_pp.errors import ExamError, StoppedError
 from exam_pp.text.wording import in_one_line, is_unicode
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "study": {
+        "run": ("run", "Import, grade and evaluate systems, and say which one is better."),
+    },
     "interchange": {
         "import": ("import_passages", "Build a passages file from runs, texts, judgments and answers."),
         "convert": ("convert", "Convert a file to another format, also of other tools."),
@@ -108,7 +111,7 @@ TITLES = {"banks": "Test banks", "sql": "SQL"}
 """Section headings in ``--help`` that differ from the capitalized package name."""
 
 
-PATH = ("import", "bank", "grade", "review", "evaluate")
+PATH = ("run", "import", "bank", "grade", "review", "evaluate")
 """Commands that a first evaluation needs, in this order."""
 
 

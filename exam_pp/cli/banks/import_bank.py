@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     "--from",
     "form",
     type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "bank"]),
-    required=True,
     help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp convert --to "
     "bank-csv` (csv), first published format of question banks (genq), nuggets of AutoNuggetizer "
-    "(nuggetizer), nugget bank of AutoJudge (autojudge), or test bank (bank).",
+    "(nuggetizer), nugget bank of AutoJudge (autojudge), or test bank (bank).  [default: detected from the "
+    "content]",
 )
 @required_output("Test bank to write.")
 @click.option(
@@ -81,6 +81,7 @@ def command(
     \b
       exam-pp bank import questions.csv --from csv --bank questions.jsonl -o new-questions.jsonl
     """
+    form = form or _detected(files)
     if passages_output is not None and form != "squad2":  # The other formats have no passages.
         raise click.UsageError("--also passages needs --from squad2.")
     if base is not None and form != "csv":
@@ -100,6 +101,15 @@ BankFormat = Literal["tqa", "squad2"]
 TextFormat = Literal["bank", "csv", "genq", "nuggetizer", "autojudge"]
 _NAMES = {"autojudge": "autojudge-bank"}
 """Short names of formats in `exam-pp bank import` to the names in the registry."""
+
+
+def _detected(files: Sequence[Path]) -> str:
+    """The format of the first file."""
+    from exam_pp.formats.base import format_of
+
+    name = format_of(files[0]).name
+    short = {long: short for short, long in _NAMES.items()} | {"bank-csv": "csv", "bank-excel": "csv"}
+    return short.get(name, name)
 
 
 @dataclass

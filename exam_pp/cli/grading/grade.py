@@ -102,7 +102,8 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
 )  # fmt: skip
 @click.option(
     "--prompt-class", "prompt_classes", shell_complete=prompt_names, multiple=True, metavar="NAME",
-    help="Prompt to grade with (see `exam-pp list prompts`); may be repeated.",
+    help="Prompt to grade with (see `exam-pp list prompts`); may be repeated.  [default: ratings of the "
+    "entries of --bank]",
 )  # fmt: skip
 @prompt_file_option("TOML file with your own prompt, or your own criteria, to grade with; may be repeated.")
 @model_options(required=False)
@@ -220,6 +221,8 @@ def command(
     prompt_files = options["prompt_files"]
     allow_rereading(*prompt_files)
     criteria = [path for path in prompt_files if has_criteria(path)]
+    if bank is not None and not (prompt_classes or prompt_files):
+        prompt_classes = (_prompt_for(bank),)
     prompts = choose_prompts(prompt_classes, [path for path in prompt_files if path not in criteria])
     kind = _kind(prompts, criteria, options["pipeline"])
     take_reply(options)
@@ -240,6 +243,19 @@ def command(
         _grade_answers(kind, files, model, prompts, options)
     else:
         _grade_passages(files, model, prompts, options)
+
+
+def _prompt_for(bank: Path) -> str:
+    """The prompt for ratings of the bank's entries."""
+    from exam_pp.store.banks.bank_json import read_bank
+
+    allow_rereading(bank)
+    kinds = read_bank(bank).kinds
+    if len(kinds) > 1:
+        raise click.UsageError(f"{bank} has questions and nuggets: name the prompt of one kind.")
+    return (
+        "NuggetSelfRatedPrompt" if kinds == {"nugget"} else "QuestionSelfRatedUnanswerablePromptWithChoices"
+    )
 
 
 def _refuse_unused(context: click.Context, kind: str, what: str) -> None:

@@ -1,0 +1,319 @@
+"""``exam-pp run``: a whole study, from the files of its systems to the verdict, in one command."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exam_pp.cli.command import Command
+from exam_pp.cli.command_line import is_given
+from exam_pp.cli.model_options import model_options
+from exam_pp.cli.options import FILE, FILES, QUERIES_FILE, OutputPath, prompt_file_option
+from exam_pp.cli.ranges import IntRange
+from exam_pp.errors import SelectionError
+
+if TYPE_CHECKING:
+    from exam_pp.phases.study.study_file import Study
+
+log = logging.getLogger(__name__)
+
+DEFAULT_JUDGE = "lexical"
+"""The judge of a study that names none."""
+_KEYS = {
+    **{name: name for name in ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits")},
+    **{name: name for name in ("top", "prompt", "games", "model", "base_url")},
+    "prompt_file": "prompt_files",
+    "model_pipeline": "pipeline",
+}
+"""Keys of a study file and the parameters of the command."""
+
+
+Words = list[str | Path]
+"""Words of a command, with its input files as paths."""
+
+
+@click.command("run", cls=Command)
+@click.argument("study", type=FILE, required=False)
+@click.option("--runs", multiple=True, type=FILES, help="Run file, or folder of run files; may be repeated.")
+@click.option("--texts", multiple=True, type=FILE, help="Texts of the passages; may be repeated.")
+@click.option("--queries", type=QUERIES_FILE, help="The queries, with their texts.")
+@click.option(
+    "--bank", multiple=True, type=FILE,
+    help="Test bank of questions or nuggets, also as a table; may be repeated.",
+)  # fmt: skip
+@click.option("--answers", multiple=True, type=FILE, help="Answers of RAG systems; may be repeated.")
+@click.option("--qrels", multiple=True, type=FILE, help="Judgments of people; may be repeated.")
+@click.option("--official", type=FILE, help="Official leaderboard: ranks or scores.")
+@click.option(
+    "--edits", multiple=True, type=FILE,
+    help="Corrections of the review page, which count in place of the judge's grades; may be repeated.",
+)  # fmt: skip
+@click.option("--top", type=IntRange(1), help="Number of passages of each run and query.  [default: 20]")
+@click.option(
+    "--prompt", multiple=True, metavar="NAME",
+    help="Prompt to grade with; may be repeated.  [default: from the kind of the bank]",
+)  # fmt: skip
+@prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
+@click.option("--games/--no-games", default=False, help="Also let the judge compare the answers in pairs.")
+@model_options(required=False)
+@click.option(
+    "-o", "--output", type=OutputPath(folders=True, files=False),
+    help="Folder of the study.  [default: that of STUDY]",
+)  # fmt: skip
+@click.pass_context
+def command(context: click.Context, /, *, study: Path | None, output: Path | None, **_options: Any) -> None:
+    """Import, grade and evaluate systems, and say which one is better.
+
+    Runs and answers are graded with the test bank by the judge (`--model`). The folder gets all files: the
+    graded passages, the report with the verdict, the page to correct grades, and study.toml with the options,
+    which STUDY takes up again. Options replace those of STUDY. The judge of a study does not change.
+
+    Every step is an `exam-pp` command, which is printed, so that a script can take over. After an
+    interruption, or a change of a file, repeat the command: only what is missing or changed is done.
+
+    \b
+    Examples:
+      exam-pp run --runs runs --texts passages.tsv --queries queries.tsv --bank bank.csv -o study
+      exam-pp run study/study.toml --edits edits.json
+    """
+    from exam_pp.phases.study.study_file import STUDY_FILE, Study, read_study, write_study
+
+    if output is None and study is None:
+        raise click.UsageError("run needs -o FOLDER, or the file of a study.")
+    folder = output or (Path() if study is None else study.parent)
+    recorded = folder / STUDY_FILE
+    source = study or (recorded if recorded.exists() else None)
+    given = _given(context)
+    chosen = Study(**given) if source is None else read_study(source, given, given.get("base_url"))
+    if recorded.exists():
+        chosen = _with_judge_of(read_study(recorded, {}, given.get("base_url")), chosen, folder)
+    chosen = chosen.model_copy(update={"model": chosen.model or DEFAULT_JUDGE})
+    _check(chosen)
+    from exam_pp.phases.grading.steps import make_folder
+
+    make_folder(folder)
+    write_study(chosen, recorded)
+    _Work(chosen, folder).run()
+
+
+def _given(context: click.Context) -> dict[str, Any]:
+    """The options that the user named, as values of a study."""
+    from exam_pp.phases.grading.settings_files import typed_settings
+
+    given: dict[str, Any] = {}
+    for key, name in _KEYS.items():
+        value = context.params[name]
+        if is_given(context, name):
+            given[key] = [str(each) for each in value] if isinstance(value, tuple) else value
+            given[key] = str(value) if isinstance(value, Path) else given[key]
+    if is_given(context, "settings"):
+        settings = typed_settings(context.params["settings"])
+        given["settings"] = {key: getattr(settings, key) for key in settings.model_fields_set - {"model"}}
+    return given
+
+
+def _with_judge_of(before: Study, chosen: Study, folder: Path) -> Study:
+    """The study with the judge that graded it; raises SelectionError for another one."""
+    judge = {key: getattr(before, key) for key in ("model", "model_pipeline", "settings")}
+    other = chosen.model or before.model
+    if other != before.model:
+        raise SelectionError(
+            f"The study in {folder} was graded by {before.model}: leave out --model, or name another folder "
+            f"with -o for the study by {other}."
+        )
+    return chosen if chosen.model else chosen.model_copy(update=judge)
+
+
+def _check(study: Study) -> None:
+    """Raise SelectionError for inputs that cannot be a study."""
+    from exam_pp.store.files import is_read_once
+
+    if not (study.runs or study.answers):
+        raise SelectionError("A study needs systems: --runs or --answers.")
+    if not study.bank:
+        raise SelectionError(
+            "A study needs a test bank: --bank. `exam-pp generate questions` lets a model write one."
+        )
+    if study.runs and not study.texts:
+        raise SelectionError("The passages of runs need texts: --texts.")
+    if study.games and not (study.answers and study.queries):
+        raise SelectionError("--games compares answers to queries: it needs --answers and --queries.")
+    for key in ("runs", "texts", "bank", "answers", "qrels", "edits"):
+        if any(is_read_once(path) for path in getattr(study, key) if not Path(path).is_dir()):
+            raise SelectionError(f"--{key} is read several times and cannot be a stream: name a file.")
+
+
+class _Work:
+    """The steps of a study, each a command of its own."""
+
+    def __init__(self, study: Study, folder: Path) -> None:
+        from exam_pp.phases.grading.steps import Steps
+
+        self.study = study
+        self.folder = folder
+        self.steps = Steps(folder)
+
+    def run(self) -> None:
+        """Do all steps, and print the verdict and what to do next."""
+        from exam_pp.store.banks.bank_json import read_bank
+
+        study = self.study
+        banks = [self.bank(number, Path(path)) for number, path in enumerate(study.bank, 1)]
+        of_answers = [bank for bank in banks if study.answers and read_bank(bank).kinds == {"nugget"}]
+        rated = [bank for bank in banks if bank not in of_answers]
+        last: list[list[str]] = []
+        if rated:
+            last.append(self.rate(rated))
+        for number, bank in enumerate(of_answers, 1):
+            last.append(self.assign(bank, "" if len(of_answers) == 1 else f"-{number}"))
+        if study.games:
+            last.append(self.games())
+        for words in last:
+            click.echo(f"\n$ {shlex.join(['exam-pp', *words])}")
+            _exam_pp(words)
+        click.echo(self.next_steps(rated=bool(rated)))
+
+    def bank(self, number: int, path: Path) -> Path:
+        """A bank as a file of this package; other formats are converted."""
+        from exam_pp.formats.base import known_format
+
+        form = known_format(path)
+        if form is not None and form.name == "bank":
+            return path
+        name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
+        return self.step("Bank", ["bank", "import", path], name)
+
+    def rate(self, banks: Sequence[Path]) -> list[str]:
+        """Grade what the systems returned, and write the report; returns the command of the verdict."""
+        study = self.study
+        inputs = _options("--runs", study.runs) + _options("--texts", study.texts)
+        inputs += _options("--queries", study.queries) + _options("--qrels", study.qrels)
+        inputs += _options("--answers", study.answers) + _options("--top", study.top if study.runs else None)
+        passages = graded = self.step("Import", ["import", *inputs], "passages.jsonl.gz")
+        self.step("Check", ["validate", passages, *banks], "checks.txt")
+        for number, bank in enumerate(banks, 1):
+            name = "graded.jsonl.gz" if number == len(banks) else f"graded-{number}.jsonl.gz"
+            prompts = _options("--prompt-class", study.prompt) + _options("--prompt-file", study.prompt_file)
+            journal: Words = ["--journal", self.folder / f"replies-{number}.journal"]
+            words: Words = ["grade", graded, "--bank", bank, *prompts, *self.judge(), *journal]
+            graded = self.step("Grade", words, name)
+        if study.edits:
+            words = ["apply", graded, *map(Path, study.edits), *_options("--bank", banks[:1]), "--force"]
+            graded = self.step("Correct", words, "corrected.jsonl.gz")
+        of_banks = _options("--bank", banks)
+        official = _options("--official", study.official)
+        self.step("Report", ["evaluate", "report", graded, *of_banks, *official], "report/index.html")
+        return ["evaluate", "cover", str(graded), *map(str, of_banks[:2])]
+
+    def assign(self, bank: Path, suffix: str) -> list[str]:
+        """Assign nuggets to whole answers; returns the command of the verdict."""
+        from exam_pp.llm.backends import can_read_lists
+        from exam_pp.llm.base import ModelOptions
+
+        answers = self.answers()
+        model = ModelOptions(self.study.model or "", self.study.model_pipeline or "text2text")
+        prompt = "NuggetAssignment" if can_read_lists(model) else "NuggetAssignmentPointwise"
+        words: Words = ["grade", answers, "--bank", bank, "--prompt-class", prompt, *self.judge()]
+        journal: Words = ["--journal", self.folder / f"replies-nuggets{suffix}.journal"]
+        assigned = self.step("Assign", [*words, *journal], f"assigned{suffix}.jsonl.gz")
+        scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]
+        self.step("Nuggets", [*scored, "--format", "html"], f"nuggets{suffix}.html")
+        return [str(word) for word in scored]
+
+    def games(self) -> list[str]:
+        """Let the judge compare answers; returns the command of the ratings."""
+        study = self.study
+        words: Words = ["compare", self.answers(), *_options("--queries", study.queries), *self.judge()]
+        journal: Words = ["--journal", self.folder / "replies-games.journal"]
+        return ["evaluate", "elo", str(self.step("Games", [*words, *journal], "games.jsonl.gz"))]
+
+    def answers(self) -> Path:
+        """The whole answers."""
+        words: Words = ["import", *_options("--answers", self.study.answers), "--unit", "whole"]
+        return self.step("Answers", [*words, *_options("--queries", self.study.queries)], "answers.jsonl.gz")
+
+    def judge(self) -> Words:
+        """The options of the judge."""
+        study = self.study
+        settings = [f"{key}={_setting(value)}" for key, value in study.settings.items()]
+        return [
+            *("--model", study.model or DEFAULT_JUDGE),
+            *_options("--model-pipeline", study.model_pipeline),
+            *_options("--base-url", study.base_url),
+            *_options("-M", settings),
+        ]
+
+    def step(self, title: str, words: Words, output: str) -> Path:
+        """Do a step, unless its output is complete."""
+        path = self.folder / output
+        target = path.parent if path.parent != self.folder else path
+        inputs = [file for word in words if isinstance(word, Path) for file in _files(word)]
+        command = [*map(str, words), "-o", str(target)]
+        click.echo(f"$ {shlex.join(['exam-pp', *command])}")
+
+        def work(_path: Path, _advance: object) -> Iterator[str]:
+            _exam_pp(command)
+            yield from ()
+
+        options = [word if isinstance(word, str) else os.path.relpath(word, self.folder) for word in words]
+        names = [os.path.relpath(file, self.folder) for file in inputs]
+        return self.steps.run(title, output, inputs, {"words": options, "files": names}, work)
+
+    def next_steps(self, *, rated: bool) -> str:
+        """What to do with the results."""
+        from exam_pp.phases.study.study_file import STUDY_FILE
+
+        study = self.folder / STUDY_FILE
+        lines = ["", "Next:"]
+        if rated:
+            lines += [
+                f"  See why: open {self.folder / 'report' / 'index.html'}",
+                f"  Correct grades: open {self.folder / 'report' / 'review.html'}, save edits.json, then "
+                f"exam-pp run {study} --edits edits.json",
+            ]
+        else:
+            lines.append(f"  See why: open {self.folder / 'nuggets.html'}")
+        lines.append(f"  Add systems or change the bank: exam-pp run {study}")
+        return "\n".join(lines)
+
+
+def _options(name: str, values: Any) -> Words:
+    """The words of an option for each value, with files as paths."""
+    if values is None:
+        return []
+    items = values if isinstance(values, list) else [values]
+    return [word for item in items for word in (name, _path_or_text(name, item))]
+
+
+_FILES = {"--runs", "--texts", "--queries", "--qrels", "--answers", "--bank", "--official", "--prompt-file"}
+
+
+def _path_or_text(name: str, value: Any) -> str | Path:
+    return Path(value) if name in _FILES and not str(value).startswith("irds:") else str(value)
+
+
+def _setting(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or the visible files of a folder."""
+    if not path.is_dir():
+        return [path] if path.exists() else []
+    return sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+
+
+def _exam_pp(words: Sequence[str]) -> None:
+    """Run a command; raises its error, or Exit with its exit code."""
+    from exam_pp.cli.main import cli
+
+    code = cli.main(args=list(words), prog_name="exam-pp", standalone_mode=False)
+    if isinstance(code, int) and code:
+        raise click.exceptions.Exit(code)
