@@ -40,7 +40,7 @@ Words = list[str | Path]
 
 
 @click.command("run", cls=Command)
-@click.argument("study", type=FILE, required=False)
+@click.argument("study", type=click.Path(path_type=Path), required=False)
 @click.option("--runs", multiple=True, type=FILES, help="Run file, or folder of run files; may be repeated.")
 @click.option("--texts", multiple=True, type=FILE, help="Texts of the passages; may be repeated.")
 @click.option("--queries", type=QUERIES_FILE, help="The queries, with their texts.")
@@ -97,9 +97,12 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
     chosen = chosen.model_copy(update={"model": chosen.model or DEFAULT_JUDGE})
     _check(chosen)
     from exam_pp.phases.grading.steps import make_folder
+    from exam_pp.store.guarded_inputs import forget
 
     make_folder(folder)
-    write_study(chosen, recorded)
+    if not recorded.exists() or read_study(recorded, {}, chosen.base_url) != chosen:
+        forget(recorded)  # this command read it, and adds what the user named
+        write_study(chosen, recorded)
     _Work(chosen, folder).run()
 
 
@@ -201,9 +204,8 @@ class _Work:
         for number, bank in enumerate(banks, 1):
             name = "graded.jsonl.gz" if number == len(banks) else f"graded-{number}.jsonl.gz"
             prompts = _options("--prompt-class", study.prompt) + _options("--prompt-file", study.prompt_file)
-            journal: Words = ["--journal", self.folder / f"replies-{number}.journal"]
-            words: Words = ["grade", graded, "--bank", bank, *prompts, *self.judge(), *journal]
-            graded = self.step("Grade", words, name)
+            words: Words = ["grade", graded, "--bank", bank, *prompts, *self.judge()]
+            graded = self.step("Grade", words, name, f"replies-{number}")
         if study.edits:
             words = ["apply", graded, *map(Path, study.edits), *_options("--bank", banks[:1]), "--force"]
             graded = self.step("Correct", words, "corrected.jsonl.gz")
@@ -221,8 +223,7 @@ class _Work:
         model = ModelOptions(self.study.model or "", self.study.model_pipeline or "text2text")
         prompt = "NuggetAssignment" if can_read_lists(model) else "NuggetAssignmentPointwise"
         words: Words = ["grade", answers, "--bank", bank, "--prompt-class", prompt, *self.judge()]
-        journal: Words = ["--journal", self.folder / f"replies-nuggets{suffix}.journal"]
-        assigned = self.step("Assign", [*words, *journal], f"assigned{suffix}.jsonl.gz")
+        assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")
         scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]
         self.step("Nuggets", [*scored, "--format", "html"], f"nuggets{suffix}.html")
         return [str(word) for word in scored]
@@ -231,8 +232,7 @@ class _Work:
         """Let the judge compare answers; returns the command of the ratings."""
         study = self.study
         words: Words = ["compare", self.answers(), *_options("--queries", study.queries), *self.judge()]
-        journal: Words = ["--journal", self.folder / "replies-games.journal"]
-        return ["evaluate", "elo", str(self.step("Games", [*words, *journal], "games.jsonl.gz"))]
+        return ["evaluate", "elo", str(self.step("Games", words, "games.jsonl.gz", "replies-games"))]
 
     def answers(self) -> Path:
         """The whole answers."""
@@ -250,12 +250,13 @@ class _Work:
             *_options("-M", settings),
         ]
 
-    def step(self, title: str, words: Words, output: str) -> Path:
-        """Do a step, unless its output is complete."""
+    def step(self, title: str, words: Words, output: str, replies: str = "") -> Path:
+        """Do a step, unless its output is complete; ``replies`` is the journal of what the judge replied."""
         path = self.folder / output
         target = path.parent if path.parent != self.folder else path
         inputs = [file for word in words if isinstance(word, Path) for file in _files(word)]
-        command = [*map(str, words), "-o", str(target)]
+        journal = ["--journal", str(self.folder / f"{replies}.journal")] if replies else []
+        command = [*map(str, words), *journal, "-o", str(target)]
         click.echo(f"$ {shlex.join(['exam-pp', *command])}")
 
         def work(_path: Path, _advance: object) -> Iterator[str]:
