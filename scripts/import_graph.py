@@ -43,6 +43,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "interchange": ("banks", "evaluation"),
         "trust": ("evaluation", "grading", "passages", "tournaments"),
         "sql": ("evaluation",),
+        "study": ("grading",),
         "rag": ("banks", "evaluation", "grading", "interchange", "passages"),
     },
     "reports": {
@@ -57,6 +58,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "sql": ("passages",),
     },
     "cli": {
+        "study": (),
         "interchange": (),
         "passages": (),
         "banks": (),

@@ -207,6 +207,7 @@ evaluate judgments qrels.txt --runs bm25.run -m nDCG@10 --per-query --format tsv
 evaluate judgments qrels.txt --runs runs/rerank.run -m nDCG@10 --per-query --format tsv -o new.tsv
 evaluate elo graded.jsonl.gz --bank questions.jsonl --cutoff 5 --also games=games.jsonl.gz -o elo.txt
 sample-pairs graded.jsonl.gz --bank questions.jsonl --count 30 -o pairs.json
+run --runs runs --texts passages.tsv --queries queries.jsonl --bank questions.jsonl --top 5 -o study
 """
 
 

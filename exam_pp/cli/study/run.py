@@ -14,6 +14,8 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import is_given
+from exam_pp.cli.completion import prompt_names
+from exam_pp.cli.guard import note_output
 from exam_pp.cli.model_options import model_options
 from exam_pp.cli.options import FILE, FILES, QUERIES_FILE, OutputPath, prompt_file_option
 from exam_pp.cli.ranges import IntRange
@@ -28,7 +30,8 @@ DEFAULT_JUDGE = "lexical"
 """The judge of a study that names none."""
 _KEYS = {
     **{name: name for name in ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits")},
-    **{name: name for name in ("top", "prompt", "games", "model", "base_url")},
+    **{name: name for name in ("top", "games", "model", "base_url")},
+    "prompt": "prompt_classes",
     "prompt_file": "prompt_files",
     "model_pipeline": "pipeline",
 }
@@ -57,7 +60,7 @@ Words = list[str | Path]
 )  # fmt: skip
 @click.option("--top", type=IntRange(1), help="Number of passages of each run and query.  [default: 20]")
 @click.option(
-    "--prompt", multiple=True, metavar="NAME",
+    "--prompt-class", "prompt_classes", shell_complete=prompt_names, multiple=True, metavar="NAME",
     help="Prompt to grade with; may be repeated.  [default: from the kind of the bank]",
 )  # fmt: skip
 @prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
@@ -80,7 +83,7 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
 
     \b
     Examples:
-      exam-pp run --runs runs --texts passages.tsv --queries queries.tsv --bank bank.csv -o study
+      exam-pp run --runs runs --texts passages.tsv --queries queries.jsonl --bank questions.jsonl -o new-study
       exam-pp run study/study.toml --edits edits.json
     """
     from exam_pp.phases.study.study_file import STUDY_FILE, Study, read_study, write_study
@@ -88,6 +91,7 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
     if output is None and study is None:
         raise click.UsageError("run needs -o FOLDER, or the file of a study.")
     folder = output or (Path() if study is None else study.parent)
+    note_output(context, folder, next(each for each in context.command.params if each.name == "output"))
     recorded = folder / STUDY_FILE
     source = study or (recorded if recorded.exists() else None)
     given = _given(context)
