@@ -86,7 +86,8 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
       exam-pp run --runs runs --texts passages.tsv --queries queries.jsonl --bank questions.jsonl -o new-study
       exam-pp run study/study.toml --edits edits.json
     """
-    from exam_pp.phases.study.study_file import STUDY_FILE, Study, read_study, write_study
+    from exam_pp.phases.grading.steps import make_folder
+    from exam_pp.phases.study.study_file import STUDY_FILE, Study, read_study, recorded_study, write_study
 
     if output is None and study is None:
         raise click.UsageError("run needs -o FOLDER, or the file of a study.")
@@ -95,18 +96,13 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
     recorded = folder / STUDY_FILE
     source = study or (recorded if recorded.exists() else None)
     given = _given(context)
-    chosen = Study(**given) if source is None else read_study(source, given, given.get("base_url"))
+    chosen = Study(**given) if source is None else read_study(source, given)
     if recorded.exists():
-        chosen = _with_judge_of(read_study(recorded, {}, given.get("base_url")), chosen, folder)
+        chosen = _with_judge_of(recorded_study(recorded), chosen, folder)
     chosen = chosen.model_copy(update={"model": chosen.model or DEFAULT_JUDGE})
     _check(chosen)
-    from exam_pp.phases.grading.steps import make_folder
-    from exam_pp.store.guarded_inputs import forget
-
     make_folder(folder)
-    if not recorded.exists() or read_study(recorded, {}, chosen.base_url) != chosen:
-        forget(recorded)  # this command read it, and adds what the user named
-        write_study(chosen, recorded)
+    write_study(chosen, recorded)
     _Work(chosen, folder).run()
 
 
@@ -227,6 +223,7 @@ class _Work:
         model = ModelOptions(self.study.model or "", self.study.model_pipeline or "text2text")
         prompt = "NuggetAssignment" if can_read_lists(model) else "NuggetAssignmentPointwise"
         words: Words = ["grade", answers, "--bank", bank, "--prompt-class", prompt, *self.judge()]
+        words += _options("--queries", self.study.queries)
         assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")
         scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]
         self.step("Nuggets", [*scored, "--format", "html"], f"nuggets{suffix}.html")

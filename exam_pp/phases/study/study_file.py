@@ -16,6 +16,7 @@ from exam_pp.errors import DataError
 from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile
 from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.store.files import read_text, write_text
+from exam_pp.store.guarded_inputs import forget
 from exam_pp.store.parsing import data_error
 
 STUDY_FILE = "study.toml"
@@ -60,13 +61,8 @@ class Study(BaseModel):
         return self.model_copy(update=changes)
 
 
-def read_study(path: Path, given: Mapping[str, Any], base_url: str | None = None) -> Study:
-    """Read a study file; ``given`` replaces values, whose paths the user named.
-
-    Paths in the file are relative to its folder. They lead into this folder or the working folder, because
-    the file may be the work of others; so may its server, which gets texts only if ``base_url`` names it,
-    too. Raises :class:`DataError`.
-    """
+def recorded_study(path: Path) -> Study:
+    """The content of a study file, with paths relative to its folder; raises :class:`DataError`."""
     try:
         values = tomllib.loads(read_text(path))
     except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
@@ -77,9 +73,20 @@ def read_study(path: Path, given: Mapping[str, Any], base_url: str | None = None
             hint = f"did you mean {close[0]!r}?" if close else f"a study has {', '.join(Study.model_fields)}."
             raise DataError(f"is unknown; {hint}", file=str(path), field=key)
     try:
-        study = Study.model_validate({key: value for key, value in values.items() if key not in given})
+        return Study.model_validate(values)
     except ValidationError as error:
         raise data_error(error, path) from error
+
+
+def read_study(path: Path, given: Mapping[str, Any]) -> Study:
+    """Read a study file; ``given`` replaces values with what the user named.
+
+    Paths in the file are relative to its folder. They lead into this folder or the working folder, because
+    the file may be the work of others; so may its server, which gets texts only if ``given`` names it, too.
+    Raises :class:`DataError`.
+    """
+    study = recorded_study(path)
+    base_url = given.get("base_url")
     source = SettingsFile(str(path), path.parent, [base_url] if base_url else [])
     if study.model is not None:
         table = {"model": study.model, **study.settings}
@@ -91,7 +98,8 @@ def read_study(path: Path, given: Mapping[str, Any], base_url: str | None = None
     def below(key: str, name: str) -> str:
         return name if is_data_set(Path(name)) else str(_inside(path, key, name))
 
-    return study.with_paths(below).model_copy(update=dict(given))
+    unnamed = study.model_copy(update={key: Study().model_dump()[key] for key in given})
+    return unnamed.with_paths(below).model_copy(update=dict(given))
 
 
 def _inside(file: Path, key: str, name: str) -> Path:
@@ -111,7 +119,7 @@ def _inside(file: Path, key: str, name: str) -> Path:
 
 
 def write_study(study: Study, path: Path) -> None:
-    """Write a study file, with paths relative to its folder."""
+    """Write a study file, with paths relative to its folder, unless it has this content."""
 
     def relative(_key: str, name: str) -> str:
         return name if is_data_set(Path(name)) else Path(os.path.relpath(name, path.parent)).as_posix()
@@ -121,7 +129,10 @@ def write_study(study: Study, path: Path) -> None:
     lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
     if settings:
         lines += ["", "[settings]", *(f"{key} = {_toml(value)}" for key, value in settings.items())]
-    write_text(path, "\n".join(lines) + "\n")
+    text = "\n".join(lines) + "\n"
+    if not path.exists() or read_text(path) != text:
+        forget(path)  # the command may have read it
+        write_text(path, text)
 
 
 def _toml(value: Any) -> str:

@@ -1,0 +1,218 @@
+"""``exam-pp run``: a whole study in one command, its judge, its file, and what is done again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+from exam_pp.errors import DataError
+from exam_pp.phases.study.study_file import Study, read_study, write_study
+
+QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr", "q3": "how do bees dance"}
+TEXTS = {
+    "blue": "The sky is blue because air scatters blue light more than red light.",
+    "purr": "Cats purr when muscles of the throat move, to calm themselves.",
+    "bees": "Bees dance to show other bees the direction and distance of flowers.",
+    "noise": "A train leaves the station at noon.",
+}
+QUESTIONS = {
+    "q1": ["Why does air make the sky blue?", "What light does air scatter?"],
+    "q2": ["Why do cats purr?", "Which muscles move when cats purr?"],
+    "q3": ["What does the dance of bees show?", "How far are the flowers?"],
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two runs, of which one is better, with all files of a study, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for system, ranked in {"good": ["blue", "purr", "bees"], "bad": ["noise", "noise", "noise"]}.items():
+        lines = [f"{q} Q0 {p} 1 1.0 {system}" for q, p in zip(QUERIES, ranked, strict=True)]
+        (runs / f"{system}.run").write_text("\n".join(lines) + "\n")
+    Path("texts.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in TEXTS.items()))
+    Path("queries.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in QUERIES.items()))
+    write_bank(QUESTIONS)
+    for system in ("rag", "other"):
+        answers = [
+            {"query_id": query, "system": system, "text": text}
+            for query, text in zip(QUERIES, TEXTS.values(), strict=False)
+        ]
+        Path(f"{system}.jsonl").write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
+    return tmp_path
+
+
+def write_bank(questions: dict[str, list[str]]) -> None:
+    rows = [f"{query},question,{text}" for query, texts in questions.items() for text in texts]
+    Path("bank.csv").write_text("query_id,kind,text\n" + "\n".join(rows) + "\n")
+
+
+WORDS = "run --runs runs --texts texts.tsv --queries queries.tsv --bank bank.csv -o study"
+
+
+def run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    main(command.split())
+    return capsys.readouterr().out
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a study but for the journals, in which replies may have another order."""
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and ".journal" not in file.name]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def test_one_command_from_files_to_the_verdict(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(WORDS, capsys)
+
+    commands = [line.split()[2] for line in out.splitlines() if line.startswith("$ exam-pp ")]
+    assert commands == ["bank", "import", "validate", "grade", "evaluate", "evaluate"]
+    assert "3 queries nothing can be said" in out
+    assert "good" in out
+    assert "exam-pp run study/study.toml --edits edits.json" in out
+    assert (files / "study" / "report" / "index.html").is_file()
+    assert (files / "study" / "study.toml").read_text() == (
+        'runs = ["../runs"]\ntexts = ["../texts.tsv"]\nqueries = "../queries.tsv"\nbank = ["../bank.csv"]\n'
+        'model = "lexical"\n'
+    )
+
+
+def test_the_printed_commands_take_over(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The commands alone, in a new folder, give the same files."""
+    lines = [line[len("$ exam-pp ") :] for line in run(WORDS, capsys).splitlines() if line.startswith("$ ")]
+    before = contents(files / "study")
+    shutil.rmtree(files / "study")
+    (files / "study").mkdir()
+    for line in lines:
+        main(line.split())
+    after = contents(files / "study")
+    assert {name: before[name] for name in after} == after
+    assert before.keys() - after.keys() == {"steps.json", "study.toml"}
+
+
+def test_only_what_changed_is_done_again(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(WORDS, capsys)
+
+    def again(command: str) -> list[str]:
+        """The steps that are done again."""
+        main(command.split())
+        return re.findall(r"(Bank|Import|Check|Grade|Report): study/", capsys.readouterr().err)
+
+    assert again("run study/study.toml") == []
+    write_bank(QUESTIONS | {"q3": [*QUESTIONS["q3"], "Do bees dance at night?"]})
+    assert again("run study/study.toml") == ["Bank", "Check", "Grade", "Report"]
+    changed = (files / "runs" / "bad.run").read_text().replace("q3 Q0 noise", "q3 Q0 bees")
+    (files / "runs" / "bad.run").write_text(changed)
+    assert again("run -o study") == ["Import", "Check", "Grade", "Report"]
+
+
+def test_answers_get_nuggets_and_games(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{query},nugget,{text}" for query, texts in QUESTIONS.items() for text in texts]
+    Path("nuggets.csv").write_text("query_id,kind,text\n" + "\n".join(rows) + "\n")
+    systems = "--answers rag.jsonl --answers other.jsonl --queries queries.tsv"
+    out = run(f"run {systems} --bank nuggets.csv --games -o rag", capsys)
+    assert "Nugget scores" in out
+    assert "Elo" in out
+    assert (files / "rag" / "nuggets.html").is_file()
+
+
+def test_the_judge_of_a_study_does_not_change(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(f"{WORDS} --model random", capsys)
+    with pytest.raises(SystemExit):
+        main([*WORDS.split(), "--model", "lexical"])
+    assert "was graded by random: leave out --model" in capsys.readouterr().err
+    assert "grade study/passages.jsonl.gz" in run("run -o study", capsys)
+    assert 'model = "random"' in (files / "study" / "study.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("run", "run needs -o FOLDER, or the file of a study."),
+        ("run -o new", "A study needs systems: --runs or --answers."),
+        ("run --runs runs -o new", "A study needs a test bank: --bank."),
+        ("run --runs runs --bank bank.csv -o new", "need texts: --texts."),
+        ("run --runs runs --texts texts.tsv --bank bank.csv --games -o new", "--games compares answers"),
+        ("run nothing.toml", "nothing.toml: cannot be read"),
+    ],
+)
+def test_refusals(files: Path, capsys: pytest.CaptureFixture[str], words: str, answer: str) -> None:
+    with pytest.raises(SystemExit):
+        main(words.split())
+    assert answer in capsys.readouterr().err
+    assert not (files / "new").exists()
+
+
+def test_a_study_file_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = Study(
+        runs=["runs", 'odd "name" ü\t.run'], queries="irds:nfcorpus/test", top=5, games=True, bank=["b"],
+        model="gpt-4o", model_pipeline="openai", settings={"temperature": 0.5, "stop": ["\n"]},
+    )  # fmt: skip
+    (tmp_path / "study").mkdir()
+    write_study(study, tmp_path / "study" / "study.toml")
+    assert read_study(Path("study/study.toml"), {}) == study
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('texts = ["/etc/passwd"]', "texts: '/etc/passwd' is neither below the folder"),
+        ('texts = ["../../../etc/passwd"]', "name it again with --texts."),
+        ('prompt_file = ["../../x.toml"]', "name it again with --prompt-file."),
+        ('rnus = ["runs"]', "rnus: is unknown; did you mean 'runs'?"),
+        ('runs = "runs"', "runs: "),
+        ("top = 0", "top: "),
+        ('model = "m"\nbase_url = "http://evil.example/v1"', "only this file names this server"),
+        ('model = "m"\n[settings]\ntrust_remote_code = true', "would run code of the model"),
+        ('model = "m"\n[settings]\nno_such = 1', "no_such: is unknown"),
+        ("runs = [", "is not valid TOML"),
+    ],
+)
+def test_a_study_file_of_others_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, problem: str
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    Path("study.toml").write_text(line + "\n")
+    with pytest.raises(DataError) as error:
+        read_study(Path("study.toml"), {})
+    assert problem in str(error.value)
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_killed_study_continues_to_the_same_bytes(demo_data: Path, tmp_path: Path) -> None:
+    """``kill -9`` at ten moments; the last call does the rest."""
+    inputs = [
+        *("--runs", demo_data / "runs", "--texts", demo_data / "passages.tsv", "--top", 3),
+        *("--queries", demo_data / "queries.jsonl", "--bank", demo_data / "questions.jsonl"),
+        *("--bank", demo_data / "nuggets.jsonl", "--answers", demo_data / "answers" / "gen-long.jsonl"),
+    ]
+    command = [sys.executable, "-m", "exam_pp", "run", *map(str, inputs), "-o", "study"]
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    started = time.monotonic()
+    subprocess.run(command, cwd=whole, check=True, capture_output=True)
+    seconds = time.monotonic() - started
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for moment in range(10):
+        process = subprocess.Popen(command, cwd=killed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(seconds * (moment + 1) / 11)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, cwd=killed, check=True, capture_output=True)
+    expected, actual = contents(whole / "study"), contents(killed / "study")
+    assert {name for name in actual if actual[name] != expected.get(name)} == set()
+    assert actual.keys() == expected.keys()
