@@ -3,7 +3,7 @@
 Usage: python scripts/make_screenshots.py      (needs playwright and Chromium)
 
 The pictures that README.md or a page of docs/ shows are written to docs/images. The collection is graded
-by the bundled model and by the lexical baseline. Pictures have 256 colours to keep them small.
+as by scripts/demo. Pictures have 256 colours to keep them small.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def make_pages(folder: Path) -> None:
         "-o", folder / "passages.jsonl.gz",
     )  # fmt: skip
     graded = folder / "passages.jsonl.gz"
-    for model in ("bundled", "lexical"):
+    for model, prompts in (("bundled", (RATED,)), ("lexical", (RATED, EXTRACTED))):
         run(
-            "grade", graded, "-o", folder / f"{model}.jsonl.gz", "--bank", bank,
-            "--prompt-class", RATED, "--prompt-class", EXTRACTED, "--model", model,
+            "grade", graded, "-o", folder / f"{model}.jsonl.gz", "--bank", bank, "--model", model,
+            *(option for prompt in prompts for option in ("--prompt-class", prompt)),
         )  # fmt: skip
         graded = folder / f"{model}.jsonl.gz"
     graded = graded.rename(folder / "graded.jsonl.gz")
@@ -69,11 +69,11 @@ def make_pages(folder: Path) -> None:
         )  # fmt: skip
     make_games_page(folder)
     make_trust_pages(folder, graded)
-    grades = (graded, "--prompt-class", RATED, "--grader", "bundled")
+    grades = (graded, "--prompt-class", RATED, "--bank", bank, "--grader")
     for name, command in {
-        "clinic": ("bank", "clinic", *grades, "--bank", bank, "--cutoff", CUTOFF),
-        "grid": ("verify", "grid", *grades, "--bank", bank),
-        "disagreements": ("verify", "disagreements", *grades, "--bank", bank),
+        "clinic": ("bank", "clinic", *grades, "bundled", "--cutoff", CUTOFF),
+        "grid": ("verify", "grid", *grades, "lexical"),
+        "disagreements": ("verify", "disagreements", *grades, "lexical"),
     }.items():
         run(*command, "--format", "html", "-o", folder / f"{name}.html")
     run(
@@ -93,7 +93,7 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
         *page, folder / "panel.html",
     )  # fmt: skip
     run(
-        "sample-pairs", graded, *bank, *rated, "--grader", "lexical", "--count", 400, "--by", "entry",
+        "sample-pairs", graded, *bank, *rated, "--grader", "lexical", "--count", 1000, "--by", "entry",
         "--cutoff", CUTOFF, "-o", folder / "pairs.json",
     )  # fmt: skip
     run(
@@ -181,7 +181,8 @@ def photograph(folder: Path, images: Path) -> None:
             figure(folder / path, number, images / f"{name}.png", browser)
         for name in REPORTS:
             click = "#t2 td.shade-5" if name == "grid" else ""
-            shot(f"report-{name}", f"{name}.html", "", click=click)
+            address = "#s2" if name == "disagreements" else ""  # graded high: with marked answers
+            shot(f"report-{name}", f"{name}.html", address, click=click)
 
 
 def figure(path: Path, number: int, image: Path, browser: Browser) -> None:

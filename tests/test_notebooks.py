@@ -32,7 +32,7 @@ def test_a_changed_output_is_detected(tmp_path: Path) -> None:
     folder.mkdir()
     (tmp_path / "data").symlink_to(ROOT / "data")
     changed = folder / "changed.ipynb"
-    changed.write_text(text.replace("8 queries, 168 passages", "9 queries, 168 passages"), encoding="utf-8")
+    changed.write_text(text.replace("20 queries, 481 passages", "9 queries, 481 passages"), encoding="utf-8")
     done = check(changed)
     assert done.returncode == 1
-    assert "prints\n8 queries, 168 passages" in done.stderr
+    assert "prints\n20 queries, 481 passages" in done.stderr

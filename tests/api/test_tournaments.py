@@ -83,7 +83,7 @@ def test_grades_are_a_tournament(demo_data: Path, tmp_path: Path) -> None:
     played = exam_pp.games_from_grades(graded, bank, cutoff=2)
     board = exam_pp.elo(played.queries, tournaments=5, intervals=False)
     assert len(board) == played.systems == 10
-    assert played.games == 45 * 8
+    assert played.games == 45 * 20
 
 
 def test_comparisons_equal_those_of_the_command(demo_data: Path, tmp_path: Path) -> None:
@@ -98,5 +98,5 @@ def test_comparisons_equal_those_of_the_command(demo_data: Path, tmp_path: Path)
     )
     line = f"-q compare {answers} -o {tmp_path / 'b.jsonl'} --queries {queries} --both-orders --seed 3"
     main([*line.split(), "--model", "fake"])
-    assert summary.queries == 8
+    assert summary.queries == 20
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()

@@ -388,7 +388,7 @@ def test_the_command(demo_data: Path, tmp_path: Path) -> None:
     bank = str(demo_data / "questions.jsonl")
     done = CliRunner().invoke(cli, ["convert", bank, "-o", target, "--to", "queries-json"])
     assert done.exit_code == 0
-    assert len(read_queries(tmp_path / "q.json")) == 8
+    assert len(read_queries(tmp_path / "q.json")) == 20
     assert CliRunner().invoke(cli, ["convert", bank]).exit_code == 2
 
 

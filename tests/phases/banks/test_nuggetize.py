@@ -409,7 +409,7 @@ def test_options_that_have_no_effect(
     ("more", "message"),
     [
         (["--prompt-class", "GradedRelevance"], "with the prompt GradedRelevance"),
-        (["--min-judgment", "9"], "at least 9 (161 passages"),
+        (["--min-judgment", "9"], "at least 9 (401 passages"),
         (["--system", "bm52"], "'bm25'"),
         (["--model", "bundled"], "'NuggetCreation'"),
     ],

@@ -124,7 +124,7 @@ def test_show_and_stats(demo_data: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert {row.split("\t")[1] for row in rows[1:]} == {"colony", "dance", "threats"}
     main(["bank", "show", bank, "--only", "counts", "--format", "tsv"])
     stats = dict(row.split("\t") for row in capsys.readouterr().out.splitlines())
-    assert (stats["nuggets"], stats["importance vital"], stats["facets"]) == ("82", "47", "3")
+    assert (stats["nuggets"], stats["importance vital"], stats["facets"]) == ("178", "107", "3")
     with pytest.raises(SystemExit):
         main(["bank", "show", bank, "--query", "d99"])
     assert "'d99'" in capsys.readouterr().err
@@ -195,7 +195,7 @@ def test_a_page_has_counts_problems_and_entries(
 def test_entries_in_tsv_are_one_table(demo_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["bank", "show", str(demo_data / "nuggets.jsonl"), "--format", "tsv"])
     rows = [row.split("\t") for row in capsys.readouterr().out.splitlines()]
-    assert len(rows) == 83
+    assert len(rows) == 179
     assert {len(row) for row in rows} == {6}
 
 

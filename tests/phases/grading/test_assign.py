@@ -70,7 +70,7 @@ def test_every_answer_is_labelled_and_can_be_evaluated(
 ) -> None:
     graded = grade(answers, demo_data, prompt)
     grades = rubrics(graded)
-    assert len(grades) == 16
+    assert len(grades) == 40
     for each in grades:
         assert each.assignments
         ratings = {"support": 2, "partial_support": 1, "not_support": 0}

@@ -471,7 +471,7 @@ def test_answers_both_ways(form: str, demo_data: Path, tmp_path: Path) -> None:
     after = list(read_answers(out))
 
     assert {(a.system, a.query_id): a.parts for a in after} == before
-    assert len(after) == 16
+    assert len(after) == 40
     assert all(answer.query_text for answer in after) == (form != "ragtime")
 
 
@@ -481,7 +481,7 @@ def test_missing_query_texts_of_answers_are_explained(
     passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
     import_passages(ImportSources(answers=[demo_data / "answers" / "gen-short.jsonl"]), passages)
     convert(Conversion(passages, out, "rag24"))
-    assert caplog.messages[-1] == ("8 queries have an empty text; name a file of query texts with --queries.")
+    assert caplog.messages[-1] == "20 queries have an empty text; name a file of query texts with --queries."
 
 
 def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:

@@ -300,7 +300,7 @@ def test_a_database_is_read_by_duckdb_under_any_name(graded: Path, tmp_path: Pat
 def test_queries_bank_and_parameters(graded: Path, demo_data: Path) -> None:
     sources = SqlSources([graded], [demo_data / "questions.jsonl"], queries=[demo_data / "queries.jsonl"])
     rows = ask(sources, "SELECT query_id, query_text, test_collection FROM queries ORDER BY query_id")
-    assert len(rows) == 8
+    assert len(rows) == 20
     assert all(row["query_text"] and row["test_collection"] == "exam_pp-demo" for row in rows)
     (row,) = ask(sources, "SELECT count(*) AS n FROM ratings WHERE rating >= $least AND model = $model",
                  least=4, model="lexical")  # fmt: skip
