@@ -35,7 +35,7 @@ _READS_STANDARD_INPUT = f"{__name__}.reads_standard_input"
 SCRIPT_FORMATS = ("tsv", "json")
 """Formats for scripts: a flat table with full-precision values."""
 READER_FORMATS = ("text", "html")
-"""Formats that begin with the verdict."""
+"""Formats for readers: they begin with the verdict, and shares are in percent."""
 
 
 class InputPath(click.Path):

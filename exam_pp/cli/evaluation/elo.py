@@ -474,7 +474,13 @@ def ratings_report(
     """
     from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 
-    report = leaderboard_report(standings, "Ratings by games", formatted=formatted, extra=extra, decimals=1)
+    report = leaderboard_report(
+        standings,
+        "Ratings by games",
+        audience="readers" if formatted else "scripts",
+        extra=extra,
+        decimals=1,
+    )
     blocks: list[Block] = []
     for judge, board in boards.items():
         tables = [_games_table(board), win_matrix_table(board.matrix)]

@@ -217,7 +217,7 @@ def _write_section(page: ReportFolder, index: int, result: RagEvaluation) -> Lea
     page.add(
         _consistency(evaluation) if stem == "consistency" else leaderboard_report(standings, title).content
     )
-    page.table(f"{stem}.tsv", leaderboard_report(standings, title, formatted=False), "the leaderboard")
+    page.table(f"{stem}.tsv", leaderboard_report(standings, title, audience="scripts"), "the leaderboard")
     page.table(f"{stem}-per-query.tsv", per_query_report(evaluation, title), "scores of each query")
     return Leaderboard(title, stem, standings)
 

@@ -1,4 +1,4 @@
-"""Leaderboards in formats for programs keep their bytes; `python -m scripts.golden_tables` writes the files."""
+"""Leaderboards in formats for programs keep their bytes; `scripts/golden_tables.py` writes the files."""
 
 from __future__ import annotations
 
