@@ -41,7 +41,7 @@ class GradeKey(NamedTuple):
         return cls(model, prompt_class or LEGACY_PROMPT_CLASS)
 
     def __str__(self) -> str:
-        return f"--grader {self.model!r} --prompt-class {self.prompt_class!r}"
+        return f"--grader {self.model!r} --prompt {self.prompt_class!r}"
 
 
 def question_set_of(entry_ids: dict[str, int]) -> QuestionSet:

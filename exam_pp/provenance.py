@@ -21,6 +21,7 @@ VERSION = __version__
 class Provenance:
     """Origin of the numbers of a report; empty fields do not apply or are unknown.
 
+    ``prompts`` are short names, which reports for readers have instead of ``prompt_classes``.
     ``cutoff``: Number of ranks of each system that count; None for measures with a cutoff in their name.
     """
 
@@ -33,6 +34,7 @@ class Provenance:
     cutoff: int | None = None
     min_grades: tuple[int, ...] = ()
     queries: int | None = None
+    prompts: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -40,6 +42,7 @@ class Provenance:
         parts = [
             _named(self.models, "model"),
             _named(self.prompt_classes, "prompt class", "prompt classes"),
+            _named(self.prompts, "prompt"),
             _named(self.banks, "bank"),
             _named(self.judgments, "judgments", "judgments"),
             _named(self.leaderboards, "leaderboard"),

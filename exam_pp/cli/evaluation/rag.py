@@ -171,6 +171,7 @@ def write_rag(
     result: RagEvaluation, folder: Path, settings: Mapping[str, Cell] | None = None, command: str = ""
 ) -> Path:
     """Write the page, the tables, the score rows, and a CSV file of Open RAG Eval for each system."""
+    from exam_pp.cli.short_names import for_readers
     from exam_pp.formats.open_rag_eval_results import write_result_rows
     from exam_pp.phases.evaluation.contents import input_files, versions
     from exam_pp.rendering.render import render
@@ -201,7 +202,8 @@ def write_rag(
             Link("provenance.json: the same for scripts", "provenance.json"),
             *left_out_blocks(result.left_out),
         ]
-        write_text(work / "index.html", render(Report(f"Evaluation of {result.source.name}", blocks), "html"))
+        report = Report(f"Evaluation of {result.source.name}", blocks)
+        write_text(work / "index.html", render(for_readers(report), "html"))
     return folder / "index.html"
 
 

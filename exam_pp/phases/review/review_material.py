@@ -243,7 +243,7 @@ def _prompt_class(
         return ""
     if not selector.seen:
         raise SelectionError(
-            f"{graded} has no grades; grade it first, or name --prompt-class and --bank to collect ratings."
+            f"{graded} has no grades; grade it first, or name --prompt and --bank to collect ratings."
         )
     selector.check_prompt_class(str(graded))
     return selector.key.prompt_class
@@ -264,8 +264,8 @@ def _check(graded: str | Path, bank: str | Path | None, material: _Reading, opti
     answers_class = options.answers_class
     if answers_class is not None and answers_class not in material.answers_classes:
         raise SelectionError(
-            f"{graded} has no grades of the prompt class {answers_class!r} (--grades answers); its prompt "
-            f"classes: {', '.join(sorted(material.answers_classes)) or 'none'}."
+            f"{graded} has no grades of the prompt {answers_class!r} (--grades answers); its "
+            f"prompts: {', '.join(sorted(material.answers_classes)) or 'none'}."
         )
 
 

@@ -16,7 +16,7 @@ def test_prompt_class_alias_and_unknown_prompt_class(
     with pytest.raises(SystemExit):
         main(["verify", "grading", str(tiny_passages), "--grades", "answers=NuggetExtractionPromt"])
     error = " ".join(capsys.readouterr().err.split())
-    assert "QuestionSelfRatedUnanswerablePromptWithChoices" in error
+    assert error.endswith("its prompts: self-rated.")
 
 
 REPORTS = ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
