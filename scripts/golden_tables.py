@@ -26,8 +26,8 @@ _SYSTEMS = ("good", "fair", "poor")
 _LABELS = {"good": "SSSPN", "fair": "SPPNN-", "poor": "SPNNN"}
 """The labels that are drawn for the nuggets of a system."""
 _COVER = ["cover", "graded.jsonl", "--bank", "questions.jsonl", "--cutoff", "3"]
-_BY_QUESTIONS = ["--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices"]
-_BY_BOTH = [*_BY_QUESTIONS, "--prompt-class", "NuggetSelfRatedPrompt"]
+_BY_QUESTIONS = ["--prompt", "self-rated"]
+_BY_BOTH = [*_BY_QUESTIONS, "--prompt", "nugget-self-rated"]
 _UNCERTAIN = ["--intervals", "queries", "--significance"]
 _OFFICIAL = ["--official", "official.json"]
 _QRELS = ["qrels", "graded.jsonl", *_BY_QUESTIONS]
