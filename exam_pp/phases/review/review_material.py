@@ -296,7 +296,8 @@ def _models_first(graders: Sequence[str]) -> list[str]:
 
 def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -> dict[str, Any]:
     """The prompt as pieces (text and placeholder); ``missing`` is the reason why a part cannot be shown."""
-    data: dict[str, Any] = {"name": prompt_class, "pieces": None, "missing": ""}
+    shown = prompt_class if prompt is None else prompt.shown
+    data: dict[str, Any] = {"name": prompt_class, "shown": shown, "pieces": None, "missing": ""}
     if not prompt_class:
         return data
     if prompt is None:

@@ -35,7 +35,7 @@ def test_shared_filters(report: str, golden: list[str], capsys: pytest.CaptureFi
     assert "\nrock" not in out
     assert "\tr1\t" not in out
     main(["-q", "verify", report, *golden, "--min-judgment", "2", "--limit", "1", "--grader", "a-model",
-          "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices",
+          "--prompt", "QuestionSelfRatedUnanswerablePromptWithChoices",
           "--grades", "answers=QuestionCompleteConciseUnanswerablePromptWithChoices"])  # fmt: skip
     assert "by a-model" in capsys.readouterr().out
 

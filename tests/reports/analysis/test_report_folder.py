@@ -77,7 +77,7 @@ def demo(demo_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, (bank, prompt_class, model) in enumerate(
         [("questions", RATED, "lexical"), ("questions", RATED, "random"), ("nuggets", ASSIGNED, "lexical")]
     ):
-        asked = ["--bank", str(folder / f"{bank}.jsonl"), "--prompt-class", prompt_class, "--model", model]
+        asked = ["--bank", str(folder / f"{bank}.jsonl"), "--prompt", prompt_class, "--model", model]
         main(["-q", "grade", str(steps[number]), *asked, "-o", str(steps[number + 1])])
     steps[3].rename(folder / "graded.jsonl")
     steps[0].rename(folder / "ungraded.jsonl")
@@ -257,7 +257,7 @@ def test_direct_grades_have_labels_only(demo: Path, tmp_path: Path) -> None:
     queries = [
         "--queries",
         str(demo / "queries.jsonl"),
-        "--prompt-class",
+        "--prompt",
         "GradedRelevance",
         "--model",
         "random",
