@@ -49,7 +49,7 @@ class GradeKey(NamedTuple):
         return self.model.removeprefix(REVIEWED)
 
     def __str__(self) -> str:
-        return f"--grader {self.model!r} --prompt-class {self.prompt_class!r}"
+        return f"--grader {self.model!r} --prompt {self.prompt_class!r}"
 
 
 def question_set_of(entry_ids: dict[str, int]) -> QuestionSet:
@@ -302,7 +302,7 @@ class GradeSelector:
         prompts = len({key.prompt_class for key in judges}) > 1
         options = [
             (f"--grader {quote(prefix + key.model)} " if models else "")
-            + (f"--prompt-class {quote(key.prompt_class)}" if prompts else "")
+            + (f"--prompt {quote(key.prompt_class)}" if prompts else "")
             for key in judges
         ]
         return list(dict.fromkeys(option.strip() for option in options))

@@ -22,8 +22,9 @@ VERSION = __version__
 class Provenance:
     """Origin of the numbers of a report; empty fields do not apply or are unknown.
 
-    ``reviewed``: What people changed of the ratings of the models. ``cutoff``: Number of ranks of each system
-    that count; None for measures with a cutoff in their name.
+    ``reviewed``: What people changed of the ratings of the models. ``prompts`` are short names, which reports
+    for readers have instead of ``prompt_classes``. ``cutoff``: Number of ranks of each system that count;
+    None for measures with a cutoff in their name.
     """
 
     models: tuple[str, ...] = ()
@@ -36,6 +37,7 @@ class Provenance:
     min_grades: tuple[int, ...] = ()
     queries: int | None = None
     reviewed: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -45,6 +47,7 @@ class Provenance:
             _named(models, "model"),
             "; ".join(self.reviewed),
             _named(self.prompt_classes, "prompt class", "prompt classes"),
+            _named(self.prompts, "prompt"),
             _named(self.banks, "bank"),
             _named(self.judgments, "judgments", "judgments"),
             _named(self.leaderboards, "leaderboard"),

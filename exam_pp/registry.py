@@ -25,7 +25,8 @@ class Registry(Generic[T]):
     entry-point group ``exam_pp.<group>``, which is read when a name is unknown or all names are listed. The
     modules of ``package`` are imported at the first look-up and register values then.
 
-    ``kind`` names a value in messages, such as ``prompt``.
+    ``kind`` names a value in messages, such as ``prompt``. A value with a short name is called by it in
+    messages.
     """
 
     def __init__(self, kind: str, group: str, package: str | None = None) -> None:
@@ -36,15 +37,25 @@ class Registry(Generic[T]):
         self._lazy: dict[str, Callable[[], T]] = {}
         self._aliases: dict[str, str] = {}
         self._old_names: set[str] = set()
+        self._short_names: dict[str, str] = {}
         self._plugins_read = False
 
     def add(
-        self, name: str, value: T, *, aliases: tuple[str, ...] = (), old_names: tuple[str, ...] = ()
+        self,
+        name: str,
+        value: T,
+        *,
+        short: str = "",
+        aliases: tuple[str, ...] = (),
+        old_names: tuple[str, ...] = (),
     ) -> T:
         """Register a value."""
-        self._claim(name, *aliases, *old_names)
+        others = (*([short] if short else []), *aliases, *old_names)
+        self._claim(name, *others)
         self._values[name] = value
-        self._aliases.update(dict.fromkeys((*aliases, *old_names), name))
+        self._aliases.update(dict.fromkeys(others, name))
+        if short:
+            self._short_names[name] = short
         self._old_names.update(old_names)
         return value
 
@@ -67,7 +78,10 @@ class Registry(Generic[T]):
         """
         if name in self._old_names:
             log.warning(
-                "%r is an old name; the %s is now called %r.", name, self.kind, self._aliases[name or ""]
+                "%r is an old name; the %s is now called %r.",
+                name,
+                self.kind,
+                self._shown(self._aliases[name or ""]),
             )
 
     def _value(self, name: str) -> T:
@@ -91,9 +105,19 @@ class Registry(Generic[T]):
         self._read_plugins()
         return sorted({*self._values, *self._lazy})
 
+    def short_names(self) -> dict[str, str]:
+        """Name to short name, of all values that have one."""
+        self.names()
+        return dict(self._short_names)
+
+    def _shown(self, name: str) -> str:
+        name = self._aliases.get(name, name)
+        return self._short_names.get(name, name)
+
     def aliases(self, name: str) -> tuple[str, ...]:
-        """The other names of a value."""
-        return tuple(alias for alias, target in self._aliases.items() if target == name)
+        """The other names of a value, without its short name."""
+        short = self._short_names.get(name)
+        return tuple(alias for alias, target in self._aliases.items() if target == name and alias != short)
 
     def __contains__(self, name: object) -> bool:
         """Whether exam_pp or an installed package has registered the name."""
@@ -114,10 +138,14 @@ class Registry(Generic[T]):
                 raise ValueError(f"{self.kind} {name!r} is already registered")
 
     def _unknown(self, name: str) -> str:
-        known = {name.lower(): name for name in [*self._aliases, *self.names()]}
-        close = [known[match] for match in get_close_matches(name.lower(), known, n=1)]
-        close = [self._aliases[match] if match in self._old_names else match for match in close]
-        hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(self.names())}."
+        names = self.names()
+        known = {other.lower(): other for other in [*self._values, *self._lazy, *self._aliases]}
+        begun = [other for other in known if other.startswith(name.lower())] if name else []
+        close = [self._shown(known[match]) for match in begun or get_close_matches(name.lower(), known, n=1)]
+        if close:
+            hint = f"Did you mean {min(close, key=len)!r}?"
+        else:
+            hint = f"Known: {', '.join(sorted(map(self._shown, names)))}."
         return f"No {self.kind} named {name!r}. {hint}"
 
     def _import_package(self) -> None:

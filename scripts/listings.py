@@ -78,10 +78,10 @@ def _options() -> str:
 
 
 def _prompts() -> str:
-    prompts = [PROMPTS.get(name) for name in PROMPTS]
+    prompts = sorted(map(PROMPTS.get, PROMPTS), key=lambda prompt: prompt.shown)
     table = _table(
         ("prompt", "kind", "scale", "source"),
-        [(f"[`{p.name}`](#{p.name.lower()})", p.kind, p.scale, p.cite) for p in prompts],
+        [(f"[`{p.shown}`](#{p.shown})", p.kind, p.scale, p.cite) for p in prompts],
     )
     return "\n".join([table, "", *map(_prompt, prompts)])
 
@@ -89,13 +89,14 @@ def _prompts() -> str:
 def _prompt(prompt: Prompt) -> str:
     aliases = ", ".join(f"`{alias}`" for alias in PROMPTS.aliases(prompt.name))
     facts = [
+        f"* In files: `{prompt.name}`.",
         f"* Kind {prompt.kind}, scale {prompt.scale}, version {prompt.version} (`{prompt.hash}`)",
         f"* Reading rule: {prompt.reading}.",
         f"* Source: {prompt.cite}.",
         *([f"* Aliases: {aliases}."] if aliases else []),
     ]
     fence = "````" if "```" in prompt.text else "```"
-    return "\n".join([f"### {prompt.name}", "", *facts, "", f"{fence}text", prompt.text, fence, ""])
+    return "\n".join([f"### {prompt.shown}", "", *facts, "", f"{fence}text", prompt.text, fence, ""])
 
 
 def _tables() -> str:

@@ -58,18 +58,18 @@ def make_pages(folder: Path) -> None:
     for model, prompts in (("bundled", (RATED,)), ("lexical", (RATED, EXTRACTED))):
         run(
             "grade", graded, "-o", folder / f"{model}.jsonl.gz", "--bank", bank, "--model", model,
-            *(option for prompt in prompts for option in ("--prompt-class", prompt)),
+            *(option for prompt in prompts for option in ("--prompt", prompt)),
         )  # fmt: skip
         graded = folder / f"{model}.jsonl.gz"
     graded = graded.rename(folder / "graded.jsonl.gz")
     for name, more in (("review", ()), ("blind", ("--blind",))):
         run(
-            "review", graded, "--bank", bank, "--prompt-class", RATED,
+            "review", graded, "--bank", bank, "--prompt", RATED,
             "--cutoff", CUTOFF, "--reviewer", "ana", "-o", folder / f"{name}.html", *more,
         )  # fmt: skip
     make_games_page(folder)
     make_trust_pages(folder, graded)
-    grades = (graded, "--prompt-class", RATED, "--bank", bank, "--grader")
+    grades = (graded, "--prompt", RATED, "--bank", bank, "--grader")
     for name, command in {
         "clinic": ("bank", "clinic", *grades, "bundled", "--cutoff", CUTOFF),
         "grid": ("verify", "grid", *grades, "lexical"),
@@ -77,7 +77,7 @@ def make_pages(folder: Path) -> None:
     }.items():
         run(*command, "--format", "html", "-o", folder / f"{name}.html")
     run(
-        "evaluate", "report", graded, "--prompt-class", RATED, "--bank", bank, "--runs", DEMO / "runs",
+        "evaluate", "report", graded, "--prompt", RATED, "--bank", bank, "--runs", DEMO / "runs",
         "--official", DEMO / "official_leaderboard.json", "-m", "nDCG@5", "--cutoff", 5, "--no-review",
         "-o", folder / "report",
     )  # fmt: skip
@@ -85,7 +85,7 @@ def make_pages(folder: Path) -> None:
 
 def make_trust_pages(folder: Path, graded: Path) -> None:
     """Write pages about graders: a panel, corrected scores, an audit, games and a gate."""
-    bank, rated = ("--bank", DEMO / "questions.jsonl"), ("--prompt-class", RATED)
+    bank, rated = ("--bank", DEMO / "questions.jsonl"), ("--prompt", RATED)
     bundled, page = (*rated, "--grader", "bundled"), ("--format", "html", "-o")
     run("grade", graded, "-o", folder / "three.jsonl.gz", *bank, *rated, "--model", "random")
     run(
@@ -102,7 +102,7 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
     )  # fmt: skip
     run(
         "grade", folder / "passages.jsonl.gz", "-o", folder / "labelled.jsonl.gz",
-        "--queries", DEMO / "queries.jsonl", "--prompt-class", "GradedRelevance", "--model", "bundled",
+        "--queries", DEMO / "queries.jsonl", "--prompt", "relevance", "--model", "bundled",
         "--soft",
     )  # fmt: skip
     run(

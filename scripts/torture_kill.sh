@@ -25,7 +25,7 @@ demo="$root/data/demo"
 exam_pp() { "$python" -m exam_pp --quiet "$@"; }
 grade() {
     exec "$python" -m exam_pp --quiet grade "$work/passages.jsonl" -o "$1" --bank "$demo/questions.jsonl" \
-        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model "$model" \
+        --prompt self-rated --model "$model" \
         --max-passages "$passages" -M batch_tokens=1024 --threads 1
 }
 journaled() {

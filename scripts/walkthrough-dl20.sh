@@ -85,10 +85,10 @@ fi
 # Phase 2: ratings, and extracted answers for manual verification.
 of_questions=questions-explain--questions-rate--$name
 graded=questions-explain--questions-rate--nuggets-explain--nuggets-rate--$name
-make "$of_questions" grade "$passages" --bank "$questions" --prompt-class "$extracted" --prompt-class "$rated" \
+make "$of_questions" grade "$passages" --bank "$questions" --prompt "$extracted" --prompt "$rated" \
     "${grading[@]}"
-make "$graded" grade "$of_questions" --bank "$nuggets" --prompt-class "$nuggets_extracted" \
-    --prompt-class "$nuggets_rated" "${grading[@]}"
+make "$graded" grade "$of_questions" --bank "$nuggets" --prompt "$nuggets_extracted" \
+    --prompt "$nuggets_rated" "${grading[@]}"
 has_gold_answers=false
 if [[ $(gzip -cdf "$questions" | grep -c '"gold_answers": *\[') -gt 0 ]]; then
     has_gold_answers=true
@@ -99,7 +99,7 @@ fi
 # Phase 3: manual verification. A bank entry is spurious if passages judged below 1 cover it (Table 3).
 # verify BANK PROMPT_CLASS ANSWERS_CLASS SUFFIX
 verify() {
-    local selected=(--bank "$1" --prompt-class "$2")
+    local selected=(--bank "$1" --prompt "$2")
     run verify grading "$graded" "${selected[@]}" --grades answers="$3" -o "$prefix-verify-grading$4.txt"
     run verify spurious "$graded" "${selected[@]}" --min-grade 4 --min-judgment 1 -o "$prefix-bad-question$4.txt"
     run verify uncovered "$graded" "${selected[@]}" --min-grade 4 --min-judgment "$min_judgment" \
@@ -117,7 +117,7 @@ fi
 
 # evaluate BANK PROMPT_CLASS MIN_GRADE
 evaluate() {
-    local selected=(--bank "$1" --prompt-class "$2" --min-grade "$3")
+    local selected=(--bank "$1" --prompt "$2" --min-grade "$3")
     local solo=$2-minrating-$3.solo correlation=$2-minlevel-$3.correlation.tsv
     run evaluate qrels "$graded" "${selected[@]}" --label binary -o "$prefix-rubric-qrels-$solo.qrels"
     run evaluate qrels "$graded" "${selected[@]}" "${all_runs[@]}" -m RR --format tsv \
@@ -131,7 +131,7 @@ evaluate() {
 
 # agreement BANK PROMPT_CLASS
 agreement() {
-    run analyze agreement "$graded" --bank "$1" --prompt-class "$2" --min-judgment "$min_judgment" \
+    run analyze agreement "$graded" --bank "$1" --prompt "$2" --min-judgment "$min_judgment" \
         --min-answers 1 --min-answers 2 --min-answers 5 --format latex -o "$prefix-rubric-inter-annotator-$2.tex"
 }
 for grade in "${min_grades[@]}"; do
@@ -151,8 +151,8 @@ for grade in "${min_grades[@]}"; do
     [[ $grade == 4 ]] || columns+=(--min-grade "$grade")
 done
 for form in text tsv; do
-    run evaluate qrels "$graded" --bank "$questions" --bank "$nuggets" --prompt-class "$rated" \
-        --prompt-class "$nuggets_rated" "${columns[@]}" "${all_runs[@]}" -m RR --official "$official" \
+    run evaluate qrels "$graded" --bank "$questions" --bank "$nuggets" --prompt "$rated" \
+        --prompt "$nuggets_rated" "${columns[@]}" "${all_runs[@]}" -m RR --official "$official" \
         --format "$form" -o "$prefix-table-4.${form/text/txt}"
 done
 echo "Written to $folder"

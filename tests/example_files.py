@@ -179,27 +179,27 @@ convert questions.jsonl --to bank-csv -o questions.csv
 import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
 convert passages.jsonl.gz --to candidates --system bm25 --queries queries.jsonl -o segments.jsonl
 split passages.jsonl.gz --count 2 -o .
-grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
+grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt {RATED} --model lexical
 filter 1.gz --rename grader=lexical={LARGE} -o graded.jsonl.gz
 canaries add 1.gz -o canaries.gz --bank questions.jsonl --canary query
-grade canaries.gz -o graded-canaries.jsonl.gz --bank questions.jsonl --prompt-class {RATED} --model lexical
-grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt-class {RATED} --model random
-grade 2.gz -o 3.gz --bank questions.jsonl --prompt-class {EXTRACTED} --model lexical
+grade canaries.gz -o graded-canaries.jsonl.gz --bank questions.jsonl --prompt {RATED} --model lexical
+grade graded.jsonl.gz -o 2.gz --bank questions.jsonl --prompt {RATED} --model random
+grade 2.gz -o 3.gz --bank questions.jsonl --prompt {EXTRACTED} --model lexical
 filter 2.gz --rename grader=random=human:ana -o labelled-pairs.jsonl.gz
 filter 3.gz --rename grader=lexical={LARGE} --rename grader=random={BASE} -o two-models.jsonl.gz
 import --answers answers.jsonl --answers answers-2.jsonl --unit whole -o answers.jsonl.gz
 apply answers.jsonl.gz ratings.csv --reviewer ann -o rated-answers.jsonl
-grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model random
-grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt-class {ASSIGNED} --model lexical
+grade answers.jsonl.gz -o assigned-2.jsonl.gz --bank nuggets.jsonl --prompt {ASSIGNED} --model random
+grade answers.jsonl.gz -o assigned.jsonl.gz --bank nuggets.jsonl --prompt {ASSIGNED} --model lexical
 import --runs runs --texts passages.tsv --top 20 --answers answers.jsonl --unit sentence -o cited.jsonl.gz
 import --answers repeated.csv --unit sentence -o repeated.jsonl.gz
-grade cited.jsonl.gz -o scored.jsonl.gz --prompt-class FactualConsistency --model fake
-grade cited.jsonl.gz --prompt-class CitationSupport -o citations.jsonl.gz --model fake
-grade cited.jsonl.gz --queries queries.jsonl --prompt-class RAGEloCriteria -o rated.jsonl.gz --model fake
+grade cited.jsonl.gz -o scored.jsonl.gz --prompt FactualConsistency --model fake
+grade cited.jsonl.gz --prompt CitationSupport -o citations.jsonl.gz --model fake
+grade cited.jsonl.gz --queries queries.jsonl --prompt RAGEloCriteria -o rated.jsonl.gz --model fake
 show prompt RAGEloCriteria --format toml -o criteria.toml
 generate queries passages.tsv --max-windows 3 -o generated.jsonl --model fake
-grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt-class {DIRECT} --model lexical
-grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt-class {ATTEMPT} --model lexical
+grade passages.jsonl.gz -o labelled.jsonl.gz --queries queries.jsonl --prompt {DIRECT} --model lexical
+grade answers.jsonl.gz -o attempted.jsonl.gz --queries queries.jsonl --prompt {ATTEMPT} --model lexical
 evaluate cover graded.jsonl.gz --bank questions.jsonl --cutoff 5 --per-query --format tsv -o cover.tsv
 evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -o ndcg.tsv
 evaluate cover graded.jsonl.gz --bank questions.jsonl --per-query --format tsv -o cover-again.tsv

@@ -47,7 +47,7 @@ GOOD = {
 COMMANDS = {
     "import": "import --runs runs --texts texts.tsv --qrels qrels.txt --queries queries.tsv -o out.jsonl.gz",
     "grade": "grade graded.jsonl -o out.jsonl.gz --bank bank.jsonl --model fake "
-    "--prompt-class QuestionSelfRatedUnanswerablePromptWithChoices",
+    "--prompt QuestionSelfRatedUnanswerablePromptWithChoices",
     "generate": "generate questions queries.tsv -o out.jsonl --model fake",
     "apply": "bank apply bank.jsonl edits.json -o out.jsonl",
     "clinic": "bank clinic graded.jsonl --bank bank.jsonl -o out.txt",

@@ -87,9 +87,7 @@ def test_missing_metadata_matches() -> None:
 
 def test_without_a_match_the_grades_of_the_file_are_listed() -> None:
     selector, _ = selected(GradeFilter(model="other"), passage(grades({"a": 1})), passage(grades({"a": 1})))
-    with pytest.raises(
-        SelectionError, match=r"graded\.jsonl .* --grader 'm' --prompt-class 'P' \(2 passages\)\.$"
-    ):
+    with pytest.raises(SelectionError, match=r"graded\.jsonl .* --grader 'm' --prompt 'P' \(2 passages\)\.$"):
         selector.check("graded.jsonl")
 
 

@@ -135,17 +135,17 @@ def files(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> Path
 
 COVER = "bank bank.jsonl; cutoff 3; threshold 4; 2 queries"
 REPORTS = {
-    "evaluate cover G --bank B -M --cutoff 3": f"model m; prompt class P; {COVER}",
-    "evaluate cover G --bank B -M --cutoff 3 --per-query": f"model m; prompt class P; {COVER}",
-    "evaluate qrels G -M --runs R -m nDCG": "model m; prompt class P; 2 queries",
-    "evaluate qrels G -M --runs R -m RR --min-grade 3": "model m; prompt class P; threshold 3; 2 queries",
-    "evaluate qrels G -M --runs R -m RR -m P(rel=2)@1": "model m; prompt class P; thresholds 2, 4; 2 queries",
+    "evaluate cover G --bank B -M --cutoff 3": f"model m; prompt P; {COVER}",
+    "evaluate cover G --bank B -M --cutoff 3 --per-query": f"model m; prompt P; {COVER}",
+    "evaluate qrels G -M --runs R -m nDCG": "model m; prompt P; 2 queries",
+    "evaluate qrels G -M --runs R -m RR --min-grade 3": "model m; prompt P; threshold 3; 2 queries",
+    "evaluate qrels G -M --runs R -m RR -m P(rel=2)@1": "model m; prompt P; thresholds 2, 4; 2 queries",
     "evaluate qrels G -M --runs R -m RR --fill-holes Q": (
-        "model m; prompt class P; judgments qrels.txt; threshold 1; 2 queries"
+        "model m; prompt P; judgments qrels.txt; threshold 1; 2 queries"
     ),
-    "evaluate qrels G -M -m nDCG@10 --label binary": "model m; prompt class P; threshold 4; 2 queries",
+    "evaluate qrels G -M -m nDCG@10 --label binary": "model m; prompt P; threshold 4; 2 queries",
     "evaluate qrels G -M --runs R --fill-holes Q": (
-        "model m; prompt class P; judgments qrels.txt; 2 queries"
+        "model m; prompt P; judgments qrels.txt; 2 queries"
     ),
     "evaluate judgments Q --runs R -m RR --min-judgment 1": "judgments qrels.txt; threshold 1; 2 queries",
     "evaluate judgments G --runs R": "judgments graded.jsonl; 2 queries",
@@ -153,24 +153,24 @@ REPORTS = {
     "analyze correlation S --by system --official O": "leaderboard scores.tsv; official ranks official.json",
     "analyze correlation A A2 --by condition": "leaderboards a.jsonl, a2.jsonl",
     "diff G G -M --grader n --bank B": (
-        "models m, n; prompt class P; bank bank.jsonl; cutoff 20; threshold 4; 2 queries"
+        "models m, n; prompt P; bank bank.jsonl; cutoff 20; threshold 4; 2 queries"
     ),
-    "diff G G -M --grader n --only labels": "models m, n; prompt class P; 2 queries",
+    "diff G G -M --grader n --only labels": "models m, n; prompt P; 2 queries",
     "analyze correlation S --official O": "leaderboard scores.tsv; official ranks official.json",
     "analyze sweep G --official O --cutoff 3 --min-grade 1 --bank B": (
-        "models m, n; prompt class P; bank bank.jsonl; official ranks official.json; cutoff 3; threshold 1; "
+        "models m, n; prompt P; bank bank.jsonl; official ranks official.json; cutoff 3; threshold 1; "
         "2 queries"
     ),
-    "analyze agreement G -M": "model m; prompt class P; judgments graded.jsonl; 2 queries",
-    "analyze agreement G -M --qrels Q": "model m; prompt class P; judgments qrels.txt; 2 queries",
+    "analyze agreement G -M": "model m; prompt P; judgments graded.jsonl; 2 queries",
+    "analyze agreement G -M --qrels Q": "model m; prompt P; judgments qrels.txt; 2 queries",
     "analyze agreement Q --qrels Q": "judgments qrels.txt; 2 queries",
-    "analyze graders G": "models m, n; prompt class P; judgments graded.jsonl; 2 queries",
-    "analyze graders G --by entry": "models m, n; prompt class P; 2 queries",
+    "analyze graders G": "models m, n; prompt P; judgments graded.jsonl; 2 queries",
+    "analyze graders G --by entry": "models m, n; prompt P; 2 queries",
     "bank clinic G --bank B -M": (
-        "model m; prompt class P; bank bank.jsonl; cutoff 20; threshold 4; 2 queries"
+        "model m; prompt P; bank bank.jsonl; cutoff 20; threshold 4; 2 queries"
     ),
-    "verify grading G --bank B -M": "model m; prompt class P; bank bank.jsonl; threshold 4; 2 queries",
-    "verify grid G -M --query q1 --min-grade 2": "model m; prompt class P; threshold 2; 1 query",
+    "verify grading G --bank B -M": "model m; prompt P; bank bank.jsonl; threshold 4; 2 queries",
+    "verify grid G -M --query q1 --min-grade 2": "model m; prompt P; threshold 2; 1 query",
 }  # fmt: skip
 
 

@@ -26,6 +26,20 @@ def test_unknown_names_get_a_suggestion() -> None:
         registry.get("zzz")
 
 
+def test_messages_have_short_names() -> None:
+    """The beginning of a name proposes the shortest of the short names of the names that begin so."""
+    registry: Registry[int] = Registry("prompt", "test")
+    registry.add("QuestionSelfRatedPrompt", 1, short="self-rated-chat")
+    registry.add("QuestionSelfRatedUnanswerablePrompt", 2, short="self-rated")
+    assert registry.get("self-rated") == registry.get("QuestionSelfRatedUnanswerablePrompt") == 2
+    for wrong in ("QuestionSelfRated", "self-ratd", "Self-Rated"):
+        with pytest.raises(UnknownNameError, match="Did you mean 'self-rated'"):
+            registry.get(wrong)
+    with pytest.raises(UnknownNameError, match=r"Known: self-rated, self-rated-chat\.$"):
+        registry.get("zzz")
+    assert registry.aliases("QuestionSelfRatedPrompt") == (), "files have no short names"
+
+
 def test_a_failing_lazy_value_raises_every_time() -> None:
     def make() -> str:
         raise MissingExtraError("A local model", "hf")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from exam_pp.cli.command_line import name_of, refuse
+from exam_pp.cli.command_line import name_of, refuse, with_present_names
 from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
 from exam_pp.cli.keyed_options import KeyedOption, keys_of, with_keys
 from exam_pp.cli.logs import log_options
@@ -69,7 +69,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
-        words = args if ctx.resilient_parsing else with_keys(args, self.params, ctx)
+        words = args if ctx.resilient_parsing else with_keys(with_present_names(args), self.params, ctx)
         # The last word may be an option whose value a shell completes, which would end the parsing.
         is_open = ctx.resilient_parsing and words[-1:] and words[-1].startswith("-")
         # A parse of our own: click does not hand on the order of options, which shows repeated ones.

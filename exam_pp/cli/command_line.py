@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import click
@@ -25,6 +25,21 @@ def command_line(context: click.Context, *, without: Collection[str] = ()) -> st
         if is_given(context, name) and name not in without:
             words += _words(parameter, context.params.get(name))
     return shlex.join(words)
+
+
+OLD_OPTIONS = {"--prompt-class": "--prompt"}
+"""Former names of options, which commands still accept."""
+
+
+def with_present_names(arguments: Sequence[str]) -> list[str]:
+    """The arguments with the present names of options in place of former ones."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [*map(_present_name, arguments[:end]), *arguments[end:]]
+
+
+def _present_name(word: str) -> str:
+    option, sign, value = word.partition("=")
+    return f"{OLD_OPTIONS.get(option, option)}{sign}{value}"
 
 
 def is_given(context: click.Context, name: str) -> bool:

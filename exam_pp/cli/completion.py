@@ -1,16 +1,9 @@
-"""Names that the shell completes after an option: prompts, models, settings. Imports come later."""
+"""Names that the shell completes after an option: models, settings. Imports come later."""
 
 from __future__ import annotations
 
 import click
 from click.shell_completion import CompletionItem
-
-
-def prompt_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The prompts whose names begin with ``incomplete``."""
-    from exam_pp.prompts import PROMPTS
-
-    return [CompletionItem(name) for name in PROMPTS if name.startswith(incomplete)]
 
 
 def setting_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.leaderboards import Standings, Statistics
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.rendering.document import Report
+    from exam_pp.reports.evaluation.leaderboards import Audience
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -158,6 +159,12 @@ class LeaderboardOutput:
 
         return Statistics(self.intervals, self.significance, self.confidence, self.samples, self.seed)
 
+    @property
+    def _audience(self) -> Audience:
+        if self.form in SCRIPT_FORMATS:
+            return "scripts"
+        return "readers" if self.form in READER_FORMATS else "papers"
+
     def check_usage(self) -> None:
         """Raise :class:`click.UsageError` for options that the format cannot show, or that have no effect."""
         if not (self.intervals or self.significance):
@@ -199,9 +206,7 @@ class LeaderboardOutput:
 
                 extra = rank_column(ranked(evaluation, self.official))
             standings = leaderboard(evaluation, self.statistics)
-            report = leaderboard_report(
-                standings, title, formatted=self.form not in SCRIPT_FORMATS, extra=extra
-            )
+            report = leaderboard_report(standings, title, audience=self._audience, extra=extra)
             report = self.for_readers(report, evaluation, standings)
         sources = [*inputs, self.official]
         self.draw(evaluation, sources, standings if self.intervals else None)

@@ -8,6 +8,7 @@ from typing import TextIO
 
 import click
 
+from exam_pp.cli.short_names import with_short_names
 from exam_pp.errors import StoppedError
 from exam_pp.text.wording import in_one_line
 
@@ -32,7 +33,7 @@ class _EscapingFormatter(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - name of the base class
         """The message without its traceback."""
         message = super().formatMessage(record)
-        return in_one_line(message) if record.name.startswith("exam_pp") else message
+        return in_one_line(with_short_names(message)) if record.name.startswith("exam_pp") else message
 
 
 class _NotTwice(logging.Filter):

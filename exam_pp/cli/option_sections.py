@@ -45,7 +45,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "-M": "Setting of the model",
         "--model": "Model that is asked",
         "--model-pipeline": "Backend of the model",
-        "--prompt-class": "Prompt: to ask with, or only grades with this prompt",
+        "--prompt": "Prompt: to ask with, or only grades with this prompt",
         "--repairs": "Number of retries after a reply that cannot be read",
         "--soft": "Soft grades (probabilities)",
         "--trust-remote-code": "Run code from the files of a model",
@@ -194,7 +194,7 @@ REPEATABLE_ONLY_IN = {
     "--measure": "except in `convert` and `analyze panel`, which rank by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",
-    "--prompt-class": "in `grade`, to ask with several prompts; in `diff`, for each grading; in "
+    "--prompt": "in `grade`, to ask with several prompts; in `diff`, for each grading; in "
     "`evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; in `consensus` and "
     "`analyze panel`, for the members",
     "--prompt-file": "except in `show`, `verify-answers` and `grade --closed-book`, which use one",
@@ -214,7 +214,7 @@ def section_of(option: str, options: Collection[str]) -> str:
     """
     section = _SECTION_OF[option.partition(" ")[0]]
     if section == "Model and prompt" and "--model" not in options:  # the command reads grades of a model
-        return "Filter" if option == "--prompt-class" else "Method"
+        return "Filter" if option == "--prompt" else "Method"
     return section
 
 

@@ -14,10 +14,11 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from exam_pp import defaults
 from exam_pp.cli.command_line import name_of
-from exam_pp.cli.completion import model_names, prompt_names
+from exam_pp.cli.completion import model_names
 from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError, OutputError
@@ -35,7 +36,7 @@ _READS_STANDARD_INPUT = f"{__name__}.reads_standard_input"
 SCRIPT_FORMATS = ("tsv", "json")
 """Formats for scripts: a flat table with full-precision values."""
 READER_FORMATS = ("text", "html")
-"""Formats that begin with the verdict."""
+"""Formats for readers: they begin with the verdict, and shares are in percent."""
 
 
 class InputPath(click.Path):
@@ -412,11 +413,53 @@ def format_option(*extra: str, help_text: str = "Output format.") -> Callable[[F
     )
 
 
-PROMPT_CLASS = click.option(
-    "--prompt-class",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Only grades with this prompt class.",
+class _PromptName(click.ParamType[str]):
+    """The name of a prompt. Commands receive a short name as the name in files."""
+
+    name = "prompt"
+
+    def convert(self, value: str, _param: click.Parameter | None, _ctx: click.Context | None) -> str:
+        """Return the name in files of a short name, or another name unchanged."""
+        from exam_pp.prompts import PROMPTS
+
+        prompt = PROMPTS.find(value)
+        return value if prompt is None or value != prompt.short else prompt.name
+
+    def shell_complete(
+        self, _ctx: click.Context, _param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The prompts whose names begin with ``incomplete``."""
+        from exam_pp.prompts import PROMPTS
+
+        names = sorted(PROMPTS.get(name).shown for name in PROMPTS)
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def prompt_option(
+    help_text: str,
+    name: str = "prompt_class",
+    *,
+    option: str = "--prompt",
+    multiple: bool = False,
+    callback: Any = None,
+) -> Callable[[F], F]:
+    """``--prompt``; the command receives ``name``, the name in files or a tuple of them."""
+    return click.option(
+        option,
+        name,
+        type=_PromptName(),
+        multiple=multiple,
+        callback=callback,
+        metavar="NAME",
+        help=help_text,
+    )
+
+
+PROMPT = prompt_option("Only grades with this prompt.")
+ANSWERS_CLASS = prompt_option(
+    "Prompt of the extracted answers to show.  [default: any prompt without a scale]",
+    "answers_class",
+    option="--grades answers",
 )
 PROMPT_HASH = click.option(
     "--grades hash",
@@ -431,7 +474,7 @@ support_filter_options = together(
         metavar="NAME",
         help="Only grades by this model, or by this reviewer (human:NAME).",
     ),
-    PROMPT_CLASS,
+    PROMPT,
     PROMPT_HASH,
     click.option(
         "--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated."
@@ -471,7 +514,7 @@ filter_options = together(
         metavar="NAME",
         help="Only grades by this model, or reviewer (human:NAME).",
     ),
-    PROMPT_CLASS,
+    PROMPT,
     grades_options,
 )
 """Options that select grades; pass the received keyword arguments to :func:`grade_filter`.
@@ -489,7 +532,7 @@ compared_graders = together(
         metavar="NAME",
         help="Compare only this model, or reviewer (human:NAME); may be repeated.  [default: all]",
     ),
-    PROMPT_CLASS,
+    PROMPT,
     grades_options,
 )
 """The same with several graders, which :func:`grade_filter` does not get."""
@@ -503,13 +546,10 @@ panel_members = together(
         help="Only this model, or reviewer (human:NAME), as a member of the panel; may be repeated.  "
         "[default: all but consensuses]",
     ),
-    click.option(
-        "--prompt-class",
+    prompt_option(
+        "Only grades with this prompt; may be repeated, for prompts with the same scale.",
         "prompt_classes",
-        shell_complete=prompt_names,
         multiple=True,
-        metavar="NAME",
-        help="Only grades with this prompt class; may be repeated, for prompt classes with the same scale.",
     ),
     grades_options,
     click.option(
@@ -540,13 +580,10 @@ filter_columns = together(
         metavar="NAME",
         help="Only grades by this model, or reviewer (human:NAME); may be repeated, for columns of each.",
     ),
-    click.option(
-        "--prompt-class",
+    prompt_option(
+        "Only grades with this prompt; may be repeated, for columns of each.",
         "prompt_classes",
-        shell_complete=prompt_names,
         multiple=True,
-        metavar="NAME",
-        help="Only grades with this prompt class; may be repeated, for columns of each.",
     ),
     grades_options,
 )
@@ -597,25 +634,6 @@ def _kinds(prompt_classes: Sequence[str]) -> Sequence[str]:
     return kinds if len(set(kinds)) == len(prompt_classes) else prompt_classes
 
 
-def answers_class_option(function: F) -> F:
-    """``--grades answers``; accepts any name of a prompt, and the command receives its canonical name."""
-
-    def name_of(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-        from exam_pp.prompts import PROMPTS
-
-        prompt = PROMPTS.find(value)
-        return value if prompt is None else prompt.name
-
-    return click.option(
-        "--grades answers",
-        "answers_class",
-        shell_complete=prompt_names,
-        metavar="NAME",
-        callback=name_of,
-        help="Prompt class of the extracted answers to show.  [default: any prompt without a scale]",
-    )(function)
-
-
 def repairs_option(reply: str, default: int = 2) -> Callable[[F], F]:
     """``--repairs N``; ``reply`` describes the replies that are repaired."""
     return click.option(
@@ -651,11 +669,24 @@ def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path |
     emit_rendered(report, form, output, inputs)
 
 
-def emit_rendered(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
+def emit_rendered(
+    report: Report,
+    form: str,
+    output: Path,
+    inputs: Iterable[Path | None] = (),
+    *,
+    names_in_files: bool = False,
+) -> None:
     """Write a report in a format, without a log of its notes.
 
-    On a terminal, plain text is fitted to the width, and a long report goes through a pager.
+    Readers see short names of prompts, except with ``names_in_files``. On a terminal, plain text is fitted to
+    the width, and a long report goes through a pager.
     """
+    note_report(report.provenance)
+    if form in READER_FORMATS and not names_in_files:
+        from exam_pp.cli.short_names import for_readers
+
+        report = for_readers(report)
     if form == "text" and str(output) == "-" and sys.stdout.isatty():
         from exam_pp.cli.pager import paged
         from exam_pp.rendering.text import text
@@ -665,7 +696,6 @@ def emit_rendered(report: Report, form: str, output: Path, inputs: Iterable[Path
         return
     from exam_pp.rendering.render import rendered
 
-    note_report(report.provenance)
     emit(rendered(report, form), output, inputs)
 
 

@@ -120,7 +120,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         if question is None or passage is None or request.labels:
             raise ModelError(
                 f"The model {self.name!r} extracts answers from passages: use a prompt for that, such as "
-                "QuestionCompleteConciseUnanswerablePromptWithChoices."
+                "answer."
             )
         question, passage = clean(question).strip(), clean(passage)
         if self._adds_cls:

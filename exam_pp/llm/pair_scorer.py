@@ -183,7 +183,7 @@ class ClassifierPairScorer(BatchedLLM[EncodedPair]):
         if source is None or claim is None:
             raise ModelError(
                 f"The model {self.name!r} scores claims against their sources and does not answer prompts: "
-                "use it with `exam-pp grade`, without --prompt-class and --prompt-file."
+                "use it with `exam-pp grade`, without --prompt and --prompt-file."
             )
         source, claim = clean(source), clean(claim)
         inputs = self._inputs(source, claim)

@@ -14,19 +14,30 @@ SHARES = frozenset(
     {
         # exam_pp
         "Cover", "nCover", "SoftCover", "Answered", "V_strict", "V", "W_strict", "W", "A_strict", "A",
-        "citation_precision", "citation_recall", "citation_F1", "FactualConsistency",
-        "FactualConsistency_parts", "ROUGE-1", "ROUGE-2", "ROUGE-L",
+        "citation_precision", "citation_recall", "FactualConsistency", "FactualConsistency_parts",
         # ir-measures, with other names that it knows
-        "AP", "MAP", "AP_top", "Accuracy", "Bpref", "BPref", "Compat", "ERR", "IPrec", "Judged", "P",
-        "Precision", "R", "Recall", "RBP", "Rprec", "RPrec", "RR", "MRR", "SetAP", "SetF", "SetP", "SetRelP",
-        "SetR", "Success", "infAP", "nDCG", "NDCG", "AP_IA", "MAP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP",
-        "P_IA", "StRecall", "alpha_nDCG", "α_nDCG",
+        "Accuracy", "Judged", "P", "Precision", "R", "Recall", "Rprec", "RPrec", "SetP", "SetR", "Success",
+        "StRecall",
         # trec_eval; names at a cutoff are without it
-        "map", "map_cut", "bpref", "ndcg", "ndcg_cut", "recip_rank", "recall", "success", "set_map", "set_F",
-        "set_P", "set_relative_P", "set_recall", "iprec_at_recall",
+        "recall", "success", "set_P", "set_recall",
     }
 )  # fmt: skip
-"""Measures whose scores are from 0 to 1."""
+"""Measures that are shares, such as those of entries or of passages; readers see them in percent."""
+
+OTHER_FROM_0_TO_1 = frozenset(
+    {
+        # exam_pp
+        "citation_F1", "ROUGE-1", "ROUGE-2", "ROUGE-L",
+        # ir-measures, with other names that it knows
+        "AP", "MAP", "AP_top", "Bpref", "BPref", "Compat", "ERR", "IPrec", "RBP", "RR", "MRR", "SetAP",
+        "SetF", "SetRelP", "infAP", "nDCG", "NDCG", "AP_IA", "MAP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP",
+        "P_IA", "alpha_nDCG", "α_nDCG",
+        # trec_eval; names at a cutoff are without it
+        "map", "map_cut", "bpref", "ndcg", "ndcg_cut", "recip_rank", "set_map", "set_F", "set_relative_P",
+        "iprec_at_recall",
+    }
+)  # fmt: skip
+"""Measures whose scores are also from 0 to 1, but are no shares."""
 
 OTHER_RANGES = frozenset(
     {
@@ -56,8 +67,21 @@ def range_of(metric: str) -> Range | None:
     >>> range_of("Cover(min_grade=4)@20[human:ann]"), range_of("P_10"), range_of("adjusted(RR)")
     ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))
     """
+    return (0.0, 1.0) if is_share(metric) or _is_in(OTHER_FROM_0_TO_1, metric) else None
+
+
+def is_share(metric: str) -> bool:
+    """Whether a measure is a share, which readers see in percent; nDCG, for example, is not.
+
+    >>> is_share("P@10"), is_share("nDCG@10")
+    (True, False)
+    """
+    return _is_in(SHARES, metric)
+
+
+def _is_in(measures: frozenset[str], metric: str) -> bool:
     head = _head(metric)
-    return (0.0, 1.0) if head in SHARES or _CUTOFF.sub("", head) in SHARES else None
+    return head in measures or _CUTOFF.sub("", head) in measures
 
 
 def has_other_range(metric: str) -> bool:

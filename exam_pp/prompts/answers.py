@@ -57,6 +57,7 @@ def _prompt(style: Style, *, cited: bool) -> Prompt:
     body = _CITATIONS if cited else "\n\n"
     return Prompt(
         name=f"Answer{name}{'Cited' if cited else ''}",
+        short=f"answer-{style}{'-cited' if cited else ''}",
         kind="answer",
         template=f"{instruction}{body}{label}:",
         parse=ANSWER_TEXT,

@@ -149,6 +149,7 @@ class Prompt:
 
     Args:
         name: The ``prompt_class`` in files.
+        short: The name that users see and type, such as ``self-rated``; empty for that of files.
         kind: What the prompt grades or makes, such as ``question``, ``nugget`` or ``direct``.
         template: The text with placeholders, such as ``{question}`` or ``{nugget}``, and ``{context}``.
         parse: Reads a reply, given the bank entry (or None) and the treatment of replies without a number.
@@ -183,6 +184,12 @@ class Prompt:
     repair: str = ""
     info: dict[str, Any] = field(default_factory=dict)
     whole_answer: bool = False
+    short: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The name for users: the short one, or that of files."""
+        return self.short or self.name
 
     @property
     def is_rated(self) -> bool:
@@ -332,6 +339,7 @@ def register(
         PROMPTS.add(
             prompt.name,
             prompt,
+            short=prompt.short,
             aliases=(aliases or {}).get(prompt.name, ()),
             old_names=(old_names or {}).get(prompt.name, ()),
         )

@@ -14,6 +14,7 @@ CLAIM_SLOT = "claim"
 
 FACTUAL_CONSISTENCY = Prompt(
     name="FactualConsistency",
+    short="factual-consistency",
     kind="claim",
     template="""Instruction: Decide whether the source supports everything that the claim states. Judge only \
 by the source, not by your own knowledge. A claim with any statement that the source contradicts or does not \
@@ -61,6 +62,7 @@ SUPPORT = ReadingRule(
 
 CITATION_SUPPORT = Prompt(
     name="CitationSupport",
+    short="citation-support",
     kind="support",
     template="""Instruction: A statement cites a passage. Decide how far the passage supports the statement. \
 Judge only by the passage, not by your own knowledge. Choose one label:

@@ -132,6 +132,7 @@ def criteria_set(
     name: str,
     criteria: Sequence[Criterion],
     *,
+    short: str = "",
     subject: str = "",
     named: Sequence[str] = (),
     version: int = 1,
@@ -144,6 +145,7 @@ def criteria_set(
     """
     prompt = Prompt(
         name=name,
+        short=short,
         kind="criteria",
         template=_template(criteria, subject, named or [criterion.name for criterion in criteria]),
         parse=_reading_rule(criteria),
@@ -344,6 +346,7 @@ RAGELO = criteria_set(
         ),
     ),
     subject="the catalogue of IoT sensors produced by Infineon",
+    short="criteria",
     named=("relevance", "accuracy", "completeness"),
     cite="Rackauckas et al.: RAGElo, 2024, appendix A.2",
 )

@@ -58,13 +58,14 @@ Answer: Yes"""
 
 def _yes_no(name: str, template: str, style: str, after: str) -> Prompt:
     return Prompt(
-        name=name, kind="direct", template=template, parse=YES_NO, choices=_CHOICES, style=style,
-        cite=f"{after}; {_APPENDIX}",
+        name=name, short=name.lower().replace("_", "-"), kind="direct", template=template, parse=YES_NO,
+        choices=_CHOICES, style=style, cite=f"{after}; {_APPENDIX}",
     )  # fmt: skip
 
 
 THOMAS = Prompt(
     name="Thomas",
+    short="thomas",
     kind="direct",
     template="""Instruction: You are a search quality rater evaluating the relevance of passages. \
 Given a query and a passages, you must provide a score on an integer scale of 0 to 2 with the following \
@@ -127,6 +128,7 @@ register(
 
 ANSWER_ATTEMPT = Prompt(
     name="AnswerAttempt",
+    short="answer-attempt",
     kind="direct",
     template="""You are given a question and the answer of a system. Decide whether the system attempted to \
 answer the question.
@@ -153,6 +155,7 @@ _HIGHEST = 3
 
 GRADED_RELEVANCE = Prompt(
     name="GradedRelevance",
+    short="relevance",
     kind="direct",
     template="""You are given a search query and a passage. Judge how relevant the passage is to the query, \
 with a score on this scale:

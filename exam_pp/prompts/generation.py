@@ -58,6 +58,7 @@ _NUGGET_INSTRUCTION = """Give the nugget set in the following JSON format:
 
 QUESTIONS_DL = Prompt(
     name="QuestionGenerationDL",
+    short="question-generation-dl",
     kind="generate",
     template=(
         "Break the query '{query}' into concise questions that must be answered. Generate {count} concise "
@@ -71,6 +72,7 @@ QUESTIONS_DL = Prompt(
 )
 NUGGETS_DL = Prompt(
     name="NuggetGenerationDL",
+    short="nugget-generation-dl",
     kind="generate",
     template=(
         "Break the query '{query}' into concise nuggets that must be mentioned. Generate {count} concise "
@@ -84,6 +86,7 @@ NUGGETS_DL = Prompt(
 )
 QUESTIONS_CAR = Prompt(
     name="QuestionGenerationCAR",
+    short="question-generation-car",
     kind="generate",
     template=(
         "Explore the connection between '{query}' with a specific focus on the subtopic '{subtopic}'. "
@@ -97,6 +100,7 @@ QUESTIONS_CAR = Prompt(
 )
 NUGGETS_CAR = Prompt(
     name="NuggetGenerationCAR",
+    short="nugget-generation-car",
     kind="generate",
     template=(
         "Explore the connection between '{query}' with a specific focus on the subtopic '{subtopic}'. "
@@ -113,6 +117,7 @@ _REPAIR = "\n\nNo list of {key} could be read from that reply. Reply with nothin
 _REPAIR_CITE = "exam_pp, 2026; the instruction as in " + _CITE
 QUESTIONS_REPAIR = Prompt(
     name="QuestionGenerationRepair",
+    short="question-generation-repair",
     kind="generate",
     template=_REPAIR.replace("{key}", "questions") + _QUESTION_INSTRUCTION,
     parse=_QUESTIONS,
@@ -121,6 +126,7 @@ QUESTIONS_REPAIR = Prompt(
 )
 NUGGETS_REPAIR = Prompt(
     name="NuggetGenerationRepair",
+    short="nugget-generation-repair",
     kind="generate",
     template=_REPAIR.replace("{key}", "nuggets") + _NUGGET_INSTRUCTION,
     parse=_NUGGETS,
@@ -131,6 +137,7 @@ NUGGETS_REPAIR = Prompt(
 _TOP_UP_CITE = "exam_pp, 2026"
 QUESTIONS_TOP_UP = Prompt(
     name="QuestionGenerationTopUp",
+    short="question-generation-top-up",
     kind="generate",
     template=(
         "Generate {count} more concise insightful questions for '{query}'. They must ask about "
@@ -143,6 +150,7 @@ QUESTIONS_TOP_UP = Prompt(
 )
 NUGGETS_TOP_UP = Prompt(
     name="NuggetGenerationTopUp",
+    short="nugget-generation-top-up",
     kind="generate",
     template=(
         "Generate {count} more concise insightful nuggets for '{query}'. They must be about something "
@@ -211,6 +219,7 @@ _QUERIES_RULES = (
 
 QUERIES = Prompt(
     name="QueryGeneration",
+    short="query-generation",
     kind="query",
     template=_QUERIES_TASK + _QUERIES_RULES,
     parse=LIST_RULES["questions"],
@@ -219,6 +228,7 @@ QUERIES = Prompt(
 )
 QUERIES_FEW_SHOT = Prompt(
     name="QueryGenerationFewShot",
+    short="query-generation-few-shot",
     kind="query",
     template=_QUERIES_TASK + _QUERIES_STYLE + _QUERIES_RULES,
     parse=LIST_RULES["questions"],
@@ -230,6 +240,7 @@ QUERIES_REPAIR = QUESTIONS_REPAIR
 
 QUERIES_TOP_UP = Prompt(
     name="QueryGenerationTopUp",
+    short="query-generation-top-up",
     kind="query",
     template=(
         "Write {count} more questions that the document answers. They must ask about something else than the "

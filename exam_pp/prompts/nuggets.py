@@ -59,6 +59,7 @@ IMPORTANCE = ReadingRule(
 
 NUGGET_CREATION = Prompt(
     name="NuggetCreation",
+    short="nugget-creation",
     kind="nuggetize",
     system=(
         "You are NuggetizeLLM, an intelligent assistant that can update a list of atomic nuggets to best "
@@ -83,6 +84,7 @@ NUGGET_CREATION = Prompt(
 )
 NUGGET_IMPORTANCE = Prompt(
     name="NuggetImportance",
+    short="nugget-importance",
     kind="nuggetize",
     system=(
         "You are NuggetizeScoreLLM, an intelligent assistant that can label a list of atomic nuggets based "
@@ -104,9 +106,10 @@ NUGGET_IMPORTANCE = Prompt(
 )
 
 
-def _listwise(name: str, labels: tuple[str, ...], criteria: str, cite: str) -> Prompt:
+def _listwise(name: str, short: str, labels: tuple[str, ...], criteria: str, cite: str) -> Prompt:
     return Prompt(
         name=name,
+        short=short,
         kind="assignment",
         system=(
             "You are NuggetizeAssignerLLM, an intelligent assistant that can label a list of atomic nuggets "
@@ -132,9 +135,12 @@ _CRITERIA = (
     "in the passage should be labeled as support. A nugget that is partially captured in the passage should "
     "be labeled as partial_support. If the nugget is not captured at all, label it as not_support."
 )
-NUGGET_ASSIGNMENT = _listwise("NuggetAssignment", THREE_LABELS, _CRITERIA, f"{_PAPER}, Figure 5")
+NUGGET_ASSIGNMENT = _listwise(
+    "NuggetAssignment", "nugget-assignment", THREE_LABELS, _CRITERIA, f"{_PAPER}, Figure 5"
+)
 NUGGET_ASSIGNMENT_2 = _listwise(
     "NuggetAssignment2",
+    "nugget-assignment-2",
     TWO_LABELS,
     "support or not_support using the following criteria. A nugget that is fully captured in the passage "
     "should be labeled as support. Otherwise, label it as not_support.",
@@ -142,6 +148,7 @@ NUGGET_ASSIGNMENT_2 = _listwise(
 )
 NUGGET_ASSIGNMENT_POINTWISE = Prompt(
     name="NuggetAssignmentPointwise",
+    short="nugget-assignment-pointwise",
     kind="assignment",
     template=(
         f"Based on the query and passage, label the nugget either as {_CRITERIA} Only return the label. Do "
@@ -157,6 +164,7 @@ NUGGET_ASSIGNMENT_POINTWISE = Prompt(
 
 LABELS_REPAIR = Prompt(
     name="NuggetLabelsRepair",
+    short="nugget-labels-repair",
     kind="nuggetize",
     template=(
         "That is not a list of {count} labels, each of them {labels}. Return nothing but the list of labels "

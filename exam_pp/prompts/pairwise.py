@@ -132,6 +132,7 @@ assistant A is better, "[[B]]" if assistant B is better, and "[[C]]" for a tie.
     rule, labels = PAIR_RULES["verdict"]
     return Prompt(
         name="PairwiseAnswers",
+        short="pairwise",
         kind="pair",
         template=template,
         parse=rule,
@@ -148,6 +149,7 @@ PAIRWISE_ANSWERS = pairwise_answers()
 
 PAIRWISE_CHOICE = Prompt(
     name="PairwiseChoice",
+    short="pairwise-choice",
     kind="pair",
     template="""Instruction: Two answers to a question are given. Choose the answer that is more correct, \
 more complete and more helpful. Use the documents to check facts. Neither the order nor the length of the \

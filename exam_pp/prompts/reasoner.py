@@ -76,6 +76,7 @@ RELEVANCE_LABEL = ReadingRule(
 
 REASONER = Prompt(
     name="RAGEloReasoner",
+    short="ragelo-reasoner",
     kind="direct",
     template="""You are an expert document annotator. Your job is to evaluate whether a document contains \
 relevant information to answer a user's question.

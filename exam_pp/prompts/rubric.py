@@ -30,6 +30,7 @@ _FIELDS = "Question: {question}\nContext: {context}"
 
 QUESTION_SELF_RATED = Prompt(
     name="QuestionSelfRatedUnanswerablePromptWithChoices",
+    short="self-rated",
     kind="question",
     template=_SCALE.format(choose="choose one:") + "\n" + _FIELDS,
     parse=rating_reader(5),
@@ -40,6 +41,7 @@ QUESTION_SELF_RATED = Prompt(
 
 QUESTION_EXTRACTION = Prompt(
     name="QuestionCompleteConciseUnanswerablePromptWithChoices",
+    short="answer",
     kind="question",
     template="""provide a complete and concise answer to the question based on the context.
 Question: {question}
@@ -51,6 +53,7 @@ Context: {context}""",
 
 NUGGET_SELF_RATED = Prompt(
     name="NuggetSelfRatedPrompt",
+    short="nugget-self-rated",
     kind="nugget",
     template="""Given the context, evaluate the coverage of the specified key fact (nugget). Use this scale:
 - 5: Detailed, clear coverage.
@@ -69,6 +72,7 @@ Context: {context}""",
 
 NUGGET_EXTRACTION = Prompt(
     name="NuggetExtractionPrompt",
+    short="nugget-extract",
     kind="nugget",
     template="""Extract the passage from the text that best relates to the key fact (nugget), \
 ensuring relevance and clarity.
@@ -84,6 +88,7 @@ _EXAM = "Farzi and Dietz: EXAM++, 2024"
 QUESTION_SELF_RATED_CHAT = replace(
     QUESTION_SELF_RATED,
     name="QuestionSelfRatedPrompt",
+    short="self-rated-chat",
     system=_SCALE.format(choose="choose one grade:")
     + "\nYou must only respond with the numerical grade, no further explanation.",
     template=_FIELDS,
@@ -95,20 +100,25 @@ QUESTION_SELF_RATED_CHAT = replace(
 QUESTION_COMPLETE_CONCISE = replace(
     QUESTION_EXTRACTION,
     name="QuestionCompleteConcisePrompt",
+    short="answer-always",
     parse=ANY_ANSWER,
     info={"check_unanswerable": False},
 )
 QUESTION_ANSWER_KEY = replace(
     QUESTION_EXTRACTION,
     name="QuestionCompleteConcisePromptWithAnswerKey",
+    short="answer-key",
     parse=ANSWER_KEY,
     answer_key=True,
     cite=f"{_CITE}; answers checked as in {_EXAM}, section 4.2.1",
 )
-QUESTION_ANSWER_KEY_2 = replace(QUESTION_ANSWER_KEY, name="QuestionCompleteConcisePromptWithAnswerKey2")
+QUESTION_ANSWER_KEY_2 = replace(
+    QUESTION_ANSWER_KEY, name="QuestionCompleteConcisePromptWithAnswerKey2", short="answer-key-2"
+)
 
 EXTRACTIVE_QA = Prompt(
     name="QuestionExtractiveQA",
+    short="extract",
     kind="question",
     template="question: {question}\ncontext: {context}",
     parse=EXTRACTIVE_EXTRACTION,
@@ -119,12 +129,14 @@ EXTRACTIVE_QA = Prompt(
 EXTRACTIVE_QA_ANSWER_KEY = replace(
     EXTRACTIVE_QA,
     name="QuestionExtractiveQAWithAnswerKey",
+    short="extract-key",
     parse=EXTRACTIVE_RULES["paper"],
     answer_key=True,
 )
 
 ANSWER_VERIFICATION = Prompt(
     name="QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2",
+    short="answer-verification",
     kind="verification",
     template="""For the question "{question}" the correct answer is "{correct_answer}". \
 Is "{answer}" an equally correct response to this question? Answer yes or no.""",

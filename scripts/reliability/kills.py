@@ -41,7 +41,7 @@ from exam_pp.cli.main import main as exam_pp
 from scripts.reliability.fuzz import snapshot
 from scripts.reliability.good_files import RATED, TARGETS, lay_out
 
-_SET = f"--grader model --prompt-class {RATED}"
+_SET = f"--grader model --prompt {RATED}"
 _MORE = (
     f"review graded.jsonl --bank bank.jsonl {_SET} -o out",
     f"bank clinic graded.jsonl --bank bank.jsonl {_SET} -o out --also edits=edits.json",
@@ -49,7 +49,7 @@ _MORE = (
     f"evaluate qrels graded.jsonl {_SET} --runs runs -o out --also qrels=qrels.out",
     f"evaluate report graded.jsonl --bank bank.jsonl {_SET} -o out",
     "convert graded.jsonl --from graded --to qrels -o out --also dropped-fields=dropped.json",
-    f"grade graded.jsonl --bank bank.jsonl --model fake --prompt-class {RATED} -o out --status status",
+    f"grade graded.jsonl --bank bank.jsonl --model fake --prompt {RATED} -o out --status status",
     "generate answers queries.jsonl --model fake -o out",
     "compare compared.jsonl --queries queries.tsv --model fake --games judged-games.jsonl -o out "
     "--journal compare.journal",

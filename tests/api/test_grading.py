@@ -48,7 +48,7 @@ def test_graded_files_equal_those_of_the_command(tmp_path: Path) -> None:
     summary = exam_pp.grade_file(str(path), tmp_path / "a.jsonl", bank=bank, prompts=RATED, model="lexical")
     assert (summary.graded, summary.ungraded, summary.queries) == (2, 0, 1)
     output = tmp_path / "b.jsonl"
-    main(f"grade {path} -o {output} --bank {bank} --prompt-class {RATED} --model lexical".split())
+    main(f"grade {path} -o {output} --bank {bank} --prompt {RATED} --model lexical".split())
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     in_memory = list(exam_pp.grade(path, bank, prompts=RATED, model="lexical"))
     assert list(exam_pp.read_passages(tmp_path / "a.jsonl")) == in_memory

@@ -131,7 +131,7 @@ def graded_by_commands(
         ["import", *answers, "--queries", str(queries), "-o", str(passages)],
         ["grade", str(passages), "-o", str(graded), "--model", "lexical",
          "--bank", str(demo_data / bank.get("name", "questions.jsonl")),
-         "--prompt-class", bank.get("prompt", "QuestionSelfRatedUnanswerablePromptWithChoices")],
+         "--prompt", bank.get("prompt", "QuestionSelfRatedUnanswerablePromptWithChoices")],
     ):  # fmt: skip
         main(words)
     return graded

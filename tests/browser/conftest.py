@@ -102,8 +102,8 @@ def demo(demo_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--queries", demo_data / "queries.jsonl", "--qrels", demo_data / "qrels.txt",
         "-o", folder / "passages.jsonl.gz")  # fmt: skip
     run("grade", folder / "passages.jsonl.gz", "-o", folder / "graded.jsonl.gz", "--bank", bank,
-        "--prompt-class", RATED, "--prompt-class", EXTRACTED, "--model", "lexical")  # fmt: skip
+        "--prompt", RATED, "--prompt", EXTRACTED, "--model", "lexical")  # fmt: skip
     (folder / "bank.jsonl").write_bytes(bank.read_bytes())
-    run("review", folder / "graded.jsonl.gz", "--bank", folder / "bank.jsonl", "--prompt-class", RATED,
+    run("review", folder / "graded.jsonl.gz", "--bank", folder / "bank.jsonl", "--prompt", RATED,
         "-o", folder / "review.html")  # fmt: skip
     return folder

@@ -28,7 +28,7 @@ def report(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> Pat
         "verify",
         "disagreements",
         graded,
-        "--prompt-class",
+        "--prompt",
         RATED,
         "--format",
         "html",
@@ -75,7 +75,7 @@ OpenTab = Callable[..., Tab]
 @pytest.fixture(scope="session")
 def pages(demo: Path) -> Path:
     """The folder of the demo, with the HTML pages of its reports; two models graded the passages."""
-    graded, bank, grades = demo / "two.jsonl.gz", demo / "bank.jsonl", ("--prompt-class", RATED)
+    graded, bank, grades = demo / "two.jsonl.gz", demo / "bank.jsonl", ("--prompt", RATED)
     run(
         "filter",
         demo / "graded.jsonl.gz",

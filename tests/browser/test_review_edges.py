@@ -34,7 +34,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         graded.append([query_id, [passage(f"p{p}", exam_grades=[rubric(ratings)]) for p in range(3)]])
     for name, lines in (("graded.jsonl", graded), ("bank.jsonl", bank)):
         (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    run("review", folder / "graded.jsonl", "--bank", folder / "bank.jsonl", "--prompt-class", RATED,
+    run("review", folder / "graded.jsonl", "--bank", folder / "bank.jsonl", "--prompt", RATED,
         "--reviewer", "ana", "-o", folder / "review.html")  # fmt: skip
     return folder
 
@@ -164,7 +164,7 @@ def test_edits_of_a_removed_entry_fit_the_bank(page: Tab, small: Path, tmp_path:
 
 
 def test_a_direct_grade_has_no_entry_to_edit(small: Path, tab: OpenTab, tmp_path: Path) -> None:
-    run("review", small / "graded.jsonl", "--bank", small / "bank.jsonl", "--prompt-class", "GradedRelevance",
+    run("review", small / "graded.jsonl", "--bank", small / "bank.jsonl", "--prompt", "GradedRelevance",
         "-o", tmp_path / "direct.html")  # fmt: skip
     page = tab(tmp_path / "direct.html").go("#/q/0")
     page.page.wait_for_selector(GRID)

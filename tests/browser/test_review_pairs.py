@@ -24,7 +24,7 @@ OpenTab = Callable[..., Tab]
 def folder(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve expected pairs of the demo collection, and their pages with and without grades."""
     folder = tmp_path_factory.mktemp("pairs")
-    options = ("--bank", demo / "bank.jsonl", "--prompt-class", RATED)
+    options = ("--bank", demo / "bank.jsonl", "--prompt", RATED)
     run("sample-pairs", demo / "graded.jsonl.gz", *options, "--count", 12, "-o", folder / "pairs.json")
     for name, blind in (("blind.html", ["--blind"]), ("open.html", [])):
         run("review", demo / "graded.jsonl.gz", *options, "--pairs", folder / "pairs.json", *blind,
@@ -68,7 +68,7 @@ def test_labels_of_all_sampled_pairs_by_keyboard(
         "apply",
         demo / "graded.jsonl.gz",
         edits,
-        "--prompt-class",
+        "--prompt",
         RATED,
         "-o",
         tmp_path / "people.jsonl",

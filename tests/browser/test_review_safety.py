@@ -57,7 +57,7 @@ def hostile(write_jsonl: WriteLines, tmp_path: Path) -> Path:
     passages.append(judged("large", text * (1_000_000 // len(text)), 0, exam_grades=[rubric({"q/end": 2})]))
     graded = write_jsonl("<script>.jsonl", [["q", passages]])
     bank = write_jsonl("bank.jsonl", [bank_line("q", entries)])
-    run("review", graded, "--bank", bank, "--prompt-class", RATED, "-o", tmp_path / "review.html",
+    run("review", graded, "--bank", bank, "--prompt", RATED, "-o", tmp_path / "review.html",
         "--reviewer", HOSTILE["end"])  # fmt: skip
     return tmp_path / "review.html"
 
@@ -149,7 +149,7 @@ def blind(write_jsonl: WriteLines, tmp_path: Path) -> Path:
     other = passage("plain", exam_grades=[rubric({"q/a": 2, "q/b": 2}, llm=SECRET["model"])])
     graded = write_jsonl("graded.jsonl", [["q", [one, other]]])
     bank = write_jsonl("bank.jsonl", [bank_line("q", {"q/a": "What is hidden?", "q/b": "Where?"})])
-    run("review", graded, "--bank", bank, "--prompt-class", RATED, "--blind", "-o", tmp_path / "blind.html")
+    run("review", graded, "--bank", bank, "--prompt", RATED, "--blind", "-o", tmp_path / "blind.html")
     return tmp_path / "blind.html"
 
 
@@ -208,7 +208,7 @@ def test_a_blind_review_hides_grades_until_the_reviewer_has_rated(blind: Path, t
 def test_nugget_assignment_from_scratch(write_jsonl: WriteLines, tmp_path: Path, tab: OpenTab) -> None:
     graded = write_jsonl("answers.jsonl", [["q", [passage("run1/q"), passage("run2/q")]]])
     items = [{"query_id": "q", "nugget_id": f"q/{key}", "nugget_text": f"fact {key}"} for key in "ab"]
-    chosen = ("--prompt-class", "NuggetAssignment")
+    chosen = ("--prompt", "NuggetAssignment")
     bank = write_jsonl("bank.jsonl", [{"query_id": "q", "query_text": "why?", "items": items}])
     run("review", graded, "--bank", bank, *chosen, "--blind", "--reviewer", "nist", "-o", tmp_path / "r.html")
     page = tab(tmp_path / "r.html").go("#/q/0")

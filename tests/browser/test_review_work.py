@@ -393,7 +393,7 @@ def test_applied_bank_edits_do_not_reappear(demo: Path, browser: Any, tmp_path: 
     page.press("4")
     edits = save(page, tmp_path, "ana")
     run("bank", "apply", demo / "bank.jsonl", edits, "-o", tmp_path / "better.jsonl")
-    run("review", demo / "graded.jsonl.gz", "--bank", tmp_path / "better.jsonl", "--prompt-class", RATED,
+    run("review", demo / "graded.jsonl.gz", "--bank", tmp_path / "better.jsonl", "--prompt", RATED,
         "-o", tmp_path / "better.html")  # fmt: skip
     better = Tab(context.new_page()).open(tmp_path / "better.html")
     assert better.text("#status") == "1 rating: saved"
@@ -433,7 +433,7 @@ def test_queries_without_entries_and_odd_addresses(
 
 def test_reviewers_who_share_a_browser_do_not_share_ratings(demo: Path, browser: Any, tmp_path: Path) -> None:
     for name in ("ana", "bo"):
-        run("review", demo / "graded.jsonl.gz", "--bank", demo / "bank.jsonl", "--prompt-class", RATED,
+        run("review", demo / "graded.jsonl.gz", "--bank", demo / "bank.jsonl", "--prompt", RATED,
             "--blind", "--reviewer", name, "-o", tmp_path / f"{name}.html")  # fmt: skip
     context = browser.new_context()
     ana, bo, again = (Tab(context.new_page()) for _ in range(3))

@@ -102,7 +102,7 @@ def test_files_that_do_not_fit_are_refused_before_the_model_is_loaded(
     monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", load)
     item = {"query_id": "x", "question_id": "x/a", "question_text": "What?"}
     other = write_jsonl("other.jsonl", [{"query_id": "x", "query_text": "x", "items": [item]}])
-    grade = ["--prompt-class", RATED, "--model", "fake", "-o", "out.jsonl", *more]
+    grade = ["--prompt", RATED, "--model", "fake", "-o", "out.jsonl", *more]
     assert "has no queries with passages." in refused("grade", "empty.jsonl", "--bank", tiny_bank, *grade)[1]
     assert "has no entries for the queries" in refused("grade", tiny_passages, "--bank", other, *grade)[1]
 

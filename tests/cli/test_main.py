@@ -60,7 +60,7 @@ def test_an_input_whose_name_is_too_long(command: str, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("command", "where", "kept"),
     [
-        (["grade", "--model", "fake", "--prompt-class", "FagB"],
+        (["grade", "--model", "fake", "--prompt", "FagB"],
          "exam_pp.phases.grading.grading_run.grade_file", True),
         (["merge"], "exam_pp.phases.passages.merge.merge_files", False),
     ],

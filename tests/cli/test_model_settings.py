@@ -77,7 +77,7 @@ def test_a_setting_has_one_value() -> None:
 
 def test_the_file_of_a_setting_is_an_input(tiny_passages: Path, tiny_bank: Path) -> None:
     Path("schema.json").write_text("{}")
-    words = f"grade {tiny_passages} --bank {tiny_bank} --prompt-class NuggetSelfRatedPrompt --model m"
+    words = f"grade {tiny_passages} --bank {tiny_bank} --prompt NuggetSelfRatedPrompt --model m"
     with pytest.raises(OutputError, match="also an input"):
         cli.main(
             [
@@ -96,7 +96,7 @@ def test_the_file_of_a_setting_is_an_input(tiny_passages: Path, tiny_bank: Path)
 
 def test_a_manifest_repeats_the_settings_as_a_command_line(tiny_bank: Path, tmp_path: Path) -> None:
     output = tmp_path / "closed.jsonl"
-    words = f"--manifest grade --closed-book --bank {tiny_bank} --prompt-class {RATING} --model lexical"
+    words = f"--manifest grade --closed-book --bank {tiny_bank} --prompt {RATING} --model lexical"
     words += " -M concurrency=3 -M timeout=7 -o"
     main([*words.split(), str(output)])
     manifest = json.loads(Path(f"{output}.manifest.json").read_text())

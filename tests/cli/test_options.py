@@ -14,6 +14,7 @@ import pytest
 
 import exam_pp
 from exam_pp.cli.command import WITH_ALL_OPTIONS
+from exam_pp.cli.command_line import OLD_OPTIONS
 from exam_pp.cli.keyed_options import KeyedOption
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.option_sections import ADVANCED, OPTIONS
@@ -130,6 +131,7 @@ def test_every_option_in_a_text_exists() -> None:
     known = {name for param in params for name in (*param.opts, *param.secondary_opts)}
     known |= {name for param in cli.params for name in param.opts} | {"--help", "--version"}
     known |= {option for options in OPTIONS.values() for option in options}
+    known |= OLD_OPTIONS.keys()
     named: dict[str, Path] = {}
     settings: dict[str, Path] = {}
     for path in Path(exam_pp.__file__).parent.rglob("*.py"):

@@ -49,7 +49,7 @@ COMMANDS = (
     "bank import autojudge.json --from autojudge -o out",
     "bank apply bank.jsonl bank_edits.json --force -o out",
     f"grade passages.jsonl --bank bank.jsonl {ASK} --prompt-file prompt.toml --queries queries.tsv -o out",
-    f"grade passages.jsonl --bank bank.jsonl --model lexical --prompt-class {RATED} -o out",
+    f"grade passages.jsonl --bank bank.jsonl --model lexical --prompt {RATED} -o out",
     "grade-panel passages.jsonl --config panel.toml --bank bank.jsonl --queries queries.tsv -o out",
     f"reread graded.jsonl --bank bank.jsonl --prompt-file prompt.toml {SET} -o out",
     f"verify grading graded.jsonl --bank bank.jsonl {SET} -o out",
@@ -77,10 +77,10 @@ COMMANDS = (
     "validate answers.jsonl -o out",
 )
 
-ASSIGN = "--prompt-class NuggetAssignmentPointwise --model random"
+ASSIGN = "--prompt NuggetAssignmentPointwise --model random"
 SETUP = f"""
 filter graded.jsonl --remove grades -o passages.jsonl
-grade passages.jsonl --queries queries.tsv --prompt-class GradedRelevance --model fake -o umbrela-graded.jsonl
+grade passages.jsonl --queries queries.tsv --prompt GradedRelevance --model fake -o umbrela-graded.jsonl
 convert umbrela-graded.jsonl --to umbrela --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl

@@ -21,7 +21,7 @@ EXPECTED = {
     "docs/how-to/verification.md": [r"2 ratings added as human:ana", r"human:ana +\S"],
     "docs/reference/python.md": [r"^20 queries, 179 questions$", r"passages.jsonl.gz has no grades"],
     "docs/start/quickstart.md": [
-        r"^0 errors, 0 warnings\.", r"^good +1\.000 .*\nbad +0\.500 "
+        r"^0 errors, 0 warnings\.", r"^good +100\.0 .*\nbad +50\.0 "
     ],
 }  # fmt: skip
 """Patterns of lines that a page prints without showing them."""

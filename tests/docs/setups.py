@@ -245,7 +245,7 @@ UMBRELA = "How well does the passage answer the query?\n{examples}\nQuery: {quer
 SCORES = "".join(
     f'{{"system": "rag-run-{run}", "query_id": "q1", "metric": "V", "value": {run / 2}}}\n' for run in (1, 2)
 )
-RATED = "--bank questions.jsonl --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices"
+RATED = "--bank questions.jsonl --prompt QuestionSelfRatedUnanswerablePromptWithChoices"
 SMALL = "all.jsonl.gz=passages.jsonl.gz questions.jsonl"
 small_file = run(
     "sample all.jsonl.gz --max-queries 3 --max-passages 9 -o passages.jsonl.gz",
@@ -290,10 +290,10 @@ SETUPS = {
         " questions-only.jsonl.gz=graded.jsonl.gz",
         prepare=run(
             "grade graded.jsonl.gz -o both.jsonl.gz --bank nuggets.jsonl --model lexical"
-            " --prompt-class NuggetSelfRatedPrompt",
+            " --prompt NuggetSelfRatedPrompt",
         ),
         before={
-            "--prompt-class NuggetSelfRatedPrompt": copies("graded.jsonl.gz=both.jsonl.gz"),
+            "--prompt nugget-self-rated": copies("graded.jsonl.gz=both.jsonl.gz"),
             "import exam_pp": copies("graded.jsonl.gz=questions-only.jsonl.gz"),
         },
     ),
@@ -380,7 +380,7 @@ SETUPS = {
         before={
             "apply answers.jsonl.gz": in_order(
                 run(
-                    "grade answers.jsonl.gz --queries queries.jsonl --prompt-class RAGEloCriteria "
+                    "grade answers.jsonl.gz --queries queries.jsonl --prompt RAGEloCriteria "
                     "--model gpt-4o --model-pipeline openai -o by-gpt.jsonl.gz"
                 ),
                 copies("answers.jsonl.gz=by-gpt.jsonl.gz"),

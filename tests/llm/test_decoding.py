@@ -351,7 +351,7 @@ def test_max_tokens_limits_the_replies_of_local_models(
 
 
 def grade_command(passages: Path, bank: Path, output: Path, *options: str) -> dict[str, Any]:
-    main(["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--prompt-class", RATING,
+    main(["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--prompt", RATING,
           "--model", "m", *options])  # fmt: skip
     grades: dict[str, Any] = json.loads(output.read_text().splitlines()[0])[1][0]["exam_grades"][-1]
     return grades
@@ -365,7 +365,7 @@ def test_the_doctor_and_plans_run_with_decoding_options(
     main(["grade", "--plan", *sampled])
     assert "sampling_seed" in capsys.readouterr().out
     output = tmp_path / "out.jsonl"
-    main(["grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank), "--prompt-class", RATING,
+    main(["grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank), "--prompt", RATING,
           *sampled, "--plan"])  # fmt: skip
     assert not output.exists()
 

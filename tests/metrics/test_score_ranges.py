@@ -7,7 +7,7 @@ from ir_measures.measures import registry
 
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
-from exam_pp.metrics.score_ranges import OTHER_RANGES, SHARES, Range, is_outside, range_of
+from exam_pp.metrics.score_ranges import OTHER_FROM_0_TO_1, OTHER_RANGES, SHARES, Range, is_outside, range_of
 from exam_pp.metrics.text_similarity import ROUGE
 from exam_pp.metrics.trec_measures import trec_eval_names
 from exam_pp.phases.evaluation.answers import OF_ANSWERS, OF_PARTS
@@ -22,8 +22,10 @@ OWN = {
 
 
 def test_every_measure_has_a_range_or_none_on_purpose() -> None:
-    assert not SHARES & OTHER_RANGES
-    assert OWN | registry.keys() <= SHARES | OTHER_RANGES
+    assert len(SHARES | OTHER_FROM_0_TO_1 | OTHER_RANGES) == len(SHARES) + len(OTHER_FROM_0_TO_1) + len(
+        OTHER_RANGES
+    )
+    assert OWN | registry.keys() <= SHARES | OTHER_FROM_0_TO_1 | OTHER_RANGES
 
 
 @pytest.mark.parametrize(

@@ -96,10 +96,10 @@ def test_the_old_name_is_read_in_files_and_warned_of_otherwise(caplog: pytest.Lo
     assert PROMPTS.find("Umbrela") is prompt
     assert not caplog.messages
     assert PROMPTS.get("Umbrela") is prompt
-    warning = "'Umbrela' is an old name; the prompt is now called 'GradedRelevance'."
+    warning = "'Umbrela' is an old name; the prompt is now called 'relevance'."
     assert caplog.messages == [warning]
     criteria = with_aliases(GradeFilter(prompt_class="Umbrela"))
     assert (criteria.prompt_class, criteria.also_called) == ("GradedRelevance", ("Umbrela",))
     assert caplog.messages == [warning, warning]
-    with pytest.raises(UnknownNameError, match="'GradedRelevance'"):
+    with pytest.raises(UnknownNameError, match="'relevance'"):
         PROMPTS.get("UMBRELA")

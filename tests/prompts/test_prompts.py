@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -147,8 +148,15 @@ def test_answer_key_classes_have_the_same_text() -> None:
 
 
 def test_unknown_prompt() -> None:
-    with pytest.raises(UnknownNameError, match="'NuggetSelfRatedPrompt'"):
+    with pytest.raises(UnknownNameError, match="'nugget-self-rated'"):
         PROMPTS.get("NuggetSelfRatedPromt")
+
+
+def test_every_prompt_has_a_short_name() -> None:
+    """In lower case, with hyphens, and of at most 27 characters."""
+    short = [PROMPTS.get(name).short for name in PROMPTS]
+    assert all(re.fullmatch(r"[a-z][a-z0-9-]{2,26}", name) for name in short)
+    assert len(set(short)) == len(short)
 
 
 def test_every_file_of_prompts_is_registered() -> None:

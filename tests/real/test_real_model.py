@@ -100,7 +100,7 @@ def test_grading_with_several_prompts(tmp_path: Path) -> None:
         json.dumps({"query_id": "q", "test_collection": "t", "query_text": "ocean tides", "items": items})
     )
     output = tmp_path / "graded.jsonl"
-    prompts = [f"--prompt-class={name}" for name in (RATING, EXTRACTION, "GradedRelevance")]
+    prompts = [f"--prompt={name}" for name in (RATING, EXTRACTION, "GradedRelevance")]
     main(["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--queries", str(queries),
           "--model", "smollm2", "--threads", "1", "-M", "max_tokens=12", *prompts])  # fmt: skip
     (query,) = read_passages(output)

@@ -68,7 +68,7 @@ def test_a_server_that_is_killed_and_started_again(
         json.dumps({"query_id": "q", "test_collection": "t", "query_text": "tides", "items": items})
     )
     output = tmp_path / "graded.jsonl"
-    command = ["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--prompt-class", RATING,
+    command = ["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--prompt", RATING,
                "--model", real_server.model, "--model-pipeline", "openai", "--base-url", real_server.url,
                "-M", "concurrency=1", "-M", "max_tokens=4", "-M", "timeout=6"]  # fmt: skip
     sent: list[str] = []

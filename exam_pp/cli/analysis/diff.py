@@ -12,7 +12,7 @@ import click
 
 from exam_pp import defaults
 from exam_pp.cli.command import Command
-from exam_pp.cli.completion import model_names, prompt_names
+from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
@@ -24,6 +24,7 @@ from exam_pp.cli.options import (
     grades_options,
     of_each_side,
     output_option,
+    prompt_option,
 )
 from exam_pp.errors import SelectionError
 from exam_pp.provenance import Provenance, combined, file_names, graded_by
@@ -59,14 +60,11 @@ if TYPE_CHECKING:
     callback=of_each_side,
     help="Only grades by this model, or reviewer (human:NAME). Name it twice for BEFORE and AFTER.",
 )
-@click.option(
-    "--prompt-class",
+@prompt_option(
+    "Only grades with this prompt. Name it twice for BEFORE and AFTER.",
     "prompt_classes",
-    shell_complete=prompt_names,
-    metavar="NAME",
     multiple=True,
     callback=of_each_side,
-    help="Only grades with this prompt class. Name it twice for BEFORE and AFTER.",
 )
 @grades_options
 @click.option(
@@ -104,7 +102,7 @@ def command(
 
     \b
       exam-pp diff two-models.jsonl.gz two-models.jsonl.gz \\
-        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices \\
+        --prompt self-rated \\
         --grader google/flan-t5-base --grader google/flan-t5-large
     """
     from exam_pp.metrics.qrels import LabelRule

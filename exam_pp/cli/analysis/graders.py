@@ -82,7 +82,7 @@ def command(
 ) -> None:
     """Measure the agreement of the graders of a file with each other and with the judgments.
 
-    A grader is a model with a prompt class, or a reviewer. The command compares the labels of passages. It
+    A grader is a model with a prompt, or a reviewer. The command compares the labels of passages. It
     writes tables for every two graders: Cohen's κ, weighted κ and Krippendorff's α; Kendall's τ-b and
     Spearman's ρ with p-values and intervals; bias and limits of agreement (Bland and Altman). A further table
     has α of all graders.

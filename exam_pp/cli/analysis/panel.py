@@ -66,7 +66,7 @@ def command(
 ) -> None:
     """Show how far the leaderboard depends on the grader: agreement, leaderboards, places of systems.
 
-    A grader is a model with a prompt class, or a reviewer. The report has the agreement of the graders on
+    A grader is a model with a prompt, or a reviewer. The report has the agreement of the graders on
     pairs of passage and entry, the leaderboard of every grader and of their consensus, and the consensus
     without each grader. The command computes the consensus itself; a consensus in GRADED
     (`exam-pp consensus`) counts as a grader only if --grader names it.

@@ -79,7 +79,7 @@ def command(
 ) -> None:
     """Correlate the leaderboards of all prompts, thresholds and measures with an official leaderboard.
 
-    The command evaluates all models and prompt classes in GRADED, unless --grader or --prompt-class selects.
+    The command evaluates all models and prompts in GRADED, unless --grader or --prompt selects.
     `--format published` writes the layout of the published `*.correlation.tsv` files.
 
     Example:

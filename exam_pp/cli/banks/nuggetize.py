@@ -10,7 +10,6 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
-from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     JOURNAL,
@@ -23,6 +22,7 @@ from exam_pp.cli.options import (
     log_summary,
     new_bank_options,
     prompt_file_option,
+    prompt_option,
     repairs_option,
     required_output,
     take,
@@ -63,7 +63,7 @@ _OF_NEW_NUGGETS = (
     type=IntRangeOrAll(0),
     default=1,
     show_default=True,
-    help="Lowest judgment that counts as relevant; with --grader or --prompt-class, lowest direct grade. "
+    help="Lowest judgment that counts as relevant; with --grader or --prompt, lowest direct grade. "
     "With all, every passage is relevant.",
 )
 @click.option(
@@ -72,13 +72,10 @@ _OF_NEW_NUGGETS = (
     metavar="NAME",
     help="Relevance by the direct grades of this model; required if several graded with the prompt.",
 )
-@click.option(
-    "--prompt-class",
+@prompt_option(
+    "Relevance by the direct grades with this prompt.  [default: with --grader relevance, else the "
+    "judgments]",
     "judge_prompt",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Relevance by the direct grades with this prompt.  [default: with --grader GradedRelevance, else "
-    "the judgments]",
 )
 @click.option(
     "--system", "ranking", metavar="SYSTEM",

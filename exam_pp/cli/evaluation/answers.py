@@ -18,7 +18,7 @@ _METRICS = {
     "citations": Kind(
         """Score systems by whether the passages that their answers cite support them.
 
-        The grades are those of `exam-pp grade --prompt-class CitationSupport`: full support is 1, partial
+        The grades are those of `exam-pp grade --prompt citation-support`: full support is 1, partial
         support .5, no support 0. Precision is the mean over the cited passages of an answer, recall the mean
         over its parts. A part without citations, and a citation of a passage that is not in the file, count
         0. Ungraded citations count 0; the bounds show what they could change.
@@ -43,7 +43,7 @@ _METRICS = {
     "criteria": Kind(
         """Score systems by the ratings of their answers by criteria.
 
-        The ratings are those of `exam-pp grade --prompt-class RAGEloCriteria`, or with criteria of your own.
+        The ratings are those of `exam-pp grade --prompt criteria`, or with criteria of your own.
         The columns are the mean of all criteria, and the mean rating by each criterion. Ungraded criteria
         count 0; the bounds show what they could change. If criteria have scales of different lengths, the
         mean of all is that of ratings divided by their highest level.
@@ -58,7 +58,7 @@ _METRICS = {
     "factual-consistency": Kind(
         """Score systems by how consistent their answers are with the sources.
 
-        The scores are those of `exam-pp grade --prompt-class FactualConsistency`. FactualConsistency is the
+        The scores are those of `exam-pp grade --prompt factual-consistency`. FactualConsistency is the
         score of whole answers against all their sources together, and FactualConsistency_parts the mean over
         the parts, each with its highest score over its sources. Higher means more consistent. Claims without
         a score are in no mean; a note counts them with their reasons.
@@ -73,7 +73,7 @@ _METRICS = {
     "answered": Kind(
         """Compute the share of questions that each system answered, rather than declined.
 
-        The verdicts are those of `exam-pp grade --prompt-class AnswerAttempt`: an answer counts as an answer
+        The verdicts are those of `exam-pp grade --prompt answer-attempt`: an answer counts as an answer
         even if it is wrong. An empty answer declines. Failures are listed below the table and are in no
         share: answers without a verdict, and queries to which a system has no answer.
 
@@ -103,8 +103,8 @@ def _metric(context: click.Context, _option: click.Parameter, metric: str | None
     found = _metrics_of(graded)
     if not found:
         raise SelectionError(
-            f"{graded} has no grades of answers; make them with `exam-pp grade`, with the --prompt-class "
-            "CitationSupport, RAGEloCriteria, FactualConsistency or AnswerAttempt."
+            f"{graded} has no grades of answers; make them with `exam-pp grade`, with the --prompt "
+            "citation-support, criteria, factual-consistency or answer-attempt."
         )
     if len(found) > 1:
         raise SelectionError(

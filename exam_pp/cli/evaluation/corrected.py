@@ -101,7 +101,7 @@ def command(
     judge, the score is corrected, in inverse proportion to the probability of the draw. GRADED has the
     grades of the judge, the labels of people and the rankings.
 
-    The default for --grader and --prompt-class are the grades from which the pairs were drawn.
+    The default for --grader and --prompt are the grades from which the pairs were drawn.
 
     Examples:
 

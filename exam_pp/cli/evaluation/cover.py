@@ -89,7 +89,7 @@ def command(
     columns = len(selections) * max(1, len(set(min_grades)))
     if output.form == "published" and output.official is None and columns > 1:
         raise click.UsageError(
-            "--format published has one leaderboard; use --grader, --prompt-class and --min-grade once, or "
+            "--format published has one leaderboard; use --grader, --prompt and --min-grade once, or "
             "add --official."
         )
     evaluations = {

@@ -14,7 +14,7 @@ import click
 from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
-from exam_pp.cli.completion import model_names, prompt_names
+from exam_pp.cli.completion import model_names
 from exam_pp.cli.leaderboard_options import OFFICIAL, SEED, confidence_option
 from exam_pp.cli.options import (
     FIGURE_PATH,
@@ -36,6 +36,7 @@ from exam_pp.cli.options import (
     log_summary,
     output_option,
     plot_option,
+    prompt_option,
     take,
     together,
 )
@@ -62,14 +63,10 @@ _selection = together(
         help="Only games judged by this model, or person (human:NAME), or only its grades; may be repeated, "
         "for columns of each.",
     ),
-    click.option(
-        "--prompt-class",
+    prompt_option(
+        "Only games judged, or only grades, with this prompt; may be repeated, for columns of each.",
         "prompt_classes",
-        shell_complete=prompt_names,
         multiple=True,
-        metavar="NAME",
-        help="Only games judged, or only grades, with this prompt class; may be repeated, for columns of "
-        "each.",
     ),
     grades_options,
     click.option(
@@ -430,9 +427,7 @@ def _check_usage(
         raise click.UsageError("--official cannot be combined with --format trec_eval.")
     for option, path in of_one.items():
         if several and path is not None:
-            raise click.UsageError(
-                f"{option} has the games of one judge; use --grader and --prompt-class once."
-            )
+            raise click.UsageError(f"{option} has the games of one judge; use --grader and --prompt once.")
 
 
 def _options(
@@ -474,7 +469,13 @@ def ratings_report(
     """
     from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 
-    report = leaderboard_report(standings, "Ratings by games", formatted=formatted, extra=extra, decimals=1)
+    report = leaderboard_report(
+        standings,
+        "Ratings by games",
+        audience="readers" if formatted else "scripts",
+        extra=extra,
+        decimals=1,
+    )
     blocks: list[Block] = []
     for judge, board in boards.items():
         tables = [_games_table(board), win_matrix_table(board.matrix)]

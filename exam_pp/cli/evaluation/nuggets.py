@@ -26,6 +26,7 @@ from exam_pp.cli.options import (
     together,
 )
 from exam_pp.cli.ranges import IntRange
+from exam_pp.cli.short_names import with_short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,10 +161,10 @@ def command(
 
 def _single_condition(conditions: Sequence[Condition], option: str) -> Condition:
     if len(conditions) > 1:
-        names = ", ".join(condition.name for condition in conditions)
+        names = with_short_names(", ".join(condition.name for condition in conditions))
         raise click.UsageError(
             f"{option} needs a single condition, but there are {len(conditions)} ({names}); use one file, "
-            "and select a grader with --grader or --prompt-class."
+            "and select a grader with --grader or --prompt."
         )
     return conditions[0]
 

@@ -215,7 +215,7 @@ def _rule(label: str) -> LabelRule | None:
 def _check_single(graders: Sized, label_sets: Sized) -> None:
     """Raise :class:`click.UsageError` for a file of qrels by several graders or thresholds."""
     if len(graders) > 1:
-        raise click.UsageError("Qrels have the labels of one grader; use --grader and --prompt-class once.")
+        raise click.UsageError("Qrels have the labels of one grader; use --grader and --prompt once.")
     if len(label_sets) > 1:
         raise click.UsageError("Qrels have the labels of one threshold; use --min-grade once.")
 

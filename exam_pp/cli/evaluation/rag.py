@@ -171,6 +171,7 @@ def write_rag(
     result: RagEvaluation, folder: Path, settings: Mapping[str, Cell] | None = None, command: str = ""
 ) -> Path:
     """Write the page, the tables, the score rows, and a CSV file of Open RAG Eval for each system."""
+    from exam_pp.cli.short_names import for_readers
     from exam_pp.formats.open_rag_eval_results import write_result_rows
     from exam_pp.phases.evaluation.contents import input_files, versions
     from exam_pp.rendering.render import render
@@ -201,7 +202,8 @@ def write_rag(
             Link("provenance.json: the same for scripts", "provenance.json"),
             *left_out_blocks(result.left_out),
         ]
-        write_text(work / "index.html", render(Report(f"Evaluation of {result.source.name}", blocks), "html"))
+        report = Report(f"Evaluation of {result.source.name}", blocks)
+        write_text(work / "index.html", render(for_readers(report), "html"))
     return folder / "index.html"
 
 
@@ -217,7 +219,7 @@ def _write_section(page: ReportFolder, index: int, result: RagEvaluation) -> Lea
     page.add(
         _consistency(evaluation) if stem == "consistency" else leaderboard_report(standings, title).content
     )
-    page.table(f"{stem}.tsv", leaderboard_report(standings, title, formatted=False), "the leaderboard")
+    page.table(f"{stem}.tsv", leaderboard_report(standings, title, audience="scripts"), "the leaderboard")
     page.table(f"{stem}-per-query.tsv", per_query_report(evaluation, title), "scores of each query")
     return Leaderboard(title, stem, standings)
 

@@ -97,7 +97,7 @@ def command(
 
     Open index.html in the folder. The page needs no other file, so it can be mailed alone; the tables are
     also files for scripts. Sections without inputs, such as the correlation without official ranks, are named
-    at the end of the page, with the missing input. If GRADED has grades of several models or prompt classes,
+    at the end of the page, with the missing input. If GRADED has grades of several models or prompts,
     each of them has its own leaderboards.
 
     Example:
@@ -142,6 +142,7 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     give equal bytes. Sections without inputs are named at the end of the page, with the missing input. A
     missing folder is created. Files of the same names are replaced at the end, all at once.
     """
+    from exam_pp.cli.short_names import for_readers
     from exam_pp.phases.evaluation.leaderboards import Statistics
     from exam_pp.rendering.render import render
     from exam_pp.reports.analysis.report_folder import Inputs, ReportFolder
@@ -152,7 +153,7 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     with folder_output(folder, files) as work:
         inputs = Inputs(sources, statistics or Statistics("nested", significance=True))
         report = _report(inputs, ReportFolder(work))
-        write_text(work / "index.html", render(report, "html"))
+        write_text(work / "index.html", render(for_readers(report), "html"))
     return Path(folder) / "index.html"
 
 
@@ -247,7 +248,7 @@ def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
         return {}
     write_text(folder.path / REVIEW_PAGE, render_page(material.head, material.tables))
     folder.section("Review page")
-    folder.link(REVIEW_PAGE, f"the grades with prompt class {prompt_class}")
+    folder.link(REVIEW_PAGE, f"the grades with prompt {prompt_class}")
     return {
         query["id"]: f"{REVIEW_PAGE}#/q/{number}" for number, query in enumerate(material.head["queries"])
     }

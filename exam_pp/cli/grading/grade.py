@@ -12,7 +12,6 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse
-from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.grading.status import status
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
@@ -29,6 +28,7 @@ from exam_pp.cli.options import (
     log_summary,
     part_to_grade,
     prompt_file_option,
+    prompt_option,
     repairs_option,
     reply_option,
     take,
@@ -100,11 +100,12 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
     "--queries", type=QUERIES_FILE,
     help=f"Texts of the queries, for direct prompts ({QUERY_FORMATS}).  [default: those of the bank]",
 )  # fmt: skip
-@click.option(
-    "--prompt-class", "prompt_classes", shell_complete=prompt_names, multiple=True, metavar="NAME",
-    help="Prompt to grade with (see `exam-pp list prompts`); may be repeated.  [default: ratings of the "
-    "entries of --bank]",
-)  # fmt: skip
+@prompt_option(
+    "Prompt to grade with (see `exam-pp list prompts`); may be repeated.  [default: ratings of the entries "
+    "of --bank]",
+    "prompt_classes",
+    multiple=True,
+)
 @prompt_file_option("TOML file with your own prompt, or your own criteria, to grade with; may be repeated.")
 @model_options(required=False)
 @click.option(
@@ -116,7 +117,7 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
 @reply_option("label of the scale", "calibrated")
 @unparsed_option(GRADE_POLICY)
 @answer_match_option()
-@repairs_option("whose labels cannot be read (only for the prompt NuggetAssignment).")
+@repairs_option("whose labels cannot be read (only for the prompt nugget-assignment).")
 @click.option("--regrade", is_flag=True, help="Grade everything again, also what has a grade in PASSAGES.")
 @part_to_grade
 @click.option(
@@ -173,15 +174,15 @@ def command(
     """Let a model grade every passage in PASSAGES against every bank entry of its query, or directly.
 
     The prompt decides what is graded: questions or nuggets of --bank, or the passage for its query (a direct
-    prompt); of answers, their citations (CitationSupport), the whole answer by criteria (RAGEloCriteria, or
-    a file of criteria), or its consistency with the sources (FactualConsistency, or a classifier of pairs
+    prompt); of answers, their citations (citation-support), the whole answer by criteria (criteria, or
+    a file of criteria), or its consistency with the sources (factual-consistency, or a classifier of pairs
     with --model-pipeline text-classification). Grades that PASSAGES already holds are kept and not computed
     again. To continue an interrupted run, repeat the command.
 
     Citations: the model reads each part of an answer with each passage that it cites, and chooses
     full_support, partial_support or no_support. Criteria: the model reads the query, the documents that the
     system retrieved or cited, and the answer, and rates all criteria in one reply; `exam-pp show prompt
-    RAGEloCriteria --format toml` prints those of RAGElo as a file for --prompt-file. Claims: the sources of a
+    criteria --format toml` prints those of RAGElo as a file for --prompt-file. Claims: the sources of a
     whole answer are all passages that its system retrieved or cited; a part is scored against each passage
     that it cites, and its score is the highest, from 0 to 1. A low score points to a hallucination.
 
@@ -201,12 +202,12 @@ def command(
 
     \b
       exam-pp grade passages.jsonl.gz --bank questions.jsonl -o new-graded.jsonl.gz \\
-        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
+        --prompt self-rated --model google/flan-t5-large
       exam-pp grade passages.jsonl.gz --queries queries.jsonl -o new-labelled.jsonl.gz \\
-        --prompt-class GradedRelevance --model gpt-4o --model-pipeline openai
-      exam-pp grade cited.jsonl.gz -o new-citations.jsonl.gz --prompt-class CitationSupport --model fake
+        --prompt relevance --model gpt-4o --model-pipeline openai
+      exam-pp grade cited.jsonl.gz -o new-citations.jsonl.gz --prompt citation-support --model fake
       exam-pp grade --closed-book --bank questions.jsonl -o closed-book.jsonl.gz \\
-        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --model google/flan-t5-large
+        --prompt self-rated --model google/flan-t5-large
       exam-pp grade --plan --model google/flan-t5-large
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
@@ -281,8 +282,8 @@ def _kind(prompts: Sequence[Prompt], criteria: Sequence[Path], pipeline: str) ->
         kinds.add("claim")
     if not kinds:
         raise click.UsageError(
-            "grade needs --prompt-class or --prompt-file. For ratings of questions, use --prompt-class "
-            "QuestionSelfRatedUnanswerablePromptWithChoices; `exam-pp list prompts` shows all prompts."
+            "grade needs --prompt or --prompt-file. For ratings of questions, use --prompt "
+            "self-rated; `exam-pp list prompts` shows all prompts."
         )
     if len(kinds) > 1 or (kinds != {""} and len(prompts) + len(criteria) > 1):
         raise click.UsageError(

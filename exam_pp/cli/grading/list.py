@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _KINDS = {
     "prompts": Kind(
-        """List prompts for --prompt-class, with their kind, scale and source.
+        """List prompts for --prompt, with their kind, scale, source and name in files.
 
         `exam-pp show prompt NAME` prints the text of a prompt.
 
@@ -99,7 +99,7 @@ def command(what: str, form: str, output: Path) -> None:
     \b
       exam-pp list prompts
     """
-    emit_rendered(_report(what), form, output)
+    emit_rendered(_report(what), form, output, names_in_files=True)
 
 
 def _report(what: str) -> Report:
@@ -107,7 +107,7 @@ def _report(what: str) -> Report:
         case "prompts":
             from exam_pp.prompts import PROMPTS
 
-            return prompts_report(PROMPTS.get(name) for name in PROMPTS)
+            return prompts_report(sorted(map(PROMPTS.get, PROMPTS), key=lambda prompt: prompt.shown))
         case "models":
             return models_report(CATALOGUE)
         case "settings":
@@ -162,9 +162,9 @@ def _default(value: Any) -> str:
 
 
 def prompts_report(prompts: Iterable[Prompt]) -> Report:
-    """Prompts with their kinds, scales and sources."""
-    rows = [(prompt.name, prompt.kind, prompt.scale, prompt.cite) for prompt in prompts]
-    return Report("", [Table(("prompt", "kind", "reply", "source"), rows)])
+    """Prompts with their kinds, scales, sources and names in files."""
+    rows = [(prompt.shown, prompt.kind, prompt.scale, prompt.cite, prompt.name) for prompt in prompts]
+    return Report("", [Table(("prompt", "kind", "reply", "source", "name in files"), rows)])
 
 
 def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:

@@ -32,8 +32,8 @@ _KINDS = {
         Examples:
 
         \b
-          exam-pp show prompt QuestionSelfRatedUnanswerablePromptWithChoices
-          exam-pp show prompt NuggetCreation --format toml -o my-creation.toml
+          exam-pp show prompt self-rated
+          exam-pp show prompt nugget-creation --format toml -o my-creation.toml
         """,
         ("prompt_file", "form"),
         {"form": "Text, or toml for a prompt file."},
@@ -97,7 +97,7 @@ def command(kind: str, name: str | None, prompt_file: Path | None, form: str, ou
     Example:
 
     \b
-      exam-pp show prompt QuestionSelfRatedUnanswerablePromptWithChoices
+      exam-pp show prompt self-rated
     """
     formats = {"prompt": ("text", "toml"), "manifest": REPORT_FORMATS}.get(kind, (form,))
     if form not in formats:
@@ -121,7 +121,7 @@ def command(kind: str, name: str | None, prompt_file: Path | None, form: str, ou
 def _manifest(file: Path, form: str, output: Path) -> None:
 
     found = find_manifest(file)
-    emit_rendered(manifest_report(found), form, output, [file, found.place])
+    emit_rendered(manifest_report(found), form, output, [file, found.place], names_in_files=True)
 
 
 def _prompt(name: str | None, prompt_file: Path | None, form: str, output: Path) -> None:
@@ -139,7 +139,8 @@ def _prompt(name: str | None, prompt_file: Path | None, form: str, output: Path)
 def _page(prompt: Prompt, aliases: tuple[str, ...]) -> str:
     """The facts about a prompt, a blank line, and its template."""
     facts = {
-        "prompt": prompt.name,
+        "prompt": prompt.shown,
+        "in files": prompt.name if prompt.short else "",
         "also called": ", ".join(aliases),
         "kind": prompt.kind,
         "scale": prompt.scale,

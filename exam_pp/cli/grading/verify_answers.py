@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     FILE,
@@ -21,6 +20,7 @@ from exam_pp.cli.options import (
     bank_option,
     journal_options,
     log_summary,
+    prompt_option,
     required_output,
     take,
 )
@@ -48,13 +48,7 @@ if TYPE_CHECKING:
 @click.option(
     "--grades answers-grader", "answers_grader", metavar="MODEL", help="Only answers extracted by this model."
 )
-@click.option(
-    "--grades answers",
-    "answers_class",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Only answers extracted with this prompt class.",
-)
+@prompt_option("Only answers extracted with this prompt.", "answers_class", option="--grades answers")
 @click.option("--prompt-file", type=FILE, help="TOML file with your own prompt that asks the model.")
 @answer_match_option(
     "model", help_text="by the model alone, as in the paper (model); or first by the words, with an "
@@ -76,8 +70,8 @@ def command(
 
     An extracted answer is correct if the model calls it a response as correct as a gold answer. With
     --answer-match paper or strict, an answer whose words match a gold answer is correct without a call, and
-    an unanswerable answer is wrong. The verified grades have the prompt class
-    QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2. To continue an interrupted run, repeat the command.
+    an unanswerable answer is wrong. The verified grades have the prompt
+    answer-verification. To continue an interrupted run, repeat the command.
 
     Example:
 
@@ -210,7 +204,7 @@ def verify_answers(
             if not selector.seen:
                 raise SelectionError(
                     f"{files.passages} has no selected extracted answers. Grade with a prompt such as "
-                    "QuestionCompleteConcisePromptWithAnswerKey2 first."
+                    "answer-key-2 first."
                 )
         summary.asked = answer.asked
     return summary

@@ -199,7 +199,7 @@ def _with_games(of_judge: GameSet, games: list[Game]) -> GameSet:
 
 def judge_name(of_judge: GameSet) -> str:
     """The model or person and the prompt class of a set of games as options, for messages."""
-    prompt = "" if of_judge.prompt_class is None else f" --prompt-class {of_judge.prompt_class!r}"
+    prompt = "" if of_judge.prompt_class is None else f" --prompt {of_judge.prompt_class!r}"
     return f"--grader {of_judge.model or '(no model)'!r}{prompt}"
 
 

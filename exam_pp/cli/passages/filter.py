@@ -115,14 +115,14 @@ def command(
     The order is fixed: conditions select, then --remove removes parts, then --rename changes names, so that
     all options use the names in PASSAGES.
 
-    --grader, --prompt-class and the other options for grades drop all other grades, but no passages; --only
+    --grader, --prompt and the other options for grades drop all other grades, but no passages; --only
     and --min-grade then apply to the remaining grades. With --remove grades, these options select the grades
     to remove instead. Queries without remaining passages are dropped.
 
     Removing keeps ids, ratings and the reasons of ungraded pairs; `exam-pp merge` adds removed texts again
     from a file that has them. Two names can be swapped; two graders or two systems cannot get the same name.
 
-    PASSAGES may also be a games file: --query, --queries, --system, --grader, --prompt-class and
+    PASSAGES may also be a games file: --query, --queries, --system, --grader, --prompt and
     --grades hash select games. Its grades are sets of games, its texts those of queries.
 
     Examples:

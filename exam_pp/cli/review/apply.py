@@ -9,7 +9,6 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
-from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.options import (
     FILE,
     PASSAGES,
@@ -18,6 +17,7 @@ from exam_pp.cli.options import (
     bank_option,
     log_summary,
     prompt_file_option,
+    prompt_option,
     required_output,
 )
 from exam_pp.cli.ranges import IntRange
@@ -37,11 +37,8 @@ RATINGS, SPREADSHEET, GAMES = "edits of ratings", "a spreadsheet of ratings", "d
     help="Name of the reviewer, for a single edits file; required for spreadsheets.  [default: the name in "
     "the edits file]",
 )
-@click.option(
-    "--prompt-class",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Prompt class of the ratings; required if PASSAGES have several.  [default: that of the grades in "
+@prompt_option(
+    "Prompt of the ratings; required if PASSAGES have several.  [default: that of the grades in "
     "PASSAGES, or CriteriaRatings for a spreadsheet]",
 )
 @prompt_file_option("TOML file with your own prompt, for its scale; may be repeated.")
@@ -79,7 +76,7 @@ def command(
 
     DECISIONS are files of one kind. Grades of models stay as they are.
 
-    Edits files of `exam-pp review`: the new grades have the prompt class of the reviewed grades, so that
+    Edits files of `exam-pp review`: the new grades have the prompt of the reviewed grades, so that
     `exam-pp analyze graders` can compare reviewers and models. Labels of citations are added, too, for
     `exam-pp evaluate answers --grader human:NAME`. Edits of the bank are not applied; use `exam-pp bank
     apply` for them.

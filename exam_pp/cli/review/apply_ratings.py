@@ -82,7 +82,7 @@ class AppliedRatings:
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
         for grader, count in self.ratings.items():
-            yield f"{counted(count, 'rating')} added as {grader} with the prompt class {self.prompt_class}."
+            yield f"{counted(count, 'rating')} added as {grader} with the prompt {self.prompt_class}."
         if self.replaced:
             repeated = counted(self.replaced, "pair was", "pairs were")
             yield f"{repeated} rated again with another rating: the later rating counts."
@@ -337,16 +337,14 @@ def _only_class(graded: Path, survey: _Survey, entries: set[tuple[str, str]]) ->
     if len(names) == 1:
         return names[0]
     if not survey.classes:
-        raise SelectionError(
-            f"{graded} has no grades: name the prompt class of the ratings with --prompt-class."
-        )
+        raise SelectionError(f"{graded} has no grades: name the prompt of the ratings with --prompt.")
     problem = (
-        "Several prompt classes rate all entries of the edits"
+        "Several prompts rate all entries of the edits"
         if names
-        else "No prompt class rates all entries of the edits"
+        else "No prompt rates all entries of the edits"
     )
     listing = ", ".join(sorted(names or survey.classes))
-    raise SelectionError(f"{problem} in {graded}; choose with --prompt-class ({listing}).")
+    raise SelectionError(f"{problem} in {graded}; choose with --prompt ({listing}).")
 
 
 def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, survey: _Survey) -> EntryKind:
@@ -372,7 +370,7 @@ def _check_entries(ratings: Iterable[HumanRating], rated: RatedClass, survey: _S
             continue
         raise DataError(
             f"has a rating of {actual} ({rating.entry_id!r} of the query {rating.query_id!r}), but the "
-            f"prompt class {rated.name} rates {expected}; name another --prompt-class.",
+            f"prompt {rated.name} rates {expected}; name another --prompt.",
             file=str(path), field="ratings",
         )  # fmt: skip
 

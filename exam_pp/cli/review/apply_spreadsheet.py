@@ -70,7 +70,7 @@ class AppliedCriteria:
         """The summary, a sentence per line."""
         of = counted(self.answers, "answer")
         yield (
-            f"{counted(self.ratings, 'rating')} of {of} added as {self.grader} with the prompt class "
+            f"{counted(self.ratings, 'rating')} of {of} added as {self.grader} with the prompt "
             f"{self.prompt_class}."
         )
         if self.comments:
@@ -187,8 +187,8 @@ class _Survey:
     def choose(self, prompt_class: str | None, graded: Path) -> str:
         if prompt_class is not None:
             return prompt_class
-        subject = f"{graded} has ratings by criteria of several prompt classes"
-        check_one(sorted(self.scales), subject, "--prompt-class")
+        subject = f"{graded} has ratings by criteria of several prompts"
+        check_one(sorted(self.scales), subject, "--prompt")
         return next(iter(self.scales), PROMPT_CLASS)
 
     def check(self, file: Path, line: int, query_id: str, system: str, graded: Path) -> None:

@@ -9,12 +9,12 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
+    ANSWERS_CLASS,
     CUTOFF,
     FILE,
     GRADED,
     MIN_GRADE,
     ONLY_QUERY,
-    answers_class_option,
     bank_option,
     emit,
     filter_options,
@@ -35,7 +35,7 @@ from exam_pp.cli.ranges import IntRange
 @ONLY_QUERY
 @click.option("--limit", type=IntRange(min=1), help="Maximum number of passages per query.  [default: all]")
 @filter_options
-@answers_class_option
+@ANSWERS_CLASS
 @prompt_file_option("TOML file with your own prompt, for its text and scale; may be repeated.")
 @click.option("--blind", is_flag=True, help="Hide the grades and systems until the reviewer has rated.")
 @click.option(
@@ -58,12 +58,12 @@ def command(
 ) -> None:
     """Write an HTML page to read, correct and comment on the grades in GRADED.
 
-    The page opens from disk in any browser of 2023 or later, without a network. It shows one prompt class,
+    The page opens from disk in any browser of 2023 or later, without a network. It shows one prompt,
     with all models that graded with it. The reviewer saves ratings, comments and changes of the bank as an
     edits file: `exam-pp apply` adds the ratings to GRADED, and `exam-pp bank apply` changes the bank.
     Beside parts of answers, the page shows the cited passages, so that the reviewer labels their support.
 
-    To collect ratings for passages without grades, use --prompt-class and --bank. To label a sample of pairs,
+    To collect ratings for passages without grades, use --prompt and --bank. To label a sample of pairs,
     use --pairs and --blind, so that the labels do not depend on the grades.
 
     Examples:

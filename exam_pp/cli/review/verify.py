@@ -10,13 +10,13 @@ import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import (
+    ANSWERS_CLASS,
     FILE,
     FILTER,
     GRADED,
     MIN_GRADE_DEFAULT,
     ONLY_QUERY,
     SCRIPT_FORMATS,
-    answers_class_option,
     bank_option,
     emit_rendered,
     filter_options,
@@ -193,7 +193,7 @@ _KINDS = {
     help="Only passages returned by this system; may be repeated.",
 )
 @filter_options
-@answers_class_option
+@ANSWERS_CLASS
 @click.option(
     "--min-grade",
     type=int,

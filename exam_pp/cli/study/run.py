@@ -14,10 +14,9 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import is_given
-from exam_pp.cli.completion import prompt_names
 from exam_pp.cli.guard import note_output
 from exam_pp.cli.model_options import model_options
-from exam_pp.cli.options import FILE, FILES, QUERIES_FILE, OutputPath, prompt_file_option
+from exam_pp.cli.options import FILE, FILES, QUERIES_FILE, OutputPath, prompt_file_option, prompt_option
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
 
@@ -59,10 +58,11 @@ Words = list[str | Path]
     help="Corrections of the review page, which count in place of the judge's grades; may be repeated.",
 )  # fmt: skip
 @click.option("--top", type=IntRange(1), help="Number of passages of each run and query.  [default: 20]")
-@click.option(
-    "--prompt-class", "prompt_classes", shell_complete=prompt_names, multiple=True, metavar="NAME",
-    help="Prompt to grade with; may be repeated.  [default: from the kind of the bank]",
-)  # fmt: skip
+@prompt_option(
+    "Prompt to grade with; may be repeated.  [default: from the kind of the bank]",
+    "prompt_classes",
+    multiple=True,
+)
 @prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
 @click.option("--games/--no-games", default=False, help="Also let the judge compare the answers in pairs.")
 @model_options(required=False)
@@ -203,7 +203,7 @@ class _Work:
         self.step("Check", ["validate", passages, *banks], "checks.txt")
         for number, bank in enumerate(banks, 1):
             name = "graded.jsonl.gz" if number == len(banks) else f"graded-{number}.jsonl.gz"
-            prompts = _options("--prompt-class", study.prompt) + _options("--prompt-file", study.prompt_file)
+            prompts = _options("--prompt", study.prompt) + _options("--prompt-file", study.prompt_file)
             words: Words = ["grade", graded, "--bank", bank, *prompts, *self.judge()]
             graded = self.step("Grade", words, name, f"replies-{number}")
         if study.edits:
@@ -221,8 +221,8 @@ class _Work:
 
         answers = self.answers()
         model = ModelOptions(self.study.model or "", self.study.model_pipeline or "text2text")
-        prompt = "NuggetAssignment" if can_read_lists(model) else "NuggetAssignmentPointwise"
-        words: Words = ["grade", answers, "--bank", bank, "--prompt-class", prompt, *self.judge()]
+        prompt = "nugget-assignment" if can_read_lists(model) else "nugget-assignment-pointwise"
+        words: Words = ["grade", answers, "--bank", bank, "--prompt", prompt, *self.judge()]
         words += _options("--queries", self.study.queries)
         assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")
         scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.completion import model_names, prompt_names
+from exam_pp.cli.completion import model_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     FILE,
@@ -20,6 +20,7 @@ from exam_pp.cli.options import (
     journal_options,
     log_summary,
     prompt_file_option,
+    prompt_option,
     reply_option,
     required_output,
     take,
@@ -52,12 +53,7 @@ _OPTIONS = (
 @click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
 @model_options()
 @reply_option("verdict")
-@click.option(
-    "--prompt-class",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Prompt of the kind pair; PairwiseChoice is short, for small models.  [default: PairwiseAnswers]",
-)
+@prompt_option("Prompt of the kind pair; pairwise-choice is short, for small models.  [default: pairwise]")
 @prompt_file_option("TOML file with your own prompt of the kind pair.")
 @click.option(
     "--factors",
@@ -99,12 +95,10 @@ _OPTIONS = (
     metavar="NAME",
     help="Take labels and reasons of documents from direct grades by this model or reviewer.",
 )
-@click.option(
-    "--grades reasons",
+@prompt_option(
+    "Take labels and reasons of documents from direct grades with this prompt.",
     "reasons_class",
-    shell_complete=prompt_names,
-    metavar="NAME",
-    help="Take labels and reasons of documents from direct grades with this prompt class.",
+    option="--grades reasons",
 )
 @click.option(
     "--system",
@@ -179,6 +173,6 @@ def _compare_options(options: dict[str, Any]) -> CompareOptions:
     names = [options["prompt_class"]] if options["prompt_class"] else []
     prompts = choose_prompts(names, options["prompt_files"])
     if len(prompts) > 1:
-        raise click.UsageError("A game has one prompt; use --prompt-class or --prompt-file once.")
+        raise click.UsageError("A game has one prompt; use --prompt or --prompt-file once.")
     reasons = with_aliases(GradeFilter(options["reasons_grader"], options["reasons_class"]))
     return CompareOptions(prompts[0] if prompts else None, reasons=reasons, **take(options, *_OPTIONS))

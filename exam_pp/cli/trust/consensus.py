@@ -31,10 +31,10 @@ def command(
 ) -> None:
     """Add the consensus of the graders of GRADED, as a grader of its own name.
 
-    A grader is a model with a prompt class, or a reviewer. The consensus has a rating for every pair of
+    A grader is a model with a prompt, or a reviewer. The consensus has a rating for every pair of
     passage and entry that at least -S min-graders of them rated, also for direct grades and assigned nuggets.
-    Ties are resolved downwards, so that a doubtful pair is not covered. All graders need the same prompt
-    class, or prompt classes with the same scale.
+    Ties are resolved downwards, so that a doubtful pair is not covered. All graders need the same prompt,
+    or prompts with the same scale.
 
     Other commands use the consensus like any grader, with --grader panel:median. A consensus is no member of
     another one unless --grader names it. Repeating the command replaces the consensus of this name.

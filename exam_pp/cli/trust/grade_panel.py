@@ -61,10 +61,10 @@ def command(
     \b
       [[grader]]
       model = "google/flan-t5-large"
-      prompt_class = "QuestionSelfRatedUnanswerablePromptWithChoices"
+      prompt_class = "self-rated"
       [[grader]]
       model = "lexical"
-      prompt_class = "QuestionSelfRatedUnanswerablePromptWithChoices"
+      prompt_class = "self-rated"
 
     Grades that PASSAGES already holds are kept and not computed again, also those of reviewers. Each grader
     has a journal of its own. To continue an interrupted run, repeat the command: until the output is

@@ -15,7 +15,7 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import (
     GRADED,
-    PROMPT_CLASS,
+    PROMPT,
     ROLE,
     bank_option,
     grade_filter,
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     help="Only grades by this model; with --by disagreement repeated, for the graders to compare.  "
     "[default: the only model; for disagreement also all others]",
 )
-@PROMPT_CLASS
+@PROMPT
 @grades_options
 @click.option(
     "--cutoff",
@@ -114,7 +114,7 @@ def command(
     \b
       exam-pp sample-pairs graded.jsonl.gz --bank questions.jsonl --count 300 --by rating -o pairs.json
       exam-pp sample-pairs two-models.jsonl.gz --bank questions.jsonl --grader google/flan-t5-large \\
-        --prompt-class QuestionSelfRatedUnanswerablePromptWithChoices --count 300 --by disagreement \\
+        --prompt self-rated --count 300 --by disagreement \\
         -o pairs.json
     """
     from exam_pp.store.pair_samples import write_pair_sample

@@ -99,7 +99,7 @@ def _check(
     if not graders:
         raise SelectionError(
             f"{graded} has no ratings of answers by criteria; make them with `exam-pp grade "
-            "--prompt-class RAGEloCriteria`, or add "
+            "--prompt criteria`, or add "
             "those of a person with `exam-pp apply`."
         )
     if absent := [system for system in selection.systems if system not in systems]:

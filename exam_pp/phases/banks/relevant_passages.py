@@ -164,12 +164,12 @@ def _no_judgments(relevance: Relevance, file: str) -> str:
     if relevance.source == "human":
         return (
             f"{file} has no judgments. Add them with `exam-pp import --qrels`, use direct grades "
-            "with --prompt-class, or take all passages with --min-judgment all."
+            "with --prompt, or take all passages with --min-judgment all."
         )
     by = f" by the model {relevance.judge!r}" if relevance.judge else ""
     return (
         f"{file} has no direct grades with the prompt {relevance.judge_prompt}{by}. Choose the prompt with "
-        "--prompt-class, run `exam-pp grade` first, or leave out --grader and --prompt-class."
+        "--prompt, run `exam-pp grade` first, or leave out --grader and --prompt."
     )
 
 

@@ -92,9 +92,7 @@ def criteria(
                 system = distinct(output.key)
                 sets = [each for each in known if each.system == system and chosen.accepts(each)]
                 rated.add(system, query.query_id, sets)
-    grader = only_grader(
-        rated.graders, name, "ratings of answers by criteria", "grade --prompt-class RAGEloCriteria"
-    )
+    grader = only_grader(rated.graders, name, "ratings of answers by criteria", "grade --prompt criteria")
     systems = dict.fromkeys(system for system, _ in rated.answers)
     check_names(rated.queries, systems)
     notes = _notes(rated)
@@ -286,7 +284,7 @@ def factual_consistency(
     if not graders:
         raise SelectionError(
             f"{name} has no selected scores of factual consistency; make them with `exam-pp grade "
-            "--prompt-class FactualConsistency`."
+            "--prompt factual-consistency`."
         )
     if not scores:
         reason = next((str(g.error["failure_reason"]) for g in grades_of if g.error), "unknown reason")
@@ -319,8 +317,7 @@ def _grades(query: QueryPassages, chosen: ConsistencyFilter) -> dict[tuple[str, 
 
 def _check_one(graders: Collection[tuple[str, str]], name: str) -> None:
     options = [
-        f"--grader {model!r}{f' --prompt-class {prompt!r}' if prompt else ''}"
-        for model, prompt in sorted(graders)
+        f"--grader {model!r}{f' --prompt {prompt!r}' if prompt else ''}" for model, prompt in sorted(graders)
     ]
     check_one(options, f"{name} has scores by several models or prompts")
 

@@ -123,7 +123,7 @@ class CitationReader:
 
     def grader(self, name: str) -> CitationGrader:
         """The grader of the grades that were read from the file ``name``."""
-        return only_grader(self.graders, name, "grades of citations", "grade --prompt-class CitationSupport")
+        return only_grader(self.graders, name, "grades of citations", "grade --prompt citation-support")
 
 
 def grader_of(grades: OfOneModel) -> CitationGrader:
@@ -145,7 +145,7 @@ def _options(grader: CitationGrader, graders: Collection[CitationGrader]) -> str
     """The options that select a grader, among the others."""
     options = [f"--grader {grader.model!r}"]
     if grader.prompt_class:
-        options.append(f"--prompt-class {grader.prompt_class!r}")
+        options.append(f"--prompt {grader.prompt_class!r}")
     if sum(other[:2] == grader[:2] for other in graders) > 1:
         options.append(f"--grades hash={grader.prompt_hash}")
     return " ".join(options)

@@ -274,7 +274,7 @@ def _check_selection(answers: LabelledAnswers, graded: PathLike, criteria: Grade
         listed = f" (it has: {'; '.join(map(str, sorted(answers.available)))})" if answers.available else ""
         raise SelectionError(
             f"No nugget assignments in {graded} match the selection{listed}. Make them with `exam-pp grade "
-            "--prompt-class NuggetAssignment`, or import them with `exam-pp import --from "
+            "--prompt nugget-assignment`, or import them with `exam-pp import --from "
             "nuggetizer-assignments`."
         )
     for key, hashes in answers.hashes.items():

@@ -120,8 +120,7 @@ def panel_members(
     if len(scales) > 1 and (len(set(scales.values())) > 1 or None in next(iter(scales.values()))):
         scaled = listed([f"{name} ({_described(*scale)})" for name, scale in scales.items()], "; ")
         raise SelectionError(
-            f"The prompt classes of the graders in {source} have different scales; choose with "
-            f"--prompt-class: {scaled}."
+            f"The prompts of the graders in {source} have different scales; choose with --prompt: {scaled}."
         )
     kind, is_rated, highest = next(iter(scales.values()))
     ordered = sorted(keys, key=lambda key: (key.is_reviewer, key))
@@ -170,7 +169,7 @@ def _check_chosen(
         raise SelectionError(f"{source} has no grades; run `exam-pp grade` first.")
     models = {key.model for key in known}
     classes = {key.prompt_class for key in known}
-    for option, names, have in (("--grader", graders, models), ("--prompt-class", prompt_classes, classes)):
+    for option, names, have in (("--grader", graders, models), ("--prompt", prompt_classes, classes)):
         absent = [name for name in names if name not in have]
         if absent:
             raise SelectionError(f"{source} has no grades by {option} {absent[0]!r}; {_listing(known)}.")

@@ -133,7 +133,7 @@ def check_judge(judge: GradeKey, sample: PairSample) -> None:
     """Raise :class:`SelectionError` if the pairs were drawn from the grades of another judge."""
     for option, used, drawn in (
         ("--grader", judge.model, sample.model),
-        ("--prompt-class", judge.prompt_class, sample.prompt_class),
+        ("--prompt", judge.prompt_class, sample.prompt_class),
     ):
         if drawn is not None and used != drawn:
             raise SelectionError(
@@ -152,6 +152,6 @@ def label_notes(labels: SampledLabels, judge: GradeKey) -> Iterator[str]:
         )
     if labels.reviewer.prompt_class not in ("", judge.prompt_class):
         yield (
-            f"The labels have the prompt class {labels.reviewer.prompt_class!r}, the grades of the judge "
+            f"The labels have the prompt {labels.reviewer.prompt_class!r}, the grades of the judge "
             f"{judge.prompt_class!r}: their scales must be the same."
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exam_pp.judges import baselines_among
-from exam_pp.metrics.score_ranges import range_of
+from exam_pp.metrics.score_ranges import is_share
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, moves
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
@@ -83,10 +83,10 @@ def verdict(standings: Standings) -> Verdict | None:
 
 
 def _shown(standings: Standings, system: str) -> tuple[str, str]:
-    """The name of a system and its score, in percent if the measure is from 0 to 1."""
+    """The name of a system and its score, in percent if it is a share."""
     metric = standings.metrics[0]
     mean = standings.rows[system, metric].mean
-    return in_one_line(system), f"{100 * mean:.0f} %" if range_of(metric) == (0.0, 1.0) else f"{mean:.3g}"
+    return in_one_line(system), f"{100 * mean:.0f} %" if is_share(metric) else f"{mean:.3g}"
 
 
 def _number(count: int) -> str:

@@ -146,7 +146,7 @@ def make_criteria_grader(llm: LLM, options: AnswerOptions) -> CriteriaGrader:
     if isinstance(llm, PairScorer):
         raise SelectionError(
             "Criteria are rated by a language model; a classifier of pairs scores claims, without "
-            "--prompt-class and --prompt-file."
+            "--prompt and --prompt-file."
         )
     info: dict[str, Any] = {} if options.max_passages is None else {"max_passages": options.max_passages}
     return CriteriaGrader(options.criteria or RAGELO, llm.name, llm.provenance(), info)

@@ -134,7 +134,7 @@ def make_support_grader(llm: LLM, model: ModelOptions, prompt: Prompt) -> Suppor
     if isinstance(llm, PairScorer):
         raise SelectionError(
             "Citations are graded by a language model; a classifier of pairs scores claims, without "
-            "--prompt-class and --prompt-file."
+            "--prompt and --prompt-file."
         )
     unparsed, limit = reading_of(model)
     return SupportGrader(

@@ -121,7 +121,7 @@ def score_answers(
             f"The prompt {options.prompt.name!r} does not score claims; its kind is {options.prompt.kind!r}."
         )
     if options.prompt is not None and model.pipeline == "text-classification":
-        raise SelectionError("--prompt-class cannot be used with a pair scorer, which has no prompt.")
+        raise SelectionError("--prompt cannot be used with a pair scorer, which has no prompt.")
     llm = prepare_llm(model, files)
     grader = make_consistency_grader(llm, model, options)
     summary = ScoreSummary(output=str(files.output))

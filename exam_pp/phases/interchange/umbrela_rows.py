@@ -190,7 +190,7 @@ def judge_rows_of(
                 raise SelectionError(
                     f"The passage {passage.passage_id!r} of the query {line.query_id!r} in {file} has the "
                     f"rating {direct[-1].self_ratings}, but UMBRELA needs ratings from 0 to {HIGHEST_LABEL}. "
-                    "Select other grades with --prompt-class."
+                    "Select other grades with --prompt."
                 )
             if line.query_id not in texts:
                 raise SelectionError(f"--queries has no text for the query {line.query_id!r} of {file}.")

@@ -34,8 +34,8 @@ class PairsToLabel:
             return criteria
         if criteria.prompt_class not in (None, sampled):
             raise SelectionError(
-                f"The pairs of {self.path} were drawn from grades of the prompt class {sampled!r}, not of "
-                f"--prompt-class {criteria.prompt_class!r}."
+                f"The pairs of {self.path} were drawn from grades of the prompt {sampled!r}, not of "
+                f"--prompt {criteria.prompt_class!r}."
             )
         return with_aliases(replace(criteria, prompt_class=sampled))
 

@@ -246,7 +246,7 @@ def _prompt_class(
         return ""
     if not selector.seen:
         raise SelectionError(
-            f"{graded} has no grades; grade it first, or name --prompt-class and --bank to collect ratings."
+            f"{graded} has no grades; grade it first, or name --prompt and --bank to collect ratings."
         )
     selector.check_prompt_class(str(graded))
     return selector.key.prompt_class
@@ -267,8 +267,8 @@ def _check(graded: str | Path, bank: str | Path | None, material: _Reading, opti
     answers_class = options.answers_class
     if answers_class is not None and answers_class not in material.answers_classes:
         raise SelectionError(
-            f"{graded} has no grades of the prompt class {answers_class!r} (--grades answers); its prompt "
-            f"classes: {', '.join(sorted(material.answers_classes)) or 'none'}."
+            f"{graded} has no grades of the prompt {answers_class!r} (--grades answers); its "
+            f"prompts: {', '.join(sorted(material.answers_classes)) or 'none'}."
         )
 
 
@@ -299,7 +299,8 @@ def _models_first(graders: Sequence[str]) -> list[str]:
 
 def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -> dict[str, Any]:
     """The prompt as pieces (text and placeholder); ``missing`` is the reason why a part cannot be shown."""
-    data: dict[str, Any] = {"name": prompt_class, "pieces": None, "missing": ""}
+    shown = prompt_class if prompt is None else prompt.shown
+    data: dict[str, Any] = {"name": prompt_class, "shown": shown, "pieces": None, "missing": ""}
     if not prompt_class:
         return data
     if prompt is None:

@@ -288,7 +288,7 @@ def _nugget_evaluation(
     if len(evaluations) > 1:
         raise SelectionError(
             f"There are assignments of several graders ({listed(list(evaluations))}); select one with "
-            "--grader or --prompt-class."
+            "--grader or --prompt."
         )
     return next(iter(evaluations.values()))
 

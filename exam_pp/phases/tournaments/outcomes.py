@@ -125,9 +125,7 @@ def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:
     if not judges:
         raise SelectionError(f"{where}: the options select no games.")
     keys = list(dict.fromkeys(judge for judge, _ in judges))
-    options = [
-        f"--grader {model!r}" + (f" --prompt-class {prompt!r}" if prompt else "") for model, prompt in keys
-    ]
+    options = [f"--grader {model!r}" + (f" --prompt {prompt!r}" if prompt else "") for model, prompt in keys]
     check_one(options, f"{where} has games by several judges")
     if len(judges) > 1:
         hashes = sorted(prompt_hash for _, prompt_hash in judges if prompt_hash is not None)

@@ -43,7 +43,7 @@ class ConsensusSummary:
         mixed = len({key.prompt_class for key in self.members}) > 1
         names = [f"{key.model} {key.prompt_class}" if mixed else key.model for key in self.members]
         yield (
-            f"{counted(self.rated, 'rating')} added as {self.grader} with the prompt class "
+            f"{counted(self.rated, 'rating')} added as {self.grader} with the prompt "
             f"{self.prompt_class}: the {self.rule} of {counted(len(names), 'grader')} ({listed(names)})."
         )
         if self.alone:

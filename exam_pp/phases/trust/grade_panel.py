@@ -123,7 +123,7 @@ def _check_different(graders: Sequence[PanelGrader], path: str | Path) -> None:
         if first != number:
             raise DataError(
                 f"asks {model!r} with {prompt}, like grader {first}: a file has one grade of a pair by a "
-                "model with a prompt class.",
+                "model with a prompt.",
                 file=str(path), field=f"grader {number}",
             )  # fmt: skip
 

@@ -190,11 +190,14 @@ def heatmap(
     values: Sequence[Sequence[float | None]],
     measure: str,
     title: str,
+    *,
+    decimals: int = 3,
 ) -> Picture:
     """Draw the values of systems (rows) on queries (columns) as coloured cells.
 
     The best systems are on top and the easiest queries on the left, by their means. Cells without a value
     stay empty. With more than 25,000 cells or 800 queries, a column is the mean of neighbouring queries.
+    ``decimals`` are those of means; cells have one less.
     """
     rows = sorted(zip(systems, values, strict=True), key=lambda row: (_falling(row[1]), row[0]))
     columns = {number: [row[number] for row in values] for number in range(len(queries))}
@@ -206,16 +209,18 @@ def heatmap(
     means = [[_mean([row[place] for place in group]) for group in groups] for _, row in rows]
     names = [queries[group[0]] + ("" if len(group) == 1 else f" … {queries[group[-1]]}") for group in groups]
     shades = [[(value - low) / ((high - low) or 1.0) for value in row] for row in means]
-    texts = [[f"{value:.2f}" if defined(value) else "" for value in row] for row in means]
+    texts = [[f"{value:.{decimals - 1}f}" if defined(value) else "" for value in row] for row in means]
     grid, width, height = cell_grid([name for name, _ in rows], names, shades, texts)
     if not known:
         return Picture(title, f"No values of {measure}.", "", width, height, grid)
     legend, height = _legend(f"{low:.3g}", f"{high:.3g}", height), height + 22
     judged = [number for number in order if not math.isnan(_mean(columns[number]))]
-    easiest, hardest = (f"{queries[n]}, mean {_mean(columns[n]):.3f}" for n in (judged[0], judged[-1]))
+    easiest, hardest = (
+        f"{queries[n]}, mean {_mean(columns[n]):.{decimals}f}" for n in (judged[0], judged[-1])
+    )
     description = (
         f"{measure} of {counted(len(rows), 'system')} on {counted(len(order), 'query')}, from "
-        f"{min(known):.3g} to {high:.3g}. Best system: {rows[0][0]}, mean {_mean(rows[0][1]):.3f}. "
+        f"{min(known):.3g} to {high:.3g}. Best system: {rows[0][0]}, mean {_mean(rows[0][1]):.{decimals}f}. "
         f"Easiest query: {easiest}. Hardest query: {hardest}."
     )
     caption = "Rows: systems, the best on top. Columns: queries, the easiest on the left." + (

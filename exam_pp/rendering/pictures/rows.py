@@ -40,7 +40,9 @@ class Slope(NamedTuple):
     after: float
 
 
-def dot_plot(bars: Sequence[Bar], measure: str, title: str, whiskers: str = "") -> Picture:
+def dot_plot(
+    bars: Sequence[Bar], measure: str, title: str, whiskers: str = "", *, decimals: int = 3
+) -> Picture:
     """Draw a row for each system, with a dot at its value and a whisker from ``low`` to ``high``."""
     bars = [bar for bar in bars if defined(bar.value)]
     pitch, top = row_height(len(bars)), 8.0
@@ -51,7 +53,7 @@ def dot_plot(bars: Sequence[Bar], measure: str, title: str, whiskers: str = "") 
     rows, labels = [], []
     for number, bar in enumerate(bars):
         y = top + pitch * (number + 0.5)
-        mark = element("title", escaped(f"{bar.system}: {_with_interval(bar)}"))
+        mark = element("title", escaped(f"{bar.system}: {_with_interval(bar, decimals)}"))
         if defined(bar.low) and defined(bar.high):
             mark += element("line", x1=axis(bar.low), x2=axis(bar.high), y1=y, y2=y, stroke_width=1.5)
         rows.append(element("g", mark + element("circle", cx=axis(bar.value), cy=y, r=min(4, pitch / 2))))
@@ -61,8 +63,8 @@ def dot_plot(bars: Sequence[Bar], measure: str, title: str, whiskers: str = "") 
     shapes = axis.bottom(bottom, top, measure) + "".join(labels)
     shapes += element("g", "".join(rows), fill=SERIES[0], stroke=SERIES[0])
     best = sorted(bars, key=lambda bar: (-bar.value, bar.system))
-    ranked = f" Best: {best[0].system}, {_with_interval(best[0])}." if best else ""
-    ranked += f" Worst: {best[-1].system}, {_with_interval(best[-1])}." if len(best) > 1 else ""
+    ranked = f" Best: {best[0].system}, {_with_interval(best[0], decimals)}." if best else ""
+    ranked += f" Worst: {best[-1].system}, {_with_interval(best[-1], decimals)}." if len(best) > 1 else ""
     description = f"{counted(len(bars), 'system')} by {measure}.{ranked}"
     caption = f"Dots: means of {measure}." + (f" Lines: {whiskers}." if whiskers else "")
     return Picture(title, description, caption, WIDTH, bottom + 38, shapes)
@@ -105,6 +107,8 @@ def slopes(ranked: Sequence[Slope], before: str, after: str, title: str) -> Pict
     return Picture(title, description, caption, WIDTH, top + pitch * len(ranked) + 8, shapes)
 
 
-def _with_interval(bar: Bar) -> str:
-    ends = f" [{bar.low:.3f}, {bar.high:.3f}]" if defined(bar.low) and defined(bar.high) else ""
-    return f"{bar.value:.3f}{ends}"
+def _with_interval(bar: Bar, decimals: int) -> str:
+    value = f"{bar.value:.{decimals}f}"
+    if defined(bar.low) and defined(bar.high):
+        value += f" [{bar.low:.{decimals}f}, {bar.high:.{decimals}f}]"
+    return value

@@ -143,7 +143,7 @@ class LeaderboardSections:
         """Add the table and the pictures of a leaderboard, and write its files."""
         standings = leaderboard(evaluation, statistics)
         self._folder.add(leaderboard_report(standings, title).content)
-        for_scripts = leaderboard_report(standings, title, formatted=False)
+        for_scripts = leaderboard_report(standings, title, audience="scripts")
         self._folder.table(f"{stem}.tsv", for_scripts, "the leaderboard")
         self._keep(title, stem, standings, evaluation)
 

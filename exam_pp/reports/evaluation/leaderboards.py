@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from exam_pp.errors import SelectionError
+from exam_pp.metrics.cover import is_normalised
 from exam_pp.metrics.leaderboard import Standing, standings
+from exam_pp.metrics.score_ranges import is_share
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.verdict import verdict
+from exam_pp.prompts import PROMPTS
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import heatmap
 from exam_pp.rendering.pictures.rows import Bar, dot_plot
@@ -20,6 +23,12 @@ from exam_pp.text.wording import counted
 
 SCRIPT_DECIMALS = 6
 """Decimals in tables for scripts; fewer decimals would tie systems when the tables are read again."""
+
+Audience = Literal["readers", "papers", "scripts"]
+"""``readers``: shares in percent, and the upper bound in a sentence. ``papers``: formatted fractions, with a
+row of the upper bound. ``scripts``: the same rows with numeric columns."""
+_SHARE_DECIMALS = 1
+"""Decimals of scores in percent."""
 
 
 class ExtraColumn(NamedTuple):
@@ -40,44 +49,83 @@ def leaderboard_report(
     standings: Standings,
     title: str,
     *,
-    formatted: bool = True,
+    audience: Audience = "readers",
     extra: ExtraColumn | None = None,
     decimals: int = 3,
 ) -> Report:
-    """A table with a row per system, best first by the first metric; the overall system comes last.
+    """A table with a row per system, best first by the first metric.
 
-    With ``formatted``, a cell is ``mean ± standard error`` with ``decimals``. Otherwise a metric has two
-    numeric columns, its name and ``<name> stderr``. Columns of intervals, ranks, letters and bounds follow
-    their metric if the leaderboard has them. A column ``queries`` is added if systems have different numbers
-    of queries. ``extra`` is the last column. With ``formatted``, pictures of the first metric follow: the
-    systems with their intervals, and the scores of the systems on the queries.
+    A cell is ``mean ± standard error`` with ``decimals``. For scripts, a metric has two numeric columns, its
+    name and ``<name> stderr``. Columns of intervals, ranks, letters and bounds follow their metric if the
+    leaderboard has them. A column ``queries`` is added if systems have different numbers of queries.
+    ``extra`` is the last column. The overall system comes last, and for readers it is a sentence. Pictures
+    of the first metric follow, but not for scripts: the systems with their intervals, and the scores of the
+    systems on the queries.
     """
-    counts = standings.queries
+    formatted, for_readers = audience != "scripts", audience == "readers"
+    systems = [s for s in standings.systems if s != OVERALL_SYSTEM or not for_readers]
+    counts = {system: standings.queries[system] for system in systems}
     uneven = len(set(counts.values())) > 1
     uncertainty = standings.uncertainty
-    columns = ["system", *metric_columns(standings, formatted=formatted), *(["queries"] if uneven else [])]
+    percent = {metric for metric in standings.metrics if for_readers and is_share(metric)}
+    columns = ["system"]
+    for metric in standings.metrics:
+        name, *others = _metric_columns(standings, metric, formatted=formatted)
+        columns += [_in_percent(name) if metric in percent else name, *others]
+    columns += ["queries"] if uneven else []
     rows: list[list[Cell]] = []
-    for system in standings.systems:
+    for system in systems:
         cells: list[Cell] = [system]
         for metric in standings.metrics:
             row = standings.rows.get((system, metric))
-            cells += [_mean_and_error(row, decimals)] if formatted else [row and row.mean, row and row.stderr]
-            cells += uncertainty_cells(uncertainty, system, metric, formatted=formatted, decimals=decimals)
+            digits, factor = (_SHARE_DECIMALS, 100) if metric in percent else (decimals, 1)
+            if formatted:
+                cells.append(_mean_and_error(row, digits, factor))
+            else:
+                cells += [row and row.mean, row and row.stderr]
+            cells += uncertainty_cells(
+                uncertainty, system, metric, formatted=formatted, decimals=digits, factor=factor
+            )
         rows.append([*cells, counts[system]] if uneven else cells)
-    number = max(counts.values(), default=0)
+    number = max(standings.queries.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
+    notes += _upper_bound(standings) if for_readers else []
     notes += [*uncertainty.notes, *standings.notes]
     below: list[Block] = []
     if extra is not None:
         columns.append(extra.name)
-        rows = [
-            [*cells, extra.cells.get(system)] for cells, system in zip(rows, standings.systems, strict=True)
-        ]
+        rows = [[*cells, extra.cells.get(system)] for cells, system in zip(rows, systems, strict=True)]
         below = [extra.below] if formatted and extra.below is not None else []
         notes = [*(() if below else extra.first_notes), *notes, *extra.last_notes]
-    table = Table(columns, rows, decimals=SCRIPT_DECIMALS)
+    notes = [" ".join(notes)] if for_readers and notes else notes
+    tables = [Table(columns, rows, decimals=SCRIPT_DECIMALS)] if rows or not for_readers else []
     shown = leaderboard_pictures(standings) if formatted else []
-    return Report(title, [table, *below, *map(Paragraph, notes), *shown], standings.provenance)
+    return Report(title, [*tables, *below, *map(Paragraph, notes), *shown], standings.provenance)
+
+
+def _in_percent(metric: str) -> str:
+    return f"{metric} %"
+
+
+def _hundredfold(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _upper_bound(standings: Standings) -> list[str]:
+    """A note on the upper bound, if it is not 1 by definition."""
+    bounds = {
+        metric: f"{100 * standings.rows[OVERALL_SYSTEM, metric].mean:.{_SHARE_DECIMALS}f} %"
+        for metric in standings.metrics
+        if (OVERALL_SYSTEM, metric) in standings.rows and is_share(metric) and not is_normalised(metric)
+    }
+    if not bounds:
+        return []
+    classes = standings.provenance.prompt_classes if standings.provenance else ()
+    kinds = {prompt and prompt.entry_kind for prompt in map(PROMPTS.find, classes)}
+    entries = "questions are answered" if kinds == {"question"} else "entries are covered"
+    entries = "nuggets are covered" if kinds == {"nugget"} else entries
+    values = [f"{value} ({metric})" if len(bounds) > 1 else value for metric, value in bounds.items()]
+    return [f"Upper bound: {', '.join(values)} of the {entries} by any passage."]
 
 
 def with_verdict(report: Report, standings: Standings) -> Report:
@@ -88,18 +136,23 @@ def with_verdict(report: Report, standings: Standings) -> Report:
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:
     """Column names of all metrics, each followed by its columns of uncertainty."""
-    columns = []
-    for metric in standings.metrics:
-        columns += [metric] if formatted else [metric, f"{metric} stderr"]
-        columns += uncertainty_columns(standings.uncertainty, metric, formatted=formatted)
-    return columns
+    return [
+        column
+        for metric in standings.metrics
+        for column in _metric_columns(standings, metric, formatted=formatted)
+    ]
 
 
-def _mean_and_error(row: Standing | None, decimals: int) -> str:
+def _metric_columns(standings: Standings, metric: str, *, formatted: bool) -> list[str]:
+    first = [metric] if formatted else [metric, f"{metric} stderr"]
+    return first + uncertainty_columns(standings.uncertainty, metric, formatted=formatted)
+
+
+def _mean_and_error(row: Standing | None, decimals: int, factor: int) -> str:
     if row is None:
         return ""
-    mean = f"{row.mean:.{decimals}f}"
-    return mean if row.stderr is None else f"{mean} ± {row.stderr:.{decimals}f}"
+    mean = f"{factor * row.mean:.{decimals}f}"
+    return mean if row.stderr is None else f"{mean} ± {factor * row.stderr:.{decimals}f}"
 
 
 def leaderboard_pictures(standings: Standings, condition: str = "") -> list[Picture]:
@@ -125,7 +178,10 @@ def leaderboard_picture(standings: Standings) -> Picture:
                 bar if error is None else bar._replace(low=bar.value - error, high=bar.value + error)
                 for bar, error in zip(bars, errors, strict=True)
             ]
-    return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
+    if not is_share(metric):
+        return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
+    bars = [Bar(bar.system, 100 * bar.value, _hundredfold(bar.low), _hundredfold(bar.high)) for bar in bars]
+    return dot_plot(bars, _in_percent(metric), f"Systems by {metric}", whiskers, decimals=_SHARE_DECIMALS)
 
 
 def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
@@ -141,8 +197,12 @@ def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
     queries = list(dict.fromkeys(query for of_system in values.values() for query in of_system))
     if len(values) < 2 or len(queries) < 2:
         return None
+    title = f"{metric} by system and query"
     rows = [[of_system.get(query) for query in queries] for of_system in values.values()]
-    return heatmap(list(values), queries, rows, metric, f"{metric} by system and query")
+    if not is_share(metric):
+        return heatmap(list(values), queries, rows, metric, title)
+    rows = [list(map(_hundredfold, row)) for row in rows]
+    return heatmap(list(values), queries, rows, _in_percent(metric), title, decimals=_SHARE_DECIMALS)
 
 
 def _bars(standings: Standings) -> list[Bar]:
@@ -204,13 +264,22 @@ def uncertainty_columns(uncertainty: Uncertainty, metric: str, *, formatted: boo
 
 
 def uncertainty_cells(
-    uncertainty: Uncertainty, system: str, metric: str, *, formatted: bool, decimals: int = 3
+    uncertainty: Uncertainty,
+    system: str,
+    metric: str,
+    *,
+    formatted: bool,
+    decimals: int = 3,
+    factor: int = 1,
 ) -> list[Cell]:
-    """The cells of the columns :func:`uncertainty_columns`; ``decimals`` apply to formatted cells."""
+    """The cells of the columns :func:`uncertainty_columns`.
+
+    ``decimals`` and ``factor``, 100 for percent, apply to formatted cells.
+    """
     row = uncertainty.systems.get((system, metric), SystemUncertainty())
     cells: list[Cell] = []
     if uncertainty.has("low", metric):
-        pair = _range(row.low, row.high, decimals)
+        pair = _range(row.low, row.high, decimals, factor)
         cells += [pair] if formatted else [row.low, row.high]
     if uncertainty.has("first", metric):
         cells += [_rank_range(row)] if formatted else [row.first, row.last]
@@ -218,14 +287,16 @@ def uncertainty_cells(
         cells.append(row.letters)
     if uncertainty.has("best", metric):
         mark = " ?" if row.order_open else ""
-        pair = _range(row.worst, row.best, decimals)
+        pair = _range(row.worst, row.best, decimals, factor)
         is_open = "yes" if row.order_open else ""
         cells += [pair and pair + mark] if formatted else [row.worst, row.best, is_open]
     return cells
 
 
-def _range(low: float | None, high: float | None, decimals: int) -> str:
-    return "" if low is None or high is None else f"[{low:.{decimals}f}, {high:.{decimals}f}]"
+def _range(low: float | None, high: float | None, decimals: int, factor: int) -> str:
+    if low is None or high is None:
+        return ""
+    return f"[{factor * low:.{decimals}f}, {factor * high:.{decimals}f}]"
 
 
 def _rank_range(row: SystemUncertainty) -> str | None:

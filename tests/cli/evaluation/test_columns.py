@@ -29,7 +29,7 @@ def files(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
     for number, (model, bank, prompt) in enumerate(grades):
         command(
             folder, "grade", folder / str(number), "--bank", demo_data / f"{bank}.jsonl",
-            "--prompt-class", prompt, "--model", model, "-o", number + 1,
+            "--prompt", prompt, "--model", model, "-o", number + 1,
         )  # fmt: skip
     return folder / "3"
 
@@ -67,14 +67,14 @@ LEXICAL = ("--grader", "lexical")
 
 def test_table_4_is_one_command(leaderboard: Leaderboard, demo_data: Path) -> None:
     """Every column equals that of a command of its own."""
-    both = ("--prompt-class", QUESTIONS, "--prompt-class", NUGGETS)
+    both = ("--prompt", QUESTIONS, "--prompt", NUGGETS)
     grades = ("--min-grade", 4, "--min-grade", 3, "--min-grade", 5)
     official = ("--official", demo_data / "official_leaderboard.json")
     document = leaderboard("qrels", *LEXICAL, *both, *grades, "-m", "RR", *official)
 
     alone = {
         f"RR(rel={grade})[{kind}]": columns(
-            leaderboard("qrels", *LEXICAL, "--prompt-class", prompt, "--min-grade", grade, "-m", "RR")
+            leaderboard("qrels", *LEXICAL, "--prompt", prompt, "--min-grade", grade, "-m", "RR")
         )[f"RR(rel={grade})"]
         for kind, prompt in (("question", QUESTIONS), ("nugget", NUGGETS))
         for grade in (4, 3, 5)
@@ -88,7 +88,7 @@ def test_table_4_is_one_command(leaderboard: Leaderboard, demo_data: Path) -> No
 
 @pytest.mark.parametrize("label", ["count", "binary"])
 def test_labels_that_use_the_threshold_have_its_name(leaderboard: Leaderboard, label: str) -> None:
-    asked = (*LEXICAL, "--prompt-class", QUESTIONS, "--label", label, "-m", "nDCG@10", "-m", "RR")
+    asked = (*LEXICAL, "--prompt", QUESTIONS, "--label", label, "-m", "nDCG@10", "-m", "RR")
     together = columns(leaderboard("qrels", *asked, "--min-grade", 3, "--min-grade", 5))
 
     for grade in (3, 5):
@@ -100,14 +100,14 @@ def test_labels_that_use_the_threshold_have_its_name(leaderboard: Leaderboard, l
 
 
 def test_graders_with_several_prompts_have_both_names(leaderboard: Leaderboard) -> None:
-    prompts = ("--prompt-class", QUESTIONS, "--prompt-class", QUESTIONS)
+    prompts = ("--prompt", QUESTIONS, "--prompt", QUESTIONS)
     names = list(columns(leaderboard("cover", *prompts, *LEXICAL, "--grader", "random", "--cutoff", 3)))
     assert names[::2] == ["Cover(min_grade=4)@3[lexical]", "Cover(min_grade=4)@3[random]"]
 
 
 def test_subtopic_labels_at_several_thresholds(leaderboard: Leaderboard) -> None:
     pytest.importorskip("pyndeval")
-    asked = (*LEXICAL, "--prompt-class", QUESTIONS, "--facets", "entry", "-m", "StRecall@20")
+    asked = (*LEXICAL, "--prompt", QUESTIONS, "--facets", "entry", "-m", "StRecall@20")
     together = columns(leaderboard("qrels", *asked, "--min-grade", 3, "--min-grade", 5))
     alone = columns(leaderboard("qrels", *asked, "--min-grade", 5))
 
@@ -119,7 +119,7 @@ def test_cover_counts_only_the_entries_of_the_prompt(
     leaderboard: Leaderboard, files: Path, demo_data: Path
 ) -> None:
     """With both banks, questions are not missing entries of the leaderboard by nuggets."""
-    both = columns(leaderboard("cover", *LEXICAL, "--prompt-class", NUGGETS, "--cutoff", 3))
+    both = columns(leaderboard("cover", *LEXICAL, "--prompt", NUGGETS, "--cutoff", 3))
     alone = exam_pp.cover(
         files, demo_data / "nuggets.jsonl", cutoff=3,
         grade_filter=exam_pp.GradeFilter(model="lexical", prompt_class=NUGGETS),
@@ -147,7 +147,7 @@ def test_cover_counts_only_the_entries_of_the_prompt(
             "--also qrels",
             "q",
         ],
-        ["--prompt-class", QUESTIONS, "--prompt-class", NUGGETS],
+        ["--prompt", QUESTIONS, "--prompt", NUGGETS],
     ],
 )
 def test_qrels_have_one_grader_and_threshold(
@@ -160,11 +160,11 @@ def test_qrels_have_one_grader_and_threshold(
     assert "once" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("more", [["--min-grade", "3", "--min-grade", "4"], ["--prompt-class", NUGGETS]])
+@pytest.mark.parametrize("more", [["--min-grade", "3", "--min-grade", "4"], ["--prompt", NUGGETS]])
 def test_the_published_layout_of_cover_has_one_column(
     files: Path, more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["evaluate", "cover", str(files), *LEXICAL, "--prompt-class", QUESTIONS, "--cutoff", "3"]
+    asked = ["evaluate", "cover", str(files), *LEXICAL, "--prompt", QUESTIONS, "--cutoff", "3"]
     with pytest.raises(SystemExit) as stop:
         main([*asked, *more, "--format", "published"])
     assert stop.value.code == 2

@@ -56,6 +56,6 @@ def test_qrels_are_the_same_file(
 ) -> None:
     """Those of `exam_evaluation -q`, with `--use-ratings` (max) and without (count)."""
     qrels = tmp_path / "rubric.qrels"
-    main(["-q", "evaluate", "qrels", str(shared_data / file), "--prompt-class", prompt, "--label", label,
+    main(["-q", "evaluate", "qrels", str(shared_data / file), "--prompt", prompt, "--label", label,
           "--grades", "choice=first", "--min-grade", "1", "-o", str(qrels)])  # fmt: skip
     assert hashlib.sha256(qrels.read_bytes()).hexdigest() == digest

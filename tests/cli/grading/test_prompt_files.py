@@ -124,7 +124,7 @@ def test_the_wrong_prompt_for_a_bank(folder: Path, capsys: pytest.CaptureFixture
     fails(f"generate questions queries.jsonl {ASK} {both}", "Two prompt files", capsys)
     nuggetize = f"nuggetize passages.jsonl --queries queries.jsonl {ASK}"
     fails(f"{nuggetize} --prompt-file own.toml", "kind = 'nuggetize'", capsys)
-    fails(f"grade --closed-book --bank bank.jsonl {ASK}", "--prompt-class or --prompt-file", capsys)
+    fails(f"grade --closed-book --bank bank.jsonl {ASK}", "--prompt or --prompt-file", capsys)
     assert not (folder / "out.jsonl").exists()
 
 
@@ -160,7 +160,7 @@ def test_creation_and_importance_of_nuggets(folder: Path, capsys: pytest.Capture
 def test_answer_verification(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(
         "grade passages.jsonl --bank bank.jsonl --model fake -o answers.jsonl "
-        "--prompt-class QuestionCompleteConcisePromptWithAnswerKey2"
+        "--prompt QuestionCompleteConcisePromptWithAnswerKey2"
     )
     name = own("QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2")
     run(f"verify-answers answers.jsonl --bank bank.jsonl {ASK} --prompt-file own.toml")
@@ -187,7 +187,7 @@ def test_a_prompt_file_records_its_scale(folder: Path, capsys: pytest.CaptureFix
 
 def test_labels_of_umbrela_are_not_those_of_our_prompt(folder: Path) -> None:
     """Grades by the old name count as graded; labels that another tool made with UMBRELA do not."""
-    grade = f"grade passages.jsonl --queries queries.jsonl {ASK} --prompt-class GradedRelevance"
+    grade = f"grade passages.jsonl --queries queries.jsonl {ASK} --prompt GradedRelevance"
     run(grade)
     text = Path("out.jsonl").read_text()
     Path("passages.jsonl").write_text(text.replace('"GradedRelevance"', '"Umbrela"'))
@@ -206,10 +206,10 @@ def test_labels_of_umbrela_are_not_those_of_our_prompt(folder: Path) -> None:
     ]
     assert classes == [("fake", "Umbrela", None), ("judge", "UMBRELA", 3)]
     nuggetize = "nuggetize labels.jsonl --queries queries.jsonl --model fake"
-    run(f"{nuggetize} --prompt-class UMBRELA -o umbrela-bank.jsonl")
+    run(f"{nuggetize} --prompt UMBRELA -o umbrela-bank.jsonl")
     (line,) = read_bank(Path("umbrela-bank.jsonl")).lines
     assert (line.info["nuggetizer"]["judge"], line.info["nuggetizer"]["judge_prompt"]) == ("judge", "UMBRELA")
-    run(f"{nuggetize} --prompt-class GradedRelevance -o our-bank.jsonl")
+    run(f"{nuggetize} --prompt GradedRelevance -o our-bank.jsonl")
     (line,) = read_bank(Path("our-bank.jsonl")).lines
     assert line.info["nuggetizer"]["judge"] == "fake"
 

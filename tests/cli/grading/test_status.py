@@ -61,7 +61,7 @@ def graded(
         monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: llm)
         arguments = [str(passages or many), "-o", str(tmp_path / output), "--bank", str(tiny_bank)]
         try:
-            main(["-q", "grade", *arguments, "--model", "fake", "--prompt-class", RATING,
+            main(["-q", "grade", *arguments, "--model", "fake", "--prompt", RATING,
                   "--status", str(status)])  # fmt: skip
         except SystemExit:
             assert replies is not None

@@ -43,7 +43,7 @@ def graded(request: pytest.FixtureRequest, collection: Path) -> Path:
     run("bank", "import", collection / "bank.json", "--from", "genq", "-o", folder / "generated.jsonl")
     run(
         "grade", folder / "passages.jsonl.gz", "--bank", folder / "generated.jsonl", "--model", "lexical",
-        "--prompt-class", RATING, "-o", folder / "graded.jsonl.gz",
+        "--prompt", RATING, "-o", folder / "graded.jsonl.gz",
     )  # fmt: skip
     return folder / "graded.jsonl.gz"
 

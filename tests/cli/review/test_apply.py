@@ -44,7 +44,7 @@ def test_the_output_is_that_of_the_kind(line: str, content: str) -> None:
         ("cited.jsonl ratings.csv --reviewer ann --seed 1", 2, "--seed needs decisions on games."),
         ("graded.jsonl ratings.json --max-rating 3", 2, "--max-rating needs a spreadsheet of ratings."),
         ("compared.jsonl decisions.json --bank bank.jsonl", 2, "--bank needs edits of ratings."),
-        ("compared.jsonl decisions.json --prompt-class X", 2, "--prompt-class needs ratings."),
+        ("compared.jsonl decisions.json --prompt X", 2, "--prompt needs ratings."),
         (
             "graded.jsonl ratings.json decisions.json", 1,
             "ratings.json has edits of ratings, but decisions.json has decisions on games: apply one kind",

@@ -16,7 +16,7 @@ def test_prompt_class_alias_and_unknown_prompt_class(
     with pytest.raises(SystemExit):
         main(["verify", "grading", str(tiny_passages), "--grades", "answers=NuggetExtractionPromt"])
     error = " ".join(capsys.readouterr().err.split())
-    assert "QuestionSelfRatedUnanswerablePromptWithChoices" in error
+    assert error.endswith("its prompts: self-rated.")
 
 
 REPORTS = ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
@@ -35,7 +35,7 @@ def test_shared_filters(report: str, golden: list[str], capsys: pytest.CaptureFi
     assert "\nrock" not in out
     assert "\tr1\t" not in out
     main(["-q", "verify", report, *golden, "--min-judgment", "2", "--limit", "1", "--grader", "a-model",
-          "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices",
+          "--prompt", "QuestionSelfRatedUnanswerablePromptWithChoices",
           "--grades", "answers=QuestionCompleteConciseUnanswerablePromptWithChoices"])  # fmt: skip
     assert "by a-model" in capsys.readouterr().out
 

@@ -21,7 +21,7 @@ from scripts.reliability.kills import writing_commands
 from tests.conftest import without_times
 
 COMMANDS = writing_commands()
-GRADE = f"grade graded.jsonl --bank bank.jsonl --model fake --prompt-class {RATED} -o out.jsonl"
+GRADE = f"grade graded.jsonl --bank bank.jsonl --model fake --prompt {RATED} -o out.jsonl"
 COVER = "evaluate cover graded.jsonl --bank bank.jsonl --grader model --grades type=question --format tsv"
 
 

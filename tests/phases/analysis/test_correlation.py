@@ -49,7 +49,7 @@ def test_leaderboards_of_exam_pp_are_read(layout: str, official: Path, tmp_path:
     report = (
         per_query_report(EVALUATION, "")
         if per_query
-        else leaderboard_report(leaderboard(EVALUATION), "", formatted=False)
+        else leaderboard_report(leaderboard(EVALUATION), "", audience="scripts")
     )
     path = tmp_path / "board"
     path.write_text(render(report, form))
@@ -157,7 +157,7 @@ def test_leaderboards_of_other_systems_are_refused(official: Path, tmp_path: Pat
 
 def test_intervals_over_systems(official: Path, tmp_path: Path) -> None:
     scores_file = tmp_path / "board.tsv"
-    scores_file.write_text(render(leaderboard_report(leaderboard(EVALUATION), "", formatted=False), "tsv"))
+    scores_file.write_text(render(leaderboard_report(leaderboard(EVALUATION), "", audience="scripts"), "tsv"))
     row = rows_of(correlation_report(correlation(scores_file, official, intervals="systems", samples=200)))[0]
 
     assert row["Spearman"] == 1.0
@@ -229,7 +229,7 @@ def test_tied_means_of_resampled_queries_are_tied() -> None:
 
 def test_intervals_over_queries_need_the_queries(official: Path, tmp_path: Path) -> None:
     scores_file, queries = tmp_path / "board.tsv", tmp_path / "queries.tsv"
-    scores_file.write_text(render(leaderboard_report(leaderboard(EVALUATION), "", formatted=False), "tsv"))
+    scores_file.write_text(render(leaderboard_report(leaderboard(EVALUATION), "", audience="scripts"), "tsv"))
     queries.write_text(render(per_query_report(EVALUATION, ""), "tsv"))
 
     row = rows_of(correlation_report(correlation(queries, official, intervals="queries", samples=200)))[0]

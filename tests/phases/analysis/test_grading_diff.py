@@ -248,9 +248,9 @@ def test_prompts_are_known_by_all_their_names(
     lines = [["q", [passage("p", exam_grades=grades)]]]
     path = str(write_jsonl("names.jsonl", lines))
     chosen = [
-        "--prompt-class",
+        "--prompt",
         "GradedRelevance",
-        "--prompt-class",
+        "--prompt",
         "FagB",
         "--only",
         "labels",

@@ -126,4 +126,4 @@ def test_the_command(write_jsonl: WriteLines, capsys: pytest.CaptureFixture[str]
     out = capsys.readouterr().out
     assert "RAGF" in out
     assert "completeness" in out
-    assert "model human:ann; prompt class Criteria; 8 queries" in " ".join(out.split())
+    assert "model human:ann; prompt Criteria; 8 queries" in " ".join(out.split())

@@ -100,4 +100,4 @@ def test_the_command(files: list[Path], capsys: pytest.CaptureFixture[str]) -> N
     main(["analyze", "graders", *map(str, files), "--grader", "gpt", "--grader", "human:ann"])
     out = " ".join(capsys.readouterr().out.split())
     assert "Cohen's κ" in out
-    assert "models gpt, human:ann; prompt class Pairwise; 2 queries" in out
+    assert "models gpt, human:ann; prompt Pairwise; 2 queries" in out

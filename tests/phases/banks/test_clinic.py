@@ -175,7 +175,7 @@ def test_closed_book(graded: Path, bank: Path, tmp_path: Path, backend: Callable
         book = tmp_path / "book.jsonl"
         main(
             ["-q", "grade", "--closed-book", "--bank", str(bank), "-o", str(book), "--model", "fake",
-             "--prompt-class", RATING]
+             "--prompt", RATING]
         )  # fmt: skip
         examination = examine(graded, bank, closed_book=book)
         signs = signs_of(examination)

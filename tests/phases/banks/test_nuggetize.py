@@ -393,7 +393,7 @@ def test_a_bank_is_only_labelled(
     [
         ["--only", "nuggets", "--keep", "5"],
         ["--min-judgment", "all", "--grader", "m"],
-        ["--min-judgment", "all", "--prompt-class", "GradedRelevance"],
+        ["--min-judgment", "all", "--prompt", "GradedRelevance"],
         ["--regrade"],
     ],
 )
@@ -408,7 +408,7 @@ def test_options_that_have_no_effect(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--prompt-class", "GradedRelevance"], "with the prompt GradedRelevance"),
+        (["--prompt", "GradedRelevance"], "with the prompt GradedRelevance"),
         (["--min-judgment", "9"], "at least 9 (401 passages"),
         (["--system", "bm52"], "'bm25'"),
         (["--model", "bundled"], "'NuggetCreation'"),

@@ -362,7 +362,7 @@ def test_pairs_without_a_label_lower_the_probabilities(graded: Path, bank: Path)
     ("changes", "options", "message"),
     [
         ({"model": "gpt"}, {"grade_filter": GradeFilter(model=JUDGE)}, "--grader 'gpt'"),
-        ({"prompt_class": "Other"}, {"grade_filter": GradeFilter(prompt_class=RATED)}, "--prompt-class 'Oth"),
+        ({"prompt_class": "Other"}, {"grade_filter": GradeFilter(prompt_class=RATED)}, "--prompt 'Oth"),
         ({"cutoff": 5}, {"cutoff": 6}, "the first 5 ranks"),
         ({}, {"reviewer": "human:bo"}, "has grades of: human:ana"),
         ({}, {"reviewer": JUDGE}, "is also the judge"),

@@ -100,11 +100,11 @@ def test_several_graders_need_a_choice() -> None:
     with pytest.raises(
         SelectionError,
         match=r"The file has ratings of answers by criteria by several graders; choose one: "
-        r"--grader 'human:ann' --prompt-class 'Own'; --grader 'm' --prompt-class 'Own'\.",
+        r"--grader 'human:ann' --prompt 'Own'; --grader 'm' --prompt 'Own'\.",
     ):
         criteria(answers)
     assert values(criteria(answers, selection=SupportFilter("human:ann")))["mean"] == 2.0
-    with pytest.raises(SelectionError, match="make them with `exam-pp grade --prompt-class RAGElo"):
+    with pytest.raises(SelectionError, match="make them with `exam-pp grade --prompt RAGElo"):
         criteria(answers, selection=SupportFilter("other"))
 
 

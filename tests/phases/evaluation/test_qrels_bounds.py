@@ -109,7 +109,7 @@ def test_an_order_that_could_change_is_flagged(graded: Path, runs: Path) -> None
     result = uncertainty(three, Statistics()).systems
     assert result["partly", "RR(rel=4)"].order_open
     assert result["unseen", "RR(rel=4)"].order_open
-    table = leaderboard_report(leaderboard(three), "t", formatted=False).blocks[0]
+    table = leaderboard_report(leaderboard(three), "t", audience="scripts").blocks[0]
     assert isinstance(table, Table)
     assert table.columns[3:] == ["RR(rel=4) worst case", "RR(rel=4) best case", "RR(rel=4) order open"]
     assert [row[0] for row in table.rows if row[-1] == "yes"] == ["partly", "unseen"]

@@ -221,8 +221,8 @@ def test_bounds_are_always_shown(incomplete: Path) -> None:
     table = report.blocks[0]
     assert isinstance(table, Table)
 
-    assert table.columns[:3] == ["system", COVER, "bounds"]
-    assert table.rows[0][2] == "[0.750, 0.750] ?"
+    assert table.columns[:3] == ["system", f"{COVER} %", "bounds"]
+    assert table.rows[0][2] == "[75.0, 75.0] ?"
     assert "?" in " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
 
 

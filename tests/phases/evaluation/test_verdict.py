@@ -16,7 +16,7 @@ from exam_pp.results import OVERALL_SYSTEM, Score
 GOOD, FAIR, BAD = [0.9, 0.8] * 10, [0.5, 0.6] * 10, [0.1, 0.2] * 10
 
 
-def evaluation_of(metric: str = "RR", /, **values: Sequence[float]) -> Evaluation:
+def evaluation_of(metric: str = "Cover", /, **values: Sequence[float]) -> Evaluation:
     return Evaluation(
         [Score(s, str(n), metric, value) for s, row in values.items() for n, value in enumerate(row)]
     )
@@ -67,6 +67,10 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
             "queries. a is better than the other.",
         ),
         (
+            evaluation_of("nDCG@10", a=GOOD),
+            "a scores 0.85 with 20 queries; a comparison needs a second system.",
+        ),
+        (
             evaluation_of("MeanRating", a=[4.25] * 20, b=[1.5] * 20),
             "a is the best (4.25): better than the other, with 20 queries.",
         ),
@@ -76,7 +80,7 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
         ),
     ],
     ids=["one system", "two queries", "equal", "all tied", "winner of two", "winner", "overlap",
-         "many leaders", "no percent", "other queries"],
+         "many leaders", "no share", "no percent", "other queries"],
 )  # fmt: skip
 def test_words(evaluation: Evaluation, words: str) -> None:
     assert said(evaluation) == words
@@ -90,7 +94,7 @@ def test_the_upper_bound_is_no_system() -> None:
 
 
 def test_missing_grades() -> None:
-    best = [Score(system, str(number), "RR", 0.9) for system in "ab" for number in range(20)]
+    best = [Score(system, str(number), "Cover", 0.9) for system in "ab" for number in range(20)]
     open_order = replace(evaluation_of(a=GOOD, b=FAIR), best_case=best)
     assert said(open_order).endswith(" Pairs without a grade could change the order.")
 
@@ -106,5 +110,5 @@ def test_the_verdict_agrees_with_the_places() -> None:
     board = leaderboard(mixed, Statistics(places=True))
     found = verdict(board)
     assert found is not None
-    places = {system: board.uncertainty.systems[system, "RR"] for system in board.systems}
+    places = {system: board.uncertainty.systems[system, "Cover"] for system in board.systems}
     assert list(found.leaders) == [system for system in board.systems if places[system].first == 1]

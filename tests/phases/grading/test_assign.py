@@ -44,7 +44,7 @@ def answers(demo_data: Path, tmp_path: Path) -> Path:
 def grade(answers: Path, demo_data: Path, prompt: str, *more: str, model: str = "fake") -> Path:
     output = answers.with_name(f"{prompt}-{model}.jsonl")
     bank = str(demo_data / "nuggets.jsonl")
-    main(["-q", "grade", str(answers), "-o", str(output), "--bank", bank, "--prompt-class", prompt,
+    main(["-q", "grade", str(answers), "-o", str(output), "--bank", bank, "--prompt", prompt,
           "--model", model, *more])  # fmt: skip
     return output
 

@@ -76,14 +76,14 @@ def test_replies_to_the_prompt_thomas_without_a_number_stay_ungraded(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--prompt-class", "FagB"], "--queries or --bank"),
-        (["--prompt-class", RATING], f"'{RATING}' grades questions"),
-        (["--prompt-class", "FagB", "--queries", "other.json"], "other.json has no text"),
-        (["--prompt-class", "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2", "--bank", "bank.jsonl"],
+        (["--prompt", "FagB"], "--queries or --bank"),
+        (["--prompt", RATING], f"'{RATING}' grades questions"),
+        (["--prompt", "FagB", "--queries", "other.json"], "other.json has no text"),
+        (["--prompt", "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2", "--bank", "bank.jsonl"],
          "`exam-pp verify-answers`"),
-        (["--prompt-class", "NuggetSelfRatedPrompt", "--bank", "bank.jsonl"],
+        (["--prompt", "NuggetSelfRatedPrompt", "--bank", "bank.jsonl"],
          "'NuggetSelfRatedPrompt' grades nuggets"),
-        (["--prompt-class", "QuestionCompleteConcisePromptWithAnswerKey2", "--bank", "bank.jsonl"],
+        (["--prompt", "QuestionCompleteConcisePromptWithAnswerKey2", "--bank", "bank.jsonl"],
          "bank.jsonl: the question 'q1/a' "),
     ],
 )  # fmt: skip
@@ -111,4 +111,4 @@ def test_a_prompt_is_needed(tiny_passages: Path, capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as stop:
         main(["-q", "grade", str(tiny_passages), "-o", "-", "--model", "fake"])
     assert stop.value.code == 2
-    assert "--prompt-class or --prompt-file" in capsys.readouterr().err
+    assert "--prompt or --prompt-file" in capsys.readouterr().err

@@ -63,7 +63,7 @@ def whole(many: Path, tiny_bank: Path, tmp_path: Path) -> bytes:
 
 def command(passages: Path, bank: Path, output: Path, *more: str, model: str = "fake") -> list[str]:
     return ["grade", str(passages), "-o", str(output), "--bank", str(bank), "--model", model,
-            "--prompt-class", RATING, *more]  # fmt: skip
+            "--prompt", RATING, *more]  # fmt: skip
 
 
 def free_port() -> str:

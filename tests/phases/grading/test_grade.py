@@ -49,7 +49,7 @@ def run(
 def cli_grade(passages: Path, bank: Path, output: Path, *more: str) -> None:
     main(
         ["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--model", "fake",
-         *(more or ("--prompt-class", RATING))]
+         *(more or ("--prompt", RATING))]
     )  # fmt: skip
 
 
@@ -306,7 +306,7 @@ def test_an_interrupted_run_continues_with_the_same_output(
 def test_a_named_journal_is_kept(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
     output, journal = tmp_path / "out.jsonl", tmp_path / "replies"
     for _ in range(2):
-        cli_grade(tiny_passages, tiny_bank, output, "--prompt-class", RATING, "--journal", str(journal))
+        cli_grade(tiny_passages, tiny_bank, output, "--prompt", RATING, "--journal", str(journal))
         with Journal(journal) as kept:
             assert len(kept) == 5
 
@@ -371,7 +371,7 @@ def test_a_status_file_that_is_a_file_of_the_grading_is_refused(
     before = tiny_passages.read_bytes(), tiny_bank.read_bytes()
     with pytest.raises(SystemExit) as stop:
         cli_grade(
-            tiny_passages, tiny_bank, output, "--prompt-class", RATING, "--status", str(status[taken])
+            tiny_passages, tiny_bank, output, "--prompt", RATING, "--status", str(status[taken])
         )  # fmt: skip
     assert stop.value.code == (2 if taken in {"output", "journal"} else 1)
     error = capsys.readouterr().err
@@ -386,7 +386,7 @@ def test_grades_to_standard_output(
     tiny_passages: Path, tiny_bank: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     main(["-q", "grade", str(tiny_passages), "-o", "-", "--bank", str(tiny_bank), "--model", "fake",
-          "--prompt-class", RATING])  # fmt: skip
+          "--prompt", RATING])  # fmt: skip
     lines = capfdbinary.readouterr().out.splitlines()
     assert [json.loads(line)[0] for line in lines] == ["q1", "007"]
 

@@ -33,7 +33,7 @@ def plan(
     """Exit code, counts, timing."""
     code = 0
     try:
-        main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING, "--plan", "--format", "json"])
+        main(["-q", "grade", *map(str, arguments), "--prompt", RATING, "--plan", "--format", "json"])
     except SystemExit as stop:
         code = int(stop.code or 0)
     tables = {table["title"]: table["rows"] for table in json.loads(capsys.readouterr().out)["tables"]}
@@ -60,7 +60,7 @@ def test_counts_are_those_of_the_grading(
     code, counts, timing = plan(capsys, *arguments)
     assert (code, counts["requests with a reply in the journal"], timing) == (3, 7, {})
 
-    main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING])
+    main(["-q", "grade", *map(str, arguments), "--prompt", RATING])
     code, counts, _ = plan(capsys, output, "-o", tmp_path / "again.jsonl", *arguments[3:])
     assert code == 3  # all pairs are graded
     assert (counts["pairs with a grade in the file"], counts["pairs to grade"]) == (11, 0)
@@ -72,7 +72,7 @@ def test_the_journal_of_an_interrupted_run_counts(
     output = tmp_path / "out.jsonl"
     arguments = [tiny_passages, "-o", output, "--bank", tiny_bank, "--model", "fake"]
     journal = journal_path(output)
-    main(["-q", "grade", *map(str, arguments), "--prompt-class", RATING, "--journal", str(journal)])
+    main(["-q", "grade", *map(str, arguments), "--prompt", RATING, "--journal", str(journal)])
     with Journal(journal) as kept:
         assert len(kept) == 5
     code, counts, timing = plan(capsys, *arguments)
@@ -81,7 +81,7 @@ def test_the_journal_of_an_interrupted_run_counts(
     with Journal(journal) as kept:
         assert len(kept) == 5
     with pytest.raises(SystemExit):
-        main(["grade", *map(str, arguments), "--prompt-class", RATING, "--plan"])
+        main(["grade", *map(str, arguments), "--prompt", RATING, "--plan"])
     assert "Continuing" not in capsys.readouterr().err
 
 
@@ -159,7 +159,7 @@ def test_only_the_first_process_of_a_group_plans(
         "exam_pp.phases.grading.distributed.process_group_from_environment", lambda: nullcontext(Second())
     )
     main(["-q", "grade", str(tiny_passages), "-o", str(tmp_path / "out.jsonl"), "--bank", str(tiny_bank),
-          "--model", "fake", "--prompt-class", RATING, "--plan"])  # fmt: skip
+          "--model", "fake", "--prompt", RATING, "--plan"])  # fmt: skip
     assert capsys.readouterr().out == ""
     assert not journal_path(tmp_path / "out.jsonl").exists()
 
@@ -170,7 +170,7 @@ def test_a_plan_of_passages_from_a_pipe_is_refused(
     os.mkfifo(tmp_path / "pipe")
     grading = ["grade", str(tmp_path / "pipe"), "-o", "x", "--bank", str(tiny_bank), "--model", "fake"]
     with pytest.raises(SystemExit):
-        main([*grading, "--prompt-class", RATING, "--plan"])
+        main([*grading, "--prompt", RATING, "--plan"])
     assert "--plan reads the passages before the grading does" in capsys.readouterr().err
 
 

@@ -79,7 +79,7 @@ def pairs(path: Path) -> list[tuple[str, str, str, str]]:
         (["--system", "z"], [("q1", "m", "y", "z"), ("q1", "m", "x", "z")]),
         (["--system", "x", "--system", "z"], [("q1", "m", "x", "z")]),
         (["--grader", "human:ann"], [("q1", "human:ann", "x", "y")]),
-        (["--prompt-class", "P", "--query", "q2"], [("q2", "m", "x", "y")]),
+        (["--prompt", "P", "--query", "q2"], [("q2", "m", "x", "y")]),
         (["--grades", "hash=1", "--system", "z"], [("q1", "m", "y", "z"), ("q1", "m", "x", "z")]),
     ],
 )
@@ -98,7 +98,7 @@ def test_filter(options: Sequence[str], kept: list[Any], source: Path, output: P
         (["--system", "w"], "has no system 'w'"),
         (
             ["--grader", "n"],
-            "games of: --grader 'm' --prompt-class 'P' (4 games); --grader 'human:ann' (1",
+            "games of: --grader 'm' --prompt 'P' (4 games); --grader 'human:ann' (1",
         ),
         (["--only", "judged"], "is a games file, to which --only judged does not apply"),
         (["--grades", "type=question"], "to which --grades type does not apply"),

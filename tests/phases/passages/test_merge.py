@@ -54,7 +54,7 @@ def test_shards_and_merge_equal_the_whole(
         for q in "xyz"
     ]
     bank_file = write_jsonl("bank.jsonl", [*bank, *more])
-    options = ["--bank", str(bank_file), "--model", "fake", "--prompt-class", RATING]
+    options = ["--bank", str(bank_file), "--model", "fake", "--prompt", RATING]
     whole, merged = tmp_path / "whole.jsonl", tmp_path / "merged.jsonl"
     main(["-q", "grade", str(file), "-o", str(whole), *options])
     parts = [tmp_path / f"part-{i}.jsonl" for i in range(1, shards + 1)]

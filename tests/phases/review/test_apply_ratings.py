@@ -65,7 +65,7 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
     del first[1][0]["exam_grades"][1], second[1][0]["exam_grades"][1]
     assert [first, second] == PASSAGES, "everything else stays as it is"
     assert list(summary.lines()) == [
-        f"3 ratings added as human:ana with the prompt class {RATED}.",
+        f"3 ratings added as human:ana with the prompt {RATED}.",
         "1 rating has a comment.",
         "2 of 3 differ from the rating of a model.",
         "bm25: Cover(min_grade=4)@20 0.250 → 0.000, place 1, as before.",
@@ -190,7 +190,7 @@ def test_the_prompt_class_must_be_unambiguous(write_jsonl: WriteLines, tmp_path:
     )
     edits = edits_file(tmp_path, graded, rating("q", "p", "q/a", 1))
     output = tmp_path / "out.jsonl"
-    with pytest.raises(SelectionError, match=f"--prompt-class \\(Mine, {RATED}\\)"):
+    with pytest.raises(SelectionError, match=f"--prompt \\(Mine, {RATED}\\)"):
         apply_ratings(graded, [edits], output)
     assert apply_ratings(graded, [edits], output, prompt_class="Mine").prompt_class == "Mine"
     only_one = edits_file(tmp_path, graded, rating("q", "p", "q/b", 1))

@@ -80,7 +80,7 @@ def test_a_column_for_each_criterion(graded: Path) -> None:
     }  # fmt: skip
     assert people["q2", "RAG"]["comments"] == {"answer": "-no rating yet"}
     assert list(summary.lines()) == [
-        "3 ratings of 2 answers added as human:ann with the prompt class Criteria.",
+        "3 ratings of 2 answers added as human:ann with the prompt Criteria.",
         "2 comments added.",
         "3 cells have no rating.",
         "Answers without a rating by human:ann: RAG (1), RAGF (1).",
@@ -158,7 +158,7 @@ def test_ambiguous_prompt_class_and_empty_name(write_jsonl: WriteLines, bare: Pa
     path = write_jsonl("both.jsonl", [["q1", [both]]])
     sheet = "query_id,system,b\nq1,RAG,1\n"
 
-    with pytest.raises(ExamError, match=r"several prompt classes.*--prompt-class: Criteria, Other"):
+    with pytest.raises(ExamError, match=r"several prompts.*--prompt: Criteria, Other"):
         apply(path, sheet)
     assert apply(path, sheet, prompt_class="Other")[0].ratings == 1
     with pytest.raises(ExamError, match="--reviewer is empty"):

@@ -85,7 +85,7 @@ def test_the_prompt_class_is_that_of_the_sample(write_jsonl: WriteLines) -> None
     graded = write_jsonl("graded.jsonl", [["q1", [passage("p1", exam_grades=grades)]]])
     pairs = sample_file(graded, ("q1", "p1", "q1/a"), prompt_class="Other")
     assert blocks(page_of(graded, pairs=pairs))["head"]["prompt"]["name"] == "Other"
-    with pytest.raises(SelectionError, match="of the prompt class 'Other', not of --prompt-class 'X'"):
+    with pytest.raises(SelectionError, match="of the prompt 'Other', not of --prompt 'X'"):
         review_material(graded, GradeFilter(prompt_class="X"), options=ReviewOptions(pairs=pairs))
 
 

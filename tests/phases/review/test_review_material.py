@@ -91,7 +91,7 @@ def test_models_come_before_reviewers(write_jsonl: WriteLines, tiny_bank: Path) 
 def test_several_prompts_are_refused_and_listed(write_jsonl: WriteLines) -> None:
     other = rubric({"q/a": 1}, prompt_info={"prompt_class": "Mine"})
     graded = write_jsonl("g.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5}), other])]]])
-    with pytest.raises(SelectionError, match=r"g\.jsonl.* 2 .*--prompt-class Mine"):
+    with pytest.raises(SelectionError, match=r"g\.jsonl.* 2 .*--prompt Mine"):
         review(graded)
     head = blocks(review(graded, criteria=GradeFilter(prompt_class="Mine")))["head"]
     assert [step[:2] for step in head["scale"]] == [[0, "0"], [1, "1"]]
@@ -125,9 +125,9 @@ def test_from_scratch(write_jsonl: WriteLines) -> None:
         [0, "not_support", "n"], [1, "partial_support", "p"], [2, "support", "s"],
     ]  # fmt: skip
     assert (head["graders"], head["queries"][0]["entries"][0]["text"]) == ([], "a fact")
-    with pytest.raises(SelectionError, match=r"g\.jsonl.*--prompt-class .*--bank"):
+    with pytest.raises(SelectionError, match=r"g\.jsonl.*--prompt .*--bank"):
         review(graded, bank)
-    with pytest.raises(SelectionError, match=r"g\.jsonl.*--prompt-class .*--bank"):
+    with pytest.raises(SelectionError, match=r"g\.jsonl.*--prompt .*--bank"):
         review(graded, bank, GradeFilter(prompt_class="NoSuchPrompt"))
 
 

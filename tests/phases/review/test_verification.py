@@ -76,7 +76,7 @@ def test_a_selection_without_matches_is_refused(tiny_passages: Path, write_jsonl
         flat(tiny_passages, queries=["q9"])
     with pytest.raises(SelectionError, match=r"'Nope' \(--grades answers\).* Quest"):
         flat(tiny_passages, answers_class="Nope")
-    with pytest.raises(SelectionError, match=r"filter.* --prompt-class 'QuestionSelfRated"):
+    with pytest.raises(SelectionError, match=r"filter.* --prompt 'QuestionSelfRated"):
         flat(tiny_passages, GradeFilter(model="gpt-4"))
     item = {"query_id": "x", "question_id": "x/1", "question_text": "Why?"}
     bank = write_jsonl("other.jsonl", [{"query_id": "x", "items": [item]}])

@@ -56,9 +56,9 @@ def graded(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
          "--queries", str(demo_data / "queries.jsonl"), "--qrels", str(demo_data / "qrels.txt"),
          "--top", "5", "-o", str(files[0])],
         ["grade", str(files[0]), "-o", str(files[1]), "--bank", bank, "--model", "lexical",
-         "--prompt-class", RATED, "--prompt-class", EXTRACTED],
+         "--prompt", RATED, "--prompt", EXTRACTED],
         ["grade", str(files[1]), "-o", str(files[2]), "--bank", bank, "--model", "random",
-         "--prompt-class", RATED],
+         "--prompt", RATED],
     ]  # fmt: skip
     for call in calls:
         main(["-q", *call])

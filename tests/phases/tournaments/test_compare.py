@@ -413,7 +413,7 @@ def test_csv_files_of_ragelo_become_ratings(
         "convert documents.csv --to graded -o documents.jsonl",
         "import --answers answers.csv --unit whole -o answers.jsonl",
         "merge documents.jsonl answers.jsonl -o passages.jsonl",
-        "grade passages.jsonl --queries queries.jsonl --role retrieved --prompt-class RAGEloReasoner "
+        "grade passages.jsonl --queries queries.jsonl --role retrieved --prompt RAGEloReasoner "
         "--model lexical -o reasons.jsonl",
         "compare reasons.jsonl --queries queries.jsonl --evidence both --both-orders --model lexical "
         "-o games.jsonl",
@@ -433,7 +433,7 @@ def test_csv_files_of_ragelo_become_ratings(
     ("options", "about"),
     [
         ("--grades reasons-grader=m", "have an effect only with --evidence reason"),
-        ("--prompt-class PairwiseChoice --prompt-file mine.toml", "use --prompt-class or --prompt-file once"),
+        ("--prompt PairwiseChoice --prompt-file mine.toml", "use --prompt or --prompt-file once"),
     ],
 )
 def test_options_without_an_effect(

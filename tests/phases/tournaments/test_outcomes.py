@@ -118,8 +118,8 @@ def test_a_judge_is_selected(tmp_path: Path) -> None:
     with pytest.raises(SelectionError) as error:
         judged_games([path])
     assert str(error.value) == (
-        f"{path} has games by several judges; choose one: --grader 'x' --prompt-class 'P'; --grader 'y' "
-        "--prompt-class 'P'; --grader 'y' --prompt-class 'Q'."
+        f"{path} has games by several judges; choose one: --grader 'x' --prompt 'P'; --grader 'y' "
+        "--prompt 'P'; --grader 'y' --prompt 'Q'."
     )
 
 

@@ -129,7 +129,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
         (files.canaries, files.nuggets, "NuggetAssignmentPointwise", files.assigned_after),
     ):
         main([
-            "-q", "grade", str(source), "--bank", str(bank), "--model", "lexical", "--prompt-class", prompt,
+            "-q", "grade", str(source), "--bank", str(bank), "--model", "lexical", "--prompt", prompt,
             "-o", str(output),
         ])  # fmt: skip
     return files
@@ -407,7 +407,7 @@ def test_outputs_of_other_commands_do_not_change(files: Files, tmp_path: Path, c
         (folder / "qrels.txt").write_text("tides 0 t1 2\ntides 0 t2 0\nbread 0 b1 1\nbees 0 h2 0\n")
         graded = folder / "graded.jsonl"
         main(["-q", "grade", str(source), "--bank", str(files.bank), "--model", "random",
-              "--prompt-class", RATED, "-o", str(graded)])  # fmt: skip
+              "--prompt", RATED, "-o", str(graded)])  # fmt: skip
         paths = {
             "FILE": graded,
             "BANK": files.bank,
@@ -437,7 +437,7 @@ def partly_graded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Pat
             if not is_canary(passage["paragraph_id"]) or "canary:query:tides" in passage["paragraph_id"]
         ]
     _write(few, lines)
-    main(["-q", "grade", str(few), "--bank", str(files.bank), "--model", "constant", "--prompt-class", RATED,
+    main(["-q", "grade", str(few), "--bank", str(files.bank), "--model", "constant", "--prompt", RATED,
           "-o", str(constant)])  # fmt: skip
     main(["-q", "merge", str(files.after), str(constant), "-o", str(both)])
     return both
@@ -462,7 +462,7 @@ def test_the_report_names_graders_without_grades_of_canaries(files: Files, tmp_p
     both = tmp_path / "both.jsonl"
     only_real = tmp_path / "real.jsonl"
     main(["-q", "grade", str(files.pool), "--bank", str(files.bank), "--model", "constant",
-          "--prompt-class", RATED, "-o", str(only_real)])  # fmt: skip
+          "--prompt", RATED, "-o", str(only_real)])  # fmt: skip
     main(["-q", "merge", str(files.after), str(only_real), "-o", str(both)])
     report = canary_report(both)
 

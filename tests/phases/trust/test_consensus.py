@@ -176,9 +176,7 @@ def test_prompt_classes_with_the_same_scale(write_jsonl: WriteLines, tmp_path: P
     assert grades is not None
     assert (grades.prompt_class, grades.max_rating, grades.entry_ratings()) == ("PanelConsensus", 5, {"x": 4})
 
-    with pytest.raises(
-        SelectionError, match=r"different scales; choose with --prompt-class: A .*0 to 5.*; B"
-    ):
+    with pytest.raises(SelectionError, match=r"different scales; choose with --prompt: A .*0 to 5.*; B"):
         consensus(file(3), output)
 
 
@@ -190,7 +188,7 @@ def test_prompt_classes_with_the_same_scale(write_jsonl: WriteLines, tmp_path: P
         ({"name": " "}, "cannot be the name of a consensus"),
         ({"name": "a"}, "which are no consensus: choose another --name"),
         ({"graders": ["nobody"]}, "has no grades by --grader 'nobody'; it has those of"),
-        ({"prompt_classes": ["Nothing"]}, "has no grades by --prompt-class 'Nothing'"),
+        ({"prompt_classes": ["Nothing"]}, "has no grades by --prompt 'Nothing'"),
         ({"graders": ["x"], "name": "x"}, "cannot be a member"),
     ],
 )
@@ -205,7 +203,7 @@ def test_the_command_reports_members_and_ties(
 ) -> None:
     main(["consensus", str(graded), "-o", str(tmp_path / "out.jsonl"), "--name", "all"])
     messages = capsys.readouterr().err
-    assert f"2 ratings added as all with the prompt class {RATED}: the median of 3 graders" in messages
+    assert f"2 ratings added as all with the prompt {RATED}: the median of 3 graders" in messages
     assert "1 pair has no consensus: fewer than 2 graders rated them (-S min-graders)." in messages
 
 

@@ -47,7 +47,7 @@ def graders_in(path: Path) -> Counter[str]:
 def test_the_output_is_that_of_one_grading_after_the_other(files: PanelFiles, tmp_path: Path) -> None:
     write_panel(files, "lexical", "random")
     graders = grade_panel(files)
-    grade = ["grade", "--bank", str(files.bank), "--prompt-class", RATED]
+    grade = ["grade", "--bank", str(files.bank), "--prompt", RATED]
     first, second = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
     main([*grade, str(files.passages), "--model", "lexical", "-o", str(first)])
     main([*grade, str(first), "--model", "random", "-o", str(second)])

@@ -107,12 +107,12 @@ def test_systems_without_official_rank_get_an_approximate_rank() -> None:
     assert isinstance(correlations, Table)
 
     assert [(row[0], row[-1]) for row in table.rows] == [
-        ("a", "1"), ("new", "≈1"), ("b", "2"), ("c", "3.5"), (OVERALL_SYSTEM, ""),
+        ("a", "1"), ("new", "≈1"), ("b", "2"), ("c", "3.5"),
     ]  # fmt: skip
     assert correlations.title == "Correlation with the official ranks of 3 systems"
     assert correlations.columns == ["correlation", "RR"]
     assert correlations.rows == [["Spearman", pytest.approx(1)], ["Kendall tau-b", 1.0]]
-    for_scripts = leaderboard_report(leaderboard(evaluation), "t", formatted=False, extra=extra)
+    for_scripts = leaderboard_report(leaderboard(evaluation), "t", audience="scripts", extra=extra)
     assert for_scripts.blocks[1] == Paragraph(
         "Correlation with the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."
     )

@@ -28,6 +28,8 @@ from exam_pp.reports.analysis.report_folder import Sources
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 ASSIGNED = "NuggetAssignmentPointwise"
+SHOWN_RATED, SHOWN_ASSIGNED = "self-rated", "nugget-assignment-pointwise"
+"""The short names on the page."""
 QUICK = Statistics("nested", significance=True, samples=100)
 
 
@@ -75,7 +77,7 @@ def demo(demo_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, (bank, prompt_class, model) in enumerate(
         [("questions", RATED, "lexical"), ("questions", RATED, "random"), ("nuggets", ASSIGNED, "lexical")]
     ):
-        asked = ["--bank", str(folder / f"{bank}.jsonl"), "--prompt-class", prompt_class, "--model", model]
+        asked = ["--bank", str(folder / f"{bank}.jsonl"), "--prompt", prompt_class, "--model", model]
         main(["-q", "grade", str(steps[number]), *asked, "-o", str(steps[number + 1])])
     steps[3].rename(folder / "graded.jsonl")
     steps[0].rename(folder / "ungraded.jsonl")
@@ -140,19 +142,19 @@ def test_leaderboards_name_their_graders(folder: Path) -> None:
     titles = [row[0] for row in rows_of(part(page, "Summary"))]
 
     for title in ("Rubric-Cover", "Rubric-Qrels"):
-        assert {f"{title}: {model} {RATED}" for model in ("lexical", "random")} <= set(titles)
-    assert f"Nugget scores: lexical {ASSIGNED}" in titles
+        assert {f"{title}: {model} {SHOWN_RATED}" for model in ("lexical", "random")} <= set(titles)
+    assert f"Nugget scores: lexical {SHOWN_ASSIGNED}" in titles
     assert [row[:3] for row in rows_of(part(page, "Graders"))] == [
-        ["lexical", ASSIGNED, "assignment"],
-        ["lexical", RATED, "question"],
-        ["random", RATED, "question"],
+        ["lexical", SHOWN_ASSIGNED, "assignment"],
+        ["lexical", SHOWN_RATED, "question"],
+        ["random", SHOWN_RATED, "question"],
     ]
     page = text_of(page)
     for model in ("lexical", "random"):
-        made = f"model {model} (a baseline); prompt class {RATED}; bank questions.jsonl; cutoff 3"
+        made = f"model {model} (a baseline); prompt {SHOWN_RATED}; bank questions.jsonl; cutoff 3"
         assert made in page
         assert (folder / f"cover-{model}-{RATED}.tsv").is_file()
-    assert f"model lexical (a baseline); prompt class {ASSIGNED}; bank nuggets.jsonl; 20 queries." in page
+    assert f"model lexical (a baseline); prompt {SHOWN_ASSIGNED}; bank nuggets.jsonl; 20 queries." in page
 
 
 def test_equal_inputs_give_equal_bytes(demo: Path, folder: Path, tmp_path: Path) -> None:
@@ -256,7 +258,7 @@ def test_direct_grades_have_labels_only(demo: Path, tmp_path: Path) -> None:
     queries = [
         "--queries",
         str(demo / "queries.jsonl"),
-        "--prompt-class",
+        "--prompt",
         "GradedRelevance",
         "--model",
         "random",
@@ -265,11 +267,11 @@ def test_direct_grades_have_labels_only(demo: Path, tmp_path: Path) -> None:
     page = write_evaluation(Sources(graded, [demo / "questions.jsonl"]), tmp_path / "out", QUICK).read_text()
 
     titles = {row[0] for row in rows_of(part(page, "Summary"))}
-    direct, rubric_set = "random GradedRelevance", f"lexical {RATED}"
+    direct, rubric_set = "random relevance", f"lexical {SHOWN_RATED}"
     assert {f"Rubric-Qrels: {direct}", f"Rubric-Qrels: {rubric_set}", f"Rubric-Cover: {rubric_set}"} <= titles
     assert f"Rubric-Cover: {direct}" not in titles
     assert [row[2] for row in rows_of(part(page, "Graders"))] == ["question", "direct"]
-    assert "prompt class GradedRelevance; threshold 3; 20 queries." in text_of(part(page, "Rubric-Qrels"))
+    assert "prompt relevance; threshold 3; 20 queries." in text_of(part(page, "Rubric-Qrels"))
     swept = {
         name: (tmp_path / "out" / f"sweep-{name}.tsv").read_text()
         for name in ("questions.jsonl", "direct-grades")

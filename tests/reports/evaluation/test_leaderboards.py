@@ -11,6 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import published_cover
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.provenance import Provenance
 from exam_pp.rendering.render import render
 from exam_pp.reports.evaluation.leaderboards import (
     leaderboard_picture,
@@ -39,7 +40,7 @@ def test_a_total_is_not_a_mean_over_queries() -> None:
 
 
 def test_the_leaderboard_is_best_first_and_carries_the_notes() -> None:
-    report = leaderboard_report(leaderboard(EVALUATION), "Title", formatted=False)
+    report = leaderboard_report(leaderboard(EVALUATION), "Title", audience="scripts")
 
     assert [row["system"] for row in rows_of(report)] == ["a", "b", OVERALL_SYSTEM]
     assert rows_of(report)[0] == {"system": "a", "RR": 0.75, "RR stderr": 0.25}
@@ -48,6 +49,30 @@ def test_the_leaderboard_is_best_first_and_carries_the_notes() -> None:
         "RR": "0.750 ± 0.250",
     }
     assert "A note." in notes_of(report)
+
+
+def test_readers_see_shares_in_percent_and_the_upper_bound_in_a_sentence() -> None:
+    """Other audiences get fractions and a row of the bound; a count and nDCG stay as they are."""
+    values = {"Cover(min_grade=4)@5": 0.25, "nCover(min_grade=4)@5": 0.5, "nDCG@10": 0.5, "NumRet": 3.0}
+    scores = [Score(s, "1", metric, v) for metric, v in values.items() for s in ("a", OVERALL_SYSTEM)]
+    of_questions = Provenance(prompt_classes=("QuestionSelfRatedUnanswerablePromptWithChoices",))
+    standings = leaderboard(Evaluation(scores, provenance=of_questions))
+
+    report = leaderboard_report(standings, "")
+    assert rows_of(report) == [
+        {
+            "system": "a",
+            "Cover(min_grade=4)@5 %": "25.0",
+            "nCover(min_grade=4)@5 %": "50.0",
+            "nDCG@10": "0.500",
+            "NumRet": "3.000",
+        }
+    ]
+    assert "Upper bound: 25.0 % of the questions are answered by any passage." in notes_of(report)
+    rows = rows_of(leaderboard_report(standings, "", audience="papers"))
+    assert [list(row.values()) for row in rows] == [
+        [system, "0.250", "0.500", "0.500", "3.000"] for system in ("a", OVERALL_SYSTEM)
+    ]
 
 
 def test_pictures_show_the_systems_without_the_upper_bound() -> None:

@@ -242,8 +242,8 @@ class _Reading:
         answers_class = self.shown.answers_class
         if answers_class is not None and answers_class not in self.classes:
             raise SelectionError(
-                f"{self.graded} has no grades of the prompt class {answers_class!r} (--grades answers); its "
-                f"prompt classes: {', '.join(sorted(self.classes)) or 'none'}."
+                f"{self.graded} has no grades of the prompt {answers_class!r} (--grades answers); its "
+                f"prompts: {', '.join(sorted(self.classes)) or 'none'}."
             )
 
     def warn(self) -> None:

@@ -21,7 +21,7 @@ async function renderChanges(main) {
 function commands() {
   const { graded, bank, prompt } = review.head;
   const bankOption = bank ? ` --bank ${quoted(bank.name)}` : "";
-  const promptOption = prompt.name ? ` --prompt-class ${quoted(prompt.name)}` : "";
+  const promptOption = prompt.name ? ` --prompt ${quoted(prompt.shown)}` : "";
   const apply = `exam-pp apply ${quoted(graded.name)} edits.json${promptOption}${bankOption} -o corrected.jsonl.gz`;
   return bank ? `${apply}\nexam-pp bank apply ${quoted(bank.name)} edits.json -o edited-bank.jsonl.gz` : apply;
 }

@@ -25,7 +25,7 @@ function overviewSummary() {
   const size = `${head.graded.name}: ${count(head.queries.length, "query", "queries")}, ${count(passages, "passage")}`;
   if (!head.prompt.name) return `${size}. Citations only, because the file has no ratings.`;
   return `${size}, ` +
-    `${count(pairs, `${isSample() ? "sampled " : ""}pair`)} of passage and bank entry. Prompt: ${head.prompt.name}.`;
+    `${count(pairs, `${isSample() ? "sampled " : ""}pair`)} of passage and bank entry. Prompt: ${head.prompt.shown}.`;
 }
 
 function panels() {
