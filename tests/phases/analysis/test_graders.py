@@ -137,7 +137,7 @@ def test_undefined_numbers_are_said(
     ("graders_of_file", "keys", "message"),
     [
         ({"gpt": {"a": 1}}, {}, r"needs two graders.* 1 grader \(gpt\)"),
-        ({}, {}, r"no ratings of answers by criteria; make them with `exam-pp grade --prompt RAGElo"),
+        ({}, {}, r"no ratings of answers by criteria; make them with `exam-pp grade --prompt criteria"),
         ({"gpt": {"a": 1}, "m": {"a": 1}}, {"models": ["ann"]}, r"grades by 'ann' \(graders: gpt, m\)"),
         ({"gpt": {"a": None}}, {}, r"match the filter.* --grader 'gpt' --prompt 'Criteria'"),
         (

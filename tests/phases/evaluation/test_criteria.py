@@ -104,7 +104,7 @@ def test_several_graders_need_a_choice() -> None:
     ):
         criteria(answers)
     assert values(criteria(answers, selection=SupportFilter("human:ann")))["mean"] == 2.0
-    with pytest.raises(SelectionError, match="make them with `exam-pp grade --prompt RAGElo"):
+    with pytest.raises(SelectionError, match="make them with `exam-pp grade --prompt criteria"):
         criteria(answers, selection=SupportFilter("other"))
 
 

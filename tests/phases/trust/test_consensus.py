@@ -203,7 +203,7 @@ def test_the_command_reports_members_and_ties(
 ) -> None:
     main(["consensus", str(graded), "-o", str(tmp_path / "out.jsonl"), "--name", "all"])
     messages = capsys.readouterr().err
-    assert f"2 ratings added as all with the prompt {RATED}: the median of 3 graders" in messages
+    assert "2 ratings added as all with the prompt self-rated: the median of 3 graders" in messages
     assert "1 pair has no consensus: fewer than 2 graders rated them (-S min-graders)." in messages
 
 

@@ -102,7 +102,7 @@ def test_the_options_of_a_grader(tmp_path: Path) -> None:
         ("[[grader]]\nmodel = 'a'", "panel.toml, grader 1: needs prompt_class or prompt_file."),
         (
             f"[[grader]]\nmodel = 'a'\nprompt_class = '{RATED}x'",
-            f"panel.toml, grader 1 prompt_class: No prompt named '{RATED}x'. Did you mean '{RATED}'?",
+            f"panel.toml, grader 1 prompt_class: No prompt named '{RATED}x'. Did you mean 'self-rated'?",
         ),
         (
             f"[[grader]]\nmodel = 'a'\nprompt_class = '{RATED}'\ntemperature = 'hot'",
