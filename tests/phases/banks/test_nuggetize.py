@@ -408,13 +408,8 @@ def test_options_that_have_no_effect(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-<<<<<<< HEAD
-        (["--prompt", "GradedRelevance"], "with the prompt GradedRelevance"),
-        (["--min-judgment", "9"], "at least 9 (401 passages"),
-=======
         (["--prompt", "GradedRelevance"], "with the prompt relevance"),
-        (["--min-judgment", "9"], "at least 9 (161 passages"),
->>>>>>> zc
+        (["--min-judgment", "9"], "at least 9 (401 passages"),
         (["--system", "bm52"], "'bm25'"),
         (["--model", "bundled"], "'nugget-creation'"),
     ],
