@@ -18,6 +18,7 @@ from exam_pp.cli.guard import note_output
 from exam_pp.cli.model_options import model_options
 from exam_pp.cli.options import FILE, FILES, QUERIES_FILE, OutputPath, prompt_file_option, prompt_option
 from exam_pp.cli.ranges import IntRange
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -210,9 +211,12 @@ class _Work:
             words = ["apply", graded, *map(Path, study.edits), *_options("--bank", banks[:1]), "--force"]
             graded = self.step("Correct", words, "corrected.jsonl.gz")
         of_banks = _options("--bank", banks)
+        # Below the depth of the pool, a ranking has only passages that another system ranked higher.
+        depth = _options("--cutoff", study.top if study.runs and study.top and study.top < CUTOFF else None)
         official = _options("--official", study.official)
-        self.step("Report", ["evaluate", "report", graded, *of_banks, *official], "report/index.html")
-        return ["evaluate", "cover", str(graded), *map(str, of_banks[:2])]
+        words = ["evaluate", "report", graded, *of_banks, *official, *depth]
+        self.step("Report", words, "report/index.html")
+        return ["evaluate", "cover", str(graded), *map(str, of_banks[:2]), *map(str, depth)]
 
     def assign(self, bank: Path, suffix: str) -> list[str]:
         """Assign nuggets to whole answers; returns the command of the verdict."""
