@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from exam_pp.api.files import query, write_bank, write_passages
     from exam_pp.api.grading import grade, grade_answers, grade_citations, grade_file, make_prompt
+    from exam_pp.api.study import Study, study
     from exam_pp.api.tournaments import compare, elo, write_games
     from exam_pp.banks import BankLine, Nugget, Question, TestBank
     from exam_pp.data_model import (
@@ -80,6 +81,7 @@ __all__ = [
     "RubricGrades",
     "RunLine",
     "Score",
+    "Study",
     "SupportFilter",
     "TestBank",
     "agreement",
@@ -113,6 +115,7 @@ __all__ = [
     "rubric_qrels",
     "score_rankings",
     "score_runs",
+    "study",
     "write_bank",
     "write_games",
     "write_passages",
@@ -138,6 +141,8 @@ _HOMES = {
     "compare": "api.tournaments",
     "elo": "api.tournaments",
     "write_games": "api.tournaments",
+    "Study": "api.study",
+    "study": "api.study",
     "DirectGrade": "data_model",
     "Judgment": "data_model",
     "Passage": "data_model",

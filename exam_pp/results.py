@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from types import NoneType
 from typing import (
     TYPE_CHECKING,
@@ -267,6 +268,8 @@ class LeaderboardRow(NamedTuple):
 class Leaderboard(Rows[LeaderboardRow]):
     """A row for each metric and system, best system first; the upper bound ``_overall_`` comes last.
 
+    Data frames have the systems alone.
+
     Attributes:
         notes: Sentences about the data that affect how the numbers are read.
         verdict: Who is better by the first metric, in a sentence or two; empty without intervals.
@@ -286,6 +289,27 @@ class Leaderboard(Rows[LeaderboardRow]):
         """The metrics, in order of appearance."""
         return list(dict.fromkeys(row.metric for row in self))
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The systems as a data frame, without the upper bound; see :meth:`Tabular.to_pandas`."""
+        return super(Leaderboard, self._systems()).to_pandas()
+
+    def to_arrow(self) -> nanoarrow.Array:
+        """The systems as an Arrow array, without the upper bound; see :meth:`Tabular.to_arrow`."""
+        return super(Leaderboard, self._systems()).to_arrow()
+
+    def _systems(self) -> Leaderboard:
+        return Leaderboard(row for row in self if row.system != OVERALL_SYSTEM)
+
+    def _repr_html_(self) -> str:
+        """The verdict and the first metric as HTML, for notebooks."""
+        head = "".join(f"<th>{name}</th>" for name in ("system", *self.metrics[:1], "interval", "place"))
+        rows = [row for row in self._systems() if row.metric == self.metrics[0]]
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>" for row in rows
+        )
+        said = f"<p>{escape(self.verdict)}</p>" if self.verdict else ""
+        return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
     def means(self, metric: str | None = None) -> dict[str, float]:
         """Means of all systems, without the upper bound ``_overall_``.
 
@@ -302,3 +326,10 @@ class Leaderboard(Rows[LeaderboardRow]):
         if chosen not in self.metrics:
             raise KeyError(chosen)
         return {row.system: row.mean for row in self if row.metric == chosen and row.system != OVERALL_SYSTEM}
+
+
+def _cells(row: LeaderboardRow) -> tuple[str, str, str, str]:
+    interval = "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
+    place = "" if row.rank_low is None else str(row.rank_low)
+    place += f" to {row.rank_high}" if row.rank_high != row.rank_low else ""
+    return row.system, f"{row.mean:.3f}", interval, place

@@ -1,0 +1,407 @@
+"""A whole study in Python: from lists, dictionaries, data frames or files to the verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any
+from weakref import finalize
+
+from exam_pp.api.evaluation import leaderboard as leaderboard_of_scores
+from exam_pp.api.files import write_bank, write_passages
+from exam_pp.api.grading import grade as grade_passages
+from exam_pp.banks import BankLine, Nugget, Question, TestBank, entry_id
+from exam_pp.data_model import QueryPassages
+from exam_pp.errors import SelectionError
+from exam_pp.llm import ModelOptions
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
+from exam_pp.results import Leaderboard
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.trec.queries import read_query_texts
+from exam_pp.text.wording import listed
+
+PathLike = str | Path
+Table = Any
+"""A data frame, or a list of dictionaries."""
+_PROMPTS = {"question": "self-rated", "nugget": "nugget-self-rated"}
+
+
+def study(
+    *,
+    bank: PathLike | TestBank | Mapping[str, Iterable[str]] | Table,
+    queries: PathLike | Mapping[str, str] | Table | None = None,
+    answers: PathLike | Sequence[PathLike] | Mapping[str, Mapping[str, str]] | Table | None = None,
+    runs: PathLike | Sequence[PathLike] | Mapping[str, Mapping[str, Any]] | Table | None = None,
+    texts: PathLike | Sequence[PathLike] | Mapping[str, str] | Table | None = None,
+    nuggets: bool = False,
+    top: int = 20,
+) -> Study:
+    """Systems, queries and a test bank, ready to be graded.
+
+    Each input is a file (or several) as for ``exam-pp run``, a dictionary, or a table: a data frame or a list
+    of dictionaries.
+
+    Args:
+        bank: Query id to questions; or a table with ``query_id`` and ``question`` or ``nugget``.
+        queries: Query id to text; or a table with ``query_id`` and ``query_text``.
+        answers: System to query id to answer; or a table with ``system``, ``query_id`` and ``text``.
+        runs: System to query id to passage ids, best first, or to a dictionary of ids and scores; or a table
+            with ``system``, ``query_id``, ``passage_id`` and ``rank`` or ``score``.
+        texts: Passage id to text, for runs; or a table with ``passage_id`` and ``text``.
+        nuggets: Whether the texts of a dictionary ``bank`` are nuggets, and no questions.
+        top: Number of passages of each run and query.
+
+    Returns:
+        The study; :meth:`Study.grade` grades it.
+
+    Raises:
+        SelectionError: An input has another form, systems or texts are missing, or ids do not fit.
+        DataError: A file is not in its format.
+    """
+    if answers is None and runs is None:
+        raise SelectionError("A study needs systems: answers or runs.")
+    if runs is not None and texts is None:
+        raise SelectionError("The passages of runs need texts: texts={passage id: text}.")
+    if isinstance(texts, Mapping) and runs is not None and not _paths(runs):
+        missing = [row["passage_id"] for row in _ranked(runs) if row["passage_id"] not in texts]
+        if missing:
+            raise SelectionError(f"texts lacks passages of the runs: {listed(list(dict.fromkeys(missing)))}.")
+    read = _bank(bank, nuggets=nuggets)
+    folder = Path(mkdtemp(prefix="exam_pp-"))
+    finalize(read, rmtree, folder, ignore_errors=True)  # the study keeps the bank
+    files = _Files(folder)
+    passages = files.folder / "passages.jsonl"
+    import_passages(
+        ImportSources(
+            runs=files.runs(runs),
+            texts=files.texts(texts),
+            queries=files.queries(queries),
+            answers=files.answers(answers),
+            top=top,
+            unit="whole" if runs is None and read.kinds == {"nugget"} else "paragraph",
+        ),
+        passages,
+    )
+    found = list(read_passages(passages))
+    if not any(query.query_id in read.queries for query in found):
+        raise SelectionError(
+            f"No query of the systems is in the bank: they have {listed([q.query_id for q in found])}, "
+            f"the bank has {listed(list(read.queries))}."
+        )
+    of_queries = files.queries(queries)
+    known = {} if of_queries is None else read_query_texts(of_queries)
+    return Study(folder, found, read, dict(known))
+
+
+class Study:
+    """Systems with their passages or answers, and a test bank; graded once by a judge.
+
+    Attributes:
+        passages: The queries with their passages; with grades after :meth:`grade`.
+        bank: The test bank.
+        judge: The model that graded; None before.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        passages: list[QueryPassages],
+        bank: TestBank,
+        texts: dict[str, str],
+    ) -> None:
+        self._folder = folder
+        self._texts = texts
+        self.passages = passages
+        self.bank = bank
+        self.judge: str | None = None
+
+    def grade(self, model: str | ModelOptions, *, prompt: str | None = None) -> Study:
+        """Let a model grade everything against the bank.
+
+        Args:
+            model: Name of a model, such as ``lexical``, or its options.
+            prompt: Name of a prompt. None: that for the kind of the bank.
+
+        Returns:
+            The study itself.
+
+        Raises:
+            SelectionError: Another model graded the study.
+            ExamError: The errors of :func:`exam_pp.grade`.
+        """
+        name = model if isinstance(model, str) else model.model
+        if self.judge not in (None, name):
+            raise SelectionError(f"The study was graded by {self.judge}: make another study for {name}.")
+        prompts = prompt or ("nugget-assignment-pointwise" if self._assigns else _PROMPTS[self._kind])
+        texts = self._texts or None
+        self.passages = list(
+            grade_passages(self.passages, self.bank, prompts=prompts, model=model, queries=texts)
+        )
+        self.judge = name
+        return self
+
+    def scores(self) -> Evaluation:
+        """Rubric-Cover of all systems, or the nugget scores of answers.
+
+        Raises:
+            SelectionError: The study is not graded.
+        """
+        self._check_graded()
+        if self._assigns:
+            (evaluation,) = nugget_scores(self.passages, self.bank).values()
+            return evaluation
+        return cover(self.passages, self.bank)
+
+    def leaderboard(self) -> Leaderboard:
+        """The systems, best first, with intervals and the verdict; raises as :meth:`scores` does."""
+        return leaderboard_of_scores(self.scores())
+
+    @property
+    def verdict(self) -> str:
+        """Who is better, in a sentence or two."""
+        return self.leaderboard().verdict
+
+    def report(self, path: PathLike) -> Path:
+        """Write the report with the verdict into a folder, or a page whose name ends in ``.html``.
+
+        Returns:
+            The path of the page.
+
+        Raises:
+            SelectionError: The study is not graded.
+            OutputError: The page cannot be written.
+        """
+        from exam_pp.cli.evaluation.report import write_evaluation  # noqa: PLC0415 - slow to import
+        from exam_pp.reports.analysis.report_folder import Sources  # noqa: PLC0415 - slow to import
+        from exam_pp.store.files import write_text  # noqa: PLC0415 - slow to import
+
+        graded, bank = self._written()
+        target = Path(path)
+        if target.suffix != ".html":
+            return write_evaluation(Sources(graded, [bank]), target)
+        page = write_evaluation(Sources(graded, [bank], review=False), graded.parent / "report")
+        write_text(target, page.read_text(encoding="utf-8"))
+        return target
+
+    def review(self, path: PathLike) -> Path:
+        """Write the page on which people correct grades; returns its path.
+
+        Raises:
+            SelectionError: The study is not graded.
+            OutputError: The page cannot be written.
+        """
+        from exam_pp.grade_filter import GradeFilter  # noqa: PLC0415 - slow to import
+        from exam_pp.phases.review.review_material import review_material  # noqa: PLC0415 - slow to import
+        from exam_pp.reports.review.page import render_page  # noqa: PLC0415 - slow to import
+        from exam_pp.store.files import write_text  # noqa: PLC0415 - slow to import
+
+        graded, bank = self._written()
+        material = review_material(graded, GradeFilter(), bank=bank)
+        write_text(path, render_page(material.head, material.tables))
+        return Path(path)
+
+    @property
+    def _kind(self) -> str:
+        return "nugget" if self.bank.kinds == {"nugget"} else "question"
+
+    @property
+    def _assigns(self) -> bool:
+        """Whether whole answers get the nuggets that they have."""
+        ranked = [passage.rankings for query in self.passages for passage in query.passages]
+        return self._kind == "nugget" and all(
+            entry.role == "answer" for entries in ranked for entry in entries
+        )
+
+    def _check_graded(self) -> None:
+        if self.judge is None:
+            raise SelectionError(
+                'The study is not graded: call grade(model="lexical"), or name another model.'
+            )
+
+    def _written(self) -> tuple[Path, Path]:
+        """The graded file and the bank, for pages that name their files."""
+        self._check_graded()
+        graded, bank = self._folder / "graded.jsonl.gz", self._folder / "bank.jsonl"
+        write_passages(self.passages, graded)
+        write_bank(self.bank, bank)
+        return graded, bank
+
+
+class _Files:
+    """Writes inputs that are no files into a folder, in which the importer reads them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def queries(self, value: Any) -> Path | None:
+        """A file of queries."""
+        if value is None or isinstance(value, PathLike):
+            return None if value is None else Path(value)
+        return self._lines("queries", "queries", _pairs(value, "queries", "query_id", "query_text"))
+
+    def texts(self, value: Any) -> list[Path]:
+        """Files of texts."""
+        if value is None or (paths := _paths(value)):
+            return [] if value is None else paths
+        return [self._lines("texts", "texts", _pairs(value, "texts", "passage_id", "text"))]
+
+    def answers(self, value: Any) -> list[Path]:
+        """Files of answers."""
+        if value is None or (paths := _paths(value)):
+            return [] if value is None else paths
+        rows = _nested(value, "answers", "text")
+        return [self._lines("answers", "answers", rows)]
+
+    def runs(self, value: Any) -> list[Path]:
+        """Run files."""
+        if value is None or (paths := _paths(value)):
+            return [] if value is None else paths
+        by_system: dict[str, list[str]] = {}
+        for row in _ranked(value):
+            for name in ("system", "query_id", "passage_id"):
+                if not row[name] or set(row[name]) & set(" \t\n"):
+                    raise SelectionError(f"runs: the {name} {row[name]!r} is empty or has a blank.")
+            by_system.setdefault(row["system"], []).append(
+                f"{row['query_id']} Q0 {row['passage_id']} {row['rank']} {row['score']} {row['system']}\n"
+            )
+        files = []
+        for system, lines in by_system.items():
+            if "/" in system:
+                raise SelectionError(
+                    f"runs: the system {system!r} has a slash, which file names cannot have."
+                )
+            files.append(self.folder / f"{system}.run")
+            files[-1].write_text("".join(lines), encoding="utf-8")
+        return files
+
+    def _lines(self, name: str, what: str, rows: list[dict[str, Any]]) -> Path:
+        if not rows:
+            raise SelectionError(f"{what} is empty.")
+        path = self.folder / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+
+def _paths(value: Any) -> list[Path]:
+    """The value as paths; empty if it is none."""
+    values = [value] if isinstance(value, PathLike) else value
+    if isinstance(values, list | tuple) and values and all(isinstance(each, PathLike) for each in values):
+        return [Path(each) for each in values]
+    return []
+
+
+def _rows(value: Any, what: str, columns: Sequence[str], form: str) -> list[dict[str, Any]]:
+    """The rows of a table, with these columns; raises :class:`SelectionError`."""
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        value = value.to_dict("records")
+    if not isinstance(value, list | tuple) or not all(isinstance(row, Mapping) for row in value):
+        raise SelectionError(
+            f"{what} must be {form}, a data frame, or a file; it is a {type(value).__name__}."
+        )
+    for number, row in enumerate(value, 1):
+        for column in columns:
+            if column not in row:
+                has = listed(list(map(str, row)))
+                raise SelectionError(f"{what}, row {number}: the column {column!r} is missing; it has {has}.")
+    return [{column: _text(row[column], what, column) for column in columns} for row in value]
+
+
+def _text(value: Any, what: str, column: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise SelectionError(f"{what}: the {column} {value!r} is no text.")
+    return str(value)
+
+
+def _pairs(value: Any, what: str, key: str, text: str) -> list[dict[str, Any]]:
+    if isinstance(value, Mapping):
+        return [{key: _text(k, what, key), text: _text(v, what, text)} for k, v in value.items()]
+    return _rows(value, what, (key, text), f"a dictionary of {key} to text")
+
+
+def _nested(value: Any, what: str, text: str) -> list[dict[str, Any]]:
+    """Rows of system, query and text."""
+    if not isinstance(value, Mapping):
+        return _rows(value, what, ("system", "query_id", text), "a dictionary of system to query id to text")
+    rows = []
+    for system, by_query in value.items():
+        if not isinstance(by_query, Mapping):
+            raise SelectionError(f"{what}: {system!r} must map query ids; it is a {type(by_query).__name__}.")
+        rows += [
+            {
+                "system": _text(system, what, "system"),
+                "query_id": _text(q, what, "query_id"),
+                text: _text(t, what, text),
+            }
+            for q, t in by_query.items()
+        ]
+    return rows
+
+
+def _ranked(value: Any) -> list[dict[str, Any]]:
+    """Rows of system, query, passage, rank and score, best first in each ranking."""
+    if isinstance(value, Mapping):
+        rows = []
+        for system, by_query in value.items():
+            if not isinstance(by_query, Mapping):
+                raise SelectionError(
+                    f"runs: {system!r} must map query ids; it is a {type(by_query).__name__}."
+                )
+            for query_id, ranking in by_query.items():
+                scored = ranking if isinstance(ranking, Mapping) else {p: -n for n, p in enumerate(ranking)}
+                rows += [
+                    {"system": str(system), "query_id": str(query_id), "passage_id": str(p), "score": score}
+                    for p, score in scored.items()
+                ]
+    else:
+        rows = _rows(
+            value, "runs", ("system", "query_id", "passage_id"), "a dictionary of system to query id"
+        )
+        given = value.to_dict("records") if hasattr(value, "to_dict") else value
+        for row, original in zip(rows, given, strict=True):
+            if "score" not in original and "rank" not in original:
+                raise SelectionError("runs: a column 'rank' or 'score' is missing.")
+            row["score"] = original["score"] if "score" in original else -float(original["rank"])
+    ranks: dict[tuple[str, str], int] = {}
+    for row in sorted(rows, key=lambda row: -float(row["score"])):
+        key = (row["system"], row["query_id"])
+        row["rank"] = ranks[key] = ranks.get(key, 0) + 1
+    return rows
+
+
+def _bank(value: Any, *, nuggets: bool) -> TestBank:
+    if isinstance(value, TestBank):
+        return value
+    if isinstance(value, PathLike):
+        return read_bank(value)
+    texts: dict[str, list[str]] = {}
+    if isinstance(value, Mapping):
+        for query_id, entries in value.items():
+            if isinstance(entries, str):
+                raise SelectionError(f"bank: {query_id!r} must have a list of texts; it is a text.")
+            texts[str(query_id)] = [_text(entry, "bank", "text") for entry in entries]
+    else:
+        records = value.to_dict("records") if hasattr(value, "to_dict") else value
+        nuggets = isinstance(records, list) and bool(records) and "nugget" in records[0]
+        column = "nugget" if nuggets else "question"
+        for row in _rows(value, "bank", ("query_id", column), "a dictionary of query id to questions"):
+            texts.setdefault(row["query_id"], []).append(row[column])
+    if not any(texts.values()):
+        raise SelectionError("bank is empty.")
+    return TestBank.from_lines(
+        BankLine(query_id=query_id, items=[_entry(query_id, text, nuggets=nuggets) for text in of_query])
+        for query_id, of_query in texts.items()
+    )
+
+
+def _entry(query_id: str, text: str, *, nuggets: bool) -> Question | Nugget:
+    key = entry_id(query_id, text)
+    if nuggets:
+        return Nugget(query_id=query_id, nugget_id=key, nugget_text=text)
+    return Question(query_id=query_id, question_id=key, question_text=text)

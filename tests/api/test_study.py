@@ -1,0 +1,103 @@
+"""A study in Python: lists, dictionaries and data frames to verdict, leaderboard and pages; wrong inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exam_pp
+
+QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr"}
+GOOD = {"q1": "The sky is blue because air scatters blue light.", "q2": "Cats purr to calm themselves."}
+BAD = {"q1": "A train leaves the station.", "q2": "Dogs bark."}
+BANK = {
+    "q1": ["Why does air make the sky blue?", "What light does air scatter?"],
+    "q2": ["Why do cats purr?"],
+}
+
+
+def test_five_lines_from_dictionaries_to_pages(tmp_path: Path) -> None:
+    study = exam_pp.study(queries=QUERIES, answers={"good": GOOD, "bad": BAD}, bank=BANK)
+    study.grade(model="lexical")
+
+    assert study.leaderboard().means() == {"good": 1.0, "bad": 0.0}
+    assert study.verdict.startswith("With 2 queries nothing can be said")
+    assert study.verdict.split(":")[0] in study.report(tmp_path / "report.html").read_text()
+    assert "exam-pp review" in study.review(tmp_path / "review.html").read_text()
+    assert study.report(tmp_path / "folder") == tmp_path / "folder" / "index.html"
+
+
+def test_data_frames_and_runs() -> None:
+    pandas = pytest.importorskip("pandas")
+    texts = {"p1": GOOD["q1"], "p2": "A train leaves."}
+    rows = [("a", "q1", "p1", 1), ("a", "q1", "p2", 2), ("b", "q1", "p2", 1)]
+    frame = pandas.DataFrame(rows, columns=["system", "query_id", "passage_id", "rank"])
+    bank = pandas.DataFrame({"query_id": ["q1", "q1"], "question": BANK["q1"]})
+    study = exam_pp.study(runs=frame, texts=texts, bank=bank, top=1).grade("lexical")
+    assert study.leaderboard().means() == {"a": 1.0, "b": 0.0}
+    assert study.leaderboard().to_pandas()["system"].unique().tolist() == ["a", "b"]
+    lists = {"a": {"q1": ["p1", "p2"]}, "b": {"q1": {"p1": 0.5, "p2": 3.0}}}
+    assert exam_pp.study(runs=lists, texts=texts, bank=bank, top=1).grade("lexical").verdict
+
+
+def test_nuggets_of_answers() -> None:
+    nuggets = {"q1": ["Air scatters blue light."], "q2": ["Cats purr."]}
+    study = exam_pp.study(queries=QUERIES, answers={"good": GOOD, "bad": BAD}, bank=nuggets, nuggets=True)
+    board = study.grade("lexical").leaderboard()
+    assert "V_strict" in board.metrics
+    assert board.means("A")["good"] > board.means("A")["bad"]
+
+
+def test_html_for_notebooks() -> None:
+    study = exam_pp.study(answers={"<a>": {"q1": GOOD["q1"]}, "b": {"q1": "x"}}, bank=BANK).grade("lexical")
+    html = study.leaderboard()._repr_html_()
+    assert "<td>&lt;a&gt;</td><td>1.000</td>" in html
+    assert html.startswith("<p>With ")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sentence"),
+    [
+        ({}, "A study needs systems: answers or runs."),
+        ({"answers": {"a": "text"}}, "answers: 'a' must map query ids; it is a str."),
+        ({"answers": {"a": {"q1": 5.5}}}, "answers: the text 5.5 is no text."),
+        (
+            {"answers": {"a": {"q9": "t"}}},
+            "No query of the systems is in the bank: they have q9",
+        ),
+        ({"answers": [{"q": 1}]}, "answers, row 1: the column 'system' is missing; it has q."),
+        (
+            {"answers": 42},
+            "answers must be a dictionary of system to query id to text, a data frame",
+        ),
+        ({"answers": {}}, "answers is empty."),
+        ({"runs": {"a": {"q1": ["p"]}}}, "The passages of runs need texts: texts={passage id: text}."),
+        ({"runs": {"a": {"q1": ["p"]}}, "texts": {"z": "t"}}, "texts lacks passages of the runs: p."),
+        (
+            {"runs": {"a": {"q1": ["p q"]}}, "texts": {"p q": "t"}},
+            "'p q' is empty or has a blank",
+        ),
+        (
+            {"answers": {"a": GOOD}, "bank": {"q1": "x"}},
+            "bank: 'q1' must have a list of texts",
+        ),
+        ({"answers": {"a": GOOD}, "bank": {}}, "bank is empty."),
+        ({"answers": {"a": GOOD}, "queries": ["why"]}, "queries must be a dictionary of query_id to text"),
+    ],
+)
+def test_wrong_inputs_have_a_sentence(inputs: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(exam_pp.ExamError) as error:
+        exam_pp.study(**{"bank": BANK, **inputs})
+    assert sentence in str(error.value)
+    assert "--" not in str(error.value)
+
+
+def test_the_judge_of_a_study_does_not_change() -> None:
+    study = exam_pp.study(answers={"a": GOOD}, bank=BANK)
+    with pytest.raises(exam_pp.ExamError, match="is not graded: call grade"):
+        study.leaderboard()
+    study.grade("lexical")
+    with pytest.raises(exam_pp.ExamError, match="was graded by lexical: make another study for random"):
+        study.grade("random")
