@@ -50,3 +50,8 @@ CATALOGUE = (
     ModelInfo("google/flan-t5-xl", "recommended", 2_849_757_184, "one GPU of 16 GB in bf16"),
     ModelInfo("google/flan-t5-xxl", "recommended", 11_135_332_352, "one GPU of 40 GB in bf16"),
 )
+
+
+def is_baseline(model: str) -> bool:
+    """Whether a model is a baseline, which other judges must beat."""
+    return any(info.role == "baseline" and info.name == model for info in CATALOGUE)

@@ -13,6 +13,7 @@ from exam_pp.formats.umbrela import HIGHEST_LABEL
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.agreement import (
     Coefficients,
+    area_under_curve,
     coefficients,
     cohen_kappa,
     kappa_interval,
@@ -147,6 +148,17 @@ def rated_passages(
         graded_by([selector.key]), banks=file_names(bank), judgments=file_names(qrels or name_of(graded, ""))
     )
     return RatedPassages(population, provenance, fraction_notes(qrel.relevance for qrel in judged))
+
+
+def separation(passages: Sequence[RatedPassage], min_relevant: int = MIN_JUDGMENT) -> float | None:
+    """Area under the ROC curve of the best rating of a passage, for relevant passages against others.
+
+    It does not depend on the scales of ratings and judgments. Passages without ratings are skipped. Returns
+    None if all passages are relevant or none is.
+    """
+    rated = [passage for passage in passages if passage.ratings]
+    best = [float(passage.ratings[0]) for passage in rated]
+    return area_under_curve(best, [max(passage.judgments) >= min_relevant for passage in rated])
 
 
 def agreement(

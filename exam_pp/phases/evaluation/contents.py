@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from exam_pp import provenance
-from exam_pp.data_model import DIRECT_ID, AnyGrades
+from exam_pp.data_model import CANARY, DIRECT_ID, AnyGrades, is_canary
+from exam_pp.defaults import CUTOFF
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
-from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.phases.evaluation.inputs import Graded, bank_of, views
+from exam_pp.metrics.leaderboard import exact_mean, standings
+from exam_pp.phases.evaluation.inputs import Graded, Study, bank_of, views
 from exam_pp.phases.evaluation.nugget_scores import assigned_labels
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
-from exam_pp.phases.evaluation.selected_grades import SelectedGrades
+from exam_pp.phases.evaluation.rubric import cover_of
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
+from exam_pp.phases.trust.canary_texts import CANARIES
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
+from exam_pp.roles import canaries_of
 from exam_pp.store.files import size_and_sha256
 from exam_pp.store.trec.runs import run_files
 
@@ -138,15 +142,6 @@ class HardQuery(NamedTuple):
     best: float
 
 
-class LowestQuery(NamedTuple):
-    """The query with the lowest score of a system, compared with the mean score of all systems on it."""
-
-    system: str
-    query_id: str
-    score: float
-    mean: float
-
-
 class RareEntry(NamedTuple):
     """An entry with the number of passages that have a grade for it, and of those that cover it."""
 
@@ -161,14 +156,11 @@ class RareEntry(NamedTuple):
 class WeakSpots:
     """Places in an evaluation that are worth reading.
 
-    ``systems``: The lowest query of each system, in the order of the evaluation. Of several queries with the
-    lowest score, the one on which the other systems are best. ``entries``: The graded entries, those with the
-    smallest share of covering passages first.
+    ``entries``: The graded entries, those with the smallest share of covering passages first.
     """
 
     metric: str
     queries: Sequence[HardQuery]
-    systems: Sequence[LowestQuery]
     entries: Sequence[RareEntry]
 
 
@@ -181,18 +173,13 @@ def weak_spots(evaluation: Evaluation, grades: SelectedGrades) -> WeakSpots:
             by_query.setdefault(score.query_id, {})[score.system] = score.value
     means = {query_id: exact_mean(list(scores.values())) for query_id, scores in by_query.items()}
     hard = []
-    lowest: dict[str, LowestQuery] = {}
     for query_id, scores in by_query.items():
         best = max(scores, key=lambda system: scores[system])
         tied = len(set(scores.values())) == 1
         text = _text(grades, query_id)
         hard.append(HardQuery(query_id, text, means[query_id], "" if tied else best, scores[best]))
-        for system, value in scores.items():
-            row = LowestQuery(system, query_id, value, means[query_id])
-            if system not in lowest or (value, -row.mean) < (lowest[system].score, -lowest[system].mean):
-                lowest[system] = row
     entries = sorted(_entries(grades), key=lambda entry: entry.covering / entry.graded)
-    return WeakSpots(metric, sorted(hard, key=lambda query: query.mean), list(lowest.values()), entries)
+    return WeakSpots(metric, sorted(hard, key=lambda query: query.mean), entries)
 
 
 def _text(grades: SelectedGrades, query_id: str) -> str:
@@ -225,6 +212,48 @@ def _bits(mask: int) -> list[int]:
         positions.append(lowest.bit_length() - 1)
         mask ^= lowest
     return positions
+
+
+class MissingGrades(NamedTuple):
+    """Pairs of a ranked passage within the cutoff and an entry: those without a grade, and all."""
+
+    ungraded: int
+    pairs: int
+
+
+def missing_grades(grades: SelectedGrades, cutoff: int) -> MissingGrades:
+    """Count the pairs of the systems' first passages and the entries of their query that have no grade."""
+    ungraded = pairs = 0
+    for query in grades.queries:
+        ranked = {
+            index
+            for system, first_rank in grades.file.first_ranks.items()
+            for index in query.top(system, first_rank, cutoff)
+        }
+        pairs += len(ranked) * len(query.entries)
+        graded = (query.passages[index].graded & query.all_entries for index in ranked)
+        ungraded += len(ranked) * len(query.entries) - sum(mask.bit_count() for mask in graded)
+    return MissingGrades(ungraded, pairs)
+
+
+def canary_scores(
+    study: Study,
+    bank: PathLike | None,
+    grade_filter: GradeFilter,
+    *,
+    min_grade: int | None = None,
+    cutoff: int = CUTOFF,
+) -> dict[str, float]:
+    """Rubric-Cover of the canaries that deserve no score; empty without canaries in the file."""
+    if not any(canaries_of(query) for query in study.queries):
+        return {}
+    grades = read_selected(study, bank, grade_filter, min_grade, None, canaries=True)
+    scores = cover_of(grades, cutoff=cutoff).scores
+    return {
+        row.system: row.mean
+        for row in standings(score for score in scores if is_canary(score.system))
+        if row.metric == scores[0].metric and not CANARIES[row.system.removeprefix(CANARY)].of_own
+    }
 
 
 PACKAGES = ("numpy", "scipy", "ir-measures")

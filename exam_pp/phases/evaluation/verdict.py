@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exam_pp.llm.catalogue import CATALOGUE
+from exam_pp.llm.catalogue import is_baseline
 from exam_pp.metrics.score_ranges import range_of
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.results import OVERALL_SYSTEM
@@ -82,10 +82,13 @@ def verdict(standings: Standings) -> Verdict | None:
 
 
 def _shown(standings: Standings, system: str) -> tuple[str, str]:
-    """The name of a system and its score, in percent if the measure is from 0 to 1."""
     metric = standings.metrics[0]
-    mean = standings.rows[system, metric].mean
-    return in_one_line(system), f"{100 * mean:.0f} %" if range_of(metric) == (0.0, 1.0) else f"{mean:.3g}"
+    return in_one_line(system), shown_score(metric, standings.rows[system, metric].mean)
+
+
+def shown_score(metric: str, score: float) -> str:
+    """A score for readers: in percent if the measure is from 0 to 1."""
+    return f"{100 * score:.0f} %" if range_of(metric) == (0.0, 1.0) else f"{score:.3g}"
 
 
 def _number(count: int) -> str:
@@ -103,7 +106,7 @@ def _doubts(standings: Standings, metric: str) -> str:
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
     doubts = " Pairs without a grade could change the order." if any(row.order_open for row in rows) else ""
     models = standings.provenance.models if standings.provenance else ()
-    baselines = [info.name for info in CATALOGUE if info.role == "baseline" and info.name in models]
+    baselines = [model for model in models if is_baseline(model)]
     if baselines:
         doubts += f" The judge {' and '.join(baselines)} is a baseline, which other judges must beat."
     return doubts
