@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from exam_pp.defaults import CONFIDENCE
@@ -35,7 +36,11 @@ def cdf(values: ArrayLike, point: float) -> float:
     (Biometrika 38, 1951; Imhof, Biometrika 48, 1961) turns it into an integral over u from 0 to ∞. With
     u = tan θ it is over θ from 0 to π/2, and du/u = dθ/(sin θ cos θ).
     """
-    numbers, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
+    return _cdf(*np.unique(np.asarray(values, dtype=float), return_counts=True), point)
+
+
+def _cdf(numbers: Floats, counts: NDArray[np.int64], point: float) -> float:
+    """:func:`cdf` of different numbers, in order, and how often each occurs."""
     if numbers[-1] <= point:
         return 1.0
     if numbers[0] >= point:
@@ -70,8 +75,8 @@ def upper(values: ArrayLike, top: float, tail: float) -> float:
     # brentq needs ends with different signs.
     if lowest >= top:
         return top
-    bounded = np.append(np.minimum(scores, top), top)
-    return float(brentq(lambda point: cdf(bounded, point) - (1 - tail), lowest, top, xtol=1e-12))
+    bounded = np.unique(np.append(np.minimum(scores, top), top), return_counts=True)
+    return float(brentq(lambda point: _cdf(*bounded, point) - (1 - tail), lowest, top, xtol=1e-12))
 
 
 def lower(values: ArrayLike, bottom: float, tail: float) -> float:

@@ -55,7 +55,8 @@ def randomisation_tests(
     p = (1 + number at least as extreme) / (1 + samples). The diagonal is 1.
 
     A sampled p-value is never below 1 / (1 + samples), so correcting for many pairs needs many samples.
-    With ``alpha``, pairs with a p-value below 0.01 therefore get 2 × pairs / alpha samples in total.
+    With ``alpha``, pairs with a p-value below 0.01 therefore get 2 × pairs / alpha samples in total, unless
+    Holm's correction cannot make them significant whatever these samples are.
 
     Source: Smucker, Allan and Carterette, "A comparison of statistical significance tests for
     information retrieval evaluation", CIKM 2007; equals scipy.stats.permutation_test(...,
@@ -71,6 +72,10 @@ def randomisation_tests(
         extreme = _count_extreme(values, pairs, random_signs(queries, samples, rng))
         p_values = (extreme + 1) / (samples + 1)
         small = pairs & (p_values < _SMALL)
+        if enough > samples:
+            # The k-th smallest p-value is multiplied by the number of pairs − k + 1.
+            factor = pairs.sum() - small.sum() + 1
+            small &= (extreme + 1) / (enough + 1) * factor <= (alpha or 1.0)
         if enough > samples and small.any():
             extreme += _count_extreme(values, small, random_signs(queries, enough - samples, rng))
             p_values[small] = (extreme[small] + 1) / (enough + 1)
@@ -90,8 +95,11 @@ def _count_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Flo
         # Flipping both scores flips their difference, so one product serves all pairs.
         flipped = centred @ block.T
         for row, columns in partners.items():
-            differences = np.abs(flipped[columns] - flipped[row])
-            extreme[row, columns] += np.count_nonzero(differences >= observed[row, columns, None], axis=1)
+            differences = flipped[columns] - flipped[row]
+            np.abs(differences, out=differences)
+            is_extreme = differences >= observed[row, columns, None]
+            # Sums of small integers are twice as fast as np.count_nonzero.
+            extreme[row, columns] += is_extreme.view(np.uint8).sum(axis=1, dtype=np.uint16)
     return extreme
 
 

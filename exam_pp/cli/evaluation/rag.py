@@ -223,7 +223,11 @@ def _write_section(
     )
     for name, about, report in (
         (f"{stem}.tsv", "the leaderboard", leaderboard_report(standings, title, formatted=False)),
-        (f"{stem}-per-query.tsv", "scores of each query", per_query_report(evaluation, title)),
+        (
+            f"{stem}-per-query.tsv",
+            "scores of each query",
+            per_query_report(evaluation, title, pictures=False),
+        ),
     ):
         page.table(name, report, about)
         sections.append(Link(f"{name}: {about}", name))

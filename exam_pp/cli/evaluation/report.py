@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -106,6 +107,8 @@ def command(
       exam-pp evaluate report graded.jsonl.gz --bank questions.jsonl --runs runs \\
         --official official.json -o report
     """
+    # Threads for products of small matrices only wait for each other. numpy is not imported yet.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from exam_pp.cli.command_line import command_line, refuse_without
     from exam_pp.phases.evaluation.leaderboards import Statistics
     from exam_pp.reports.analysis.report_folder import Sources

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from exam_pp.data_model import Role
@@ -14,13 +15,14 @@ from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded
 from exam_pp.phases.evaluation.inputs import Study
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.score_runs import ReadRuns, read_matrix
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected, within_scale
 from exam_pp.prompts.base import with_aliases
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.report_summary import bank_names
 from exam_pp.store.files import safe_name, write_text
-from exam_pp.store.trec.runs import MethodName
+from exam_pp.store.trec.runs import MethodName, read_qrels
 
 
 class ReportFolder:
@@ -128,6 +130,17 @@ class Inputs:
     def has_rankings(self) -> bool:
         """Whether there are runs, or rankings in the graded file."""
         return bool(self.sources.runs or self.contents.systems)
+
+    @cached_property
+    def runs(self) -> ReadRuns | None:
+        """The runs, which are read once; None without runs."""
+        sources = self.sources
+        if not sources.runs:
+            return None
+        passages = {(query.query_id, p.passage_id) for query in self.study.queries for p in query.passages}
+        if sources.qrels is not None:
+            passages.update((line.query_id, line.passage_id) for line in read_qrels(sources.qrels))
+        return ReadRuns(sources.runs, read_matrix(sources.runs, passages, method=sources.method))
 
     def read(self, grade_set: GradeSet) -> SelectedGrades:
         """The grades of a set, which are read once."""

@@ -139,10 +139,10 @@ class LeaderboardSections:
 
     def _scored(self, labels: Sequence[Qrel], **options: Any) -> Evaluation:
         """Scores of the runs by labels; without runs, of the rankings in the graded file."""
-        sources, study = self._inputs.sources, self._inputs.study
-        if not sources.runs:
-            return score_rankings(labels, study, sources.measures, role=sources.role, **options)
-        return score_runs(labels, sources.runs, sources.measures, method=sources.method, **options)
+        sources, runs = self._inputs.sources, self._inputs.runs
+        if runs is None:
+            return score_rankings(labels, self._inputs.study, sources.measures, role=sources.role, **options)
+        return score_runs(labels, runs, sources.measures, **options)
 
     def _write(
         self,
@@ -168,7 +168,7 @@ class LeaderboardSections:
         self.leaderboards.append(board)
         self._folder.table(
             f"{board.stem}-per-query.tsv",
-            per_query_report(evaluation, board.title),
+            per_query_report(evaluation, board.title, pictures=False),
             f"{board.title}: scores of each query",
         )
 
@@ -218,12 +218,11 @@ def correlations_by_setting(
             swept = sweep(
                 inputs.study,
                 official,
-                runs=sources.runs or None,
+                runs=inputs.runs,
                 bank=bank,
                 grade_filter=criteria,
                 measures=sources.measures,
                 cutoff=sources.cutoff,
-                method=sources.method,
             )
         except SelectionError as error:
             folder.skip(titled(title, name), str(error), "official ranks of these systems")
