@@ -162,7 +162,7 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
 def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     """Write all files except the page, and return the page."""
     from exam_pp.phases.analysis.correlation import read_official
-    from exam_pp.phases.evaluation.contents import canary_scores, missing_grades
+    from exam_pp.phases.evaluation.contents import missing_grades
     from exam_pp.reports.analysis.first_screen import Evidence, agreement_table, first_screen
     from exam_pp.reports.analysis.report_sections import (
         LeaderboardSections,
@@ -210,13 +210,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         evidence = replace(
             evidence,
             missing=missing_grades(inputs.read(first), sources.cutoff),
-            canaries=canary_scores(
-                inputs.study,
-                first.bank,
-                first.grade_filter,
-                min_grade=sources.min_grade,
-                cutoff=sources.cutoff,
-            ),
+            canaries=_canary_scores(inputs, first),
         )
     review = [Link(f"{REVIEW_PAGE}: passages and grades of the first grader", REVIEW_PAGE)]
     names = {grade_set.key: grade_set.name or "yes" for grade_set in inputs.sets}
@@ -252,6 +246,23 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
             *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
         ],
         leaderboards[0].standings.provenance if leaderboards else None,
+    )
+
+
+def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
+    from exam_pp.roles import canaries_of
+
+    if not any(map(canaries_of, inputs.study.queries)):
+        return {}
+    from exam_pp.phases.trust.canaries import canary_scores
+
+    sources = inputs.sources
+    return canary_scores(
+        inputs.study,
+        grade_set.bank,
+        grade_set.grade_filter,
+        min_grade=sources.min_grade,
+        cutoff=sources.cutoff,
     )
 
 

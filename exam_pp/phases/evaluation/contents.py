@@ -11,20 +11,16 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from exam_pp import provenance
-from exam_pp.data_model import CANARY, DIRECT_ID, AnyGrades, is_canary
-from exam_pp.defaults import CUTOFF
+from exam_pp.data_model import DIRECT_ID, AnyGrades
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
-from exam_pp.metrics.leaderboard import exact_mean, standings
-from exam_pp.phases.evaluation.inputs import Graded, Study, bank_of, views
+from exam_pp.metrics.leaderboard import exact_mean
+from exam_pp.phases.evaluation.inputs import Graded, bank_of, views
 from exam_pp.phases.evaluation.nugget_scores import assigned_labels
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
-from exam_pp.phases.evaluation.rubric import cover_of
-from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
-from exam_pp.phases.trust.canary_texts import CANARIES
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
-from exam_pp.roles import canaries_of
 from exam_pp.store.files import size_and_sha256
 from exam_pp.store.trec.runs import run_files
 
@@ -234,26 +230,6 @@ def missing_grades(grades: SelectedGrades, cutoff: int) -> MissingGrades:
         graded = (query.passages[index].graded & query.all_entries for index in ranked)
         ungraded += len(ranked) * len(query.entries) - sum(mask.bit_count() for mask in graded)
     return MissingGrades(ungraded, pairs)
-
-
-def canary_scores(
-    study: Study,
-    bank: PathLike | None,
-    grade_filter: GradeFilter,
-    *,
-    min_grade: int | None = None,
-    cutoff: int = CUTOFF,
-) -> dict[str, float]:
-    """Rubric-Cover of the canaries that deserve no score; empty without canaries in the file."""
-    if not any(canaries_of(query) for query in study.queries):
-        return {}
-    grades = read_selected(study, bank, grade_filter, min_grade, None, canaries=True)
-    scores = cover_of(grades, cutoff=cutoff).scores
-    return {
-        row.system: row.mean
-        for row in standings(score for score in scores if is_canary(score.system))
-        if row.metric == scores[0].metric and not CANARIES[row.system.removeprefix(CANARY)].of_own
-    }
 
 
 PACKAGES = ("numpy", "scipy", "ir-measures")
