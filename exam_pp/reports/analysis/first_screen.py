@@ -142,9 +142,10 @@ def _of_queries(standings: Standings) -> Iterator[Check]:
         # A system is better than all systems below its last place.
         shown = sum(len(systems) - (place.last or len(systems)) for place in places)
         pairs = len(systems) * (len(systems) - 1) // 2
+        of_pairs = counted(pairs, "pair")
         verb = "shows" if queries == "1 query" else "show"
         mark: CheckMark = "good" if 2 * shown >= pairs else "doubt"
-        yield Check(mark, queries, f" {verb} which system is better for {shown} of {pairs} pairs of systems.")
+        yield Check(mark, queries, f" {verb} which system is better for {shown} of {of_pairs} of systems.")
 
 
 def _of_judge(evidence: Evidence) -> Iterator[Check]:
@@ -165,18 +166,23 @@ def _of_agreement(evidence: Evidence) -> Iterator[Check]:
     if grader is None or judged is None or judged.area is None:
         return
     baselines = {
-        other.grader.model: other.area
-        for other in evidence.judged
-        if other.area is not None and is_baseline(other.grader.model) and other.grader.model != grader.model
+        key.model: area
+        for key, _, _, area in evidence.judged
+        if area is not None and is_baseline(key.model) and key.prompt_class == grader.prompt_class
     }
+    baselines.pop(grader.model, None)
     compared = "".join(f", {model} {100 * area:.0f} %" for model, area in baselines.items())
-    good = judged.area >= max([_AGREES, *baselines.values()])
+    unbeaten = [model for model, area in baselines.items() if area >= judged.area]
+    lead = "Agrees with manual judgments"
+    if judged.area < _AGREES:
+        lead = "Hardly agrees with manual judgments"
+    elif unbeaten:
+        lead += f" no better than {unbeaten[0]}"
     yield Check(
-        "good" if good else "doubt",
-        "Agrees with manual judgments" if good else "Hardly agrees with manual judgments",
+        "doubt" if judged.area < _AGREES or unbeaten else "good",
+        lead,
         f": a relevant passage is rated above another one in {100 * judged.area:.0f} % of pairs (chance "
-        f"50 %{compared}; "
-        f"{counted(judged.agreement.passages, 'passage')}).",
+        f"50 %{compared}; {counted(judged.agreement.passages, 'passage')}).",
     )
 
 
