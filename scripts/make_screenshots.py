@@ -175,7 +175,7 @@ def photograph(folder: Path, images: Path) -> None:
         shot("review-blind", "blind.html", "#/q/1", "4", "l", "2", "j")
         shot("review-games", "games.html", "#/g/0", "a", "t", "b", "ArrowLeft")
         shot("review-phone", "review.html", "#/", device="-phone")
-        shot("report", "report/index.html", "#s3", more=190)  # with the whole chart
+        shot("report", "report/index.html", "")
         shot("gate", "gate.html", "", more=-270)
         for name, (path, number) in FIGURES.items():
             figure(folder / path, number, images / f"{name}.png", browser)

@@ -70,7 +70,18 @@ def for_readers(report: Report) -> Report:
 def _block(block: Block) -> Block:
     from dataclasses import replace
 
-    from exam_pp.rendering.document import Heading, Link, Paragraph, Picture, Quote, Table
+    from exam_pp.rendering.document import (
+        Bars,
+        Checks,
+        Fold,
+        Heading,
+        Link,
+        Paragraph,
+        Picture,
+        Quote,
+        Statement,
+        Table,
+    )
 
     match block:
         case Table():
@@ -86,6 +97,19 @@ def _block(block: Block) -> Block:
             return Heading(with_short_names(text), level)
         case Link(text, target):
             return Link(with_short_names(text), target)
+        case Statement(text, headline):
+            return Statement(with_short_names(text), with_short_names(headline))
+        case Bars():
+            notes = list(map(with_short_names, block.notes))
+            return replace(block, about=with_short_names(block.about), notes=notes)
+        case Checks(title, lines):
+            shown = [
+                each._replace(lead=with_short_names(each.lead), text=with_short_names(each.text))
+                for each in lines
+            ]
+            return Checks(title, shown)
+        case Fold():
+            return replace(block, about=with_short_names(block.about), blocks=list(map(_block, block.blocks)))
         case Quote(label=label):
             return replace(block, label=with_short_names(label))
         case Picture():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import sqrt
 from typing import Literal, NamedTuple
 
@@ -97,15 +99,20 @@ def kappa_interval(
     """
     counts = np.asarray(tables, dtype=float)
     queries = len(counts)
-    samples = enough_samples(queries, samples)
-    weights = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=samples)
-    drawn = np.tensordot(weights, counts, axes=1)
+    drawn = np.tensordot(_resampled(queries, enough_samples(queries, samples), seed), counts, axes=1)
     total = drawn.sum(axis=(1, 2))
     agreed = np.trace(drawn, axis1=1, axis2=2) * total
     chance = (drawn.sum(axis=2) * drawn.sum(axis=1)).sum(axis=1)
     defined = total**2 > chance
     kappas = (agreed - chance)[defined] / (total**2 - chance)[defined]
     return intervals(kappas[:, None], queries, 0.95)[0]
+
+
+@lru_cache(maxsize=2)
+def _resampled(queries: int, samples: int, seed: int) -> Floats:
+    """How often each query is in each sample, samples × queries."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(queries, np.full(queries, 1 / queries), size=samples).astype(float)
 
 
 def krippendorff_alpha(units: Iterable[Sequence[int]], level: Level = "nominal") -> float | None:
@@ -117,13 +124,14 @@ def krippendorff_alpha(units: Iterable[Sequence[int]], level: Level = "nominal")
 
     Source: Krippendorff, "Computing Krippendorff's alpha-reliability" (2011).
     """
-    pairable = [unit for unit in units if len(unit) > 1]
+    # Few combinations of grades occur, so equal units are counted together.
+    pairable = Counter(tuple(sorted(unit)) for unit in units if len(unit) > 1)
     grades = sorted({grade for unit in pairable for grade in unit})
     position = {grade: index for index, grade in enumerate(grades)}
     coincidences = np.zeros((len(grades), len(grades)))
-    for unit in pairable:
+    for unit, number in pairable.items():
         counts = np.bincount([position[grade] for grade in unit], minlength=len(grades))
-        coincidences += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+        coincidences += number * (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
     totals = coincidences.sum(axis=1)
     distances = _distances(np.asarray(grades, dtype=float), totals, level)
     expected = float(totals @ distances @ totals)

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from exam_pp.defaults import CONFIDENCE
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _NODES = 400
 """Enough for 5,000 different scores: limits of binary ones agree with Clopper and Pearson to 1e-7."""
+_TERMS = 32
+"""Number of terms of size up to 1e5 whose product is far below the largest float."""
 
 
 def cdf(values: ArrayLike, point: float) -> float:
@@ -35,16 +38,23 @@ def cdf(values: ArrayLike, point: float) -> float:
     (Biometrika 38, 1951; Imhof, Biometrika 48, 1961) turns it into an integral over u from 0 to ∞. With
     u = tan θ it is over θ from 0 to π/2, and du/u = dθ/(sin θ cos θ).
     """
-    numbers, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
+    return _cdf(*np.unique(np.asarray(values, dtype=float), return_counts=True), point)
+
+
+def _cdf(numbers: Floats, counts: NDArray[np.int64], point: float) -> float:
+    """:func:`cdf` of different numbers, in order, and how often each occurs."""
     if numbers[-1] <= point:
         return 1.0
     if numbers[0] >= point:
         return 0.0
     distances = numbers - point
     # The formula does not depend on the scale; unit length keeps the integrand within the range of the nodes.
-    factors = 1 / (1 + 1j * np.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0]))
+    terms = 1 + 1j * np.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0])
     tied = counts > 1
-    factors[tied] **= counts[tied, None]
+    # Products of a few terms do not overflow, and a product needs one division.
+    starts = np.arange(0, np.count_nonzero(~tied), _TERMS)
+    products = np.multiply.reduceat(terms[~tied], starts) if starts.size else terms[:0]
+    factors = np.vstack([(1 / terms[tied]) ** counts[tied, None], 1 / products])
     # The sine of the sum of the angles of 1 + ciu, divided by the product of their sizes.
     probability = 0.5 + float(_nodes()[1] @ factors.prod(axis=0).imag) / np.pi
     return min(max(probability, 0.0), 1.0)
@@ -70,8 +80,8 @@ def upper(values: ArrayLike, top: float, tail: float) -> float:
     # brentq needs ends with different signs.
     if lowest >= top:
         return top
-    bounded = np.append(np.minimum(scores, top), top)
-    return float(brentq(lambda point: cdf(bounded, point) - (1 - tail), lowest, top, xtol=1e-12))
+    bounded = np.unique(np.append(np.minimum(scores, top), top), return_counts=True)
+    return float(brentq(lambda point: _cdf(*bounded, point) - (1 - tail), lowest, top, xtol=1e-12))
 
 
 def lower(values: ArrayLike, bottom: float, tail: float) -> float:

@@ -7,6 +7,7 @@ from math import fsum, inf
 from typing import NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from exam_pp.defaults import SAMPLES
@@ -135,8 +136,7 @@ _BLOCK = 100
 def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
     defined = (np.ptp(scores, axis=1) > 0) & (np.ptp(official, axis=1) > 0)
     ranks, reference = rankdata(scores, axis=1), rankdata(official, axis=1)
-    above = np.sign(ranks[:, None, :] - ranks[:, :, None])
-    truth = np.sign(reference[:, None, :] - reference[:, :, None])
+    above, truth = _signs(ranks), _signs(reference)
     agreement = above * truth
     better = above > 0
     count = better.sum(axis=2)
@@ -146,12 +146,22 @@ def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
             (_centred(ranks) * _centred(reference)).sum(axis=1),
             np.sqrt((_centred(ranks) ** 2).sum(axis=1) * (_centred(reference) ** 2).sum(axis=1)),
         ),
-        _over(agreement.sum(axis=(1, 2)), np.sqrt((above**2).sum(axis=(1, 2)) * (truth**2).sum(axis=(1, 2)))),
+        _over(agreement.sum(axis=(1, 2)), np.sqrt(_untied(above) * _untied(truth))),
         _over(np.nansum(shares, axis=1), (count > 0).sum(axis=1)),
     ]
     undefined = np.full(len(scores), np.nan)
     overlap = _overlaps(scores, official, top) if scores.shape[1] > top else undefined
     return np.column_stack([*(np.where(defined, column, np.nan) for column in columns), overlap])
+
+
+def _signs(ranks: Floats) -> NDArray[np.int8]:
+    """For every two systems of a sample, 1 if the first has the lower rank, -1 if the higher one, else 0."""
+    first, second = ranks[:, :, None], ranks[:, None, :]
+    return (second > first).view(np.int8) - (second < first).view(np.int8)
+
+
+def _untied(signs: NDArray[np.int8]) -> NDArray[np.int64]:
+    return np.asarray((signs != 0).sum(axis=(1, 2)))
 
 
 def _overlaps(left: Floats, right: Floats, k: int) -> Floats:

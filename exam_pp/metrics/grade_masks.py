@@ -232,7 +232,7 @@ def _packed_queries() -> PackedMapping[GradedQuery]:
 class GradedFile:
     """All queries of a file, and the first rank of each system (0 or 1).
 
-    Queries are stored packed, so that a file of any length fits into memory.
+    By default, queries are stored packed, so that a file of any length fits into memory.
     """
 
     queries: MutableMapping[str, GradedQuery] = field(default_factory=_packed_queries)
@@ -293,9 +293,10 @@ def gather(
     probabilities of grades. ``kind``: Use only entries of this kind of a bank that has both kinds. None: all
     entries. Returns the graded file, with all queries, including those without grades.
     """
-    file = GradedFile()
+    # A list of queries is in memory anyway, so its grades need not be packed.
+    file = GradedFile({}) if isinstance(queries, list) else GradedFile()
     for view in queries:
-        # A query may have several lines. This is an unpacked copy, so add() below stores it again.
+        # A query may have several lines. This can be an unpacked copy, so add() below stores it again.
         query = file.queries.get(view.query_id)
         if query is None:
             query = _empty(view.query_id, bank, kind)

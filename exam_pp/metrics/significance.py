@@ -55,7 +55,8 @@ def randomisation_tests(
     p = (1 + number at least as extreme) / (1 + samples). The diagonal is 1.
 
     A sampled p-value is never below 1 / (1 + samples), so correcting for many pairs needs many samples.
-    With ``alpha``, pairs with a p-value below 0.01 therefore get 2 × pairs / alpha samples in total.
+    With ``alpha``, pairs with a p-value below 0.01 therefore get 2 × pairs / alpha samples in total. A pair
+    gets no more samples as soon as Holm's correction cannot make it significant, whatever they are.
 
     Source: Smucker, Allan and Carterette, "A comparison of statistical significance tests for
     information retrieval evaluation", CIKM 2007; equals scipy.stats.permutation_test(...,
@@ -67,14 +68,35 @@ def randomisation_tests(
     if 2**queries <= enough:
         p_values = _count_extreme(values, pairs, all_signs(queries)) / 2**queries
     else:
-        rng = np.random.default_rng(seed)
-        extreme = _count_extreme(values, pairs, random_signs(queries, samples, rng))
-        p_values = (extreme + 1) / (samples + 1)
-        small = pairs & (p_values < _SMALL)
-        if enough > samples and small.any():
-            extreme += _count_extreme(values, small, random_signs(queries, enough - samples, rng))
-            p_values[small] = (extreme[small] + 1) / (enough + 1)
+        p_values = _sampled(values, pairs, samples, enough, alpha, np.random.default_rng(seed))
     return np.where(pairs, p_values, np.where(pairs.T, p_values.T, 1.0))
+
+
+def _sampled(
+    values: Floats,
+    pairs: NDArray[np.bool_],
+    samples: int,
+    enough: int,
+    alpha: float | None,
+    rng: np.random.Generator,
+) -> Floats:
+    """p-values of :func:`randomisation_tests` from ``samples`` or, for small ones, ``enough`` samples."""
+    extreme, drawn = np.zeros(pairs.shape, dtype=np.int64), np.zeros(pairs.shape, dtype=np.int64)
+    undecided = pairs
+    for number in (samples, enough - samples):
+        for block in random_signs(values.shape[1], number, rng):
+            if not undecided.any():
+                break
+            extreme += _count_extreme(values, undecided, [block])
+            drawn[undecided] += len(block)
+            if alpha is not None:
+                # A pair that is not small after ``samples`` keeps its p-value.
+                least = (extreme + 1) / (samples + 1)
+                least = np.where(least < _SMALL, (extreme + 1) / (enough + 1), least)
+                # Significant pairs are undecided until the end, so their factors are at least this.
+                undecided = undecided & (least * (pairs.sum() - undecided.sum() + 1) <= alpha)
+        undecided = undecided & ((extreme + 1) / (samples + 1) < _SMALL)
+    return (extreme + 1) / (drawn + 1)
 
 
 def _count_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Floats]) -> NDArray[np.int64]:
@@ -90,8 +112,11 @@ def _count_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Flo
         # Flipping both scores flips their difference, so one product serves all pairs.
         flipped = centred @ block.T
         for row, columns in partners.items():
-            differences = np.abs(flipped[columns] - flipped[row])
-            extreme[row, columns] += np.count_nonzero(differences >= observed[row, columns, None], axis=1)
+            differences = flipped[columns] - flipped[row]
+            np.abs(differences, out=differences)
+            is_extreme = differences >= observed[row, columns, None]
+            # Sums of small integers are twice as fast as np.count_nonzero.
+            extreme[row, columns] += is_extreme.view(np.uint8).sum(axis=1, dtype=np.uint16)
     return extreme
 
 

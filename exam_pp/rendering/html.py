@@ -17,15 +17,20 @@ from urllib.parse import quote
 
 from exam_pp.rendering.cells import format_row, is_numeric
 from exam_pp.rendering.document import (
+    Bars,
     Block,
+    Checks,
+    Fold,
     Heading,
     Link,
     Paragraph,
     Picture,
     Quote,
     Report,
+    Statement,
     Table,
 )
+from exam_pp.rendering.overview import bars, checks, statement
 from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
 from exam_pp.rendering.pictures.svg import WIDTH, svg
 from exam_pp.rendering.short_names import is_class_name, long_names, short_forms
@@ -69,8 +74,7 @@ def _page(report: Report) -> Iterator[str]:
         yield f"<header><h1>{_short(report.title)}</h1></header>\n"
     yield from _contents(report)
     yield '<main id="main" tabindex="-1">\n'
-    for block in _sections(report.blocks):
-        yield f"{block}\n"
+    yield from _main(report.blocks)
     yield "</main>\n"
     if report.provenance is not None:
         yield f"<footer><p>{escape(report.provenance.sentence)}</p></footer>\n"
@@ -95,25 +99,52 @@ def _contents(report: Report) -> Iterator[str]:
         yield "</ul></nav>\n"
 
 
-def _sections(blocks: Iterable[Block]) -> Iterator[str]:
-    """The blocks, with a panel around each section."""
+def _main(blocks: Sequence[Block]) -> Iterator[str]:
+    """The overview, the other blocks in sections, and the folded sections."""
+    overview = [block for block in blocks if isinstance(block, Bars | Checks)]
+    folds = [block for block in blocks if isinstance(block, Fold)]
+    for block in blocks:
+        if isinstance(block, Statement):
+            yield statement(block)
+    if overview:
+        shown = (bars(block) if isinstance(block, Bars) else checks(block) for block in overview)
+        yield f'<div class="overview">\n{"".join(shown)}</div>\n'
     numbers = count(1)
+    others = [block for block in blocks if not isinstance(block, Statement | Bars | Checks | Fold)]
+    for part in _sections(others, numbers):
+        yield f"{part}\n"
+    for number, fold in enumerate(folds, 1):
+        yield f'<details class="panel fold"><summary><h2>{escape(fold.title)}</h2> '
+        # Browsers open the fold of an address that ends with the id of an element inside.
+        yield f'<span class="faint">{escape(fold.about)}</span></summary>\n<div id="fold-{number}">\n'
+        for part in _runs(fold.blocks, numbers):
+            yield f"{part}\n"
+        yield "</div></details>\n"
+
+
+def _sections(blocks: Iterable[Block], numbers: Iterator[int]) -> Iterator[str]:
+    """The blocks, with a panel around each section."""
     for number, section in groupby(_numbered(blocks), key=itemgetter(0)):
         label = f' aria-labelledby="s{number}"' if number else ""
         yield f'<section class="panel"{label}>'
-        for kind, group in groupby((block for _, block in section), key=type):
-            run = list(group)
-            if kind is Paragraph:
-                yield _notes([block.text for block in run if isinstance(block, Paragraph)])
-                continue
-            side_by_side = kind is Table and len(run) > 1
-            if side_by_side:
-                yield '<div class="tables">'
-            for block in run:
-                yield _heading(block, f"s{number}") if _is_section(block) else _block(block, numbers)
-            if side_by_side:
-                yield "</div>"
+        yield from _runs((block for _, block in section), numbers, f"s{number}")
         yield "</section>"
+
+
+def _runs(blocks: Iterable[Block], numbers: Iterator[int], name: str = "") -> Iterator[str]:
+    """The blocks, with a list of neighbouring paragraphs, and neighbouring tables side by side."""
+    for kind, group in groupby(blocks, key=type):
+        run = list(group)
+        if kind is Paragraph:
+            yield _notes([block.text for block in run if isinstance(block, Paragraph)])
+            continue
+        side_by_side = kind is Table and len(run) > 1
+        if side_by_side:
+            yield '<div class="tables">'
+        for block in run:
+            yield _heading(block, name) if _is_section(block) else _block(block, numbers)
+        if side_by_side:
+            yield "</div>"
 
 
 def _numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
@@ -158,6 +189,8 @@ def _block(block: Block, numbers: Iterator[int]) -> str:
             return _heading(block)
         case Link(text, target):
             return f'<p><a href="{escape(quote(target))}">{escape(text)}</a></p>'
+        case _:
+            raise TypeError(f"{type(block).__name__} is a block of a page, not of a section")
 
 
 def _marked(text: str, marks: Sequence[Span]) -> str:

@@ -180,8 +180,8 @@ def write_rag(
     from exam_pp.store.trec.scores import write_score_rows
 
     with folder_output(folder, [path for _, path in result.inputs]) as work:
-        page = ReportFolder(work)
-        boards = [_write_section(page, index, result) for index in range(len(result.sections))]
+        page, sections = ReportFolder(work), list[Block]()
+        boards = [_write_section(page, sections, index, result) for index in range(len(result.sections))]
         write_score_rows(score_rows(result), work / SCORES)
         files = []
         for system, rows in result_rows(result).items():
@@ -194,12 +194,14 @@ def write_rag(
         write_text(work / "provenance.json", provenance.json)
         blocks = [
             *_summary(result, boards),
-            *page.blocks,
+            *sections,
             Heading("Files for other tools"),
             Link(f"{SCORES}: score rows of all metrics", SCORES),
             *(Link(f"{name}: results as of Open RAG Eval", name) for name in files),
+            Heading("Provenance"),
             *provenance.blocks,
             Link("provenance.json: the same for scripts", "provenance.json"),
+            *([Heading("Left out")] if result.left_out else []),
             *left_out_blocks(result.left_out),
         ]
         report = Report(f"Evaluation of {result.source.name}", blocks)
@@ -207,20 +209,30 @@ def write_rag(
     return folder / "index.html"
 
 
-def _write_section(page: ReportFolder, index: int, result: RagEvaluation) -> Leaderboard:
-    """Add the leaderboard of a metric to the page, and write its tables."""
+def _write_section(
+    page: ReportFolder, sections: list[Block], index: int, result: RagEvaluation
+) -> Leaderboard:
+    """Add the leaderboard of a metric to the sections, and write its tables."""
     from exam_pp.phases.evaluation.leaderboards import leaderboard
     from exam_pp.reports.analysis.report_summary import Leaderboard
     from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 
     title, stem, evaluation = result.sections[index]
-    page.section(title)
     standings = leaderboard(evaluation)
-    page.add(
+    sections.append(Heading(title))
+    sections += (
         _consistency(evaluation) if stem == "consistency" else leaderboard_report(standings, title).content
     )
-    page.table(f"{stem}.tsv", leaderboard_report(standings, title, audience="scripts"), "the leaderboard")
-    page.table(f"{stem}-per-query.tsv", per_query_report(evaluation, title), "scores of each query")
+    for name, about, report in (
+        (f"{stem}.tsv", "the leaderboard", leaderboard_report(standings, title, audience="scripts")),
+        (
+            f"{stem}-per-query.tsv",
+            "scores of each query",
+            per_query_report(evaluation, title, pictures=False),
+        ),
+    ):
+        page.table(name, report, about)
+        sections.append(Link(f"{name}: {about}", name))
     return Leaderboard(title, stem, standings)
 
 

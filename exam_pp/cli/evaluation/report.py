@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,14 +26,14 @@ from exam_pp.cli.options import (
     log_summary,
 )
 from exam_pp.errors import SelectionError
-from exam_pp.rendering.document import Cell, Link, Report
+from exam_pp.rendering.document import Block, Cell, Fold, Link, Report
 from exam_pp.store.files import folder_output, is_read_once, write_text
 
 if TYPE_CHECKING:
     from exam_pp.phases.analysis.correlation import OfficialRanks
     from exam_pp.phases.evaluation.leaderboards import Statistics
-    from exam_pp.phases.evaluation.result import PathLike
-    from exam_pp.reports.analysis.report_folder import Inputs, ReportFolder, Sources
+    from exam_pp.phases.evaluation.result import Evaluation, PathLike
+    from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, Sources
     from exam_pp.reports.analysis.report_summary import EvaluationProvenance, Leaderboard
 
 
@@ -106,6 +107,8 @@ def command(
       exam-pp evaluate report graded.jsonl.gz --bank questions.jsonl --runs runs \\
         --official official.json -o report
     """
+    # Threads for products of small matrices only wait for each other. numpy is not imported yet.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from exam_pp.cli.command_line import command_line, refuse_without
     from exam_pp.phases.evaluation.leaderboards import Statistics
     from exam_pp.reports.analysis.report_folder import Sources
@@ -160,7 +163,8 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
 def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     """Write all files except the page, and return the page."""
     from exam_pp.phases.analysis.correlation import read_official
-    from exam_pp.phases.evaluation.contents import weak_spots
+    from exam_pp.phases.evaluation.contents import missing_grades
+    from exam_pp.reports.analysis.first_screen import Evidence, agreement_table, first_screen
     from exam_pp.reports.analysis.report_sections import (
         LeaderboardSections,
         agreement_of_graders,
@@ -169,10 +173,10 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         official_correlations,
     )
     from exam_pp.reports.analysis.report_summary import (
-        grader_blocks,
+        content_tables,
+        leaderboard_tables,
         left_out_blocks,
-        summary_blocks,
-        weak_spot_blocks,
+        method_notes,
     )
     from exam_pp.store.trec.runs import systems_of, warn_of_other_names
 
@@ -191,28 +195,98 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         official = read_official(sources.official)
         _check_systems(official, {*ran, *inputs.contents.systems})
     correlations = official_correlations(inputs, folder, leaderboards, official)
-    correlations_by_setting(inputs, folder, official)
-    agreement_with_judgments(inputs, folder)
-    agreement_of_graders(inputs, folder)
+    settings = correlations_by_setting(inputs, folder, official)
+    judged = agreement_with_judgments(inputs, folder)
+    of_graders = agreement_of_graders(inputs, folder)
     # Before the weak spots, which link to its queries.
     addresses = _review_page(inputs, folder)
-    if covered:
-        # Rubric-Cover is the first section, so its first scores are those of the first leaderboard.
-        first = next(iter(covered))
-        spots = weak_spots(covered[first], inputs.read(first))
-        folder.add(weak_spot_blocks(spots, leaderboards[0], addresses) if spots.queries else [])
     provenance = _provenance(inputs, leaderboards)
-    write_text(folder.path / "provenance.json", provenance.json)
+    folder.text("provenance.json", provenance.json, "how the report was made, for scripts")
+    evidence = Evidence(inputs.contents, leaderboards, judged)
+    of_first = correlations.get(leaderboards[0].title) if leaderboards else None
+    if of_first is not None and sources.official is not None:
+        evidence = replace(evidence, official=of_first.measures[0].correlation.kendall)
+    # Rubric-Cover is the first section, so its first scores are those of the first leaderboard.
+    if first := next(iter(covered), None):
+        evidence = replace(
+            evidence,
+            missing=missing_grades(inputs.read(first), sources.cutoff),
+            canaries=_canary_scores(inputs, first),
+        )
+    review = [Link(f"{REVIEW_PAGE}: passages and grades of the first grader", REVIEW_PAGE)]
     names = {grade_set.key: grade_set.name or "yes" for grade_set in inputs.sets}
-    blocks = [
-        *summary_blocks(inputs.contents, leaderboards, correlations),
-        *grader_blocks(inputs.contents, names),
-        *folder.blocks,
-        *provenance.blocks,
-        Link("provenance.json: the same for scripts", "provenance.json"),
-        *left_out_blocks(folder.left_out),
-    ]
-    return Report(f"Evaluation of {Path(sources.graded).name}", blocks)
+    folds: dict[str, tuple[str, list[Block]]] = {
+        "Where systems differ": (
+            "scores by query, the hardest queries, entries without passages",
+            _differences(inputs, leaderboards, covered, addresses),
+        ),
+        "Evidence and all measures": (
+            "passages and grades, all leaderboards, correlation, agreement",
+            [
+                *(review if addresses else []),
+                *leaderboard_tables(leaderboards, correlations),
+                *settings,
+                *agreement_table(judged),
+                *of_graders,
+            ],
+        ),
+        "How it was made": (
+            "graders, methods, files, settings, versions",
+            [
+                *content_tables(inputs.contents, names, folder.files),
+                *method_notes(leaderboards),
+                *provenance.blocks,
+                *left_out_blocks(folder.left_out),
+            ],
+        ),
+    }
+    return Report(
+        f"Evaluation of {Path(sources.graded).name}",
+        [
+            *first_screen(evidence),
+            *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
+        ],
+        leaderboards[0].standings.provenance if leaderboards else None,
+    )
+
+
+def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
+    from exam_pp.roles import canaries_of
+
+    if not any(map(canaries_of, inputs.study.queries)):
+        return {}
+    from exam_pp.phases.trust.canaries import canary_scores
+
+    sources = inputs.sources
+    return canary_scores(
+        inputs.study,
+        grade_set.bank,
+        grade_set.grade_filter,
+        min_grade=sources.min_grade,
+        cutoff=sources.cutoff,
+    )
+
+
+def _differences(
+    inputs: Inputs,
+    leaderboards: Sequence[Leaderboard],
+    covered: Mapping[GradeSet, Evaluation],
+    addresses: Mapping[str, str],
+) -> list[Block]:
+    """The scores of the first leaderboard by query, with queries and entries to read."""
+    from exam_pp.phases.evaluation.contents import weak_spots
+    from exam_pp.reports.analysis.report_summary import weak_spot_blocks
+    from exam_pp.reports.evaluation.leaderboards import score_heatmap
+
+    if not leaderboards:
+        return []
+    standings = leaderboards[0].standings
+    picture = score_heatmap(standings.scores, standings.metrics[0]) if standings.metrics else None
+    blocks: list[Block] = [] if picture is None else [picture]
+    if first := next(iter(covered), None):
+        spots = weak_spots(covered[first], inputs.read(first))
+        blocks += weak_spot_blocks(spots, leaderboards[0], addresses) if spots.queries else []
+    return blocks
 
 
 def _check_systems(official: OfficialRanks, systems: Collection[str]) -> None:
@@ -247,8 +321,7 @@ def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
         folder.skip("Review page", str(error), "exam-pp review")
         return {}
     write_text(folder.path / REVIEW_PAGE, render_page(material.head, material.tables))
-    folder.section("Review page")
-    folder.link(REVIEW_PAGE, f"the grades with prompt {prompt_class}")
+    folder.files.append((REVIEW_PAGE, f"the grades with prompt {prompt_class}"))
     return {
         query["id"]: f"{REVIEW_PAGE}#/q/{number}" for number, query in enumerate(material.head["queries"])
     }

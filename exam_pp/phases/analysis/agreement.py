@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from exam_pp.formats.umbrela import HIGHEST_LABEL
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.agreement import (
     Coefficients,
+    area_under_curve,
     coefficients,
     cohen_kappa,
     kappa_interval,
@@ -149,6 +151,17 @@ def rated_passages(
     return RatedPassages(population, provenance, fraction_notes(qrel.relevance for qrel in judged))
 
 
+def separation(passages: Sequence[RatedPassage], min_relevant: int = MIN_JUDGMENT) -> float | None:
+    """Area under the ROC curve of the best rating of a passage, for relevant passages against others.
+
+    It does not depend on the scales of ratings and judgments. Passages without ratings are skipped. Returns
+    None if all passages are relevant or none is.
+    """
+    rated = [passage for passage in passages if passage.ratings]
+    best = [float(passage.ratings[0]) for passage in rated]
+    return area_under_curve(best, [max(passage.judgments) >= min_relevant for passage in rated])
+
+
 def agreement(
     passages: Sequence[RatedPassage],
     *,
@@ -265,16 +278,17 @@ def _confusion(passages: Sequence[RatedPassage], rule: LabelRule) -> Layout:
 def _table(
     passages: Sequence[RatedPassage], labelling: Labelling, layout: Layout, seed: int
 ) -> AgreementTable:
-    labels = [labelling(passage.ratings) for passage in passages]
+    # Few combinations of query, label and judgments occur, so equal passages are counted together.
+    counts = Counter((p.query_id, labelling(p.ratings), p.judgments) for p in passages)
     rows = []
     for row, box in zip(layout.rows, layout.boxes, strict=True):
-        inside = [p for p, label in zip(passages, labels, strict=True) if label in row.labels]
-        tables = _two_by_two(passages, labels, row.labels, layout.columns[box].labels)
+        inside = [(judgments, n) for (_, label, judgments), n in counts.items() if label in row.labels]
+        tables = _two_by_two(counts, row.labels, layout.columns[box].labels)
         rows.append(
             AgreementRow(
                 row.name,
-                [sum(bool(p.judgments & c.labels) for p in inside) for c in layout.columns],
-                len(inside),
+                [sum(n for judgments, n in inside if judgments & c.labels) for c in layout.columns],
+                sum(n for _, n in inside),
                 box,
                 cohen_kappa([[sum(t[i][j] for t in tables) for j in (0, 1)] for i in (0, 1)]),
                 kappa_interval(tables, samples=SAMPLES, seed=seed),
@@ -284,13 +298,13 @@ def _table(
 
 
 def _two_by_two(
-    passages: Sequence[RatedPassage], labels: Sequence[int], row: frozenset[int], column: frozenset[int]
+    counts: Mapping[tuple[str, int, frozenset[int]], int], row: frozenset[int], column: frozenset[int]
 ) -> list[list[list[int]]]:
     """For each query, counts of "label in ``row``" (yes, no) × "judgment in ``column``" (yes, no)."""
     tables: dict[str, list[list[int]]] = {}
-    for passage, label in zip(passages, labels, strict=True):
-        table = tables.setdefault(passage.query_id, [[0, 0], [0, 0]])
-        table[label not in row][not passage.judgments & column] += 1
+    for (query_id, label, judgments), number in counts.items():
+        table = tables.setdefault(query_id, [[0, 0], [0, 0]])
+        table[label not in row][not judgments & column] += number
     return list(tables.values())
 
 

@@ -25,7 +25,7 @@ from exam_pp.phases.analysis.correlation import (
 )
 from exam_pp.phases.evaluation.inputs import Graded, name_of, views
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.score_runs import read_matrix
+from exam_pp.phases.evaluation.score_runs import ReadRuns, read_matrix
 from exam_pp.phases.evaluation.selected_grades import RankingDepth, entry_kind, selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
@@ -78,7 +78,7 @@ def sweep(
     graded: Graded,
     official: PathLike | OfficialRanks,
     *,
-    runs: PathLike | Sequence[PathLike] | None = None,
+    runs: PathLike | Sequence[PathLike] | ReadRuns | None = None,
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
     queries: PathLike | None = None,
@@ -166,7 +166,7 @@ def _cover_leaderboards(
 
 def _qrels_leaderboards(
     files: Mapping[GradeKey, GradedFile],
-    runs: PathLike | Sequence[PathLike],
+    runs: PathLike | Sequence[PathLike] | ReadRuns,
     measures: Sequence[str],
     min_grades: Sequence[int],
     method: MethodName,

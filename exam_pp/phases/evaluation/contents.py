@@ -138,15 +138,6 @@ class HardQuery(NamedTuple):
     best: float
 
 
-class LowestQuery(NamedTuple):
-    """The query with the lowest score of a system, compared with the mean score of all systems on it."""
-
-    system: str
-    query_id: str
-    score: float
-    mean: float
-
-
 class RareEntry(NamedTuple):
     """An entry with the number of passages that have a grade for it, and of those that cover it."""
 
@@ -161,14 +152,11 @@ class RareEntry(NamedTuple):
 class WeakSpots:
     """Places in an evaluation that are worth reading.
 
-    ``systems``: The lowest query of each system, in the order of the evaluation. Of several queries with the
-    lowest score, the one on which the other systems are best. ``entries``: The graded entries, those with the
-    smallest share of covering passages first.
+    ``entries``: The graded entries, those with the smallest share of covering passages first.
     """
 
     metric: str
     queries: Sequence[HardQuery]
-    systems: Sequence[LowestQuery]
     entries: Sequence[RareEntry]
 
 
@@ -181,18 +169,13 @@ def weak_spots(evaluation: Evaluation, grades: SelectedGrades) -> WeakSpots:
             by_query.setdefault(score.query_id, {})[score.system] = score.value
     means = {query_id: exact_mean(list(scores.values())) for query_id, scores in by_query.items()}
     hard = []
-    lowest: dict[str, LowestQuery] = {}
     for query_id, scores in by_query.items():
         best = max(scores, key=lambda system: scores[system])
         tied = len(set(scores.values())) == 1
         text = _text(grades, query_id)
         hard.append(HardQuery(query_id, text, means[query_id], "" if tied else best, scores[best]))
-        for system, value in scores.items():
-            row = LowestQuery(system, query_id, value, means[query_id])
-            if system not in lowest or (value, -row.mean) < (lowest[system].score, -lowest[system].mean):
-                lowest[system] = row
     entries = sorted(_entries(grades), key=lambda entry: entry.covering / entry.graded)
-    return WeakSpots(metric, sorted(hard, key=lambda query: query.mean), list(lowest.values()), entries)
+    return WeakSpots(metric, sorted(hard, key=lambda query: query.mean), entries)
 
 
 def _text(grades: SelectedGrades, query_id: str) -> str:
@@ -225,6 +208,28 @@ def _bits(mask: int) -> list[int]:
         positions.append(lowest.bit_length() - 1)
         mask ^= lowest
     return positions
+
+
+class MissingGrades(NamedTuple):
+    """Pairs of a ranked passage within the cutoff and an entry: those without a grade, and all."""
+
+    ungraded: int
+    pairs: int
+
+
+def missing_grades(grades: SelectedGrades, cutoff: int) -> MissingGrades:
+    """Count the pairs of the systems' first passages and the entries of their query that have no grade."""
+    ungraded = pairs = 0
+    for query in grades.queries:
+        ranked = {
+            index
+            for system, first_rank in grades.file.first_ranks.items()
+            for index in query.top(system, first_rank, cutoff)
+        }
+        pairs += len(ranked) * len(query.entries)
+        graded = (query.passages[index].graded & query.all_entries for index in ranked)
+        ungraded += len(ranked) * len(query.entries) - sum(mask.bit_count() for mask in graded)
+    return MissingGrades(ungraded, pairs)
 
 
 PACKAGES = ("numpy", "scipy", "ir-measures")

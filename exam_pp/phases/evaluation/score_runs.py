@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -35,7 +35,16 @@ from exam_pp.store.trec.runs import (
 )
 from exam_pp.text.wording import counted, listed
 
-Runs = PathLike | Sequence[PathLike] | Iterable[RunLine]
+
+@dataclass(frozen=True)
+class ReadRuns:
+    """Run files that are read once for several evaluations, with all passages that may have a label."""
+
+    paths: Sequence[PathLike]
+    matrix: RunMatrix
+
+
+Runs = PathLike | Sequence[PathLike] | Iterable[RunLine] | ReadRuns
 """A folder of run files, a run file, several of them, or the lines of runs."""
 
 _HOLE = "\x01 not in the file "
@@ -262,6 +271,8 @@ def read_matrix(
     ``passages`` are the pairs (query id, passage id) that may have a label. Raises
     :class:`~exam_pp.errors.DataError` for invalid files and for a system that is in two files.
     """
+    if isinstance(runs, ReadRuns):
+        return runs.matrix
     query_ids = {query_id for query_id, _ in passages}
     paths = _paths(runs)
     if paths is None:
@@ -289,6 +300,8 @@ def read_matrix(
 
 def _paths(runs: Runs) -> list[PathLike] | None:
     """The files and folders, or None for lines of runs."""
+    if isinstance(runs, ReadRuns):
+        return list(runs.paths)
     if isinstance(runs, PathLike):
         return [runs]
     if isinstance(runs, Sequence) and runs and isinstance(runs[0], PathLike):

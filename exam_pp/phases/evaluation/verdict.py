@@ -83,10 +83,14 @@ def verdict(standings: Standings) -> Verdict | None:
 
 
 def _shown(standings: Standings, system: str) -> tuple[str, str]:
-    """The name of a system and its score, in percent if it is a share."""
+    """The name of a system and its score."""
     metric = standings.metrics[0]
-    mean = standings.rows[system, metric].mean
-    return in_one_line(system), f"{100 * mean:.0f} %" if is_share(metric) else f"{mean:.3g}"
+    return in_one_line(system), shown_score(metric, standings.rows[system, metric].mean)
+
+
+def shown_score(metric: str, score: float) -> str:
+    """A score for readers: in percent if it is a share."""
+    return f"{100 * score:.0f} %" if is_share(metric) else f"{score:.3g}"
 
 
 def _number(count: int) -> str:

@@ -203,7 +203,8 @@ def _graded(
         if grader not in material.graders:
             material.graders.append(grader)
         answers = extracted_answers(passage, grades.model, options.answers_class)
-        cells = {key: cell._replace(answer=answers.get(key)) for key, cell in cells_of(grades).items()}
+        cells = cells_of(grades)
+        cells |= {key: cells[key]._replace(answer=answers[key]) for key in cells.keys() & answers.keys()}
         material.rated |= grades.is_rated
         material.direct |= isinstance(grades, DirectGrade)
         best = max((cell.rating for cell in cells.values() if cell.rating is not None), default=None)

@@ -310,10 +310,12 @@ class QueryTable:
             for row in self._rows.values()
             for entry_id in self.entries
         ]
-        columns: dict[str, list[Any]] = {
-            name: [getattr(cell, name) for _, cell in cells] for name in Cell._fields
-        }
-        columns["spans"] = [_spans(row.text, cell.answer) for row, cell in cells]
+        if not cells:
+            return {}
+        values = map(list, zip(*(cell for _, cell in cells), strict=True))
+        columns = dict(zip(Cell._fields, values, strict=True))
+        if any(columns["answer"]):
+            columns["spans"] = [_spans(row.text, cell.answer) for row, cell in cells]
         for name in _STRINGS:
             columns[name] = [
                 None if value is None else strings.setdefault(value, len(strings)) for value in columns[name]

@@ -13,8 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_pp.data_model import CANARY, Passage, PassageData, QueryPassages, QueryView, RankingEntry, Role
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.inputs import Passages
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.trust.canary_texts import CANARIES, Material
@@ -277,3 +283,24 @@ def _passages(name: str, query_id: str, texts: Sequence[str], role: Role | None)
             **recorded,
         )
         yield Passage(passage_id=passage_id, text=text, data=PassageData(judgments=[], rankings=[entry]))
+
+
+def canary_scores(
+    graded: Passages,
+    bank: PathLike | None,
+    grade_filter: GradeFilter,
+    *,
+    min_grade: int | None = None,
+    cutoff: int = CUTOFF,
+) -> dict[str, float]:
+    """Rubric-Cover of the canaries that deserve no score; empty if the passages have none."""
+    scores = cover(
+        graded, bank, grade_filter=grade_filter, min_grade=min_grade, cutoff=cutoff, canaries=True
+    ).scores
+    # Canaries that are made of a good passage of the query deserve a score.
+    undeserved = {f"{CANARY}{name}" for name, canary in CANARIES.items() if not canary.of_own}
+    return {
+        row.system: row.mean
+        for row in standings(scores)
+        if row.system in undeserved and row.metric == scores[0].metric
+    }

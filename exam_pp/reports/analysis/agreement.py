@@ -18,10 +18,10 @@ COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)",
 """Names of the coefficients of two lists of labels."""
 
 
-def agreement_report(result: Agreement) -> Report:
+def agreement_report(result: Agreement, *, pictures: bool = True) -> Report:
     """Tables like table 5 of the workbench paper; κ compares a row with its boxed column.
 
-    The largest table of each labelling also has a picture.
+    With ``pictures``, the largest table of each labelling also has a picture.
     """
     summary = Table(
         ["labels", *COEFFICIENTS],
@@ -39,7 +39,8 @@ def agreement_report(result: Agreement) -> Report:
         notes.append(f"Skipped: {counted(result.ungraded, 'passage')} with a judgment and without a grade.")
     notes += result.notes
     tables = [_table(table) for table in result.tables]
-    blocks: list[Block] = [*tables, summary, *map(Paragraph, notes), *agreement_pictures(result)]
+    blocks: list[Block] = [*tables, summary, *map(Paragraph, notes)]
+    blocks += agreement_pictures(result) if pictures else []
     return Report("Agreement with judgments", blocks, result.provenance)
 
 
@@ -99,12 +100,11 @@ _LONG_UNITS: dict[Compared, str] = {
 }
 
 
-def graders_report(result: GraderAgreement) -> Report:
-    """One row for every two graders, Krippendorff's α of all graders, rank correlations and differences."""
-    unit = _UNITS[result.unit]
+def pairs_table(result: GraderAgreement) -> Table:
+    """One row for every two graders."""
     head, rows = _head(result.pairs)
-    pairs = Table(
-        [*head, unit, *COEFFICIENTS],
+    return Table(
+        [*head, _UNITS[result.unit], *COEFFICIENTS],
         [
             [*names, len(comparison.items), *comparison.coefficients]
             for names, comparison in rows
@@ -112,6 +112,11 @@ def graders_report(result: GraderAgreement) -> Report:
         ],
         title="Every two graders",
     )
+
+
+def graders_report(result: GraderAgreement, *, pictures: bool = True) -> Report:
+    """One row for every two graders, Krippendorff's α of all graders, rank correlations and differences."""
+    unit = _UNITS[result.unit]
     alphas = [result.nominal_alpha, result.ordinal_alpha, result.interval_alpha]
     overall = Table(
         ["graders", unit, "α (nominal)", "α (ordinal)", "α (interval)"],
@@ -119,14 +124,14 @@ def graders_report(result: GraderAgreement) -> Report:
         title="Krippendorff's α of all graders",
     )
     blocks: list[Block] = [
-        pairs,
+        pairs_table(result),
         overall,
         correlation_table(result.pairs, unit),
         _differences(result.pairs, unit),
         *map(Paragraph, [_explanation(result), *result.notes]),
-        *([kappa_picture(result)] if len(result.pairs) > 1 else []),
-        *difference_pictures(result),
     ]
+    if pictures:
+        blocks += [*([kappa_picture(result)] if len(result.pairs) > 1 else []), *difference_pictures(result)]
     return Report("Agreement of graders", blocks, result.provenance)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from exam_pp.data_model import Role
@@ -14,56 +15,39 @@ from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded
 from exam_pp.phases.evaluation.inputs import Study
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.score_runs import ReadRuns, read_matrix
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected, within_scale
 from exam_pp.prompts.base import with_aliases
-from exam_pp.rendering.document import Block, Heading, Link, Report
+from exam_pp.rendering.document import Report
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.report_summary import bank_names
 from exam_pp.store.files import safe_name, write_text
-from exam_pp.store.trec.runs import MethodName
+from exam_pp.store.trec.runs import MethodName, read_qrels
 
 
 class ReportFolder:
-    """Writes the files of the sections, and collects their blocks in order.
+    """Writes the files of the sections.
 
-    ``left_out`` are the sections without inputs.
+    ``files`` are their names and contents. ``left_out`` are the sections without inputs: the name, the
+    reason, and the option or command that adds it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.blocks: list[Block] = []
+        self.files: list[tuple[str, str]] = []
         self.left_out: list[tuple[str, str, str]] = []
-        self._section = ""
-
-    def section(self, title: str, grade_set: GradeSet | None = None) -> str:
-        """Add the headings of a section, and return its title with the grader."""
-        if title != self._section:
-            self._section = title
-            self.blocks.append(Heading(title))
-        name = "" if grade_set is None else grade_set.name
-        if name:
-            self.blocks.append(Heading(name, level=2))
-        return titled(title, name)
 
     def skip(self, section: str, reason: str, to_add: str) -> None:
         """Name a section that is left out, why, and the option or command that adds it."""
         self.left_out.append((section, reason, to_add))
 
-    def add(self, blocks: Iterable[Block]) -> None:
-        """Add blocks to the page."""
-        self.blocks += blocks
-
-    def link(self, name: str, about: str) -> None:
-        """Add a link to a file of the folder."""
-        self.blocks.append(Link(f"{name}: {about}", name))
-
     def text(self, name: str, text: str, about: str) -> None:
-        """Write a text, and add a link to it."""
+        """Write a text; ``about`` describes it."""
         write_text(self.path / name, text)
-        self.link(name, about)
+        self.files.append((name, about))
 
     def table(self, name: str, report: Report, about: str) -> None:
-        """Write the tables of a report as TSV, and add a link to them."""
+        """Write the tables of a report as TSV."""
         self.text(name, render(report, "tsv"), about)
 
 
@@ -146,6 +130,17 @@ class Inputs:
     def has_rankings(self) -> bool:
         """Whether there are runs, or rankings in the graded file."""
         return bool(self.sources.runs or self.contents.systems)
+
+    @cached_property
+    def runs(self) -> ReadRuns | None:
+        """The runs, which are read once; None without runs."""
+        sources = self.sources
+        if not sources.runs:
+            return None
+        passages = {(query.query_id, p.passage_id) for query in self.study.queries for p in query.passages}
+        if sources.qrels is not None:
+            passages.update((line.query_id, line.passage_id) for line in read_qrels(sources.qrels))
+        return ReadRuns(sources.runs, read_matrix(sources.runs, passages, method=sources.method))
 
     def read(self, grade_set: GradeSet) -> SelectedGrades:
         """The grades of a set, which are read once."""

@@ -1,4 +1,4 @@
-"""Sections of `exam-pp evaluate report`: leaderboards, correlations, agreement and sweeps."""
+"""Parts of `exam-pp evaluate report`: leaderboards, correlations, agreement and sweeps, with their files."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Any
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.correlation import ranks_of
-from exam_pp.phases.analysis.agreement import agreement, rated_passages
+from exam_pp.phases.analysis.agreement import agreement, rated_passages, separation
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
 from exam_pp.phases.analysis.graders import graders
 from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
-from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard
+from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.provenance import with_thresholds
-from exam_pp.rendering.document import Heading
+from exam_pp.rendering.document import Block, Heading
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.agreement import agreement_report, graders_report
+from exam_pp.reports.analysis.agreement import agreement_report, graders_report, pairs_table
 from exam_pp.reports.analysis.correlation import correlation_report, sweep_report
+from exam_pp.reports.analysis.first_screen import JudgedBy
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, suffix_of, titled
 from exam_pp.reports.analysis.report_summary import Leaderboard
 from exam_pp.reports.evaluation.leaderboards import (
@@ -49,9 +50,11 @@ class LeaderboardSections:
         inputs, folder = self._inputs, self._folder
         covered = {}
         for grade_set in inputs.of_kind("question", "nugget"):
-            title = folder.section("Rubric-Cover", grade_set)
-            evaluation = evaluate.cover_of(inputs.read(grade_set), cutoff=inputs.sources.cutoff)
-            self._write(title, f"cover{grade_set.suffix}", evaluation, inputs.statistics)
+            cutoff = inputs.sources.cutoff
+            evaluation = evaluate.cover_of(inputs.read(grade_set), cutoff=cutoff)
+            verb = "answer" if grade_set.kind == "question" else "contain"
+            about = f"Share of the {grade_set.kind}s that the first {cutoff} passages {verb}"
+            self._write("Rubric-Cover", "cover", evaluation, inputs.statistics, grade_set, about)
             covered[grade_set] = evaluation
         if not covered:
             folder.skip("Rubric-Cover", "no grades of questions or nuggets are selected", "exam-pp grade")
@@ -66,7 +69,6 @@ class LeaderboardSections:
         if not inputs.rated:
             folder.skip("Rubric-Qrels", "no ratings are selected", "exam-pp grade")
         for grade_set in inputs.rated:
-            title = folder.section("Rubric-Qrels", grade_set)
             grades = inputs.read(grade_set)
             labels = evaluate.qrels_of(grades)
             evaluation = self._scored(
@@ -77,10 +79,10 @@ class LeaderboardSections:
             )
             evaluation.notes[:0] = labels.notes
             evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
-            self._write(title, f"rubric-qrels{grade_set.suffix}", evaluation, inputs.over_queries)
+            self._write("Rubric-Qrels", "rubric-qrels", evaluation, inputs.over_queries, grade_set)
             name = f"rubric{grade_set.suffix}.qrels"
             write_qrels(labels.qrels, folder.path / name)
-            folder.link(name, "the labels, for trec_eval")
+            folder.files.append((name, "the labels, for trec_eval"))
 
     def nugget_scores(self) -> None:
         """Write the nugget scores by all nugget assignments."""
@@ -102,13 +104,16 @@ class LeaderboardSections:
                 grade_filter=grade_set.grade_filter,
                 rules=ScoringRules(role=inputs.sources.role),
             )
-            title = folder.section("Nugget scores", grade_set)
             scores = nugget_leaderboard([condition], statistics=inputs.over_queries)
             standings = scores.conditions[0][1]
-            folder.add(nugget_report(scores).content)
-            stem = f"nuggets{grade_set.suffix}"
-            folder.table(f"{stem}.tsv", nugget_report(scores, formatted=False), "the leaderboard")
-            self._keep(title, stem, standings, condition.evaluation)
+            board = Leaderboard(
+                titled("Nugget scores", grade_set.name),
+                f"nuggets{grade_set.suffix}",
+                standings,
+                grade_set.key,
+            )
+            folder.table(f"{board.stem}.tsv", nugget_report(scores, formatted=False), board.title)
+            self._keep(board, condition.evaluation)
 
     def manual_judgments(self) -> OfficialRanks | None:
         """Write the leaderboard of manual judgments; returns its ranks by the first measure.
@@ -126,7 +131,7 @@ class LeaderboardSections:
         labels = judgments(inputs.sources.qrels or inputs.study)
         evaluation = self._scored(labels, min_grade=inputs.sources.min_relevant)
         evaluation.provenance = judgment_provenance(source, evaluation)
-        self._write(folder.section("Manual judgments"), "judgments", evaluation, inputs.over_queries)
+        self._write("Manual judgments", "judgments", evaluation, inputs.over_queries)
         first = evaluation.scores[0].metric
         ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
         folder.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
@@ -134,24 +139,37 @@ class LeaderboardSections:
 
     def _scored(self, labels: Sequence[Qrel], **options: Any) -> Evaluation:
         """Scores of the runs by labels; without runs, of the rankings in the graded file."""
-        sources, study = self._inputs.sources, self._inputs.study
-        if not sources.runs:
-            return score_rankings(labels, study, sources.measures, role=sources.role, **options)
-        return score_runs(labels, sources.runs, sources.measures, method=sources.method, **options)
+        sources, runs = self._inputs.sources, self._inputs.runs
+        if runs is None:
+            return score_rankings(labels, self._inputs.study, sources.measures, role=sources.role, **options)
+        return score_runs(labels, runs, sources.measures, **options)
 
-    def _write(self, title: str, stem: str, evaluation: Evaluation, statistics: Statistics) -> None:
-        """Add the table and the pictures of a leaderboard, and write its files."""
+    def _write(
+        self,
+        section: str,
+        stem: str,
+        evaluation: Evaluation,
+        statistics: Statistics,
+        grade_set: GradeSet | None = None,
+        about: str = "",
+    ) -> None:
+        """Compute a leaderboard, and write its files."""
+        name, suffix, grader = (
+            ("", "", None) if grade_set is None else (grade_set.name, grade_set.suffix, grade_set.key)
+        )
         standings = leaderboard(evaluation, statistics)
-        self._folder.add(leaderboard_report(standings, title).content)
-        for_scripts = leaderboard_report(standings, title, audience="scripts")
-        self._folder.table(f"{stem}.tsv", for_scripts, "the leaderboard")
-        self._keep(title, stem, standings, evaluation)
+        board = Leaderboard(titled(section, name), f"{stem}{suffix}", standings, grader, about)
+        for_scripts = leaderboard_report(standings, board.title, audience="scripts")
+        self._folder.table(f"{board.stem}.tsv", for_scripts, board.title)
+        self._keep(board, evaluation)
 
-    def _keep(self, title: str, stem: str, standings: Standings, evaluation: Evaluation) -> None:
+    def _keep(self, board: Leaderboard, evaluation: Evaluation) -> None:
         """Keep a leaderboard, and write its scores of each query."""
-        self.leaderboards.append(Leaderboard(title, stem, standings))
+        self.leaderboards.append(board)
         self._folder.table(
-            f"{stem}-per-query.tsv", per_query_report(evaluation, title), "scores of each query"
+            f"{board.stem}-per-query.tsv",
+            per_query_report(evaluation, board.title, pictures=False),
+            f"{board.title}: scores of each query",
         )
 
 
@@ -180,55 +198,51 @@ def official_correlations(
             folder.skip(f"Correlation of {board.title}", str(error), "official ranks of these systems")
             continue
         results[board.title] = result
-        folder.section(section)
-        _write_correlation(folder, board, result)
+        for_scripts = correlation_report(result, decimals=SCRIPT_DECIMALS)
+        folder.table(f"{board.stem}-correlation.tsv", for_scripts, f"{board.title}: {section.lower()}")
     return results
 
 
-def _write_correlation(folder: ReportFolder, board: Leaderboard, result: Correlations) -> None:
-    folder.add([Heading(board.title, level=2), *correlation_report(result, decimals=3).content])
-    for_scripts = correlation_report(result, decimals=SCRIPT_DECIMALS)
-    folder.table(f"{board.stem}-correlation.tsv", for_scripts, "the same table for scripts")
-
-
-def correlations_by_setting(inputs: Inputs, folder: ReportFolder, official: OfficialRanks | None) -> None:
-    """Write the correlation with official ranks by prompt, threshold and measure, for each bank."""
+def correlations_by_setting(
+    inputs: Inputs, folder: ReportFolder, official: OfficialRanks | None
+) -> list[Block]:
+    """Write the correlation with official ranks by prompt, threshold and measure; a table for each bank."""
+    blocks: list[Block] = []
     title = "Correlation by setting"
     if official is None:
         folder.skip(title, "no official ranks", "--official")
-        return
+        return blocks
     sources = inputs.sources
     for bank, name, criteria in inputs.banks():
         try:
             swept = sweep(
                 inputs.study,
                 official,
-                runs=sources.runs or None,
+                runs=inputs.runs,
                 bank=bank,
                 grade_filter=criteria,
                 measures=sources.measures,
                 cutoff=sources.cutoff,
-                method=sources.method,
             )
         except SelectionError as error:
             folder.skip(titled(title, name), str(error), "official ranks of these systems")
             continue
         suffix = suffix_of(name) if name else ""
-        swept = replace(swept, notes=())  # the same notes stand below Rubric-Cover
-        folder.section(title)
-        folder.add([Heading(name, level=2)] if name else [])
-        folder.add(sweep_report(swept).content)
+        swept = replace(swept, notes=())  # the notes of Rubric-Cover are the same
+        blocks += [Heading(titled(title, name), level=2), *sweep_report(swept).blocks]
         for_scripts = sweep_report(swept, decimals=SCRIPT_DECIMALS)
-        folder.table(f"sweep{suffix}.tsv", for_scripts, "the same table for scripts")
+        folder.table(f"sweep{suffix}.tsv", for_scripts, titled(title, name))
+    return blocks
 
 
-def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> None:
+def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> list[JudgedBy]:
     """Write the agreement of all ratings with manual judgments."""
     sources = inputs.sources
+    judged: list[JudgedBy] = []
     title = "Agreement with judgments"
     if not inputs.has_judgments:
         folder.skip(title, "the graded file has no judgments", "--qrels")
-        return
+        return judged
     for grade_set in inputs.rated:
         try:
             passages = rated_passages(
@@ -245,23 +259,22 @@ def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> None:
         result = agreement(
             passages, min_relevant=sources.min_relevant, min_answers=ranks, seed=inputs.statistics.seed
         )
-        folder.section(title, grade_set)
-        report = agreement_report(result)
-        folder.add(report.content)
-        folder.table(f"agreement{grade_set.suffix}.tsv", report, "the tables")
-        folder.text(f"agreement{grade_set.suffix}.tex", render(report, "latex"), "the tables for a paper")
+        area = separation(passages, sources.min_relevant)
+        judged.append(JudgedBy(grade_set.key, grade_set.name, result, area))
+        report, about = agreement_report(result, pictures=False), titled(title, grade_set.name)
+        folder.table(f"agreement{grade_set.suffix}.tsv", report, f"{about}, tables of labels")
+        folder.text(f"agreement{grade_set.suffix}.tex", render(report, "latex"), f"{about}, for a paper")
+    return judged
 
 
-def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> None:
-    """Write the agreement of every two graders."""
+def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> list[Block]:
+    """Write the agreement of every two graders; returns the table of their pairs."""
     title = "Agreement of graders"
     banks = {grade_set.bank for grade_set in inputs.sets}
     try:
         compared = graders(inputs.study, bank=banks.pop() if len(banks) == 1 else None)
     except SelectionError as error:
         folder.skip(title, str(error), "grades of another grader")
-        return
-    folder.section(title)
-    report = graders_report(compared)
-    folder.add(report.content)
-    folder.table("graders.tsv", report, "the same table for scripts")
+        return []
+    folder.table("graders.tsv", graders_report(compared, pictures=False), title)
+    return [Heading(title, level=2), pairs_table(compared)]

@@ -1,4 +1,4 @@
-"""Parts of an evaluation report that are about the whole: summary, graders, weak spots, provenance."""
+"""Folded parts of an evaluation report: weak spots, all leaderboards, graders, files and provenance."""
 
 from __future__ import annotations
 
@@ -6,33 +6,35 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from exam_pp.grade_filter import GradeKey
+from exam_pp.metrics.correlation import kendall
 from exam_pp.phases.analysis.correlation import Correlations
 from exam_pp.phases.evaluation.contents import GradedContents, InputFile, WeakSpots
-from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
+from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.verdict import verdict
-from exam_pp.provenance import combined
-from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Table
-from exam_pp.reports.analysis.correlation import COEFFICIENTS
+from exam_pp.rendering.document import Block, Cell, Paragraph, Table
+from exam_pp.reports.analysis.correlation import COEFFICIENTS, unmatched_notes
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, listed
 
-_BEST = 3
-_MANY_LEADERBOARDS = 5
-"""The summary has the ``_BEST`` first systems of a leaderboard; of many leaderboards, only the first one."""
 _SPOTS = 10
 """Maximum number of rows of a list of weak spots."""
 
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """A leaderboard of the report: its title with the grader, the stem of its files, and its scores."""
+    """A leaderboard of the report: its title with the grader, the stem of its files, and its scores.
+
+    ``grader`` is None for manual judgments. ``about`` describes the first measure; empty for known measures.
+    """
 
     title: str
     stem: str
     standings: Standings
+    grader: GradeKey | None = None
+    about: str = ""
 
     @property
     def systems(self) -> list[str]:
@@ -60,76 +62,85 @@ def bank_names(banks: Iterable[PathLike]) -> dict[PathLike, str]:
     return names
 
 
-def summary_blocks(
-    contents: GradedContents,
-    leaderboards: Sequence[Leaderboard],
-    correlations: Mapping[str, Correlations],
+def leaderboard_tables(
+    leaderboards: Sequence[Leaderboard], correlations: Mapping[str, Correlations]
 ) -> list[Block]:
-    """Counts of the inputs, the best systems of each leaderboard, and its correlation with official ranks.
+    """A table of the measures of all leaderboards, and one of their scores: a row for each system.
 
-    ``correlations`` is the title of a leaderboard to its correlation.
+    ``correlations`` is the title of a leaderboard to its correlation with official ranks.
+    """
+    measured = [(board, metric) for board in leaderboards for metric in board.standings.metrics]
+    if not measured:
+        return []
+    means = [board.means.get(metric, {}) for board, metric in measured]
+    systems = dict.fromkeys(system for board in leaderboards for system in board.systems)
+    by_measure = {
+        (title, item.measure): item.correlation[1:]
+        for title, result in correlations.items()
+        for item in result.measures
+    }
+    rows: list[list[Cell]] = []
+    for number, ((board, metric), scores) in enumerate(zip(measured, means, strict=True), 1):
+        best = max(scores, key=lambda system: scores[system], default=None)
+        tau = rank_agreement(means[0], scores) if number > 1 else None
+        coefficients = by_measure.get((board.title, metric), [None] * len(COEFFICIENTS))
+        score = None if best is None else scores[best]
+        rows.append([number, board.title, metric, best, score, tau, *(coefficients if by_measure else ())])
+    columns = ["number", "leaderboard", "measure", "best system", "score", "Kendall's τ with 1"]
+    notes = ["The files have standard errors, intervals, places, letters and bounds."]
+    if correlations:
+        first = next(iter(correlations.values()))
+        columns += [name.format(first.top) for name in COEFFICIENTS]
+        source = Path(first.official.source).name
+        notes += [f"{', '.join(columns[6:])}: with the ranks of {source}."]
+        notes += unmatched_notes(systems, first.official.ranks, "the leaderboards", source)
+    return [
+        Table(columns, rows, title="All leaderboards"),
+        Table(
+            ["system", *(str(row[0]) for row in rows)],
+            [[system, *(scores.get(system) for scores in means)] for system in systems],
+            title="Scores of all leaderboards, by number",
+            hints={row: f"{board.title}: {metric}" for row, (board, metric) in enumerate(measured, 1)},
+        ),
+        *map(Paragraph, notes),
+    ]
+
+
+def rank_agreement(first: Mapping[str, float], second: Mapping[str, float]) -> float | None:
+    """Kendall's τ-b of the scores of the systems that both have; None for fewer than three systems."""
+    common = [system for system in first if system in second]
+    if len(common) < 3:
+        return None
+    return kendall([first[system] for system in common], [second[system] for system in common])
+
+
+def method_notes(leaderboards: Sequence[Leaderboard]) -> list[Block]:
+    """The notes of all leaderboards, each once; those that the first one lacks name their leaderboards."""
+    titles: dict[str, list[str]] = {}
+    for board in leaderboards:
+        for note in [*board.standings.uncertainty.notes, *board.standings.notes]:
+            titles.setdefault(note, []).append(board.title)
+    first = leaderboards[0].title if leaderboards else ""
+    return [
+        Paragraph(note if of[0] == first else f"{listed(of, '; ')}: {note}") for note, of in titles.items()
+    ]
+
+
+def content_tables(
+    contents: GradedContents, used: Mapping[GradeKey, str], files: Sequence[tuple[str, str]]
+) -> list[Block]:
+    """Counts of the inputs, all graders of the file, and the files of the folder.
+
+    ``used`` is the graders of leaderboards with their names there, ``files`` are names with descriptions.
     """
     names = bank_names(contents.entries)
-    used, known = sum(grader.selected for grader in contents.graders.values()), len(contents.graders)
-    facts: list[tuple[Cell, Cell]] = [
+    counts: list[tuple[Cell, Cell]] = [
         ("queries", contents.queries),
         ("passages", contents.passages),
         ("passages with judgments", contents.judged),
-        ("systems", len({name for board in leaderboards for name in board.systems})),
-        ("graders", used if used == known else f"{used} of {known} selected"),
+        ("systems with rankings", len(contents.systems)),
         *((f"entries of {names[bank]}", number) for bank, number in contents.entries.items()),
     ]
-    said = verdict(leaderboards[0].standings) if leaderboards else None
-    number = _BEST if len(leaderboards) < _MANY_LEADERBOARDS else 1
-    best = [row for leaderboard in leaderboards for row in _best(leaderboard, number)]
-    columns = ["leaderboard", "measure", "system", "score", "interval", "interval of ranks"]
-    blocks: list[Block] = [
-        Heading("Summary"),
-        *([Paragraph(said.sentence)] if said is not None else []),
-        Table(["evaluated", "number"], facts),
-        Table(
-            columns,
-            best,
-            title=f"Best systems: the first {'' if number == 1 else f'{number} '}of each leaderboard",
-        ),
-    ]
-    if correlations:
-        rows: list[list[Cell]] = [
-            [title, result.measures[0].measure, *result.measures[0].correlation[:4]]
-            for title, result in correlations.items()
-        ]
-        header = ["leaderboard", "measure", "systems", *COEFFICIENTS[:3]]
-        blocks.append(Table(header, rows, title="Correlation with the official ranks"))
-    # The thresholds of judgments are on another scale than those of grades.
-    return [*blocks, *_made_by([board for board in leaderboards if board.stem != "judgments"])]
-
-
-def _best(leaderboard: Leaderboard, number: int) -> list[list[Cell]]:
-    standings = leaderboard.standings
-    metric = standings.metrics[0]
-    rows: list[list[Cell]] = []
-    for system in leaderboard.systems[:number]:
-        interval = standings.uncertainty.systems.get((system, metric), SystemUncertainty())
-        row = standings.rows.get((system, metric))
-        rows.append(
-            [
-                leaderboard.title,
-                metric,
-                system,
-                None if row is None else row.mean,
-                "" if interval.low is None else f"[{interval.low:.3f}, {interval.high:.3f}]",
-                _range(interval.first, interval.last),
-            ]
-        )
-    return rows
-
-
-def _range(first: int | None, last: int | None) -> str:
-    return "" if first is None else f"{first}" if first == last else f"{first}–{last}"
-
-
-def grader_blocks(contents: GradedContents, used: Mapping[GradeKey, str]) -> list[Block]:
-    """A table of all graders of the file; ``used`` is the graders of leaderboards with their names there."""
     rows: list[list[Cell]] = [
         [
             key.model,
@@ -143,16 +154,25 @@ def grader_blocks(contents: GradedContents, used: Mapping[GradeKey, str]) -> lis
         for key, grader in contents.graders.items()
     ]
     columns = ["model", "prompt class", "graded", "queries", "passages", "grades", "leaderboards"]
-    return [Heading("Graders"), Table(columns, rows)]
+    return [
+        Table(["evaluated", "number"], counts, title="Contents of the graded file"),
+        Table(columns, rows, title="Graders"),
+        Table(
+            ["file", "content"],
+            files,
+            title="Files beside this page",
+            links={(number, 0): quote(name) for number, (name, _) in enumerate(files)},
+        ),
+    ]
 
 
 def weak_spot_blocks(spots: WeakSpots, leaderboard: Leaderboard, addresses: Mapping[str, str]) -> list[Block]:
-    """Queries with low scores, the lowest query of each system, and rarely covered entries.
+    """Queries with low scores, and rarely covered entries.
 
     ``leaderboard`` is that of the scores. ``addresses`` is query id to its address on the review page; ids
     without an address have no link.
     """
-    queries, systems, entries = spots.queries[:_SPOTS], spots.systems, spots.entries[:_SPOTS]
+    queries, entries = spots.queries[:_SPOTS], spots.entries[:_SPOTS]
     uncovered = sum(entry.covering == 0 for entry in spots.entries)
     entries_of_all = counted(len(spots.entries), "graded entry")
     note = f"By {spots.metric} of {leaderboard.title}. {uncovered} of {entries_of_all} "
@@ -167,26 +187,13 @@ def weak_spot_blocks(spots: WeakSpots, leaderboard: Leaderboard, addresses: Mapp
             links=_links([query.query_id for query in queries], 0, addresses),
         ),
         Table(
-            ["system", "lowest query", spots.metric, "mean of all systems"],
-            systems,
-            title="Lowest query of each system",
-            links=_links([system.query_id for system in systems], 1, addresses),
-        ),
-        Table(
             ["query", "entry id", "entry", "graded passages", "covering passages"],
             entries,
             title=f"Entries with the smallest share of covering passages (of {len(spots.entries)})",
             links=_links([entry.query_id for entry in entries], 0, addresses),
         ),
     ]
-    shown = [table for table in tables if table.rows]
-    made_by = _made_by([leaderboard])
-    return [Heading("Queries and entries to read"), *shown, Paragraph(note), *made_by]
-
-
-def _made_by(leaderboards: Sequence[Leaderboard]) -> list[Block]:
-    provenance = combined(leaderboard.standings.provenance for leaderboard in leaderboards)
-    return [Paragraph(provenance.sentence)] if provenance is not None else []
+    return [*(table for table in tables if table.rows), Paragraph(note)]
 
 
 def _links(query_ids: Sequence[str], column: int, addresses: Mapping[str, str]) -> dict[tuple[int, int], str]:
@@ -208,9 +215,8 @@ class EvaluationProvenance:
 
     @property
     def blocks(self) -> list[Block]:
-        """The section of the report."""
+        """The tables of the report."""
         return [
-            Heading("Provenance"),
             *([Paragraph(f"Command: {self.command}")] if self.command else []),
             Table(["input", "path", "bytes", "SHA-256"], self.files, title="Inputs"),
             Table(["setting", "value"], list(self.settings.items()), title="Settings"),
@@ -241,4 +247,4 @@ def left_out_blocks(left_out: Sequence[tuple[str, str, str]]) -> list[Block]:
     """The sections that the report lacks; empty if it has all sections."""
     if not left_out:
         return []
-    return [Heading("Left out"), Table(["section", "reason", "to add it"], left_out)]
+    return [Table(["section", "reason", "to add it"], left_out, title="Left out")]

@@ -225,10 +225,10 @@ def _interval_label(standings: Standings) -> str:
     return f"{100 * options.confidence:g} % intervals over {units}"
 
 
-def per_query_report(evaluation: Evaluation, title: str) -> Report:
+def per_query_report(evaluation: Evaluation, title: str, *, pictures: bool = True) -> Report:
     """A row for every system, query and metric, and the means as query ``all``.
 
-    A heatmap of the first metric is above the table.
+    With ``pictures``, a heatmap of the first metric is above the table.
     """
     means = standings(evaluation.scores)
     groups: dict[tuple[str, str], list[list[Cell]]] = {(row.system, row.metric): [] for row in means}
@@ -239,7 +239,7 @@ def per_query_report(evaluation: Evaluation, title: str) -> Report:
         groups[row.system, row.metric].append([row.system, ALL_QUERIES, row.metric, row.mean])
     rows = [row for group in groups.values() for row in group]
     table = Table(["system", "query", "measure", "value"], rows, decimals=SCRIPT_DECIMALS)
-    picture = score_heatmap(evaluation.scores)
+    picture = score_heatmap(evaluation.scores) if pictures else None
     blocks: list[Block] = [
         *([picture] if picture is not None else []),
         table,

@@ -1,4 +1,4 @@
-"""Queries with low scores, lowest queries of systems, and rarely covered entries, by hand."""
+"""Queries with low scores, and rarely covered entries, by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from exam_pp.phases.evaluation.contents import HardQuery, LowestQuery, RareEntry, weak_spots
+from exam_pp.phases.evaluation.contents import HardQuery, RareEntry, weak_spots
 from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import read_selected
 from tests.conftest import passage, rubric
@@ -47,7 +47,6 @@ def test_weak_spots(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
 
     assert spots.metric == "Cover(min_grade=4)@20"
     assert spots.queries == [HardQuery("q2", "", 0.25, "up", 0.5), HardQuery("q1", "", 0.75, "up", 1.0)]
-    assert spots.systems == [LowestQuery("up", "q2", 0.5, 0.25), LowestQuery("down", "q2", 0.0, 0.25)]
     assert spots.entries == [
         RareEntry("q2", "d", "d", 2, 0),
         RareEntry("q2", "c", "c", 3, 1),

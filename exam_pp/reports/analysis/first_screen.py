@@ -1,0 +1,275 @@
+"""The first screen of an evaluation report: the verdict, one leaderboard, and whether to believe it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from exam_pp.grade_filter import GradeKey
+from exam_pp.judges import baselines_among
+from exam_pp.metrics.score_ranges import range_of
+from exam_pp.phases.analysis.agreement import Agreement
+from exam_pp.phases.evaluation.contents import GradedContents, MissingGrades
+from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
+from exam_pp.phases.evaluation.verdict import shown_score, verdict
+from exam_pp.provenance import Provenance
+from exam_pp.rendering.document import (
+    Bar,
+    Bars,
+    Block,
+    Cell,
+    Check,
+    CheckMark,
+    Checks,
+    Paragraph,
+    Statement,
+    Table,
+)
+from exam_pp.reports.analysis.agreement import COEFFICIENTS
+from exam_pp.reports.analysis.report_summary import Leaderboard, rank_agreement
+from exam_pp.results import OVERALL_SYSTEM
+from exam_pp.text.wording import counted, in_one_line
+
+_AGREES = 0.7
+"""Least area under the ROC curve, and least Kendall's τ, that a reader need not doubt."""
+
+
+class JudgedBy(NamedTuple):
+    """The agreement of a grader with manual judgments; ``name`` is empty for a single grader.
+
+    ``area``: Area under the ROC curve (:func:`~exam_pp.phases.analysis.agreement.separation`).
+    """
+
+    grader: GradeKey
+    name: str
+    agreement: Agreement
+    area: float | None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The numbers behind the checks; None or empty where the inputs are missing.
+
+    ``canaries`` are those that deserve no score, with their scores by the first measure. ``official`` is
+    Kendall's τ of the first leaderboard and the official ranks.
+    """
+
+    contents: GradedContents
+    leaderboards: Sequence[Leaderboard]
+    judged: Sequence[JudgedBy] = ()
+    missing: MissingGrades | None = None
+    canaries: Mapping[str, float] = field(default_factory=dict)
+    official: float | None = None
+
+
+def first_screen(evidence: Evidence) -> list[Block]:
+    """The verdict, the leaderboard and the checks of the first leaderboard; without systems, a sentence."""
+    if not evidence.leaderboards or (said := verdict(evidence.leaderboards[0].standings)) is None:
+        headline = "There are no systems to compare"
+        return [Statement(f"{headline}: name runs with --runs, or grade passages with rankings.", headline)]
+    lines = list(_checks(evidence))
+    return [
+        Statement(said.sentence, said.headline),
+        _bars(evidence.leaderboards[0], said.leaders),
+        *([Checks("Can I believe it?", lines)] if lines else []),
+    ]
+
+
+def _bars(leaderboard: Leaderboard, leaders: Sequence[str]) -> Bars:
+    """The first metric of a leaderboard; the upper bound is a note."""
+    standings, systems = leaderboard.standings, leaderboard.systems
+    metric = standings.metrics[0]
+    of = {s: standings.uncertainty.systems.get((s, metric), SystemUncertainty()) for s in systems}
+    # Places come from a transitive relation. So no system above is in a place below the line only if every
+    # system above is shown to be better than every system below.
+    lowest = 0
+    rows = []
+    for number, system in enumerate(systems, 1):
+        mean, row = standings.rows[system, metric].mean, of[system]
+        lowest = max(lowest, row.last or len(systems))
+        rows.append(
+            Bar(
+                in_one_line(system),
+                shown_score(metric, mean),
+                _range(metric, row),
+                "" if row.first is None else "–".join(dict.fromkeys([str(row.first), str(row.last)])),
+                mean,
+                row.low,
+                row.high,
+                leads=system in leaders and len(leaders) < len(systems),
+                line=lowest == number < len(systems),
+            )
+        )
+    notes = []
+    if any(row.line for row in rows):
+        notes.append("A line separates systems that are all shown to be better than all systems below.")
+    if (best := standings.rows.get((OVERALL_SYSTEM, metric))) is not None:
+        notes.append(f"Upper bound: all graded passages together score {shown_score(metric, best.mean)}.")
+    interval = f"{100 * standings.statistics.confidence:g} % interval"
+    about = f"{leaderboard.about}: {metric}." if leaderboard.about else f"{leaderboard.title}: {metric}."
+    return Bars("Leaderboard", ("system", "score", interval, "place"), rows, about, notes)
+
+
+def _range(metric: str, row: SystemUncertainty) -> str:
+    if row.low is None or row.high is None:
+        return ""
+    if range_of(metric) == (0.0, 1.0):
+        return f"{100 * row.low:.0f}–{100 * row.high:.0f} %"
+    return f"{row.low:.3g} to {row.high:.3g}"
+
+
+def _checks(evidence: Evidence) -> Iterator[Check]:
+    standings = evidence.leaderboards[0].standings
+    yield from _of_queries(standings)
+    yield from _of_judge(evidence)
+    yield from _of_agreement(evidence)
+    yield from _of_corrections(standings, evidence.contents)
+    yield from _of_missing(standings, evidence.missing)
+    yield from _of_canaries(standings, evidence.canaries)
+    yield from _of_measures(evidence)
+
+
+def _of_queries(standings: Standings) -> Iterator[Check]:
+    metric = standings.metrics[0]
+    systems = [system for system in standings.systems if system != OVERALL_SYSTEM]
+    queries = counted(max(standings.queries.values(), default=0), "query")
+    if len(systems) < 2:
+        yield Check("fact", queries, ", and a single system.")
+    elif standings.uncertainty.untested.get(metric) == "other queries":
+        yield Check("doubt", "Different queries", " of the systems: their scores cannot be compared.")
+    else:
+        places = [standings.uncertainty.systems[system, metric] for system in systems]
+        # A system is better than all systems below its last place.
+        shown = sum(len(systems) - (place.last or len(systems)) for place in places)
+        pairs = len(systems) * (len(systems) - 1) // 2
+        of_pairs = counted(pairs, "pair")
+        verb = "shows" if queries == "1 query" else "show"
+        mark: CheckMark = "good" if 2 * shown >= pairs else "doubt"
+        yield Check(mark, queries, f" {verb} which system is better for {shown} of {of_pairs} of systems.")
+
+
+def _of_judge(evidence: Evidence) -> Iterator[Check]:
+    grader = evidence.leaderboards[0].grader
+    if grader is None:
+        return
+    grades = counted(evidence.contents.graders[grader].grades, "grade")
+    lead = f"The judge is {in_one_line(grader.model)}"
+    if baselines_among([grader.model]):
+        yield Check("doubt", lead, f", a baseline that other judges must beat ({grades}).")
+    else:
+        yield Check("fact", lead, f", with {grades}.")
+
+
+def _of_agreement(evidence: Evidence) -> Iterator[Check]:
+    grader = evidence.leaderboards[0].grader
+    judged = next((judged for judged in evidence.judged if judged.grader == grader), None)
+    if grader is None or judged is None or judged.area is None:
+        return
+    baselines = {
+        key.model: area
+        for key, _, _, area in evidence.judged
+        if area is not None and baselines_among([key.model]) and key.prompt_class == grader.prompt_class
+    }
+    baselines.pop(grader.model, None)
+    compared = "".join(f", {model} {100 * area:.0f} %" for model, area in baselines.items())
+    unbeaten = [model for model, area in baselines.items() if area >= judged.area]
+    lead = "Agrees with manual judgments"
+    if judged.area < _AGREES:
+        lead = "Hardly agrees with manual judgments"
+    elif unbeaten:
+        lead += f" no better than {unbeaten[0]}"
+    yield Check(
+        "doubt" if judged.area < _AGREES or unbeaten else "good",
+        lead,
+        f": a relevant passage is rated above another one in {100 * judged.area:.0f} % of pairs (chance "
+        f"50 %{compared}; {counted(judged.agreement.passages, 'passage')}).",
+    )
+
+
+def _of_corrections(standings: Standings, contents: GradedContents) -> Iterator[Check]:
+    provenance = standings.provenance or Provenance()
+    for changes in provenance.reviewed:
+        yield Check("good", changes, ".")
+    reviewers = [grader for key, grader in contents.graders.items() if key.is_reviewer]
+    number = sum(grader.grades for grader in reviewers)
+    if number and not provenance.reviewed:
+        by = counted(len(reviewers), "reviewer")
+        yield Check("fact", f"{counted(number, 'rating')} by {by}", ": the scores are of the judge alone.")
+
+
+def _of_missing(standings: Standings, missing: MissingGrades | None) -> Iterator[Check]:
+    if missing is None or not missing.pairs:
+        return
+    if not missing.ungraded:
+        text = f" for the {counted(missing.pairs, 'pair')} of a ranked passage and an entry."
+        yield Check("good", "No grade is missing", text)
+        return
+    rows = standings.uncertainty.systems.items()
+    is_open = any(row.order_open for (_, metric), row in rows if metric == standings.metrics[0])
+    yield Check(
+        "doubt" if is_open else "fact",
+        f"{missing.ungraded} of {counted(missing.pairs, 'grade')} missing",
+        ": they could change the order." if is_open else ": they cannot change the order.",
+    )
+
+
+def _of_canaries(standings: Standings, canaries: Mapping[str, float]) -> Iterator[Check]:
+    if not canaries:
+        return
+    metric = standings.metrics[0]
+    worst = min(row.mean for (s, of), row in standings.rows.items() if of == metric and s != OVERALL_SYSTEM)
+    fooled = [name for name, score in canaries.items() if score >= worst]
+    highest = max(canaries, key=lambda name: canaries[name])
+    yield Check(
+        "doubt" if fooled else "good",
+        f"{len(fooled)} of {counted(len(canaries), 'canary', 'canaries')} above a system",
+        f": {highest} has {shown_score(metric, canaries[highest])}, and deserves no score.",
+    )
+
+
+def _of_measures(evidence: Evidence) -> Iterator[Check]:
+    """Kendall's τ of the first leaderboard and others: by the same grades, other grades and judgments."""
+    first, *others = evidence.leaderboards
+    of_first = first.means[first.standings.metrics[0]]
+    taus: dict[str, list[float]] = {}
+    other: list[float] = []
+    for board in others:
+        metric = board.standings.metrics[0]
+        tau = rank_agreement(of_first, board.means.get(metric, {}))
+        if tau is None:
+            continue
+        if board.grader is None:
+            taus.setdefault(f"{metric} by the judgments", []).append(tau)
+        elif board.grader == first.grader:
+            taus.setdefault(f"{metric} by the same grades", []).append(tau)
+        else:
+            other.append(tau)
+    if other:
+        taus["other judges"] = other
+    if evidence.official is not None:
+        taus["the official ranks"] = [evidence.official]
+    if not taus:
+        return
+    agree = min(map(min, taus.values())) >= _AGREES
+    shown = ", ".join(
+        f"{name} {min(of):.2f}" + (f" to {max(of):.2f}" if len(of) > 1 else "") for name, of in taus.items()
+    )
+    lead = "Other measures agree" if agree else "Other measures order the systems differently"
+    yield Check("good" if agree else "doubt", lead, f" (Kendall's τ): {shown}.")
+
+
+def agreement_table(judged: Sequence[JudgedBy]) -> list[Block]:
+    """The agreement of the best ratings of all graders with manual judgments; empty without graders."""
+    rows: list[list[Cell]] = [
+        [of.name or of.grader.model, of.agreement.passages, of.area, *of.agreement.coefficients[0][1]]
+        for of in judged
+    ]
+    if not rows:
+        return []
+    columns = ["grader", "passages", "area under the ROC curve", *COEFFICIENTS]
+    note = (
+        "The area is the share of pairs of a relevant and another passage in which the relevant one has the "
+        "higher best rating; ties count 1/2. The coefficients need equal scales."
+    )
+    return [Table(columns, rows, title="Best ratings and manual judgments"), Paragraph(note)]

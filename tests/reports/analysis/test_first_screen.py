@@ -1,0 +1,104 @@
+"""The first screen of a report, of results that are made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exam_pp.grade_filter import GradeKey
+from exam_pp.phases.evaluation.contents import GradedContents, GraderContents, MissingGrades
+from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
+from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.rendering.document import Bars, Checks, Report, Statement
+from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.first_screen import Evidence, first_screen
+from exam_pp.reports.analysis.report_summary import Leaderboard
+from exam_pp.results import OVERALL_SYSTEM, Score
+
+METRIC = "Cover(min_grade=4)@5"
+JUDGE = GradeKey("google/flan-t5-large", "SomePrompt")
+STATISTICS = Statistics("queries", significance=True)
+
+
+def board(means: dict[str, float], stem: str = "cover", queries: int = 20, **options: Any) -> Leaderboard:
+    """Scores that differ from query to query, but in the same way for all systems."""
+    scores = [
+        Score(system, f"q{n}", METRIC, mean + (n % 5 - 2) / 100)
+        for system, mean in means.items()
+        for n in range(queries)
+    ]
+    return Leaderboard(stem, stem, leaderboard(Evaluation(scores), STATISTICS), JUDGE, **options)
+
+
+def evidence(*leaderboards: Leaderboard, reviewers: int = 0, **options: Any) -> Evidence:
+    graders = {JUDGE: GraderContents("question", True, True, grades=900)}
+    for number in range(reviewers):
+        graders[GradeKey(f"human:{number}", "SomePrompt")] = GraderContents("question", True, grades=3)
+    return Evidence(GradedContents(graders=graders), leaderboards, **options)
+
+
+def lines_of(evidence: Evidence) -> list[str]:
+    (checks,) = [block for block in first_screen(evidence) if isinstance(block, Checks)]
+    return [f"{line.mark}: {line.lead}{line.text}" for line in checks.lines]
+
+
+def test_a_line_separates_systems_that_are_all_better_than_all_below() -> None:
+    """a and b are equal, and better than c; the upper bound is no system."""
+    first = board({"a": 0.8, "b": 0.8, "c": 0.3, OVERALL_SYSTEM: 0.9}, about="Share of the questions")
+    statement, bars, _ = first_screen(evidence(first))
+
+    assert isinstance(statement, Statement)
+    assert statement.text.startswith(statement.headline)
+    assert "share the lead" in statement.headline
+    assert isinstance(bars, Bars)
+    assert [(*row[:2], row.place, row.leads, row.line) for row in bars.rows] == [
+        ("a", "80 %", "1–2", True, False),
+        ("b", "80 %", "1–2", True, True),
+        ("c", "30 %", "3", False, False),
+    ]
+    assert all(row.interval.endswith(" %") for row in bars.rows)
+    assert bars.about == f"Share of the questions: {METRIC}."
+    assert bars.notes[-1] == "Upper bound: all graded passages together score 90 %."
+
+
+def test_places_without_a_certain_cut_have_no_line() -> None:
+    _, bars, _ = first_screen(evidence(board({"a": 0.8, "b": 0.8})))
+    assert isinstance(bars, Bars)
+    assert not any(row.line or row.leads for row in bars.rows)
+
+
+def test_every_check_has_a_mark_and_a_number() -> None:
+    means = {"a": 0.8, "b": 0.6, "c": 0.3}
+    shown = lines_of(
+        evidence(
+            board(means),
+            board({"a": 0.1, "b": 0.2, "c": 0.3}, "rubric-qrels"),
+            reviewers=2,
+            missing=MissingGrades(3, 120),
+            canaries={"canary:keywords": 0.5, "canary:empty": 0.0},
+            official=1.0,
+        )
+    )
+    assert shown == [
+        "good: 20 queries show which system is better for 3 of 3 pairs of systems.",
+        "fact: The judge is google/flan-t5-large, with 900 grades.",
+        "fact: 6 ratings by 2 reviewers: the scores are of the judge alone.",
+        "fact: 3 of 120 grades missing: they cannot change the order.",
+        "doubt: 1 of 2 canaries above a system: canary:keywords has 50 %, and deserves no score.",
+        "doubt: Other measures order the systems differently (Kendall's τ): "
+        f"{METRIC} by the same grades -1.00, the official ranks 1.00.",
+    ]
+
+
+def test_lines_without_content_do_not_appear() -> None:
+    assert [line.partition(":")[0] for line in lines_of(evidence(board({"a": 0.8, "b": 0.6})))] == [
+        "good",
+        "fact",
+    ]
+    few = lines_of(evidence(board({"a": 0.8, "b": 0.6}, queries=3)))
+    assert few[0] == "doubt: 3 queries show which system is better for 0 of 1 pair of systems."
+
+
+def test_other_formats_have_the_same_words() -> None:
+    text = render(Report("", first_screen(evidence(board({"a": 0.8, "b": 0.6})))), "text")
+    for words in ("a is the best (80 %)", "system", "80 %", "✓ 20 queries show", "i The judge is"):
+        assert words in text
