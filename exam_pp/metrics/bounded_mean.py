@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _NODES = 400
 """Enough for 5,000 different scores: limits of binary ones agree with Clopper and Pearson to 1e-7."""
-_TERMS = 32
-"""Number of terms of size up to 1e5 whose product is far below the largest float."""
 
 
 def cdf(values: ArrayLike, point: float) -> float:
@@ -49,12 +47,9 @@ def _cdf(numbers: Floats, counts: NDArray[np.int64], point: float) -> float:
         return 0.0
     distances = numbers - point
     # The formula does not depend on the scale; unit length keeps the integrand within the range of the nodes.
-    terms = 1 + 1j * np.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0])
+    factors = 1 / (1 + 1j * np.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0]))
     tied = counts > 1
-    # Products of a few terms do not overflow, and a product needs one division.
-    starts = np.arange(0, np.count_nonzero(~tied), _TERMS)
-    products = np.multiply.reduceat(terms[~tied], starts) if starts.size else terms[:0]
-    factors = np.vstack([(1 / terms[tied]) ** counts[tied, None], 1 / products])
+    factors[tied] **= counts[tied, None]
     # The sine of the sum of the angles of 1 + ciu, divided by the product of their sizes.
     probability = 0.5 + float(_nodes()[1] @ factors.prod(axis=0).imag) / np.pi
     return min(max(probability, 0.0), 1.0)
