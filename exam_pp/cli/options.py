@@ -193,12 +193,11 @@ MIN_GRADE_DEFAULT = "[default: 4, or the highest grade of a shorter scale; 1 for
 MIN_GRADE = click.option(
     "--min-grade", type=int, help=f"Lowest grade that covers an entry.  {MIN_GRADE_DEFAULT}"
 )
+CUTOFF_DEFAULT = f"[default: the highest rank in the file, at most {defaults.CUTOFF}]"
 CUTOFF = click.option(
     "--cutoff",
     type=IntRange(min=1),
-    default=defaults.CUTOFF,
-    show_default=True,
-    help="Depth to which the rankings are evaluated.",
+    help=f"Depth to which the rankings are evaluated.  {CUTOFF_DEFAULT}",
 )
 
 

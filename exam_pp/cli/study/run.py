@@ -17,6 +17,7 @@ from exam_pp.cli.command_line import is_given
 from exam_pp.cli.model_options import model_options
 from exam_pp.cli.options import FILE, FILES, QUERIES_FILE, OutputPath, prompt_file_option
 from exam_pp.cli.ranges import IntRange
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -211,8 +212,11 @@ class _Work:
             graded = self.step("Correct", words, "corrected.jsonl.gz")
         of_banks = _options("--bank", banks)
         official = _options("--official", study.official)
-        self.step("Report", ["evaluate", "report", graded, *of_banks, *official], "report/index.html")
-        return ["evaluate", "cover", str(graded), *map(str, of_banks[:2])]
+        # A pool has some passages below its depth, which would be a deeper default.
+        cutoff = _options("--cutoff", study.top if study.runs and study.top and study.top < CUTOFF else None)
+        report: Words = ["evaluate", "report", graded, *of_banks, *official, *cutoff]
+        self.step("Report", report, "report/index.html")
+        return ["evaluate", "cover", str(graded), *map(str, of_banks[:2]), *map(str, cutoff)]
 
     def assign(self, bank: Path, suffix: str) -> list[str]:
         """Assign nuggets to whole answers; returns the command of the verdict."""
