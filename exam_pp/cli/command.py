@@ -73,7 +73,10 @@ class Command(click.Command):
         # The last word may be an option whose value a shell completes, which would end the parsing.
         is_open = ctx.resilient_parsing and words[-1:] and words[-1].startswith("-")
         # A parse of our own: click does not hand on the order of options, which shows repeated ones.
-        named, rest, order = self.make_parser(ctx).parse_args(words[: -1 if is_open else None])
+        try:
+            named, rest, order = self.make_parser(ctx).parse_args(words[: -1 if is_open else None])
+        except click.BadOptionUsage as error:
+            raise self._with_choices(error, ctx) from None
         # click writes the help before it processes the parameter that chooses the kind of work.
         if (kind := str(named.get(self.chosen_by))) in self.kinds:
             ctx.meta[KIND] = kind
@@ -135,6 +138,14 @@ class Command(click.Command):
 
             kind = ran.context.params.get(self.chosen_by)
             write_manifests(ran, [parameter for parameter in self.params if self.uses(parameter, kind)])
+
+    def _with_choices(self, error: click.BadOptionUsage, ctx: click.Context) -> click.UsageError:
+        """The error of an option without a value, with the values that it takes if they are few."""
+        for parameter in self.params:
+            if error.option_name in parameter.opts and isinstance(parameter.type, click.Choice):
+                values = ", ".join(map(str, parameter.type.choices))
+                return click.UsageError(f"{error.option_name} needs a value: one of {values}.", ctx)
+        return error
 
     def _refuse_repeated(self, ctx: click.Context, order: Iterable[click.Parameter]) -> None:
         for parameter, times in Counter(order).items():

@@ -19,6 +19,7 @@ from exam_pp import defaults
 from exam_pp.cli.command_line import name_of
 from exam_pp.cli.completion import model_names, prompt_names
 from exam_pp.cli.guard import note_input, note_output, note_report
+from exam_pp.cli.output_format import ending_of, of_ending
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError, OutputError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
@@ -127,6 +128,8 @@ class OutputPath(click.Path):
         from exam_pp.store.manifests import SUFFIX  # imports pydantic, which would make --help slow
 
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not self.file_okay and ending_of(path) and not path.is_dir():
+            self.fail(f"{path} has the name of a file, but this is a folder: -o {path.with_suffix('')}.")
         if os.path.realpath(path).endswith(SUFFIX):  # also a link to a manifest
             raise OutputError(
                 f"{path} has the name of a manifest. Choose a name that does not end in {SUFFIX}."
@@ -389,6 +392,9 @@ new_bank_options = together(
 NEW_BANK = ("test_collection", "max_queries")
 
 
+FORMAT_DEFAULT = f"[default: that of the ending of -o, such as .html; else {REPORT_FORMATS[0]}]"
+
+
 class _Format(click.Choice[str]):
     """Report formats. Formats of other packages are only searched for names that this package lacks."""
 
@@ -399,15 +405,15 @@ class _Format(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-def format_option(*extra: str, help_text: str = "Output format.") -> Callable[[F], F]:
+def format_option(*extra: str) -> Callable[[F], F]:
     """``--format`` of a report; ``extra`` are additional formats that the command itself writes."""
     return click.option(
         "--format",
         "form",
         type=_Format((*REPORT_FORMATS, *extra)),
         default=REPORT_FORMATS[0],
-        show_default=True,
-        help=help_text,
+        callback=of_ending,
+        help=f"Output format.  {FORMAT_DEFAULT}",
     )
 
 

@@ -229,7 +229,7 @@ class _Work:
         words: Words = ["grade", answers, "--bank", bank, "--prompt-class", prompt, *self.judge()]
         assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")
         scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]
-        self.step("Nuggets", [*scored, "--format", "html"], f"nuggets{suffix}.html")
+        self.step("Nuggets", scored, f"nuggets{suffix}.html")
         return [str(word) for word in scored]
 
     def games(self) -> list[str]:
