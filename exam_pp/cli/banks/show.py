@@ -160,6 +160,10 @@ def lint(bank: TestBank) -> Iterator[Problem]:
 
     if len(bank.kinds) > 1:
         yield Problem("warning", "all", None, "the bank has both questions and nuggets")
+    nuggets = [entry for query in bank for entry in query.entries.values() if entry.kind == "nugget"]
+    if nuggets and not any(entry.importance == "vital" for entry in nuggets):
+        problem = "no nugget has the importance vital, so nugget scores are only A and A_strict"
+        yield Problem("warning", "all", None, problem)
     for query in bank:
         if not query.query_text.strip():
             yield Problem("warning", query.query_id, None, "the query has no text")
