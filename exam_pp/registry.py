@@ -25,11 +25,15 @@ class Registry(Generic[T]):
     entry-point group ``exam_pp.<group>``, which is read when a name is unknown or all names are listed. The
     modules of ``package`` are imported at the first look-up and register values then.
 
-    ``kind`` names a value in messages, such as ``prompt``.
+    ``kind`` names a value in messages, such as ``prompt``. ``recommended`` are the names to propose for a
+    name that is the beginning of several.
     """
 
-    def __init__(self, kind: str, group: str, package: str | None = None) -> None:
+    def __init__(
+        self, kind: str, group: str, package: str | None = None, *, recommended: tuple[str, ...] = ()
+    ) -> None:
         self.kind = kind
+        self._recommended = recommended
         self._package = package
         self._group = f"exam_pp.{group}"
         self._values: dict[str, T] = {}
@@ -115,7 +119,8 @@ class Registry(Generic[T]):
 
     def _unknown(self, name: str) -> str:
         known = {name.lower(): name for name in [*self._aliases, *self.names()]}
-        close = [known[match] for match in get_close_matches(name.lower(), known, n=1)]
+        close = [best for best in self._recommended if name and best.lower().startswith(name.lower())]
+        close += [known[match] for match in get_close_matches(name.lower(), known, n=1)]
         close = [self._aliases[match] if match in self._old_names else match for match in close]
         hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(self.names())}."
         return f"No {self.kind} named {name!r}. {hint}"

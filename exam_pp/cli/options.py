@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from errno import EACCES
 from itertools import product
 from pathlib import Path
@@ -25,6 +26,7 @@ from exam_pp.errors import DataError, OutputError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import check_output, is_stream
+from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -63,7 +65,7 @@ class InputPath(click.Path):
                 if not os.access(name, os.R_OK):
                     raise PermissionError(EACCES, os.strerror(EACCES))
             except OSError as error:
-                raise DataError(f"cannot be read ({error.strerror}).", file=name) from error
+                raise DataError(f"cannot be read ({error.strerror}).{_meant(name)}", file=name) from error
             if stat.S_ISDIR(mode) and not self.dir_okay:
                 raise DataError("is a folder, not a file.", file=name)
             self.check(Path(name))
@@ -85,6 +87,17 @@ class InputPath(click.Path):
             raise DataError(
                 "is the manifest of a file, which only `exam-pp show manifest` reads.", file=str(path)
             )
+
+
+def _meant(name: str) -> str:
+    """What the name of a missing file could stand for: a pattern, or a misspelling."""
+    path = Path(name)
+    if set(name) & set("*?["):
+        matches = sorted(map(str, path.parent.glob(path.name)))
+        return f" It is a pattern: name its files ({listed(matches)}), or their folder." if matches else ""
+    names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = get_close_matches(path.name, names, n=1, cutoff=0.8)
+    return f" Did you mean {path.with_name(close[0])}?" if close else ""
 
 
 class ManifestPath(InputPath):
@@ -328,6 +341,14 @@ def take(options: dict[str, Any], *names: str) -> dict[str, Any]:
 def output_option(help_text: str = "File to write.  [default: standard output]") -> Callable[[F], F]:
     """``-o FILE``; the default is standard output."""
     return click.option("-o", "--output", type=OUTPUT_PATH, default="-", help=help_text)
+
+
+def refuse_terminal(output: Path, example: str) -> None:
+    """Refuse to write a file of data to a terminal; ``example`` is a name for it."""
+    if str(output) == "-" and sys.stdout.isatty():
+        raise click.UsageError(
+            f"The output is a file of data, not for a terminal: name it with -o {example}."
+        )
 
 
 def required_output(help_text: str) -> Callable[[F], F]:

@@ -306,7 +306,11 @@ class Prompt:
         }
 
 
-PROMPTS: Registry[Prompt] = Registry("prompt", "prompts")
+PROMPTS: Registry[Prompt] = Registry(
+    "prompt",
+    "prompts",
+    recommended=("QuestionSelfRatedUnanswerablePromptWithChoices",),
+)
 """All prompts by name, including those of installed packages."""
 
 

@@ -396,7 +396,7 @@ def sanity_scores(bank: Bank, *, queries: Queries | None = None) -> list[Score]:
 def _selected_items(bank: Bank, queries: Queries | None) -> dict[str, list[Entry]]:
     """The nuggets of each query, or of the selected ones; raises :class:`SelectionError` if none remain."""
     nuggets = bank_of(bank)
-    nuggets.require_kind("nugget", "A nugget score")
+    nuggets.require_kind("nugget", "A nugget score", " For questions, use `exam-pp evaluate cover`.")
     items = bank_items(nuggets)
     if queries is None:
         return items

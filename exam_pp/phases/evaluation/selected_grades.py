@@ -111,6 +111,10 @@ def read_selected(
         source = name_of(bank_source, "the bank")
         if queries_source is not None:
             source = name_of(queries_source, "the list of queries")
+        elif bank is not None and not bank.queries.keys().isdisjoint(file.queries):
+            raise SelectionError(
+                f"No entry of {source} has a grade in {name}: name the bank that it was graded with."
+            )
         raise SelectionError(f"None of the queries in {source} has a graded passage in {name}.")
     if min_grade is None:
         min_grade = default_min_grade(selector)
