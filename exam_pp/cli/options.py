@@ -346,9 +346,7 @@ def output_option(help_text: str = "File to write.  [default: standard output]")
 def refuse_terminal(output: Path, example: str) -> None:
     """Refuse to write a file of data to a terminal; ``example`` is a name for it."""
     if str(output) == "-" and sys.stdout.isatty():
-        raise click.UsageError(
-            f"The output is a file of data, not for a terminal: name it with -o {example}."
-        )
+        raise click.UsageError(f"The output is data, not for a terminal: name a file with -o {example}.")
 
 
 def required_output(help_text: str) -> Callable[[F], F]:
