@@ -129,7 +129,7 @@ class Root(LazyGroup):
                 raise click.UsageError(f"The argument '{shown}' is not UTF-8. Rename a file of such a name.")
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
-        if args[:1] in (["--install-completion"], ["--show-completion"]):
+        if args and args[0].lstrip("-") in ("install-completion", "show-completion"):
             ctx.fail(f"Completion needs a line in the start file of the shell, in bash: {_COMPLETION}")
         return super().parse_args(ctx, args)
 

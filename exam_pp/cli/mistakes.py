@@ -20,16 +20,16 @@ INSTEAD = {
 }
 """Words that people type for a command, and the command."""
 _MEANT = {
-    **dict.fromkeys(("--judge", "--llm"), "--model"),
-    **dict.fromkeys(("--questions", "--nuggets", "--rubric"), "--bank"),
-    **dict.fromkeys(("--threshold", "--min-rating"), "--min-grade"),
-    **dict.fromkeys(("--depth", "-k"), "--cutoff"),
-    **dict.fromkeys(("--collection", "--corpus", "--documents"), "--texts"),
-    "--metric": "--measure",
-    "--model": "--grader",
-    "--topics": "--queries",
+    **dict.fromkeys(("judge", "llm"), "--model"),
+    **dict.fromkeys(("questions", "nuggets", "rubric"), "--bank"),
+    **dict.fromkeys(("threshold", "min-rating"), "--min-grade"),
+    **dict.fromkeys(("depth", "k"), "--cutoff"),
+    **dict.fromkeys(("collection", "corpus", "documents"), "--texts"),
+    "metric": "--measure",
+    "model": "--grader",
+    "topics": "--queries",
 }
-"""Options that people type, and the option that commands have in their place."""
+"""Names that people give to options, and the option that commands have in their place."""
 _ALIKE = 0.75
 """Similarity from which a name counts as a misspelling."""
 
@@ -68,13 +68,11 @@ def explained(error: click.UsageError, ctx: click.Context, named: Mapping[str, A
 
 def too_many(ctx: click.Context, extra: Sequence[str]) -> str:
     """The message for words that are neither an option nor an argument of the command."""
-    from exam_pp.cli.options import InputPath
-
     arguments = [name_of(each) for each in ctx.command.params if isinstance(each, click.Argument)]
     files = [
         name_of(each)
         for each in ctx.command.params
-        if isinstance(each, click.Option) and isinstance(each.type, InputPath)
+        if isinstance(each, click.Option) and getattr(each.type, "is_input", False)
     ]
     takes = f"takes {' and '.join(arguments) or 'no files'} without an option, but no {listed(extra)}"
     options = f" Name files with their options: {', '.join(files)}." if files else ""
@@ -88,8 +86,9 @@ def _unknown_option(error: click.NoSuchOption, ctx: click.Context) -> str:
         if isinstance(parameter, click.Argument) and name.strip("-").upper() in name_of(parameter):
             return f"{unknown} {name_of(parameter)} is named without an option."
     own = [option for parameter in ctx.command.params for option in parameter.opts]
-    if _MEANT.get(name) in own:
-        return f"{unknown} Use {_MEANT[name]}."
+    meant = _MEANT.get(name.lstrip("-"))
+    if meant in own:
+        return f"{unknown} Use {meant}."
     close = get_close_matches(name, own, n=1, cutoff=_ALIKE)
     if close and name.startswith("--"):
         return f"{unknown} Did you mean {close[0]}?"

@@ -48,6 +48,8 @@ class InputPath(click.Path):
     ``data_sets`` also accepts names such as ``irds:NAME``.
     """
 
+    is_input = True
+
     def __init__(self, *, folders: bool = False, data_sets: bool = False) -> None:
         super().__init__(path_type=Path, dir_okay=folders, allow_dash=True, readable=False)
         self._data_sets = data_sets
@@ -65,7 +67,8 @@ class InputPath(click.Path):
                 if not os.access(name, os.R_OK):
                     raise PermissionError(EACCES, os.strerror(EACCES))
             except OSError as error:
-                raise DataError(f"cannot be read ({error.strerror}).{_meant(name)}", file=name) from error
+                meant = _meant(name) if isinstance(error, FileNotFoundError) else ""
+                raise DataError(f"cannot be read ({error.strerror}).{meant}", file=name) from error
             if stat.S_ISDIR(mode) and not self.dir_okay:
                 raise DataError("is a folder, not a file.", file=name)
             self.check(Path(name))
@@ -95,7 +98,7 @@ def _meant(name: str) -> str:
     if set(name) & set("*?["):
         matches = sorted(map(str, path.parent.glob(path.name)))
         return f" It is a pattern: name its files ({listed(matches)}), or their folder." if matches else ""
-    names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    names = [entry.name for entry in path.parent.iterdir()] if os.access(path.parent, os.R_OK) else []
     close = get_close_matches(path.name, names, n=1, cutoff=0.8)
     return f" Did you mean {path.with_name(close[0])}?" if close else ""
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import is_given
 
 _FORMATS = {
@@ -35,10 +34,11 @@ def of_ending(context: click.Context, option: click.Parameter, form: Any) -> Any
     :class:`click.UsageError` for a format that the command cannot write.
     """
     path, command = context.params.get("output"), context.command
+    uses: Any = getattr(command, "uses", None)
     ending = ending_of(path) if isinstance(path, Path) else None
     if ending is None or is_given(context, "form"):
         return form
-    if isinstance(command, Command) and not command.uses(option, context.params.get(command.chosen_by)):
+    if uses is not None and not uses(option, context.params.get(getattr(command, "chosen_by", ""))):
         return form  # this kind of work writes something else
     named, choices = _FORMATS.get(ending, ending), getattr(option.type, "choices", ())
     if named not in choices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,34 +38,85 @@ MISTAKES = [
     ("evaluate cover graded.jsonl --min-grades 3", "No such option '--min-grades'. Did you mean --min-grad"),
     ("evaluate cover graded.jsonl --model lexical", "No such option '--model'. Use --grader."),
     ("evaluate cover graded.jsonl --questions q", "No such option '--questions'. Use --bank."),
-    ("evaluate judgments --qrels qrels.txt", "No such option '--qrels'. GRADED|QRELS is named without an option."),
+    (
+        "evaluate judgments --qrels qrels.txt",
+        "No such option '--qrels'. GRADED|QRELS is named without an option.",
+    ),
     ("import --run runs -o out.gz", "No such option '--run'. Did you mean --runs?"),
     ("import --runs runs --topics t -o out.gz", "No such option '--topics'. Use --queries."),
     ("evaluate cover graded.jsonl --intervals", "--intervals needs a value: one of queries, nested."),
     ("evaluate cover graded.jsonl --format", "--format needs a value: one of text, tsv, json, md, html,"),
     ("evaluate cover graded.jsonl --format HTML", "--format cannot be followed by 'HTML'. Did you mean 'ht"),
-    ("grade graded.jsonl --bank bank.jsonl -o out.gz", "Missing option --model: Hugging Face model, check"),
+    ("generate questions queries.jsonl -o out.gz", "Missing option --model: Hugging Face model, check"),
     ("bank import bank.csv", "Missing option -o / --output: Test bank to write."),
     # Files: a wrong order, ending, kind or name
     ("import runs passages.tsv", "`exam-pp import` takes no files without an option, but no runs, passages."),
-    ("grade graded.jsonl bank.jsonl -o out.gz --model lexical", "`exam-pp grade` takes PASSAGES without an o"),
-    ("import --runs run --texts passages.tsv -o out.gz", "run: cannot be read (No such file or directory). D"),
+    (
+        "grade graded.jsonl bank.jsonl -o out.gz --model lexical",
+        "`exam-pp grade` takes PASSAGES without an o",
+    ),
+    (
+        "import --runs run --texts passages.tsv -o out.gz",
+        "run: cannot be read (No such file or directory). D",
+    ),
     ("import --runs 'runs/*.run' -o out.gz", "runs/*.run: cannot be read (No such file or directory). It is"),
-    ("import --runs runs --passages passages.tsv -o out.gz", "--passages needs --from umbrela; the texts of r"),
-    ("evaluate cover graded.jsonl.gz", "graded.jsonl.gz: cannot be read (No such file or directory). Did you"),
-    ("apply edits.json graded.jsonl -o out.gz", "The passages come first: exam-pp apply graded.jsonl edits.j"),
-    ("evaluate cover graded.jsonl -o x.csv", "`exam-pp evaluate cover` cannot write x.csv as csv: choose ano"),
-    ("evaluate cover graded.jsonl -o x.pdf", "`exam-pp evaluate cover` cannot write x.pdf as pdf: choose ano"),
-    ("evaluate report graded.jsonl -o report.html", "Invalid value for '-o' / '--output': report.html has th"),
-    ("evaluate nuggets graded.jsonl --bank bank.jsonl", "A nugget score needs a bank of nuggets, but the ban"),
-    ("evaluate cover graded.jsonl --bank other.jsonl", "No entry of other.jsonl has a grade in graded.jsonl:"),
-    ("evaluate cover bank.jsonl", "bank.jsonl, line 1: is not a line of a passages file, [query id, [passages"),
-    ("evaluate cover graded.jsonl --bank bank.csv", "bank.csv, line 1: is not a line of a test bank, which i"),
-    ("grade empty.jsonl --bank bank.jsonl --model lexical -o out.gz", "empty.jsonl: has no queries with pass"),
+    (
+        "import --runs runs --passages passages.tsv -o out.gz",
+        "--passages needs --from umbrela; the texts of r",
+    ),
+    (
+        "evaluate cover graded.jsonl.gz",
+        "graded.jsonl.gz: cannot be read (No such file or directory). Did you",
+    ),
+    (
+        "apply edits.json graded.jsonl -o out.gz",
+        "The passages come first: exam-pp apply graded.jsonl edits.j",
+    ),
+    (
+        "evaluate cover graded.jsonl -o x.csv",
+        "`exam-pp evaluate cover` cannot write x.csv as csv: choose ano",
+    ),
+    (
+        "evaluate cover graded.jsonl -o x.pdf",
+        "`exam-pp evaluate cover` cannot write x.pdf as pdf: choose ano",
+    ),
+    (
+        "evaluate report graded.jsonl -o report.html",
+        "Invalid value for '-o' / '--output': report.html has th",
+    ),
+    (
+        "evaluate nuggets graded.jsonl --bank bank.jsonl",
+        "A nugget score needs a bank of nuggets, but the ban",
+    ),
+    (
+        "evaluate cover graded.jsonl --bank other.jsonl",
+        "No entry of other.jsonl has a grade in graded.jsonl:",
+    ),
+    (
+        "evaluate cover bank.jsonl",
+        "bank.jsonl, line 1: is not a line of a passages file, [query id, [passages",
+    ),
+    (
+        "evaluate cover graded.jsonl --bank bank.csv",
+        "bank.csv, line 1: is not a line of a test bank, which i",
+    ),
+    (
+        "grade empty.jsonl --bank bank.jsonl --model lexical -o out.gz",
+        "empty.jsonl: has no queries with pass",
+    ),
     # Names of models and prompts
-    ("grade graded.jsonl --bank bank.jsonl --model gpt-4o -o out.gz", "'gpt-4o' is a model of OpenAI: add --"),
-    ("grade graded.jsonl --bank bank.jsonl --model flan-t5-large -o out.gz", "No model named 'flan-t5-large'."),
-    ("grade graded.jsonl --bank bank.jsonl --model Lexical -o out.gz", "No model named 'Lexical'. Did you mea"),
+    (
+        "grade graded.jsonl --bank bank.jsonl --model gpt-4o -o out.gz",
+        "'gpt-4o' is a model of OpenAI: add --",
+    ),
+    (
+        "grade graded.jsonl --bank bank.jsonl --model flan-t5-large -o out.gz",
+        "No model named 'flan-t5-large'.",
+    ),
+    (
+        "grade graded.jsonl --bank bank.jsonl --model Lexical -o out.gz",
+        "No model named 'Lexical'. Did you mea",
+    ),
     ("show prompt QuestionSelfRated", f"No prompt named 'QuestionSelfRated'. Did you mean '{RECOMMENDED}'?"),
 ]
 """A call, and the beginning of the last line of its message."""
@@ -87,13 +138,14 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "passages.tsv").write_text("p1\tone\n")
     (tmp_path / "qrels.txt").write_text("q1 0 p1 1\n")
     (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "queries.jsonl").write_text('{"query_id": "q1", "query_text": "one"}')
     (tmp_path / "edits.json").write_text("{}")
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "a.run").write_text("q1 Q0 p1 1 2.0 a\n")
 
 
 @pytest.fixture
-def answer(files: None, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[[str], Answer]]:
+def answer(files: None, capfd: pytest.CaptureFixture[str]) -> Callable[[str], Answer]:
     """Run a call; returns its exit code, and the last line of its message without its prefix."""
 
     def run(call: str) -> Answer:
@@ -102,7 +154,7 @@ def answer(files: None, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[
         last = capfd.readouterr().err.strip().rpartition("\n")[2]
         return int(stop.value.code or 0), last.removeprefix("Error: ").removeprefix("exam-pp: ")
 
-    yield run
+    return run
 
 
 @pytest.mark.parametrize(("call", "start"), MISTAKES, ids=[call for call, _ in MISTAKES])

@@ -572,14 +572,14 @@ class NuggetCounts:
 
 def _bank_notes(items: Mapping[str, Sequence[Entry]], missing_vital: MissingVital) -> Iterator[str]:
     all_nuggets = [entry for entries in items.values() for entry in entries]
-    if unknown := sum(entry.importance not in ("vital", "okay") for entry in all_nuggets):
-        if unknown == len(all_nuggets):
-            yield "No nugget of the bank is vital or okay: only A_strict and A compare answers."
-        else:
+    unknown = sum(entry.importance not in ("vital", "okay") for entry in all_nuggets)
+    if unknown == len(all_nuggets):
+        yield "No nugget of the bank is vital or okay: only A_strict and A compare answers."
+    else:
+        yield from _missing_importance(items, missing_vital)
+        if unknown:
             are = counted(unknown, "nugget is", "nuggets are")
             yield f"{are} neither vital nor okay: only A and A_strict include them."
-    if unknown < len(all_nuggets):
-        yield from _missing_importance(items, missing_vital)
     if copies := len(all_nuggets) - len({(entry.query_id, entry.entry_id) for entry in all_nuggets}):
         duplicates = counted(copies, "duplicate nugget")
         yield f"{duplicates} in the bank: every copy counts, as in the published scores."
