@@ -275,17 +275,18 @@ class TestBank:
         """The kinds of entries in the bank."""
         return {entry.kind for query in self for entry in query.entries.values()}
 
-    def require_kind(self, kind: EntryKind, subject: str) -> None:
+    def require_kind(self, kind: EntryKind, subject: str, hint: str = "") -> None:
         """Check that all entries are of one kind.
 
         Args:
             kind: The required kind.
             subject: Subject of the message, such as ``A nugget score``.
+            hint: What to do instead.
 
         Raises:
             SelectionError: The bank contains entries of the other kind.
         """
         if other_kinds := self.kinds - {kind}:
             raise SelectionError(
-                f"{subject} needs a bank of {kind}s, but the bank contains {other_kinds.pop()}s."
+                f"{subject} needs a bank of {kind}s, but the bank contains {other_kinds.pop()}s.{hint}"
             )

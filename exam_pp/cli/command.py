@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from difflib import get_close_matches
 from importlib import import_module
 from inspect import cleandoc
 from time import monotonic
@@ -21,6 +20,7 @@ from exam_pp.cli.command_line import name_of, refuse, with_present_names
 from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
 from exam_pp.cli.keyed_options import KeyedOption, keys_of, with_keys
 from exam_pp.cli.logs import log_options
+from exam_pp.cli.mistakes import explained, too_many, unknown_command
 from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, meaning_of, section_of
 from exam_pp.text.wording import listed
 
@@ -73,14 +73,23 @@ class Command(click.Command):
         # The last word may be an option whose value a shell completes, which would end the parsing.
         is_open = ctx.resilient_parsing and words[-1:] and words[-1].startswith("-")
         # A parse of our own: click does not hand on the order of options, which shows repeated ones.
-        named, rest, order = self.make_parser(ctx).parse_args(words[: -1 if is_open else None])
-        # click writes the help before it processes the parameter that chooses the kind of work.
-        if (kind := str(named.get(self.chosen_by))) in self.kinds:
-            ctx.meta[KIND] = kind
-        if not ctx.resilient_parsing:
-            self._refuse_repeated(ctx, order)
-            self._refuse_patterns(ctx, words, rest)
-        return super().parse_args(ctx, words)
+        named: dict[str, Any] = {}
+        try:
+            parsed, rest, order = self.make_parser(ctx).parse_args(words[: -1 if is_open else None])
+            named.update(parsed)
+            # click writes the help before it processes the parameter that chooses the kind of work.
+            if (kind := str(named.get(self.chosen_by))) in self.kinds:
+                ctx.meta[KIND] = kind
+            if not ctx.resilient_parsing:
+                self._refuse_repeated(ctx, order)
+                self._refuse_patterns(ctx, words, rest)
+            ctx.allow_extra_args = True  # refused below, with a message that helps
+            super().parse_args(ctx, words)
+        except click.UsageError as error:
+            raise explained(error, ctx, named) from None
+        if ctx.args and not ctx.resilient_parsing:
+            ctx.fail(too_many(ctx, ctx.args))
+        return ctx.args
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The options that begin with ``incomplete``; keys such as ``-S samples`` are completed after -S."""
@@ -294,11 +303,9 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command; fails with the closest name for an unknown command."""
-        names = self.list_commands(ctx)
-        close = get_close_matches(args[0], names, n=1)
-        if args[0] not in names and close and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        """The command; fails with the right name for an unknown command."""
+        if args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
+            ctx.fail(unknown_command(ctx, self, args[0]))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -165,6 +165,13 @@ class LeaderboardOutput:
             return "scripts"
         return "readers" if self.form in READER_FORMATS else "papers"
 
+    def statistics_of(self, evaluation: Evaluation) -> Statistics:
+        """The same for an evaluation: readers get intervals if it has queries enough to show differences."""
+        from exam_pp.phases.evaluation.leaderboards import differences_can_show
+
+        by_default = self.form in READER_FORMATS and differences_can_show(evaluation, self.confidence)
+        return replace(self.statistics, intervals=self.intervals or ("queries" if by_default else None))
+
     def check_usage(self) -> None:
         """Raise :class:`click.UsageError` for options that the format cannot show, or that have no effect."""
         if not (self.intervals or self.significance):
@@ -205,11 +212,11 @@ class LeaderboardOutput:
                 from exam_pp.reports.analysis.correlation import rank_column
 
                 extra = rank_column(ranked(evaluation, self.official))
-            standings = leaderboard(evaluation, self.statistics)
+            standings = leaderboard(evaluation, self.statistics_of(evaluation))
             report = leaderboard_report(standings, title, audience=self._audience, extra=extra)
             report = self.for_readers(report, evaluation, standings)
         sources = [*inputs, self.official]
-        self.draw(evaluation, sources, standings if self.intervals else None)
+        self.draw(evaluation, sources, standings)
         emit_report(report, self.form, self.path, sources)
 
     def for_readers(self, report: Report, evaluation: Evaluation, standings: Standings) -> Report:
@@ -219,7 +226,7 @@ class LeaderboardOutput:
         from exam_pp.phases.evaluation.leaderboards import leaderboard
         from exam_pp.reports.evaluation.leaderboards import with_verdict
 
-        if not self.intervals:  # the verdict needs the places, and only those of the first measure
+        if not standings.statistics.intervals:  # the verdict needs the places, of the first measure only
             options = replace(self.statistics, significance=False, places=True)
             standings = leaderboard(evaluation.of_metric(standings.metrics[0]), options)
         return with_verdict(report, standings)
@@ -247,13 +254,14 @@ class LeaderboardOutput:
     ) -> None:
         """Plot the first metric with its intervals if ``--plot`` is set.
 
-        ``standings`` have intervals; None computes them.
+        Without ``standings`` that have intervals, it computes them.
         """
         if self.plot is not None:
             from exam_pp.phases.evaluation.leaderboards import leaderboard
             from exam_pp.reports.evaluation.leaderboards import leaderboard_picture
 
-            standings = standings or leaderboard(evaluation, self.statistics.intervals_only)
+            if standings is None or not standings.statistics.intervals:
+                standings = leaderboard(evaluation, self.statistics.intervals_only)
             emit_figure([leaderboard_picture(standings)], self.plot, inputs)
 
 
@@ -277,7 +285,8 @@ def leaderboard_options(
             "--intervals",
             type=click.Choice(["queries", "nested"] if nested else ["queries"]),
             help="Add confidence intervals of scores and ranks: over queries"
-            + (", or over queries and their bank entries (nested)." if nested else "."),
+            + (", or over queries and their bank entries (nested)." if nested else ".")
+            + "  [default: queries in text and html, if they are enough to show differences]",
         ),
         click.option(
             "--significance",

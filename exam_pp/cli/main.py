@@ -116,6 +116,9 @@ PATH = ("run", "import", "bank", "grade", "review", "evaluate")
 """Commands that a first evaluation needs, in this order."""
 
 
+_COMPLETION = 'eval "$(_EXAM_PP_COMPLETE=bash_source exam-pp)"'
+
+
 class Root(LazyGroup):
     """All commands of ``exam-pp``."""
 
@@ -125,6 +128,10 @@ class Root(LazyGroup):
             if not (is_unicode(argument) or ctx.resilient_parsing):
                 shown = in_one_line(argument)
                 raise click.UsageError(f"The argument '{shown}' is not UTF-8. Rename a file of such a name.")
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        if args and args[0].lstrip("-") in ("install-completion", "show-completion"):
+            ctx.fail(f"Completion needs a line in the start file of the shell, in bash: {_COMPLETION}")
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:

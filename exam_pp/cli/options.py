@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from errno import EACCES
 from itertools import product
 from pathlib import Path
@@ -20,11 +21,13 @@ from exam_pp import defaults
 from exam_pp.cli.command_line import name_of
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.guard import note_input, note_output, note_report
+from exam_pp.cli.output_format import ending_of, of_ending
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError, OutputError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
 from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import check_output, is_stream
+from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -46,6 +49,8 @@ class InputPath(click.Path):
     ``data_sets`` also accepts names such as ``irds:NAME``.
     """
 
+    is_input = True
+
     def __init__(self, *, folders: bool = False, data_sets: bool = False) -> None:
         super().__init__(path_type=Path, dir_okay=folders, allow_dash=True, readable=False)
         self._data_sets = data_sets
@@ -63,7 +68,8 @@ class InputPath(click.Path):
                 if not os.access(name, os.R_OK):
                     raise PermissionError(EACCES, os.strerror(EACCES))
             except OSError as error:
-                raise DataError(f"cannot be read ({error.strerror}).", file=name) from error
+                meant = _meant(name) if isinstance(error, FileNotFoundError) else ""
+                raise DataError(f"cannot be read ({error.strerror}).{meant}", file=name) from error
             if stat.S_ISDIR(mode) and not self.dir_okay:
                 raise DataError("is a folder, not a file.", file=name)
             self.check(Path(name))
@@ -85,6 +91,17 @@ class InputPath(click.Path):
             raise DataError(
                 "is the manifest of a file, which only `exam-pp show manifest` reads.", file=str(path)
             )
+
+
+def _meant(name: str) -> str:
+    """What the name of a missing file could stand for: a pattern, or a misspelling."""
+    path = Path(name)
+    if set(name) & set("*?["):
+        matches = sorted(map(str, path.parent.glob(path.name)))
+        return f" It is a pattern: name its files ({listed(matches)}), or their folder." if matches else ""
+    names = [entry.name for entry in path.parent.iterdir()] if os.access(path.parent, os.R_OK) else []
+    close = get_close_matches(path.name, names, n=1, cutoff=0.8)
+    return f" Did you mean {path.with_name(close[0])}?" if close else ""
 
 
 class ManifestPath(InputPath):
@@ -128,6 +145,8 @@ class OutputPath(click.Path):
         from exam_pp.store.manifests import SUFFIX  # imports pydantic, which would make --help slow
 
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not self.file_okay and ending_of(path) and not path.is_dir():
+            self.fail(f"{path} has the name of a file, but this is a folder: -o {path.with_suffix('')}.")
         if os.path.realpath(path).endswith(SUFFIX):  # also a link to a manifest
             raise OutputError(
                 f"{path} has the name of a manifest. Choose a name that does not end in {SUFFIX}."
@@ -194,12 +213,11 @@ MIN_GRADE_DEFAULT = "[default: 4, or the highest grade of a shorter scale; 1 for
 MIN_GRADE = click.option(
     "--min-grade", type=int, help=f"Lowest grade that covers an entry.  {MIN_GRADE_DEFAULT}"
 )
+CUTOFF_DEFAULT = f"[default: the highest rank in the file, at most {defaults.CUTOFF}]"
 CUTOFF = click.option(
     "--cutoff",
     type=IntRange(min=1),
-    default=defaults.CUTOFF,
-    show_default=True,
-    help="Depth to which the rankings are evaluated.",
+    help=f"Depth to which the rankings are evaluated.  {CUTOFF_DEFAULT}",
 )
 
 
@@ -329,6 +347,12 @@ def output_option(help_text: str = "File to write.  [default: standard output]")
     return click.option("-o", "--output", type=OUTPUT_PATH, default="-", help=help_text)
 
 
+def refuse_terminal(output: Path, example: str) -> None:
+    """Refuse to write a file of data to a terminal; ``example`` is a name for it."""
+    if str(output) == "-" and sys.stdout.isatty():
+        raise click.UsageError(f"The output is data, not for a terminal: name a file with -o {example}.")
+
+
 def required_output(help_text: str) -> Callable[[F], F]:
     """``-o FILE`` without a default; ``-`` is standard output."""
     return click.option("-o", "--output", type=OUTPUT_PATH, required=True, help=help_text)
@@ -391,6 +415,9 @@ new_bank_options = together(
 NEW_BANK = ("test_collection", "max_queries")
 
 
+FORMAT_DEFAULT = f"[default: that of the ending of -o, such as .html; else {REPORT_FORMATS[0]}]"
+
+
 class _Format(click.Choice[str]):
     """Report formats. Formats of other packages are only searched for names that this package lacks."""
 
@@ -401,15 +428,15 @@ class _Format(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-def format_option(*extra: str, help_text: str = "Output format.") -> Callable[[F], F]:
+def format_option(*extra: str) -> Callable[[F], F]:
     """``--format`` of a report; ``extra`` are additional formats that the command itself writes."""
     return click.option(
         "--format",
         "form",
         type=_Format((*REPORT_FORMATS, *extra)),
         default=REPORT_FORMATS[0],
-        show_default=True,
-        help=help_text,
+        callback=of_ending,
+        help=f"Output format.  {FORMAT_DEFAULT}",
     )
 
 

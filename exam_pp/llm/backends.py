@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
@@ -9,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
-from exam_pp.judges import SMOLLM2
+from exam_pp.judges import CATALOGUE, SMOLLM2
 from exam_pp.llm.base import BUNDLED, LLM, ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint_files import find_gguf
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
@@ -17,6 +18,7 @@ from exam_pp.registry import Registry
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
+_OPENAI_NAME = re.compile(r"(chat)?gpt-[0-9]|o[0-9](-|$)")
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
 """Names of models without a checkpoint, with their backends."""
 _PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering", "text-classification")
@@ -101,13 +103,20 @@ def can_rate(options: ModelOptions) -> bool:
 
 
 def _refuse_misspelt_name(options: ModelOptions) -> None:
-    """Raise UnknownNameError for a misspelt built-in model name, which is not searched on the Hub."""
+    """Raise UnknownNameError for a name that is almost one of the catalogue, or that of an OpenAI model."""
     if options.pipeline in _ENDPOINTS:  # servers have names such as smollm2:135m
         return
     model = options.model
     own = [*_OWN_MODELS, BUNDLED, SMOLLM2]
+    if model in own or Path(model).exists():
+        return
+    if _OPENAI_NAME.match(model):
+        raise UnknownNameError(f"{model!r} is a model of OpenAI: add --model-pipeline openai.")
     close = get_close_matches(model, own, n=1, cutoff=0.75)
-    if close and model not in own and not Path(model).exists():
+    if "/" not in model:  # the Hub has models of others with such names
+        recommended = {info.name.rpartition("/")[2]: info.name for info in CATALOGUE}
+        close += [recommended[name] for name in get_close_matches(model, recommended, n=1, cutoff=0.85)]
+    if close:
         raise UnknownNameError(f"No model named {model!r}. Did you mean {close[0]!r}?")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from exam_pp.defaults import CUTOFF
 from exam_pp.llm_requests import LOW_MASS
 from exam_pp.packed import PackedMapping
 
@@ -237,6 +238,10 @@ class GradedFile:
 
     queries: MutableMapping[str, GradedQuery] = field(default_factory=_packed_queries)
     first_ranks: dict[str, int] = field(default_factory=dict)
+    last_ranks: dict[str, int] = field(default_factory=dict)
+    """The highest rank of each system over all queries."""
+    longest: int = 0
+    """The largest number of passages in a ranking."""
     has_soft_grades: bool = False
     soft_grades: int = 0
     """The number of soft grades with a recorded mass."""
@@ -253,11 +258,24 @@ class GradedFile:
     ungraded: dict[str, int] = field(default_factory=dict)
     """Query to the number of its passages without a grade; other queries have no key."""
 
+    @property
+    def depth(self) -> int:
+        """The highest rank of any system, counted from 1 for its first rank; 0 without rankings."""
+        ends = (last + 1 - self.first_ranks[system] for system, last in self.last_ranks.items())
+        return max(self.longest, *ends, 0)  # a ranking with ties may have more passages than ranks
+
+    @property
+    def cutoff(self) -> int:
+        """The default depth of evaluations: the highest rank of the file, at most :data:`CUTOFF`."""
+        return min(self.depth or CUTOFF, CUTOFF)
+
     def add(self, query: GradedQuery) -> None:
         """Add a query, or replace it after a change, and update the statistics of the file."""
         for system, ranking in query.rankings.items():
             first = self.first_ranks.get(system, 1)
             self.first_ranks[system] = 0 if first and min(ranking)[0] == 0 else first
+            self.last_ranks[system] = max(self.last_ranks.get(system, 0), max(ranking)[0])
+            self.longest = max(self.longest, len({index for _, _, index in ranking}))
         grades = [passage.best_grade for passage in query.passages]
         self.ungraded.pop(query.query_id, None)
         if missing := grades.count(None):

@@ -75,7 +75,7 @@ def command(
     official: Path | None,
     min_grade: int | None,
     min_relevant: int,
-    cutoff: int,
+    cutoff: int | None,
     role: Any,
     confidence: float,
     samples: int,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import (
@@ -88,7 +87,7 @@ def command(
     only: tuple[str, ...],
     label_rule: str | None,
     min_grade: int | None,
-    cutoff: int,
+    cutoff: int | None,
     form: str,
     output: Path,
     **criteria: Any,
@@ -285,12 +284,12 @@ def entry_texts(*gradings: Grading) -> dict[str, str]:
 
 
 def compare_systems(
-    before: Grading, after: Grading, *, min_grade: int | None = None, cutoff: int = defaults.CUTOFF
+    before: Grading, after: Grading, *, min_grade: int | None = None, cutoff: int | None = None
 ) -> SystemChanges | None:
     """Compare the Rubric-Cover scores and ranks of systems before and after, with significance tests.
 
-    ``min_grade`` and ``cutoff`` are those of :func:`exam_pp.phases.evaluation.rubric.cover`. Returns None if
-    the files have no ranked system in common.
+    ``min_grade`` and ``cutoff`` are those of :func:`exam_pp.phases.evaluation.rubric.cover`, with one cutoff
+    for both sides. Returns None if the files have no ranked system in common.
     """
     from exam_pp.metrics.correlation import ranks_of
     from exam_pp.metrics.significance import holm, paired_test
@@ -302,6 +301,7 @@ def compare_systems(
         read_selected(side.file, side.bank, side.grade_filter, min_grade, None, reviewed=False)
         for side in (before, after)
     ]
+    cutoff = cutoff or max(side.file.cutoff for side in sides)
     evaluations = [cover_of(side, cutoff=cutoff) for side in sides]
     first, second = (next(iter(score_matrices(evaluation.scores).values())) for evaluation in evaluations)
     scores = [first.by_system(), second.by_system()]

@@ -55,7 +55,7 @@ def command(
     rule: Any,
     min_graders: int,
     min_grade: int | None,
-    cutoff: int,
+    cutoff: int | None,
     measure: str | None,
     role: Any,
     confidence: float,

@@ -67,7 +67,7 @@ def command(
     method_name: Any,
     measures: tuple[str, ...],
     min_grades: tuple[int, ...],
-    cutoff: int,
+    cutoff: int | None,
     top_systems: int,
     intervals: Any,
     samples: int,

@@ -80,7 +80,7 @@ def command(
         if query_id not in known:
             raise SelectionError(no_query(bank, query_id, new.queries))
     selected = select_queries(new, queries)
-    found = list(lint(selected)) if "problems" in shown else []
+    found = [*importance(new), *lint(selected)] if "problems" in shown else []
     blocks = []
     if "counts" in shown:
         blocks += counts(bank_statistics(selected))
@@ -152,6 +152,14 @@ class Problem(NamedTuple):
     entry_id: str | None
     problem: str
     text: str | None = None
+
+
+def importance(bank: TestBank) -> Iterator[Problem]:
+    """A warning for nuggets of which none is vital."""
+    nuggets = [entry for query in bank for entry in query.entries.values() if entry.kind == "nugget"]
+    if nuggets and not any(entry.importance == "vital" for entry in nuggets):
+        problem = "no nugget has the importance vital, so nugget scores are only A and A_strict"
+        yield Problem("warning", "all", None, problem)
 
 
 def lint(bank: TestBank) -> Iterator[Problem]:

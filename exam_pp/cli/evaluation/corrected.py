@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 @click.option(
     "--cutoff",
     type=IntRange(min=1),
-    help="Depth to which the rankings are evaluated.  [default: that of the sample, or 20; for nuggets all "
-    "ranks]",
+    help="Depth to which the rankings are evaluated.  [default: that of the sample, or the highest rank in "
+    "the file, at most 20; for nuggets all ranks]",
 )
 @ROLE
 @click.option(

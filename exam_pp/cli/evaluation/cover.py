@@ -56,7 +56,7 @@ def command(
     bank: Path | None,
     queries: Path | None,
     min_grades: tuple[int, ...],
-    cutoff: int,
+    cutoff: int | None,
     role: Any,
     canaries: bool,
     missing_queries: Any,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.leaderboard_options import OFFICIAL, SEED, confidence_option
 from exam_pp.cli.options import (
+    CUTOFF_DEFAULT,
     FIGURE_PATH,
     FILE,
     GRADES,
@@ -99,7 +99,7 @@ _from_scores = together(
         "--cutoff",
         type=IntRange(min=1),
         help="Depth to which the rankings are evaluated.  "
-        f"[default: {defaults.CUTOFF}; all ranks for nugget scores]",
+        f"{CUTOFF_DEFAULT.removesuffix(']')}; all ranks for nugget scores]",
     ),
     ROLE,
     ONLY_QUERIES,

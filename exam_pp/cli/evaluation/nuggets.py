@@ -149,7 +149,7 @@ def command(
         leaderboard = nugget_leaderboard(
             conditions,
             run_types=run_types,
-            statistics=output.statistics,
+            statistics=output.statistics_of(conditions[0].evaluation),
             every_metric=not formatted,
             sanity=rules.canaries,
         )

@@ -87,7 +87,7 @@ def command(
     measures: tuple[str, ...],
     min_grade: int | None,
     min_relevant: int,
-    cutoff: int,
+    cutoff: int | None,
     role: Any,
     seed: int,
     review: bool,
@@ -329,6 +329,7 @@ def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
 
 def _provenance(inputs: Inputs, leaderboards: Sequence[Leaderboard]) -> EvaluationProvenance:
     from exam_pp.phases.evaluation.contents import input_files, versions
+    from exam_pp.provenance import Provenance
     from exam_pp.reports.analysis.report_summary import EvaluationProvenance
 
     sources, statistics = inputs.sources, inputs.statistics
@@ -341,9 +342,10 @@ def _provenance(inputs: Inputs, leaderboards: Sequence[Leaderboard]) -> Evaluati
             ("judgments", sources.qrels),
         ]
     )
+    made = (board.standings.provenance or Provenance() for board in leaderboards)
     settings: dict[str, Cell] = {
         "measures": ", ".join(sources.measures),
-        "cutoff": sources.cutoff,
+        "cutoff": sources.cutoff or next(filter(None, (of.cutoff for of in made)), None),
         "threshold": "default of each prompt" if sources.min_grade is None else sources.min_grade,
         "lowest relevant judgment": sources.min_relevant,
         "confidence level": statistics.confidence,

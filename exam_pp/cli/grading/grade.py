@@ -23,7 +23,6 @@ from exam_pp.cli.options import (
     answer_match_option,
     bank_option,
     emit_rendered,
-    format_option,
     journal_options,
     log_summary,
     part_to_grade,
@@ -39,6 +38,7 @@ from exam_pp.cli.progress import progress
 from exam_pp.errors import SelectionError
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
+from exam_pp.rendering.render import REPORT_FORMATS
 from exam_pp.store.files import allow_rereading, check_output
 
 if TYPE_CHECKING:
@@ -159,7 +159,14 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
     "--plan", "planned", is_flag=True,
     help="Do not grade; count the requests, time a sample, and estimate the total time.",
 )  # fmt: skip
-@format_option(help_text="Format of the report of --plan.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(REPORT_FORMATS),
+    default=REPORT_FORMATS[0],
+    show_default=True,
+    help="Format of the report of --plan.",
+)
 @click.pass_context
 def command(
     context: click.Context,

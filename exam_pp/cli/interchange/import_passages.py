@@ -23,6 +23,7 @@ from exam_pp.cli.options import (
     bank_option,
     log_summary,
     output_option,
+    refuse_terminal,
     take,
 )
 from exam_pp.cli.ranges import IntRange
@@ -160,6 +161,7 @@ def command(output: Path, **options: Any) -> None:
     """
     from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 
+    refuse_terminal(output, "passages.jsonl.gz")
     files: dict[str, list[Path]] = {}
     for form, file in options.pop("sources"):
         files.setdefault(form, []).append(file)
@@ -168,6 +170,8 @@ def command(output: Path, **options: Any) -> None:
         _check_alone(list(files), options)
         _import_alone(alone[0], files[alone[0]], output, options)
         return
+    if options["runs"] and options["passages"]:
+        raise click.UsageError("--passages needs --from umbrela; the texts of runs are named with --texts.")
     refuse_without("--from candidates, nuggetizer-assignments or umbrela", *_ONLY_ALONE)
     if not options["runs"]:
         refuse_without("--runs", "method_name")

@@ -97,6 +97,10 @@ def command(
       exam-pp apply answers.jsonl.gz ratings.csv --reviewer ann -o rated-by-ann.jsonl.gz
       exam-pp apply answers.jsonl.gz game-edits.json --seed 7 --games games.jsonl.gz -o all.jsonl.gz
     """
+    if passages.suffix in (".csv", ".json") and decisions[0].suffix not in (".csv", ".json"):
+        raise click.UsageError(
+            f"The passages come first: exam-pp apply {decisions[0]} {passages} -o {output}."
+        )
     kind = _kind_of(decisions)
     if kind != RATINGS:
         refuse_without(RATINGS, "bank", "prompt_files", "force")

@@ -17,6 +17,7 @@ from exam_pp.cli.command_line import refuse
 from exam_pp.cli.options import (
     FILE,
     FILES,
+    FORMAT_DEFAULT,
     METHOD_NAME,
     QUERIES_FILE,
     QUERY_FORMATS,
@@ -25,6 +26,7 @@ from exam_pp.cli.options import (
     log_summary,
     output_option,
 )
+from exam_pp.cli.output_format import of_ending
 from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
@@ -78,8 +80,8 @@ class _SqlCommand(Command):
     "form",
     type=click.Choice(["text", "tsv", "json", "jsonl", "md", "csv", "parquet"]),
     default="text",
-    show_default=True,
-    help="Output format; parquet needs -o or --save.",
+    callback=of_ending,
+    help=f"Output format; parquet needs -o or --save.  {FORMAT_DEFAULT}",
 )
 @output_option()
 @click.option(

@@ -230,7 +230,7 @@ class _Work:
         words += _options("--queries", self.study.queries)
         assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")
         scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]
-        self.step("Nuggets", [*scored, "--format", "html"], f"nuggets{suffix}.html")
+        self.step("Nuggets", scored, f"nuggets{suffix}.html")
         return [str(word) for word in scored]
 
     def games(self) -> list[str]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import click
 
-from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import (
+    CUTOFF_DEFAULT,
     GRADED,
     PROMPT,
     ROLE,
@@ -25,7 +25,6 @@ from exam_pp.cli.options import (
     required_output,
 )
 from exam_pp.cli.ranges import IntRange
-from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.pair_sample import SampledBy
 from exam_pp.store.files import allow_rereading, is_read_once
@@ -78,9 +77,8 @@ if TYPE_CHECKING:
 @click.option(
     "--cutoff",
     type=IntRange(min=0),
-    default=defaults.CUTOFF,
-    show_default=True,
-    help="Draw from the passages within the first ranks of at least one system. 0: from all graded passages.",
+    help="Draw from the passages within the first ranks of at least one system. 0: from all graded "
+    f"passages.  {CUTOFF_DEFAULT}",
 )
 @ROLE
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random draw.")
@@ -92,7 +90,7 @@ def command(
     budget: int,
     by: SampledBy,
     graders: tuple[str, ...],
-    cutoff: int,
+    cutoff: int | None,
     role: Any,
     seed: int,
     **criteria: Any,
@@ -128,7 +126,7 @@ def command(
         budget=budget,
         by=by,
         compared=graders[1:],
-        cutoff=cutoff or None,
+        cutoff=cutoff,
         role=role,
         seed=seed,
     )
@@ -186,7 +184,7 @@ def sample_pairs(
     budget: int,
     by: SampledBy = "even",
     compared: Sequence[str] = (),
-    cutoff: int | None = CUTOFF,
+    cutoff: int | None = None,
     role: Role | None = None,
     seed: int = 0,
 ) -> DrawnPairs:
@@ -199,7 +197,8 @@ def sample_pairs(
 
     ``graded``: Graded file; not a stream, because it is read several times. ``bank``: Test bank; only its
     entries count. Default: the entries that have grades. ``cutoff``: Draw from the passages within the first
-    ranks of at least one system. None, and files without rankings: from all graded passages.
+    ranks of at least one system. Default: the highest rank in the file, at most 20. 0, and files without
+    rankings: from all graded passages.
     """
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.poisson_sampling import inclusion_probabilities
@@ -221,9 +220,10 @@ def sample_pairs(
             "pairs are drawn from the grades of a model: name it with --grader."
         )
     notes = list(data.notes)
-    if not data.file.first_ranks and cutoff is not None:
+    if not data.file.first_ranks and cutoff != 0:
         notes.append("The file has no rankings: the pairs are drawn from all graded passages.")
-        cutoff = None
+        cutoff = 0
+    cutoff = (data.file.cutoff if cutoff is None else cutoff) or None
     # A function, so that each pass makes the pairs again, and no pass keeps those of all queries.
     pairs_of = _pairs_of(data, cutoff, by)
     if by == "disagreement":

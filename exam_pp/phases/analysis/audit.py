@@ -174,7 +174,7 @@ def _advantages(data: AuditInput, own: Sequence[str]) -> Iterator[FamilyAdvantag
     if any(query_id in data.scores for query_id in data.people_scores):
         yield of("judgments", data.people_scores, compare=True)
     for other in data.others:
-        table = other.scores(options.cutoff)
+        table = other.scores(data.cutoff)
         if any(query_id in data.scores for query_id in table):
             yield of(data.name_of(other.key), table, compare=True)
 
@@ -305,7 +305,7 @@ def audit(
         data.grader.key.model,
         data.grader.key.prompt_class,
         None if data.people is None else data.people.name,
-        data.grader.measure(options.cutoff),
+        data.grader.measure(data.cutoff),
         audit_length(data),
         audit_games(games, known, options) if games else undecided("no games files are given"),
         audit_circularity(data, known, bank_writer, None if official is None else read_ranks(official)),

@@ -9,7 +9,7 @@ from typing import Literal
 
 from exam_pp.banks import TestBank
 from exam_pp.data_model import DIRECT_ID, HUMAN, QueryView, Role, is_human
-from exam_pp.defaults import CONFIDENCE, CUTOFF, SAMPLES
+from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.cover import Cover
@@ -98,7 +98,7 @@ class AuditOptions:
 
     min_grade: int | None = None
     min_judgment: int = 1
-    cutoff: int = CUTOFF
+    cutoff: int | None = None
     confidence: float = CONFIDENCE
     samples: int = SAMPLES
     seed: int = 0
@@ -169,7 +169,8 @@ class GraderScores:
 class AuditInput:
     """The input of the sections of an audit.
 
-    ``people``: Labels of people; None without judgments and reviewer.
+    ``people``: Labels of people; None without judgments and reviewer. ``cutoff``: That of the options, or
+    the default for the file.
     """
 
     grader: GraderScores
@@ -178,6 +179,7 @@ class AuditInput:
     people: People | None
     words: Mapping[tuple[str, str], int]
     options: AuditOptions
+    cutoff: int
     provenance: Provenance
 
     @property
@@ -188,7 +190,7 @@ class AuditInput:
     @cached_property
     def scores(self) -> Table:
         """Scores of systems by the audited grader."""
-        return self.grader.scores(self.options.cutoff)
+        return self.grader.scores(self.cutoff)
 
     def over_passages(self, value: Callable[[str, str], float]) -> Table:
         """Sum of a value over the first passages of every system, for all graded queries."""
@@ -197,7 +199,7 @@ class AuditInput:
             query.query_id: {
                 system: sum(
                     value(query.query_id, query.passages[index].passage_id)
-                    for index in query.top(system, first, self.options.cutoff)
+                    for index in query.top(system, first, self.cutoff)
                 )
                 for system, first in first_ranks.items()
             }
@@ -220,7 +222,7 @@ class AuditInput:
         with_judgments = {query_id for query_id, _ in judged}
         totals = self.over_passages(lambda *passage: max(0, judged.get(passage, 0)))
         return {
-            query_id: {system: total / self.options.cutoff for system, total in of_query.items()}
+            query_id: {system: total / self.cutoff for system, total in of_query.items()}
             for query_id, of_query in totals.items()
             if query_id in with_judgments
         }
@@ -259,16 +261,17 @@ def read_input(
         for passage in line.passages
     }
     judged = file_names(qrels or graded) if people is not None and people.passages else ()
+    cutoff = options.cutoff or file.cutoff
     provenance = replace(
         graded_by([grader.key]),
         banks=file_names(bank),
         judgments=judged,
-        cutoff=options.cutoff,
+        cutoff=cutoff,
         min_grades=(grader.min_grade,),
         queries=len(file.graded),
     )
     others = _others(lines, selector, test_bank, options)
-    return AuditInput(grader, others, test_bank, people, words, options, provenance)
+    return AuditInput(grader, others, test_bank, people, words, options, cutoff, provenance)
 
 
 def _threshold(selector: GradeSelector, options: AuditOptions) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from exam_pp.data_model import QueryView, Role
 from exam_pp.decided_grades import ConsensusRule, consensus_ratings
-from exam_pp.defaults import CONFIDENCE, CUTOFF
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, grader_names
 from exam_pp.metrics.agreement import Coefficients, coefficients, krippendorff_alpha
@@ -132,7 +132,7 @@ def analyze_panel(
     graders: Collection[str] = (),
     prompt_classes: Collection[str] = (),
     min_grade: int | None = None,
-    cutoff: int = CUTOFF,
+    cutoff: int | None = None,
     measure: str | None = None,
     role: Role | None = None,
     confidence: float = CONFIDENCE,
@@ -152,7 +152,8 @@ def analyze_panel(
         graders: Only these models and reviewers. Default: all but stored consensuses.
         prompt_classes: Only these prompt classes. Default: all; they must have the same scale.
         min_grade: Lowest grade at which an entry is covered. Default as for :func:`exam_pp.cover`.
-        cutoff: Number of ranks of each system that Rubric-Cover evaluates.
+        cutoff: Number of ranks of each system that Rubric-Cover evaluates. Default as for
+            :func:`exam_pp.cover`.
         measure: A measure of ir-measures, by which the rankings are scored with the best rating of a passage
             as its label (Rubric-Qrels). Default: Rubric-Cover.
         role: As for :func:`exam_pp.cover`.
@@ -188,6 +189,7 @@ def analyze_panel(
     selector = next(iter(members.selectors.values()))
     threshold = default_min_grade(selector) if min_grade is None else min_grade
     (base,) = files
+    cutoff = cutoff or base.cutoff
     scorer = _Scorer(
         base, lines, None if test_bank is not None else ratings.values(), threshold, cutoff, measure
     )

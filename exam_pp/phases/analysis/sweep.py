@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from exam_pp.defaults import CUTOFF, SAMPLES
+from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.correlation import Correlation, correlate
@@ -84,7 +84,7 @@ def sweep(
     queries: PathLike | None = None,
     measures: Sequence[str] = ("nDCG@10",),
     min_grades: Sequence[int] = DEFAULT_MIN_GRADES,
-    cutoff: int = CUTOFF,
+    cutoff: int | None = None,
     method: MethodName = "stem",
     top: int = 5,
     intervals: Resampled | None = None,
@@ -102,6 +102,7 @@ def sweep(
     reference = official if isinstance(official, OfficialRanks) else read_official(official)
     parse_measures(measures)
     files = dict(_graded_files(graded, bank, grade_filter or GradeFilter(), queries))
+    cutoff = cutoff or max(file.cutoff for file in files.values())
     leaderboards = _qrels_leaderboards(files, runs, measures, min_grades, method) if runs is not None else {}
     leaderboards |= _cover_leaderboards(files, min_grades, cutoff)
     settings = []
@@ -139,12 +140,16 @@ def _graded_files(
     """Yield the grades of every model and prompt class, without queries that have no grades."""
     bank = read_bank(bank_path) if bank_path is not None else None
     selected = set(read_queries(queries)) if queries is not None else None
-    lines = [line for line in views(graded) if selected is None or line.query_id in selected]
-    if selected is not None and not lines:
+    lines = list(views(graded))
+    if selected is not None and not any(line.query_id in selected for line in lines):
         raise SelectionError(f"None of the queries in {queries} is in {graded}.")
     for key, selector in selectors(lines, criteria, graded).items():
         file = gather(lines, selector, bank, kind=entry_kind(selector.filter))
-        file.queries = {name: query for name, query in file.queries.items() if query.asked}
+        file.queries = {
+            name: query
+            for name, query in file.queries.items()
+            if query.asked and (selected is None or name in selected)
+        }
         if file.queries:
             yield key, file
 

@@ -97,18 +97,19 @@ def examine(
     _check(file, graded, bank)
     min_grade = options.min_grade if options.min_grade is not None else default_min_grade(selector)
     closed_book_grades = None if closed_book is None else _closed_book(closed_book, bank_filter, test_bank)
+    cutoff = options.cutoff or file.cutoff
     texts = {q.query_id: {key: entry.text for key, entry in q.entries.items()} for q in test_bank}
-    entries = list(entry_health(file, min_grade, options.cutoff, judged, closed_book_grades))
+    entries = list(entry_health(file, min_grade, cutoff, judged, closed_book_grades))
     pairs = list(similar_pairs(file, min_grade, texts))
     systems = len(file.first_ranks)
     curve: list[CurvePoint] = []
     if systems > 1:
-        curve = list(bank_size_curve(file, min_grade, options.cutoff, options.samples, options.seed))
+        curve = list(bank_size_curve(file, min_grade, cutoff, options.samples, options.seed))
     return Examination(
         selector.key.model,
         selector.key.prompt_class,
         min_grade,
-        options.cutoff,
+        cutoff,
         test_bank,
         entries,
         pairs,
@@ -119,12 +120,12 @@ def examine(
         with_closed_book=closed_book_grades is not None,
         notes=[
             *_notes(file, test_bank, judged, entries, systems),
-            *RankingDepth.of([file], options.cutoff).notes(graded),
+            *RankingDepth.of([file], cutoff).notes(graded),
         ],
         provenance=replace(
             graded_by([selector.key]),
             banks=file_names(bank),
-            cutoff=options.cutoff if systems else None,
+            cutoff=cutoff if systems else None,
             min_grades=(min_grade,),
             queries=len(file.graded),
         ),

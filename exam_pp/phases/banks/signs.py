@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from exam_pp.defaults import CUTOFF, MIN_JUDGMENT
+from exam_pp.defaults import MIN_JUDGMENT
 
 if TYPE_CHECKING:
     from exam_pp.metrics.clinic import EntryHealth
@@ -32,7 +32,7 @@ class ClinicOptions:
     """
 
     min_grade: int | None = None
-    cutoff: int = CUTOFF
+    cutoff: int | None = None
     min_relevant: int = MIN_JUDGMENT
     too_easy: float = 0.95
     often: int = 3

@@ -217,9 +217,10 @@ class MissingGrades(NamedTuple):
     pairs: int
 
 
-def missing_grades(grades: SelectedGrades, cutoff: int) -> MissingGrades:
+def missing_grades(grades: SelectedGrades, cutoff: int | None) -> MissingGrades:
     """Count the pairs of the systems' first passages and the entries of their query that have no grade."""
     ungraded = pairs = 0
+    cutoff = grades.file.cutoff if cutoff is None else cutoff
     for query in grades.queries:
         ranked = {
             index

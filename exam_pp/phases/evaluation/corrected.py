@@ -50,7 +50,6 @@ from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.text.wording import counted, listed
 
 CorrectedMeasure = Literal["cover", "pair-share", "label-mean", "nuggets"]
-DEFAULT_CUTOFF = 20
 
 
 @dataclass(frozen=True)
@@ -140,8 +139,8 @@ def corrected_scores(
             answers.
         grade_filter: Selects the judge's grades. Default: those from which the pairs were drawn.
         min_grade: Lowest grade that covers an entry or is relevant. Default as for :func:`exam_pp.cover`.
-        cutoff: Number of ranks of each system that count. Default: that of the sample; without one 20, or
-            all ranks for nuggets.
+        cutoff: Number of ranks of each system that count. Default: that of the sample; without one that of
+            :func:`exam_pp.cover`, or all ranks for nuggets.
         queries: Query file or query ids to restrict the evaluation to.
         role: As for :func:`exam_pp.cover`.
         intervals: ``queries``: intervals contain the choice of the queries and the judge's error.
@@ -163,7 +162,10 @@ def corrected_scores(
     allow_rereading(bank)
     if reviewer == JUDGMENTS and measure != "label-mean":
         raise SelectionError("Judgments have no bank entries; use -m label-mean with --reviewer judgments.")
-    cutoff = _cutoff(cutoff, sample, measure)
+    if cutoff is not None and sample.cutoff is not None and cutoff > sample.cutoff:
+        raise SelectionError(
+            f"The pairs were drawn from the first {sample.cutoff} ranks, so --cutoff {cutoff} is too large."
+        )
     criteria = judge_filter(grade_filter, sample)
     if measure == "label-mean":
         criteria = replace(criteria, kind="direct")
@@ -186,6 +188,8 @@ def corrected_scores(
     kind = "direct" if measure == "label-mean" else entry_kind(criteria) or criteria.kind
     of_judge = replace(criteria, kind=kind, prompt_class=judge.prompt_class)
     labels = sampled_labels(views(graded, role), sample, reviewer, of_judge, data.source)
+    if cutoff is None:
+        cutoff = sample.cutoff or (None if measure == "nuggets" else data.file.cutoff)
     return corrected_of(
         data,
         labels,
@@ -202,7 +206,7 @@ def corrected_of(
     labels: SampledLabels,
     *,
     measure: CorrectedMeasure = "cover",
-    cutoff: int | None = DEFAULT_CUTOFF,
+    cutoff: int | None,
     intervals: Source = "queries",
     confidence: float = CONFIDENCE,
     baseline: str | None = None,
@@ -234,17 +238,6 @@ def corrected_of(
         notes,
         provenance,
     )
-
-
-def _cutoff(cutoff: int | None, sample: PairSample, measure: CorrectedMeasure) -> int | None:
-    """The cutoff of the scores; raises :class:`SelectionError` if pairs beyond it were not drawn."""
-    if cutoff is None:
-        cutoff = sample.cutoff or (None if measure == "nuggets" else DEFAULT_CUTOFF)
-    elif sample.cutoff is not None and cutoff > sample.cutoff:
-        raise SelectionError(
-            f"The pairs were drawn from the first {sample.cutoff} ranks, so --cutoff {cutoff} is too large."
-        )
-    return cutoff
 
 
 def _queries_of(bank: Bank | None, queries: Queries | None) -> Queries | None:

@@ -261,6 +261,15 @@ def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
     return [f"{note}."] if systems > 1 else []
 
 
+def differences_can_show(evaluation: Evaluation, confidence: float = CONFIDENCE) -> bool:
+    """Whether there are queries enough for a difference of the systems to be significant."""
+    from exam_pp.metrics.significance import can_differ  # noqa: PLC0415 - scipy is slow to import
+
+    systems = {score.system for score in evaluation.scores} - {OVERALL_SYSTEM}
+    queries = {score.query_id for score in evaluation.scores} - {ALL_QUERIES}
+    return len(systems) > 1 and can_differ(len(systems), len(queries), alpha=1 - confidence)
+
+
 @dataclass(frozen=True)
 class Standings:
     """Systems with their means, best first by the first metric; the overall system comes last.

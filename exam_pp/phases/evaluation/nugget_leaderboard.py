@@ -53,8 +53,13 @@ class Condition:
 
     @property
     def metrics(self) -> list[str]:
-        """The nugget metrics with scores, in the order of the paper."""
+        """The nugget metrics with scores, in the order of the paper.
+
+        Those that are 0 for every answer, because no nugget of the bank has the importance, are left out.
+        """
         available = {score.metric for score in self.evaluation.scores}
+        if self.sanity:
+            available &= {score.metric for score in self.sanity if score.value}
         return [metric for metric in NUGGET_METRICS if metric in available]
 
 

@@ -396,7 +396,7 @@ def sanity_scores(bank: Bank, *, queries: Queries | None = None) -> list[Score]:
 def _selected_items(bank: Bank, queries: Queries | None) -> dict[str, list[Entry]]:
     """The nuggets of each query, or of the selected ones; raises :class:`SelectionError` if none remain."""
     nuggets = bank_of(bank)
-    nuggets.require_kind("nugget", "A nugget score")
+    nuggets.require_kind("nugget", "A nugget score", " For questions, use `exam-pp evaluate cover`.")
     items = bank_items(nuggets)
     if queries is None:
         return items
@@ -571,24 +571,31 @@ class NuggetCounts:
 
 
 def _bank_notes(items: Mapping[str, Sequence[Entry]], missing_vital: MissingVital) -> Iterator[str]:
-    rule = "0 there" if missing_vital == "zero" else "undefined there, and not in their means"
-    importances_of = {
-        query_id: {entry.importance for entry in entries} for query_id, entries in items.items()
-    }
-    if without_vital := [
-        query_id for query_id, importances in importances_of.items() if "vital" not in importances
-    ]:
-        of = counted_names(without_vital, "query", "queries")
-        yield f"No vital nugget for {of}: V and V_strict are {rule}."
-    if without_weight := [
-        query_id for query_id, importances in importances_of.items() if not importances & {"vital", "okay"}
-    ]:
-        of = counted_names(without_weight, "query", "queries")
-        yield f"No vital or okay nugget for {of}: W and W_strict are {rule}."
     all_nuggets = [entry for entries in items.values() for entry in entries]
-    if unknown := sum(entry.importance not in ("vital", "okay") for entry in all_nuggets):
-        are = counted(unknown, "nugget is", "nuggets are")
-        yield f"{are} neither vital nor okay: only A and A_strict include them."
+    unknown = sum(entry.importance not in ("vital", "okay") for entry in all_nuggets)
+    if unknown == len(all_nuggets):
+        yield "No nugget of the bank is vital or okay: only A_strict and A compare answers."
+    else:
+        yield from _missing_importance(items, missing_vital)
+        if unknown:
+            are = counted(unknown, "nugget is", "nuggets are")
+            yield f"{are} neither vital nor okay: only A and A_strict include them."
     if copies := len(all_nuggets) - len({(entry.query_id, entry.entry_id) for entry in all_nuggets}):
         duplicates = counted(copies, "duplicate nugget")
         yield f"{duplicates} in the bank: every copy counts, as in the published scores."
+
+
+def _missing_importance(items: Mapping[str, Sequence[Entry]], missing_vital: MissingVital) -> Iterator[str]:
+    rule = "0 there" if missing_vital == "zero" else "undefined there, and not in their means"
+    for importances, labels, metrics in (
+        ({"vital"}, "vital", "V and V_strict"),
+        ({"vital", "okay"}, "vital or okay", "W and W_strict"),
+    ):
+        without = [
+            query_id
+            for query_id, entries in items.items()
+            if importances.isdisjoint(entry.importance for entry in entries)
+        ]
+        if without:
+            of = counted_names(without, "query", "queries")
+            yield f"No {labels} nugget for {of}: {metrics} are {rule}."

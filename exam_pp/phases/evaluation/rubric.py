@@ -12,7 +12,6 @@ from typing import Literal
 
 from exam_pp.banks import TestBank
 from exam_pp.data_model import Role
-from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm_requests import LOW_MASS
@@ -72,7 +71,7 @@ def cover(
     *,
     grade_filter: GradeFilter | None = None,
     min_grade: int | Sequence[int] | None = None,
-    cutoff: int = CUTOFF,
+    cutoff: int | None = None,
     queries: Queries | None = None,
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
@@ -90,7 +89,8 @@ def cover(
         grade_filter: Selects grades; required if the file has grades of several models or prompts.
         min_grade: Lowest grade at which an entry is covered, or several thresholds, each with its own
             scores. Default: 4, the highest grade of a shorter scale, or 1 for prompts without a scale.
-        cutoff: Number of ranks of each system that are evaluated.
+        cutoff: Number of ranks of each system that are evaluated. Default: the highest rank in the file, at
+            most 20.
         queries: Query file or query ids to restrict the evaluation to.
         missing_queries: ``zero``: a query without results of a system scores 0. ``skip``: it is skipped.
         soft: Score entries by the highest probability of reaching the threshold, instead of 0 or 1.
@@ -136,13 +136,14 @@ def cover_of(
     data: SelectedGrades,
     *,
     min_grades: Sequence[int] = (),
-    cutoff: int = CUTOFF,
+    cutoff: int | None = None,
     missing_queries: MissingQueries = "zero",
     soft: bool = False,
 ) -> Evaluation:
     """Rubric-Cover of grades that are already read; with ``soft``, they must include probabilities."""
     metrics: Sequence[Cover | SoftCover]
     notes = list(data.notes)
+    cutoff = cutoff or data.file.cutoff
     min_grades = min_grades or (data.min_grade,)
     if soft:
         if not data.file.has_soft_grades:
@@ -164,7 +165,7 @@ def cover_of(
     ranked = data.file.first_ranks
     check_names(data.queries.keys, ranked)
     counts = _RankCounts()
-    depth = RankingDepth(cutoff)
+    depth = RankingDepth(cutoff, data.file.depth)
     bounded = False
     for query in data.queries:
         systems = ranked

@@ -111,6 +111,10 @@ def read_selected(
         source = name_of(bank_source, "the bank")
         if queries_source is not None:
             source = name_of(queries_source, "the list of queries")
+        elif bank is not None and not bank.queries.keys().isdisjoint(file.queries):
+            raise SelectionError(
+                f"No entry of {source} has a grade in {name}: name the bank that it was graded with."
+            )
         raise SelectionError(f"None of the queries in {source} has a graded passage in {name}.")
     if min_grade is None:
         min_grade = default_min_grade(selector)
@@ -253,15 +257,15 @@ class RankingDepth:
     """
 
     cutoff: int
-    deepest: int = 0
+    deepest: int
     complete: int | None = None
     missing: int = 0
     retrieved: bool = False
 
     @classmethod
-    def of(cls, files: Iterable[GradedFile], cutoff: int) -> RankingDepth:
+    def of(cls, files: Collection[GradedFile], cutoff: int) -> RankingDepth:
         """The depth of the rankings of all queries in files that hold the same rankings."""
-        depth = cls(cutoff)
+        depth = cls(cutoff, max(file.depth for file in files))
         seen: set[str] = set()
         for file in files:
             for query in file.queries.values():
@@ -274,9 +278,6 @@ class RankingDepth:
         """Add the rankings of a query."""
         for system, places in query.rankings.items():
             ranks = sorted(rank - first_ranks[system] for rank, _, _ in places)
-            self.deepest = max(self.deepest, ranks[-1] + 1)
-            if len(ranks) > self.deepest:  # of several passages with the same rank, the cutoff counts each
-                self.deepest = max(self.deepest, len({index for _, _, index in places}))
             # After ties the next rank is higher by their number, as in 1, 1, 3, so no rank is missing.
             hole = next((place for place, rank in enumerate(ranks[: self.cutoff]) if rank > place), None)
             if hole is not None:
@@ -290,7 +291,7 @@ class RankingDepth:
                 )
 
     def notes(self, source: PathLike) -> list[str]:
-        """A note if the cutoff is deeper than the rankings in ``source``.
+        """A note if rankings in ``source`` end before the cutoff, or lack ranks above it.
 
         Files with judged passages only lack first ranks too, whatever the cutoff, so they have no note.
         Neither have files of generated answers, which end where the answers end.
@@ -298,9 +299,9 @@ class RankingDepth:
         if self.complete:
             ranks = counted(self.missing, "lower rank is", "lower ranks are")
             return [
-                f"The cutoff {self.cutoff} is deeper than the rankings in {source}, which are complete only "
-                f"to rank {self.complete}: {ranks} missing and cannot cover entries. Use --cutoff "
-                f"{self.complete}, or import with a larger --top."
+                f"The rankings in {source} are complete only to rank {self.complete}: {ranks} missing down "
+                f"to the cutoff {self.cutoff} and cannot cover entries. Use --cutoff {self.complete}, or "
+                "import with a larger --top."
             ]
         if self.retrieved and self.deepest < self.cutoff:
             return [

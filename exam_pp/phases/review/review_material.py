@@ -10,7 +10,6 @@ from typing import Any
 
 from exam_pp.banks import TestBank
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RubricGrades, is_human
-from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.judges import REVIEWED
@@ -52,7 +51,7 @@ class ReviewOptions:
     blind: bool = False
     reviewer: str = ""
     min_grade: int | None = None
-    cutoff: int = CUTOFF
+    cutoff: int | None = None
     pairs: str | Path | None = None
     force: bool = False
 
@@ -289,7 +288,6 @@ def _head(
         "systems": list(systems),
         "blind": options.blind,
         "reviewer": options.reviewer,
-        "cutoff": options.cutoff,
     }
 
 
@@ -344,7 +342,8 @@ def _leaderboards(
         judge = f"{REVIEWED}{grader}"
         only = replace(selector.filter, model=judge, prompt_class=head["prompt"]["name"])
         grades = read_selected(study, bank, only, head["min_grade"], None)
-        evaluation = cover_of(grades, cutoff=options.cutoff)
+        cutoff = options.cutoff or grades.file.cutoff
+        evaluation = cover_of(grades, cutoff=cutoff)
         metric = evaluation.scores[0].metric
         scores = [
             score
@@ -370,8 +369,7 @@ def _leaderboards(
                 if query.query_id in material.tables:
                     tops = {
                         system: [
-                            query.passages[place].passage_id
-                            for place in query.top(system, first, options.cutoff)
+                            query.passages[place].passage_id for place in query.top(system, first, cutoff)
                         ]
                         for system, first in grades.file.first_ranks.items()
                     }

@@ -13,7 +13,6 @@ from math import fsum
 from typing import Any, Literal, get_args
 
 from exam_pp.data_model import QueryView, Role
-from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.games import Game, GameSet, QueryGames, Winner
@@ -38,7 +37,6 @@ GradeMeasure = CoverMeasure | NuggetMetric
 GRADE_MEASURES: tuple[str, ...] = (*get_args(CoverMeasure), *NUGGET_METRICS)
 """The measures that decide games from grades."""
 
-_DEFAULT_CUTOFF = 20
 _ROUNDING = 1e-9
 """Scores that differ by a smaller share are equal, so that rounding errors decide no game."""
 
@@ -135,7 +133,8 @@ def games_from_grades(
         tie_margin: Largest difference of two scores that is a tie, in units of the measure.
         grade_filter: Selects grades; required if the file has grades of several models or prompts.
         min_grade: Threshold of Cover; default as for :func:`exam_pp.cover`.
-        cutoff: Number of ranks of each system that count. Default: 20, and all ranks for nugget scores.
+        cutoff: Number of ranks of each system that count. Default: as for :func:`exam_pp.cover`,
+            and all ranks for nugget scores.
         queries: Query file or query ids to restrict the games to.
         missing_queries: ``zero``: a query without results of a system scores 0. ``skip``: the system has no
             games for it.
@@ -157,9 +156,9 @@ def games_from_grades(
         depth = cutoff
         evaluation = _nugget_evaluation(passages, bank, criteria, queries, cutoff, missing_queries, role)
     else:
-        depth = cutoff or _DEFAULT_CUTOFF
         soft = measure == "SoftCover"
         data = read_selected(passages, bank, criteria, min_grade, queries, soft=soft, role=role)
+        depth = cutoff or data.file.cutoff
         evaluation = _cover_evaluation(data, measure, depth, missing_queries)
     provenance = evaluation.provenance or Provenance()
     name, scores = _of_measure(evaluation.scores, measure)
@@ -315,7 +314,7 @@ def _repeats(queries: Iterable[QueryView]) -> dict[str, System]:
 
 
 def response_words(
-    passages: Passages, *, cutoff: int | None = CUTOFF, role: Role | None = None
+    passages: Passages, *, cutoff: int | None = None, role: Role | None = None
 ) -> dict[str, dict[str, int]]:
     """Count the words of the response of each system to each query.
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_pp.data_model import CANARY, Passage, PassageData, QueryPassages, QueryView, RankingEntry, Role
-from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
@@ -291,7 +290,7 @@ def canary_scores(
     grade_filter: GradeFilter,
     *,
     min_grade: int | None = None,
-    cutoff: int = CUTOFF,
+    cutoff: int | None = None,
 ) -> dict[str, float]:
     """Rubric-Cover of the canaries that deserve no score; empty if the passages have none."""
     scores = cover(

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from exam_pp.data_model import Role
-from exam_pp.defaults import CUTOFF, MIN_JUDGMENT
+from exam_pp.defaults import MIN_JUDGMENT
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
@@ -74,7 +74,7 @@ class Sources:
     measures: Sequence[str] = ("nDCG@10", "RR")
     min_grade: int | None = None
     min_relevant: int = MIN_JUDGMENT
-    cutoff: int = CUTOFF
+    cutoff: int | None = None
     review: bool = True
     command: str = ""
     role: Role | None = None

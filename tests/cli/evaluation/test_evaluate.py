@@ -160,7 +160,7 @@ def test_problems_are_one_sentence(
 def test_nested_intervals_are_only_offered_for_cover(run: Run, tiny_passages: Path, command: str) -> None:
     code, _, err = run("evaluate", command, tiny_passages, "--intervals", "nested")
     assert code == 2
-    assert "'nested' is not 'queries'." in err
+    assert "--intervals cannot be followed by 'nested'." in err
     assert "nested" not in run("evaluate", command, "--help")[1]
     assert "nested" in run("evaluate", "cover", "--help")[1]
 

@@ -99,7 +99,7 @@ def test_pictures_of_grades_and_ranks(before: Grading, after: Grading) -> None:
 
 def test_systems_whose_order_changes_significantly(before: Grading, after: Grading) -> None:
     report = diff_report(before, after, diff(before, after))
-    title = "Systems by Cover(min_grade=4)@20 on the 12 queries of both files"
+    title = "Systems by Cover(min_grade=4)@1 on the 12 queries of both files"
 
     assert [list(row) for row in tables_of(report)[title].rows] == [
         ["two", 0.0, 0.5, 0.5, pytest.approx(2 * 2 / 2**12), 2.0, 1.0, "▲ 1"],
@@ -164,7 +164,7 @@ def test_systems_are_compared_on_the_queries_of_both(before: Grading, write_json
     fewer = Grading(write_jsonl("fewer.jsonl", lines[:3]))
     for sides in ((before, fewer), (fewer, before)):
         report = diff_report(*sides, diff(*sides))
-        assert "Systems by Cover(min_grade=4)@20 on the 3 queries of both files" in tables_of(report)
+        assert "Systems by Cover(min_grade=4)@1 on the 3 queries of both files" in tables_of(report)
         summary = report.blocks[0]
         assert isinstance(summary, Paragraph)
         assert "6 passages are graded in both files" in summary.text

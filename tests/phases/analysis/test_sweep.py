@@ -78,8 +78,8 @@ def test_every_prompt_threshold_and_measure_is_tried(graded: Path, official: Pat
     settings = swept.settings
 
     assert {(s.measure, s.min_grade) for s in settings} == {
-        ("RR", 1), ("RR", 4), ("nDCG@10", None), ("Cover@20", 1), ("Cover@20", 4),
-        ("nCover@20", 1), ("nCover@20", 4),
+        ("RR", 1), ("RR", 4), ("nDCG@10", None), ("Cover@2", 1), ("Cover@2", 4),
+        ("nCover@2", 1), ("nCover@2", 4),
     }  # fmt: skip
     assert {s.prompt_class for s in settings} == {"Other", "QuestionSelfRatedUnanswerablePromptWithChoices"}
     best = {s.prompt_class: s.correlation.kendall for s in settings if (s.measure, s.min_grade) == ("RR", 4)}
@@ -98,7 +98,7 @@ def test_layouts(graded: Path, official: Path, runs: Path) -> None:
     assert lines[:2] == [
         "# rank correlation with official.json", "method\tmin_rating\ttrec_eval_metric\tspearman\tkendall"
     ]  # fmt: skip
-    assert lines[2].startswith("Other\t4\tCover@20\t-")
+    assert lines[2].startswith("Other\t4\tCover@2\t-")
 
 
 def test_a_measure_with_the_level_of_a_threshold_has_rows_of_both_names(
@@ -128,7 +128,7 @@ def test_settings_of_two_models_are_named_with_the_model(
 
     assert methods == names
     figure = sweep_picture(swept).shapes
-    assert all(f"{name} Cover@20" in figure for name in names)
+    assert all(f"{name} Cover@2" in figure for name in names)
 
 
 @pytest.mark.parametrize("resampled", ["queries", "systems"])
@@ -180,7 +180,7 @@ def test_official_scores_are_ranked_and_unmatched_systems_are_listed(graded: Pat
     official.write_text("system\tRR\none\t0.9\ntwo\t0.5\nabsent\t0.1\n")
     swept = sweep(graded, official, min_grades=[4])
     settings = swept.settings
-    best = {s.prompt_class: s.correlation.kendall for s in settings if s.measure == "nCover@20"}
+    best = {s.prompt_class: s.correlation.kendall for s in settings if s.measure == "nCover@2"}
     notes = [block.text for block in sweep_report(swept).blocks if isinstance(block, Paragraph)]
 
     assert best["Other"] in (None, -1.0)
@@ -219,7 +219,7 @@ def test_settings_are_in_order_of_prompt_measure_and_threshold(
     order = [(s.prompt_class, s.measure, s.min_grade) for s in settings]
 
     assert order == sorted(order, key=lambda key: (key[0], key[1], key[2] or 0))
-    assert [key[1:] for key in order[:4]] == [("Cover@20", 1), ("Cover@20", 4), ("RR", 1), ("RR", 4)]
+    assert [key[1:] for key in order[:4]] == [("Cover@2", 1), ("Cover@2", 4), ("RR", 1), ("RR", 4)]
 
 
 def test_queries_without_grades_of_a_prompt_are_not_counted(

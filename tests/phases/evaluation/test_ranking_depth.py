@@ -1,4 +1,4 @@
-"""Notes on a cutoff that is deeper than the rankings of a file."""
+"""The default cutoff of a file, and notes on rankings that are not complete down to the cutoff."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric import cover
 from tests.conftest import passage, rubric
 
@@ -36,7 +37,7 @@ def write(write_jsonl: WriteJsonl) -> Write:
 
 
 def depth_notes(notes: list[str]) -> list[str]:
-    return [note for note in notes if "deeper" in note]
+    return [note for note in notes if "deeper" in note or "complete only" in note]
 
 
 def pool_of(depth: int) -> dict[str, dict[str, int]]:
@@ -47,7 +48,7 @@ def pool_of(depth: int) -> dict[str, dict[str, int]]:
 def test_rankings_that_end_above_the_cutoff(write: Write) -> None:
     graded = write({"p1": {"a": 1, "b": 2}, "p2": {"a": 2}, "p3": {"a": 3, "b": 1}})
 
-    assert depth_notes(cover(graded).notes) == [
+    assert depth_notes(cover(graded, cutoff=20).notes) == [
         f"The cutoff 20 is deeper than the rankings in {graded}, which end at rank 3: scores are those of @3."
     ]
     assert not depth_notes(cover(graded, cutoff=3).notes)
@@ -58,13 +59,41 @@ def test_rankings_that_end_above_the_cutoff(write: Write) -> None:
     assert deep == shallow
 
 
+def measure(evaluation: Evaluation) -> str:
+    return evaluation.scores[0].metric
+
+
+def test_the_default_cutoff_is_the_highest_rank_of_the_file(write: Write) -> None:
+    """Header and provenance name the same number, and no note speaks of a deeper cutoff."""
+    evaluation = cover(write({"p1": {"a": 1, "b": 2}, "p2": {"a": 2}, "p3": {"a": 3, "b": 1}}))
+
+    assert evaluation.provenance is not None
+    assert (measure(evaluation), evaluation.provenance.cutoff) == ("Cover(min_grade=4)@3", 3)
+    assert not depth_notes(evaluation.notes)
+
+
+def test_the_default_cutoff_counts_passages_of_equal_rank(write: Write) -> None:
+    assert measure(cover(write({f"p{n}": {"a": 1} for n in range(4)}))) == "Cover(min_grade=4)@4"
+
+
+def test_the_default_cutoff_is_at_most_20(write: Write) -> None:
+    assert measure(cover(write({"p1": {"a": 1}, "p2": {"a": 21}}))) == "Cover(min_grade=4)@20"
+
+
+def test_nothing_changes_for_deep_rankings(shared_data: Path) -> None:
+    folder = shared_data / "dl19-gpt4"
+    files = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
+
+    assert cover(*files).scores == cover(*files, cutoff=20).scores
+
+
 def test_a_pool_keeps_some_ranks_below_its_depth(write: Write) -> None:
     """After ``import --top 2`` each run lacks its ranks 3 to 7, but has the top of the other run."""
     graded = write(pool_of(2))
 
     assert depth_notes(cover(graded, cutoff=9).notes) == [
-        f"The cutoff 9 is deeper than the rankings in {graded}, which are complete only to rank 2: 10 lower "
-        "ranks are missing and cannot cover entries. Use --cutoff 2, or import with a larger --top."
+        f"The rankings in {graded} are complete only to rank 2: 10 lower ranks are missing down to the "
+        "cutoff 9 and cannot cover entries. Use --cutoff 2, or import with a larger --top."
     ]
     assert "complete only to rank 2: 2 lower ranks" in depth_notes(cover(graded, cutoff=3).notes)[0]
     assert not depth_notes(cover(graded, cutoff=2).notes)
@@ -73,8 +102,8 @@ def test_a_pool_keeps_some_ranks_below_its_depth(write: Write) -> None:
 def test_ranks_may_start_at_0(write: Write) -> None:
     graded = write({"p1": {"a": 0}, "p2": {"a": 1}})
 
-    assert "which end at rank 2:" in depth_notes(cover(graded).notes)[0]
-    assert not depth_notes(cover(graded, cutoff=2).notes)
+    assert "which end at rank 2:" in depth_notes(cover(graded, cutoff=3).notes)[0]
+    assert measure(cover(graded)) == "Cover(min_grade=4)@2"
 
 
 def test_judged_passages_with_missing_first_ranks_have_no_note(write: Write) -> None:

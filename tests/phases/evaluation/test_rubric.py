@@ -68,7 +68,7 @@ def bank(write_jsonl: WriteJsonl) -> Path:
 def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> None:
     """A system that answers only easy queries scores 0 on the others, so it does not win."""
     evaluation = evaluate.cover(graded, bank=bank)
-    name = "Cover(min_grade=4)@20"
+    name = "Cover(min_grade=4)@2"
 
     assert means(evaluation)["easy", name] == pytest.approx(1 / 6)
     assert means(evaluation)["all", name] == pytest.approx(2 / 3)
@@ -85,7 +85,7 @@ def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> N
 def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, bank: Path) -> None:
     evaluation = evaluate.cover(graded, bank=bank, missing_queries="skip")
 
-    assert means(evaluation)["easy", "Cover(min_grade=4)@20"] == pytest.approx(1 / 3)
+    assert means(evaluation)["easy", "Cover(min_grade=4)@2"] == pytest.approx(1 / 3)
     assert not any("No results" in note for note in evaluation.notes)
     assert rows_of(leaderboard_report(leaderboard(evaluation), ""))[1]["queries"] == 1
 
@@ -93,7 +93,7 @@ def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, b
 def test_without_a_bank_the_entries_are_those_of_the_grades(graded: Path) -> None:
     evaluation = evaluate.cover(graded)
 
-    assert means(evaluation)["all", "Cover(min_grade=4)@20"] == 1.0
+    assert means(evaluation)["all", "Cover(min_grade=4)@2"] == 1.0
     assert any("No --bank" in note for note in evaluation.notes)
 
 
@@ -202,9 +202,9 @@ def test_soft_cover_is_the_probability_of_the_threshold(write_jsonl: WriteJsonl)
     graded["exam_grades"][0]["self_ratings"] = soft
     path = write_jsonl("soft.jsonl", [["q", [graded]]])
 
-    assert means(evaluate.cover(path, soft=True))["s", "SoftCover(min_grade=4)@20"] == pytest.approx(0.7)
+    assert means(evaluate.cover(path, soft=True))["s", "SoftCover(min_grade=4)@1"] == pytest.approx(0.7)
     three = means(evaluate.cover(path, soft=True, min_grade=3))
-    assert three["s", "SoftCover(min_grade=3)@20"] == pytest.approx(0.8)
+    assert three["s", "SoftCover(min_grade=3)@1"] == pytest.approx(0.8)
 
 
 def test_judgments_come_from_either_kind_of_file(tiny_passages: Path, tmp_path: Path) -> None:

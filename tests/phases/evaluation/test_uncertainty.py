@@ -19,7 +19,7 @@ from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from exam_pp.results import OVERALL_SYSTEM, Score
 from tests.conftest import passage, rubric
 
-COVER = "Cover(min_grade=4)@20"
+COVER = "Cover(min_grade=4)@1"
 ALL = Statistics("queries", significance=True, samples=200)
 
 

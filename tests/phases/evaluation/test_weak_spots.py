@@ -45,7 +45,7 @@ def test_weak_spots(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
     grades = read_selected(graded, None, None, 4, None)
     spots = weak_spots(cover_of(grades), grades)
 
-    assert spots.metric == "Cover(min_grade=4)@20"
+    assert spots.metric == "Cover(min_grade=4)@1"
     assert spots.queries == [HardQuery("q2", "", 0.25, "up", 0.5), HardQuery("q1", "", 0.75, "up", 1.0)]
     assert spots.entries == [
         RareEntry("q2", "d", "d", 2, 0),

@@ -68,7 +68,7 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
         f"3 ratings added as human:ana with the prompt {RATED}.",
         "1 rating has a comment.",
         "2 of 3 differ from the rating of a model.",
-        "bm25: Cover(min_grade=4)@20 0.250 → 0.000, place 1, as before.",
+        "bm25: Cover(min_grade=4)@1 0.250 → 0.000, place 1, as before.",
         f"Next: exam-pp evaluate cover {output}",
     ]
 

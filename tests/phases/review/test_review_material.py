@@ -53,7 +53,7 @@ def test_head_and_queries(tiny_passages: Path, tiny_bank: Path) -> None:
     assert ratings(page) == {"p1": [5, 0], "p2": [1, 4]}
     assert ratings(page, 1) == {"p3": [2]}
     (leaderboard,) = head["leaderboards"]
-    assert (leaderboard["metric"], leaderboard["rows"][0][:2]) == ("Cover(min_grade=4)@20", ["bm25", 0.25])
+    assert (leaderboard["metric"], leaderboard["rows"][0][:2]) == ("Cover(min_grade=4)@1", ["bm25", 0.25])
     chunk = blocks(page)["query-0"]
     assert (chunk["judgments"], chunk["ranks"]) == ([[3], []], [[0, 1], []])
 

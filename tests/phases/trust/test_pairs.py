@@ -226,7 +226,7 @@ def test_without_a_cutoff_all_graded_passages_count(write_jsonl: WriteLines) -> 
     lines[0][1].append(ranked("ungraded", "q1", {"a": 7}))
     graded = write_jsonl("graded.jsonl", lines)
     assert drawn(graded, 1).size == 24
-    everything = drawn(graded, 100, cutoff=None)
+    everything = drawn(graded, 100, cutoff=0)
     assert ("q1", "unranked", "q1/a") in keys(everything)
     assert (everything.size, everything.cutoff) == (25, None)
 
@@ -322,7 +322,7 @@ def test_command(graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         f"A person reads {len(passages)} passages of 2 queries to label them.\n"
     )
     assert (sample.model, sample.prompt_class, sample.by, sample.seed) == ("one", RATED, "rating", 4)
-    assert (sample.cutoff, sample.size, sample.graded_sha256) == (20, 24, file_sha256(graded))
+    assert (sample.cutoff, sample.size, sample.graded_sha256) == (6, 24, file_sha256(graded))
     err = run([*arguments, "--count", 25, "--cutoff", 0], capsys)
     assert err.startswith("--count 25 is above the number of graded pairs (24): the sample has all of them")
     assert json.loads(output.read_text()).keys().isdisjoint({"cutoff"})
