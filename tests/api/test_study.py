@@ -24,7 +24,7 @@ def test_five_lines_from_dictionaries_to_pages(tmp_path: Path) -> None:
 
     assert study.leaderboard().means() == {"good": 1.0, "bad": 0.0}
     assert study.verdict.startswith("With 2 queries nothing can be said")
-    assert study.verdict.split(":")[0] in study.report(tmp_path / "report.html").read_text()
+    assert "With 2 queries nothing can be said" in study.report(tmp_path / "report.html").read_text()
     assert "exam-pp review" in study.review(tmp_path / "review.html").read_text()
     assert study.report(tmp_path / "folder") == tmp_path / "folder" / "index.html"
 

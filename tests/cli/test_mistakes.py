@@ -28,7 +28,7 @@ MISTAKES = [
     ("version", "No such command 'version'. Use `exam-pp --version`."),
     ("--install-completion", 'Completion needs a line in the start file of the shell, in bash: eval "$(_EX'),
     # A word that does not exist
-    (f"show {RECOMMENDED}", "self-rated is a prompt: use `exam-pp show prompt self-rated`."),
+    (f"show {RECOMMENDED}", f"{RECOMMENDED} is a prompt: use `exam-pp show prompt {RECOMMENDED}`."),
     ("show prompts", "`exam-pp show` cannot be followed by 'prompts'. Did you mean 'prompt'?"),
     ("list model", "`exam-pp list` cannot be followed by 'model'. Did you mean 'models'?"),
     ("verify grids graded.jsonl", "`exam-pp verify` cannot be followed by 'grids'. Did you mean 'grid'?"),

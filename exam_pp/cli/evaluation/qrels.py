@@ -405,7 +405,7 @@ def _check_usage(output: LeaderboardOutput, *, scored: bool, qrels_output: Path 
         raise click.UsageError(
             "--also qrels, --official, --plot, --per-query, --intervals and --significance need -m or --runs."
         )
-    if not scored and is_given(click.get_current_context(), "form"):
+    if not scored and output.form != "text" and is_given(click.get_current_context(), "form"):
         raise click.UsageError(f"--format {output.form} needs -m or --runs.")
     if output.form == "published" and (output.per_query or output.official is None):
         raise click.UsageError("--format published needs --official, and does not support --per-query.")
