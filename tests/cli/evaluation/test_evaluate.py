@@ -114,7 +114,7 @@ def test_subtopic_qrels_and_their_leaderboard(
 
 PROBLEMS = [
     (["cover", "GRADED", "--grader", "other"], 1, "--grader"),
-    (["cover", "GRADED", "-o", "GRADED"], 1, " input"),
+    (["cover", "GRADED", "--format", "text", "-o", "GRADED"], 1, " input"),
     (["cover", "GRADED", "-o", "RUNS"], 1, "runs is a folder"),
     (["cover", "GRADED", "--bank", "absent"], 1, "absent: "),
     (["cover", "GRADED", "--cutoff", "0"], 2, "--cutoff"),
