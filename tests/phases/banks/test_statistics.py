@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from exam_pp.banks import entry_id, published_id
-from exam_pp.cli.banks.show import lint
+from exam_pp.cli.banks.show import importance, lint
 from exam_pp.cli.main import main
 from exam_pp.phases.banks.compare import differences
 from exam_pp.store.banks.bank_json import read_bank
@@ -49,6 +49,14 @@ def test_lint(write_jsonl: WriteLines) -> None:
         ("error", "q1", "the text is empty"),
         ("warning", "q1", "the id occurs 2 times"),
     ]
+
+
+def test_nuggets_without_importance_are_a_warning(write_jsonl: WriteLines) -> None:
+    bank = read_bank(write_jsonl("bank.jsonl", [line(entry("one"), entry("two"))]))
+    (problem,) = importance(bank)
+    assert problem.problem == "no nugget has the importance vital, so nugget scores are only A and A_strict"
+    vital = read_bank(write_jsonl("vital.jsonl", [line(entry("one", importance="vital"), entry("two"))]))
+    assert not list(importance(vital))
 
 
 def test_published_ids_are_not_accused(write_jsonl: WriteLines) -> None:

@@ -1,0 +1,41 @@
+"""The format of an output: that of --format, or else that of the ending of its file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("x.html", "<!doctype html>"),
+        ("x.json", "{"),
+        ("x.md", "#"),
+        ("x.tex", "%"),
+        ("x.tsv", "system\t"),
+        ("x.out", "Rubric-Cover\n"),
+    ],
+)
+def test_the_ending_decides(tiny_passages: Path, name: str, start: str) -> None:
+    main(["evaluate", "cover", str(tiny_passages), "-o", name])
+    assert Path(name).read_text().startswith(start)
+
+
+def test_format_overrides_the_ending(tiny_passages: Path) -> None:
+    main(["evaluate", "cover", str(tiny_passages), "--format", "json", "-o", "x.html"])
+    assert json.loads(Path("x.html").read_text())["title"] == "Rubric-Cover"
+
+
+def test_csv_where_a_command_writes_it(tiny_passages: Path) -> None:
+    main(["query", str(tiny_passages), "SELECT 1 AS one, 2 AS two", "-o", "x.csv"])
+    assert Path("x.csv").read_text().startswith("one,two")
+
+
+def test_qrels_and_other_data_have_any_ending(tiny_passages: Path) -> None:
+    main(["evaluate", "qrels", str(tiny_passages), "-o", "qrels.tsv"])
+    assert len(Path("qrels.tsv").read_text().split("\n")[0].split()) == 4
