@@ -17,7 +17,7 @@ import click
 from exam_pp.cli.command import LazyGroup
 from exam_pp.cli.guard import WITH_MANIFESTS
 from exam_pp.cli.logs import start_log
-from exam_pp.errors import ExamError, StoppedError
+from exam_pp.errors import ExamError, ProblemsError, StoppedError
 from exam_pp.text.wording import in_one_line, is_unicode
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
@@ -204,7 +204,8 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo(f"exam-pp: {message or 'interrupted.'}", err=True)
         sys.exit(130)
     except ExamError as error:
-        click.echo(f"exam-pp: {in_one_line(str(error))}", err=True)
+        messages = error.lines() if isinstance(error, ProblemsError) else [str(error)]
+        click.echo("exam-pp: " + "\n  ".join(map(in_one_line, messages)), err=True)
         _discard_stdout()
         sys.exit(error.exit_code)
     except OSError as error:

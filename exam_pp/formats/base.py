@@ -11,8 +11,8 @@ from exam_pp.errors import DataError
 from exam_pp.formats.dropped_fields import DroppedFields, Used, count_unused_keys
 from exam_pp.formats.sample import Fit, Sample, Sniff, never
 from exam_pp.registry import Registry
-from exam_pp.store.csv_cells import Cells, Layout, read_cells
 from exam_pp.store.files import is_read_once
+from exam_pp.store.tables import Cells, Layout, read_cells
 from exam_pp.store.trec.runs import MethodName
 
 Content = Literal[
@@ -185,6 +185,5 @@ def csv_records(parse: Callable[[Cells, Path], Any], layout: Layout) -> Callable
 def read_source_cells(source: Source, layout: Layout) -> Cells:
     """Read the cells of a CSV file, and count the values of columns outside the layout as dropped."""
     cells = read_cells(source.path, layout)
-    for name, count in cells.unused.items():
-        source.dropped.field(name, count)
+    source.dropped.fields(cells.unused)
     return cells

@@ -402,7 +402,7 @@ class _Pool:
             if not skip_missing:
                 raise DataError(
                     f"{problem}; name a file with their texts with --texts, or drop the passages with "
-                    "--skip-missing-texts.",
+                    "--repair.",
                     file=", ".join(map(str, files)) or None,
                 )
             log.warning("%s and are dropped.", problem)
