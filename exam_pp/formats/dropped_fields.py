@@ -183,6 +183,8 @@ def count_dropped_passage_fields(
     query: QueryPassages, keeps: Collection[str], dropped: DroppedFields
 ) -> None:
     """Count the fields of a query's passages that are not in ``keeps``, the fields of the target format."""
+    if "query texts" not in keeps:
+        dropped.add("query texts", bool(query.query_text))
     for passage in query.passages:
         counts = {
             "passage texts": 1,

@@ -98,7 +98,8 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
 @bank_option("Test bank with the questions or nuggets to grade.")
 @click.option(
     "--queries", type=QUERIES_FILE,
-    help=f"Texts of the queries, for direct prompts ({QUERY_FORMATS}).  [default: those of the bank]",
+    help=f"Texts of the queries, for direct prompts ({QUERY_FORMATS}).  [default: those of the bank, or of "
+    "PASSAGES]",
 )  # fmt: skip
 @click.option(
     "--prompt-class", "prompt_classes", shell_complete=prompt_names, multiple=True, metavar="NAME",

@@ -15,7 +15,7 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import is_given
 from exam_pp.cli.model_options import model_options
-from exam_pp.cli.options import FILE, FILES, QUERIES_FILE, OutputPath, prompt_file_option
+from exam_pp.cli.options import COLUMNS, FILE, FILES, QUERIES_FILE, OutputPath, prompt_file_option
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
 
@@ -28,7 +28,7 @@ DEFAULT_JUDGE = "lexical"
 """The judge of a study that names none."""
 _KEYS = {
     **{name: name for name in ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits")},
-    **{name: name for name in ("top", "prompt", "games", "model", "base_url")},
+    **{name: name for name in ("top", "prompt", "games", "model", "base_url", "columns")},
     "prompt_file": "prompt_files",
     "model_pipeline": "pipeline",
 }
@@ -55,6 +55,7 @@ Words = list[str | Path]
     "--edits", multiple=True, type=FILE,
     help="Corrections of the review page, which count in place of the judge's grades; may be repeated.",
 )  # fmt: skip
+@COLUMNS
 @click.option("--top", type=IntRange(1), help="Number of passages of each run and query.  [default: 20]")
 @click.option(
     "--prompt", multiple=True, metavar="NAME",
@@ -116,6 +117,8 @@ def _given(context: click.Context) -> dict[str, Any]:
         if is_given(context, name):
             given[key] = [str(each) for each in value] if isinstance(value, tuple) else value
             given[key] = str(value) if isinstance(value, Path) else given[key]
+            if isinstance(value, dict):
+                given[key] = ",".join(f"{meaning}={column}" for meaning, column in value.items())
     if is_given(context, "settings"):
         settings = typed_settings(context.params["settings"])
         given["settings"] = {key: getattr(settings, key) for key in settings.model_fields_set - {"model"}}
@@ -146,8 +149,8 @@ def _check(study: Study) -> None:
         )
     if study.runs and not study.texts:
         raise SelectionError("The passages of runs need texts: --texts.")
-    if study.games and not (study.answers and study.queries):
-        raise SelectionError("--games compares answers to queries: it needs --answers and --queries.")
+    if study.games and not study.answers:
+        raise SelectionError("--games compares answers: it needs --answers.")
     for key in ("runs", "texts", "bank", "answers", "qrels", "edits"):
         if any(is_read_once(path) for path in getattr(study, key) if not Path(path).is_dir()):
             raise SelectionError(f"--{key} is read several times and cannot be a stream: name a file.")
@@ -191,14 +194,15 @@ class _Work:
         if form is not None and form.name == "bank":
             return path
         name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
-        return self.step("Bank", ["bank", "import", path], name)
+        return self.step("Bank", ["bank", "import", path, *_options("--columns", self.study.columns)], name)
 
     def rate(self, banks: Sequence[Path]) -> list[str]:
         """Grade what the systems returned, and write the report; returns the command of the verdict."""
         study = self.study
         inputs = _options("--runs", study.runs) + _options("--texts", study.texts)
         inputs += _options("--queries", study.queries) + _options("--qrels", study.qrels)
-        inputs += _options("--answers", study.answers) + _options("--top", study.top if study.runs else None)
+        inputs += _options("--answers", study.answers) + _options("--columns", study.columns)
+        inputs += _options("--top", study.top if study.runs else None)
         passages = graded = self.step("Import", ["import", *inputs], "passages.jsonl.gz")
         self.step("Check", ["validate", passages, *banks], "checks.txt")
         for number, bank in enumerate(banks, 1):
@@ -237,7 +241,8 @@ class _Work:
     def answers(self) -> Path:
         """The whole answers."""
         words: Words = ["import", *_options("--answers", self.study.answers), "--unit", "whole"]
-        return self.step("Answers", [*words, *_options("--queries", self.study.queries)], "answers.jsonl.gz")
+        words += _options("--queries", self.study.queries) + _options("--columns", self.study.columns)
+        return self.step("Answers", words, "answers.jsonl.gz")
 
     def judge(self) -> Words:
         """The options of the judge."""

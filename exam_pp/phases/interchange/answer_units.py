@@ -31,7 +31,10 @@ def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list
     return [_joined(group) for group in _groups(answer, unit, max_words)]
 
 
-_KEPT = {"citations", "boundaries of answer parts", "repeats", "passage texts", "uncited references"}
+_KEPT = {
+    *("citations", "boundaries of answer parts", "repeats"),
+    *("passage texts", "uncited references", "query texts"),
+}
 
 
 def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[tuple[RankingEntry, str]]:
