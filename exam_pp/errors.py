@@ -77,11 +77,12 @@ class ProblemsError(DataError):
     ``str(error)`` has a line for each of the first twenty, then the number of the others.
     """
 
-    def __init__(self, errors: Sequence[DataError], total: int, *, file: str) -> None:
+    def __init__(self, errors: Sequence[DataError], total: int, repairable: int, *, file: str) -> None:
         first = errors[0]
         super().__init__(first.problem, file=file, line=first.line, field=first.field)
         self.errors = errors
         self.total = total
+        self.repairable = repairable
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -92,6 +93,8 @@ class ProblemsError(DataError):
         yield from map(str, self.errors[:MOST_LISTED])
         if self.total > MOST_LISTED:
             yield f"The other {self.total - MOST_LISTED} problems are not listed."
+        if self.repairable:
+            yield f"--repair of `exam-pp import` and `exam-pp bank import` drops {self.repairable} of them."
 
 
 class OutputError(ExamError):

@@ -19,6 +19,7 @@ Content = Literal[
     "passages",
     "bank",
     "queries",
+    "texts",
     "qrels",
     "runs",
     "scores",
@@ -32,8 +33,8 @@ Content = Literal[
 """The subject of a file, whatever its format.
 
 Each content has a Python type, which readers return and writers take: an iterable of QueryPassages, BankLine,
-Query, Qrel, Score, Answer or QueryGames; a mapping of system to lines (runs) or to rank (ranks); Edits;
-PairSample (pairs).
+Query, Qrel, Score, Answer or QueryGames; a mapping of passage id to text (texts), or of system to lines
+(runs) or to rank (ranks); Edits; PairSample (pairs).
 """
 
 

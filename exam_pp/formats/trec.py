@@ -1,4 +1,4 @@
-"""Qrels and run files of trec_eval."""
+"""Qrels and run files of trec_eval, and texts of passages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import folder_output, is_read_once, is_stream, safe_name
 from exam_pp.store.numbers import is_number
-from exam_pp.store.tables import QRELS, RUNS, is_table
+from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, is_table, key_of
 from exam_pp.store.trec.runs import (
     is_qrels_header,
     method_of,
@@ -23,6 +23,7 @@ from exam_pp.store.trec.runs import (
     write_qrels,
     write_run,
 )
+from exam_pp.store.trec.texts import read_texts
 
 Runs = Mapping[str, Sequence[RunLine]]
 
@@ -94,7 +95,18 @@ def run_file_name(system: str) -> str:
     return safe_name(system) + ".run"
 
 
+def _are_texts(sample: Sample) -> bool:
+    """Whether a table has a passage id and a text, and none of a query, which other formats have."""
+    used = TEXTS.used(sample.names)
+    has_id = key_of(used.get("passage_id", "")) in map(key_of, PASSAGE_ID)
+    return sample.has(TEXTS) and has_id and "query_id" not in RUNS.used(sample.names)
+
+
 register(
+    Format(
+        "texts", "texts", "texts of passages as a table", fits(_are_texts, Fit.LOOSE),
+        lambda path: read_texts(path, None), "text", read_by="import --texts", written_by="",
+    ),
     Format(
         "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read_qrels, "judgment",
         read=_read_qrels, write=make_writer(write_qrels),

@@ -85,7 +85,7 @@ class Problems:
     def __init__(self, path: str | Path) -> None:
         self._path = path
         self._errors: list[DataError] = []
-        self._total = 0
+        self._total = self._repairable = 0
 
     def add(self, error: DataError, repair: Repair | None = None) -> None:
         """Note a problem; ``repair`` is what :func:`repairing` makes of it."""
@@ -94,6 +94,7 @@ class Problems:
             repairs.dropped.setdefault(repair, {})[str(error)] = None
             return
         self._total += 1
+        self._repairable += repair is not None
         if len(self._errors) < MOST_KEPT:
             self._errors.append(error)
 
@@ -110,4 +111,4 @@ class Problems:
         elif self._total == 1:
             raise self._errors[0]
         else:
-            raise ProblemsError(self._errors, self._total, file=str(self._path))
+            raise ProblemsError(self._errors, self._total, self._repairable, file=str(self._path))

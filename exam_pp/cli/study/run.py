@@ -189,12 +189,15 @@ class _Work:
     def bank(self, number: int, path: Path) -> Path:
         """A bank as a file of this package; other formats are converted."""
         from exam_pp.formats.base import known_format
+        from exam_pp.store.tables import columns_of
 
         form = known_format(path)
         if form is not None and form.name == "bank":
             return path
         name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
-        return self.step("Bank", ["bank", "import", path, *_options("--columns", self.study.columns)], name)
+        named = {pair.partition("=")[2] for pair in (self.study.columns or "").split(",")}
+        columns = _options("--columns", self.study.columns) if named & set(columns_of(path)) else []
+        return self.step("Bank", ["bank", "import", path, *columns], name)
 
     def rate(self, banks: Sequence[Path]) -> list[str]:
         """Grade what the systems returned, and write the report; returns the command of the verdict."""
@@ -227,6 +230,7 @@ class _Work:
         model = ModelOptions(self.study.model or "", self.study.model_pipeline or "text2text")
         prompt = "NuggetAssignment" if can_read_lists(model) else "NuggetAssignmentPointwise"
         words: Words = ["grade", answers, "--bank", bank, "--prompt-class", prompt, *self.judge()]
+        words += self.ids_as_texts(answers, bank)
         assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")
         scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]
         self.step("Nuggets", [*scored, "--format", "html"], f"nuggets{suffix}.html")
@@ -243,6 +247,23 @@ class _Work:
         words: Words = ["import", *_options("--answers", self.study.answers), "--unit", "whole"]
         words += _options("--queries", self.study.queries) + _options("--columns", self.study.columns)
         return self.step("Answers", words, "answers.jsonl.gz")
+
+    def ids_as_texts(self, answers: Path, bank: Path) -> Words:
+        """The option of a file with ids in place of texts, if no file has the text of a query."""
+        from exam_pp.store.banks.bank_json import read_bank
+        from exam_pp.store.passages.query_texts import stored_query_texts
+        from exam_pp.store.trec.queries import write_queries
+
+        queries = read_bank(bank)
+        if stored_query_texts(answers) or any(query.query_text.strip() for query in queries):
+            return []
+        log.warning(
+            "No file has the texts of the queries: the judge gets their ids. Name a file with --queries."
+        )
+        path = self.folder / "queries.json"
+        if not path.exists():
+            write_queries({query.query_id: query.query_id for query in queries}, path)
+        return ["--queries", path]
 
     def judge(self) -> Words:
         """The options of the judge."""

@@ -135,7 +135,9 @@ def read_answers(path: str | Path, unused: Counter[str] | None = None) -> Iterat
     """
     problems = Problems(path)
     answers = (
-        _answers_of_table(path, problems, unused) if _is_table(path) else _placed_answers(path, problems)
+        _answers_of_table(path, problems, unused)
+        if is_answer_table(path)
+        else _placed_answers(path, problems)
     )
     yield from _checked(answers, path, problems)
 
@@ -175,7 +177,7 @@ class _Place(NamedTuple):
     field: str | None = None
 
 
-def _is_table(path: str | Path) -> bool:
+def is_answer_table(path: str | Path) -> bool:
     """Whether a file is a table of answers, and has none of the formats of tracks."""
     columns = columns_of(path, ANSWERS)
     if not ANSWERS.fits(columns):
@@ -260,7 +262,8 @@ def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
     raise DataError(
         "is not an answer in a known format: TREC RAG 2024 (run_id, topic_id, references, answer), "
         "TREC RAG 2025 (metadata, references, answer), RAGTIME (metadata, responses) or plain "
-        "(query_id, system, text; references and citations are optional). Rename the keys.",
+        "(query_id, system, text; references and citations are optional). Rename the keys, or name them with "
+        "--columns.",
         file=str(path), line=number,
     )  # fmt: skip
 
