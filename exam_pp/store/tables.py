@@ -372,8 +372,6 @@ class _Lines(Iterator[str]):
 
 def _text_rows(first: str, lines: _Lines, layout: Layout) -> Iterator[Row]:
     path, end = str(lines.path), lines.number
-    if "\0" in first:
-        raise DataError("has null characters; save the file as UTF-8 text.", file=path, line=end)
     try:
         with long_cells():
             names, separator = _header(first)

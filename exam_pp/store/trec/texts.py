@@ -71,11 +71,9 @@ def read_texts(path: str | Path, selected_ids: Collection[str] | None) -> dict[s
     texts: dict[str, str] = {}
     with_more: set[str] = set()
     problems = Problems(path)
-    read = _table if _is_table(path) else _lines
-    is_json = None
-    for number, is_json, (passage_id, text, has_more) in read(path, problems):  # noqa: B007 - of the last line
-        if selected_ids is not None and passage_id not in selected_ids:
-            continue
+    is_json = _is_table(path)
+    read = _table if is_json else _lines
+    for number, is_json, (passage_id, text, has_more) in read(path, selected_ids, problems):  # noqa: B007
         if is_repairing() and not text.strip():
             problem = f"the passage {passage_id!r} has no text."
             problems.add(DataError(problem, file=str(path), line=number), "without text")
@@ -86,8 +84,6 @@ def read_texts(path: str | Path, selected_ids: Collection[str] | None) -> dict[s
         if has_more:
             with_more.add(passage_id)
     problems.check()
-    if is_json is None:
-        raise DataError("has no passage texts.", file=str(path))
     _log_warnings(path, texts, len(with_more), is_json)
     return texts
 
@@ -100,7 +96,9 @@ def _is_table(path: str | Path) -> bool:
     return TEXTS.fits(list(columns)) and (are_columns_given() or not is_json_lines)
 
 
-def _lines(path: str | Path, problems: Problems) -> Iterator[tuple[int, bool, _Text]]:
+def _lines(
+    path: str | Path, selected_ids: Collection[str] | None, problems: Problems
+) -> Iterator[tuple[int, bool, _Text]]:
     is_json = None
     for number, line in read_lines(path, keep_blanks=True):
         if is_json is None:
@@ -110,12 +108,18 @@ def _lines(path: str | Path, problems: Problems) -> Iterator[tuple[int, bool, _T
         except DataError as error:
             problems.add(error)
             continue
-        yield number, is_json, text
+        if selected_ids is None or text[0] in selected_ids:
+            yield number, is_json, text
+    if is_json is None:
+        raise DataError("has no passage texts.", file=str(path))
 
 
-def _table(path: str | Path, problems: Problems) -> Iterator[tuple[int | None, bool, _Text]]:
+def _table(
+    path: str | Path, selected_ids: Collection[str] | None, problems: Problems
+) -> Iterator[tuple[int | None, bool, _Text]]:
     for row, cells in read_table(path, TEXTS, problems):
-        yield row.line, True, (cells["passage_id"], cells["text"], bool(cells.get("title")))
+        if selected_ids is None or cells["passage_id"] in selected_ids:
+            yield row.line, True, (cells["passage_id"], cells["text"], bool(cells.get("title")))
 
 
 def _log_warnings(path: str | Path, texts: Mapping[str, str], more: int, is_json: bool) -> None:
