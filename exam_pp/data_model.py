@@ -156,10 +156,11 @@ class RankingEntry(StoredRecord, frozen=True, gc=False, kw_only=True):
 
 
 class PassageData(StoredRecord, frozen=True, gc=False, kw_only=True):
-    """Judgments and rankings of one passage."""
+    """Judgments and rankings of one passage, and the text of its query, which published files do not have."""
 
     judgments: list[Judgment] = field(default_factory=Added)
     rankings: list[RankingEntry] = field(default_factory=Added)
+    query_text: str | None = None
 
 
 class SelfRating(StoredRecord, frozen=True, gc=False, kw_only=True):
@@ -562,6 +563,11 @@ class QueryPassages:
 
     query_id: str
     passages: list[Passage]
+
+    @property
+    def query_text(self) -> str:
+        """The text of the query that is stored with its passages; empty if it is not stored."""
+        return next((text for passage in self.passages if (text := passage.data.query_text)), "")
 
     def dump(self) -> bytes:
         """Return the line as compact JSON without the line end; keys that were never set are omitted.

@@ -6,7 +6,8 @@ Their class hierarchy::
     ├── UnknownNameError       a prompt, model, report ... of that name does not exist ("did you mean ...?")
     ├── MissingExtraError      an optional package is not installed
     ├── DataError              a file has invalid content (file, line, field)
-    │   └── CorruptFileError   the compressed data of a file is truncated or damaged
+    │   ├── CorruptFileError   the compressed data of a file is truncated or damaged
+    │   └── ProblemsError      several lines of a file are invalid
     ├── OutputError            an output cannot be written, or is also an input
     ├── SelectionError         a filter matches no grades, or several sets of grades
     ├── QueryError             a SQL statement is invalid or not allowed
@@ -19,6 +20,7 @@ Any other exception is a bug and keeps its traceback.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 
@@ -62,6 +64,37 @@ class DataError(ExamError):
 
 class CorruptFileError(DataError):
     """The compressed data of a file is truncated or damaged."""
+
+
+MOST_LISTED = 20
+"""Largest number of problems of a file in a message."""
+
+
+class ProblemsError(DataError):
+    """Several lines of a file are invalid.
+
+    ``errors`` are the problems of single lines, and ``line``, ``field`` and ``problem`` those of the first.
+    ``str(error)`` has a line for each of the first twenty, then the number of the others.
+    """
+
+    def __init__(self, errors: Sequence[DataError], total: int, repairable: int, *, file: str) -> None:
+        first = errors[0]
+        super().__init__(first.problem, file=file, line=first.line, field=first.field)
+        self.errors = errors
+        self.total = total
+        self.repairable = repairable
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the message."""
+        yield f"{self.file} has {self.total} problems:"
+        yield from map(str, self.errors[:MOST_LISTED])
+        if self.total > MOST_LISTED:
+            yield f"The other {self.total - MOST_LISTED} problems are not listed."
+        if self.repairable:
+            yield f"--repair of `exam-pp import` and `exam-pp bank import` drops {self.repairable} of them."
 
 
 class OutputError(ExamError):

@@ -18,7 +18,7 @@ from exam_pp.cli.command import LazyGroup
 from exam_pp.cli.guard import WITH_MANIFESTS
 from exam_pp.cli.logs import start_log
 from exam_pp.cli.short_names import with_short_names
-from exam_pp.errors import ExamError, StoppedError
+from exam_pp.errors import ExamError, ProblemsError, StoppedError
 from exam_pp.text.wording import in_one_line, is_unicode
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
@@ -212,7 +212,9 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo(f"exam-pp: {message or 'interrupted.'}", err=True)
         sys.exit(130)
     except ExamError as error:
-        click.echo(f"exam-pp: {in_one_line(with_short_names(str(error)))}", err=True)
+        messages = error.lines() if isinstance(error, ProblemsError) else [str(error)]
+        shown = (in_one_line(with_short_names(message)) for message in messages)
+        click.echo("exam-pp: " + "\n  ".join(shown), err=True)
         _discard_stdout()
         sys.exit(error.exit_code)
     except OSError as error:

@@ -733,6 +733,36 @@ def emit_figure(pictures: Sequence[Picture], path: Path, inputs: Iterable[Path |
     emit(svg_file(pictures), path, inputs)
 
 
+class _Columns(click.ParamType[dict[str, str]]):
+    """Pairs such as ``id=question_id,text=answer``: a meaning, and the name of its column."""
+
+    name = "columns"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, str]:
+        """Return meaning to column."""
+        if isinstance(value, dict):
+            return value
+        pairs = [pair.partition("=") for pair in value.split(",")]
+        if not all(meaning.strip() and column.strip() for meaning, _, column in pairs):
+            self.fail(f"{value!r} is not a list of MEANING=COLUMN, such as id=question_id,text=answer.")
+        return {meaning.strip(): column.strip() for meaning, _, column in pairs}
+
+
+COLUMNS = click.option(
+    "--columns",
+    type=_Columns(),
+    metavar="MEANING=COLUMN,...",
+    help="Columns of tables with other names, such as `id=question_id,text=answer`. Meanings: query_id, "
+    "query_text, passage_id, text, system, rank, score, relevance, answer, question, nugget, weight ...",
+)
+REPAIR = click.option(
+    "--repair",
+    is_flag=True,
+    help="Keep the first of repeated lines, and drop lines and passages without a text, instead of stopping "
+    "with an error; a message counts them.",
+)
+
+
 def log_summary(lines: Iterable[object]) -> None:
     """Log the summary of a command at INFO."""
     for line in lines:

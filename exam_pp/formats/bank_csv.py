@@ -1,4 +1,4 @@
-"""Test banks as CSV spreadsheets, one row per entry."""
+"""Test banks as tables, such as spreadsheets, one row per entry."""
 
 from __future__ import annotations
 
@@ -6,27 +6,47 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_pp.banks import BankLine, Entry, Nugget, Question, entry_id, is_stale
+from exam_pp.banks import BankLine, Entry, EntryKind, Nugget, Question, entry_id, is_stale
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
 from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fields, report_uncounted_stream
-from exam_pp.formats.sample import with_columns
-from exam_pp.store.csv_cells import BOM, read_spreadsheet
+from exam_pp.formats.sample import Fit, Sample
+from exam_pp.store.csv_cells import BOM
 from exam_pp.store.files import is_read_once, write_text
 from exam_pp.store.numbers import parse_number
+from exam_pp.store.problems import Problems, is_repairing
+from exam_pp.store.tables import Layout, read_table
 from exam_pp.text.spreadsheet_cells import escaped, unescaped
+from exam_pp.text.wording import listed
 
 _COLUMNS = (
     "query_id", "query_text", "facet_id", "facet_text", "kind", "text", "importance", "weight",
     "gold_answers", "entry_id", "test_collection",
 )  # fmt: skip
-_REQUIRED = ("query_id", "text")
+_KINDS: tuple[EntryKind, ...] = ("question", "nugget")
+BANK = Layout(
+    (), (*_COLUMNS[:5], *_KINDS, *_COLUMNS[5:]),
+    names={
+        "query_id": ("qid", "q_id", "topic_id", "request_id", "narrative_id"),
+        "query_text": ("query",),
+        "kind": ("type",),
+        "question": ("question_text", "questions"),
+        "nugget": ("nugget_text", "nuggets"),
+        "text": ("entry", "entry_text"),
+        "gold_answers": ("gold_answer", "gold", "answers", "answer", "reference_answer", "expected_answer"),
+        "entry_id": ("question_id", "nugget_id", "id"),
+    },
+    pairs=("query_id", "text"),
+    lists=("gold_answers",),
+    as_it_is=True,
+)  # fmt: skip
+"""The columns of a bank; a column of questions or nuggets gives its entries their kind."""
 
 
 class Row(NamedTuple):
@@ -86,32 +106,58 @@ def write_bank_csv(
     write_text(path, (BOM if bom else "") + stream.getvalue(), inputs=inputs)
 
 
+def has_bank(used: Mapping[str, str]) -> bool:
+    """Whether a table has the columns of a bank, by role: a query, and a text of its entries."""
+    return bool({"query_id", "query_text"} & used.keys()) and bool({"text", *_KINDS} & used.keys())
+
+
 def unused_cells(path: str | Path) -> Counter[str]:
     """Count the non-empty cells in each column that :func:`read_bank_csv` ignores.
 
     Cells after the last column are counted under the name ``""``.
     """
     unused: Counter[str] = Counter()
-    for _, record in read_spreadsheet(path, _REQUIRED):
-        # "".join: cells after the last column are a list of texts.
-        filled = (name for name, cell in record.items() if "".join(cell or ""))
-        unused.update(name or "" for name in filled if name not in _COLUMNS)
+    list(read_table(path, BANK, Problems(path), unused))
     return unused
 
 
 def read_bank_csv(path: str | Path) -> list[Row]:
-    """Read the rows of a CSV file of :func:`write_bank_csv`, which may have been edited in a spreadsheet.
+    """Read the rows of a table, such as a file of :func:`write_bank_csv` that a spreadsheet changed.
 
-    Columns may have any order, unknown columns are ignored; the separator is a comma, semicolon or tab.
-    Raises :class:`DataError` for a missing column, and for a row without query id or text.
+    Columns may have any order and many names, unknown columns are ignored; the separator is a comma,
+    semicolon or tab. A query without an id has its text as id. Raises :class:`DataError` for a missing
+    column, and for a row without a query or a text.
     """
-    rows = []
-    for line, record in read_spreadsheet(path, _REQUIRED):
-        cells = {name: unescaped(record.get(name) or "") for name in _COLUMNS}
-        for name in _REQUIRED:
-            if not cells[name].strip():
-                raise DataError("is empty.", file=str(path), line=line, field=name)
-        rows.append(Row(**cells, line=line, missing=frozenset(_COLUMNS) - record.keys()))
+    rows: list[Row] = []
+    seen: set[Row] = set()
+    problems = Problems(path)
+    for record, by_role in read_table(path, BANK, problems, Counter()):
+        if not has_bank(by_role):
+            missing = "text" if {"query_id", "query_text"} & by_role.keys() else "query_id"
+            shown = listed(record.columns) or "none"
+            problem = f"has no column {missing!r}; rename one of its columns ({shown}), or use --columns."
+            raise DataError(problem, file=str(path), line=1 if record.header else record.line)
+        cells = {name: unescaped(by_role.get(name, "")) for name in _COLUMNS}
+        missing_columns = frozenset(name for name in _COLUMNS if name not in by_role)
+        entries: list[tuple[str, str]] = [
+            (kind, unescaped(by_role[kind])) for kind in _KINDS if by_role.get(kind, "").strip()
+        ]
+        if cells["text"].strip() or not entries:
+            entries.append((cells["kind"], cells["text"]))
+        cells["query_id"] = cells["query_id"] or cells["query_text"].strip()
+        for kind, text in entries:
+            values: dict[str, Any] = {**cells, "kind": kind, "text": text, "missing": missing_columns}
+            row = Row(**values)
+            if not row.query_id.strip():
+                problems.add(record.error("is empty.", path, "query_id"))
+            elif not text.strip():
+                problems.add(record.error("is empty.", path, "text"), "without text")
+            elif is_repairing() and row in seen:
+                problems.add(record.error("repeats an earlier line.", path), "repeated")
+            else:
+                seen.add(row)
+                rows.append(row._replace(line=record.line or record.record or 0))
+    problems.check()
     return rows
 
 
@@ -202,11 +248,8 @@ def _golds(file: Path, row: Row) -> list[str]:
 
 def count_unused_cells(path: Path, dropped: DroppedFields) -> None:
     """Count the cells in columns that a bank does not have; skips streams, which can be read only once."""
-    for name, count in () if is_read_once(path) else unused_cells(path).items():
-        if name:
-            dropped.field(name, count)
-        else:
-            dropped.add("cells without a column", count)
+    if not is_read_once(path):
+        dropped.fields(unused_cells(path))
 
 
 def _read(source: Source) -> list[BankLine]:
@@ -233,9 +276,19 @@ def _write(lines: Iterable[BankLine], target: Target, *, bom: bool) -> None:
     write_bank_csv(lines, target.path, bom=bom, inputs=target.inputs)
 
 
+def _sniff(sample: Sample) -> Fit:
+    """Tables of two columns with a query id and a question are banks if a query has several questions."""
+    used = BANK.used(sample.names)
+    if not has_bank(used):
+        return Fit.NOT
+    ids = [row[0] for row in sample.rows[1:] if row]
+    is_bank = "nugget" in used or len(set(ids)) < len(ids) or ("text" in used and not sample.item)
+    return Fit.FAIR if is_bank else Fit.LOOSE
+
+
 register(
     Format(
-        "bank-csv", "bank", "test bank as a spreadsheet", with_columns("query_id", "text"), read_bank_csv,
+        "bank-csv", "bank", "test bank as a table, such as a spreadsheet", _sniff, read_bank_csv,
         "entry", _read, partial(_write, bom=False),
     ),
     Format(

@@ -11,14 +11,15 @@ from exam_pp.errors import DataError
 from exam_pp.formats.dropped_fields import DroppedFields, Used, count_unused_keys
 from exam_pp.formats.sample import Fit, Sample, Sniff, never
 from exam_pp.registry import Registry
-from exam_pp.store.csv_cells import Cells, Layout, read_cells
 from exam_pp.store.files import is_read_once
+from exam_pp.store.tables import Cells, Layout, read_cells
 from exam_pp.store.trec.runs import MethodName
 
 Content = Literal[
     "passages",
     "bank",
     "queries",
+    "texts",
     "qrels",
     "runs",
     "scores",
@@ -32,8 +33,8 @@ Content = Literal[
 """The subject of a file, whatever its format.
 
 Each content has a Python type, which readers return and writers take: an iterable of QueryPassages, BankLine,
-Query, Qrel, Score, Answer or QueryGames; a mapping of system to lines (runs) or to rank (ranks); Edits;
-PairSample (pairs).
+Query, Qrel, Score, Answer or QueryGames; a mapping of passage id to text (texts), or of system to lines
+(runs) or to rank (ranks); Edits; PairSample (pairs).
 """
 
 
@@ -185,6 +186,5 @@ def csv_records(parse: Callable[[Cells, Path], Any], layout: Layout) -> Callable
 def read_source_cells(source: Source, layout: Layout) -> Cells:
     """Read the cells of a CSV file, and count the values of columns outside the layout as dropped."""
     cells = read_cells(source.path, layout)
-    for name, count in cells.unused.items():
-        source.dropped.field(name, count)
+    source.dropped.fields(cells.unused)
     return cells

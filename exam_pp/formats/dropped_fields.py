@@ -34,6 +34,14 @@ class DroppedFields:
         """Count ``count`` dropped values of a key or column of the source file."""
         self.add(f"field {key!r}", count)
 
+    def fields(self, counts: Mapping[str, int]) -> None:
+        """Count the values of columns of a table; cells after the last column have the name ""."""
+        for name, count in counts.items():
+            if name:
+                self.field(name, count)
+            else:
+                self.add("cells without a column", count)
+
     def keys(self, values: Mapping[str, Any] | None, known: Iterable[str] = ()) -> None:
         """Count every key that is not in ``known`` and has a value."""
         for key in (values or {}).keys() - set(known):
@@ -175,6 +183,8 @@ def count_dropped_passage_fields(
     query: QueryPassages, keeps: Collection[str], dropped: DroppedFields
 ) -> None:
     """Count the fields of a query's passages that are not in ``keeps``, the fields of the target format."""
+    if "query texts" not in keeps:
+        dropped.add("query texts", bool(query.query_text))
     for passage in query.passages:
         counts = {
             "passage texts": 1,

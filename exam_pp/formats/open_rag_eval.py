@@ -38,8 +38,9 @@ from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.records import replace
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import System
-from exam_pp.store.csv_cells import Cells, Layout, write_cells
+from exam_pp.store.csv_cells import write_cells
 from exam_pp.store.files import is_stream
+from exam_pp.store.tables import Cells, Layout
 from exam_pp.store.trec.answers import Answer, AnswerPart, references_of
 from exam_pp.text.sentences import sentences
 from exam_pp.text.wording import counted
@@ -63,7 +64,7 @@ class Generation:
     passages: dict[str, str] = field(default_factory=dict)
     answer: str = ""
     line: int | None = field(default=None, compare=False, repr=False)
-    lines: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    lines: dict[str, int | None] = field(default_factory=dict, compare=False, repr=False)
 
 
 def generations_of(cells: Cells, path: str | Path) -> list[Generation]:

@@ -19,8 +19,9 @@ from typing import Any
 from exam_pp.errors import DataError
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import System
-from exam_pp.store.csv_cells import read_rows, write_cells
+from exam_pp.store.csv_cells import write_cells
 from exam_pp.store.numbers import is_number, number_of
+from exam_pp.store.tables import Layout, read_rows
 
 QUERY_COLUMNS = ("query_id", "query")
 RUN_COLUMN = re.compile(r"run_([1-9]\d{0,8})_(.+)")
@@ -57,8 +58,9 @@ def read_result_rows(path: str | Path) -> Iterator[ResultRow]:
     A run without cells for a query has no row. A query without any cells has one row.
     """
     seen: set[str] = set()
-    for line, row in read_rows(path):
-        query_id = row.get("query_id")
+    for row in read_rows(path, Layout(())):
+        line, cells = row.line, {name: cell.strip() for name, cell in row.cells.items()}
+        query_id = cells.get("query_id")
         if not query_id:
             if query_id is None:
                 raise DataError("has no column 'query_id'.", file=str(path), line=line)
@@ -67,14 +69,14 @@ def read_result_rows(path: str | Path) -> Iterator[ResultRow]:
             raise DataError(f"the query {query_id!r} occurs twice.", file=str(path), line=line)
         seen.add(query_id)
         runs: dict[int | None, dict[str, Any]] = {}
-        for column, cell in row.items():
+        for column, cell in cells.items():
             if column in QUERY_COLUMNS or not cell:
                 continue
             run = RUN_COLUMN.fullmatch(column)
             repeat, name = (int(run[1]), run[2]) if run else (None, column)
             runs.setdefault(repeat, {})[name] = _value(cell, path, line, column)
         for repeat in sorted(runs, key=lambda number: number or 0) or [None]:
-            yield ResultRow(query_id, row.get("query", ""), repeat, runs.get(repeat, {}), line)
+            yield ResultRow(query_id, cells.get("query", ""), repeat, runs.get(repeat, {}), line)
 
 
 def read_results(path: str | Path, system: str) -> tuple[list[Score], Mapping[str, int]]:
@@ -133,7 +135,7 @@ def _cell(value: Any) -> str:
     return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
 
 
-def _value(cell: str, path: str | Path, line: int, column: str) -> Any:
+def _value(cell: str, path: str | Path, line: int | None, column: str) -> Any:
     """The number, JSON value or text of a cell."""
     if is_number(cell):
         return float(cell)
@@ -151,7 +153,7 @@ def _value(cell: str, path: str | Path, line: int, column: str) -> Any:
     )  # fmt: skip
 
 
-def _json(cell: str, path: str | Path, line: int, column: str) -> Any:
+def _json(cell: str, path: str | Path, line: int | None, column: str) -> Any:
     try:
         value = json.loads(cell, parse_constant=_refuse)
         if "\\u" in cell:

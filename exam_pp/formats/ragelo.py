@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Format, Target, csv_format, register
+from exam_pp.formats.base import Format, Source, Target, csv_format, register
 from exam_pp.formats.dropped_fields import (
     count_dropped_answer_fields,
     count_dropped_passage_fields,
@@ -29,22 +29,19 @@ from exam_pp.prompts.reasoner import find_relevance_label
 from exam_pp.records import encode
 from exam_pp.results import Score
 from exam_pp.roles import DistinctNames, System, is_part_of_answer
-from exam_pp.store.csv_cells import Cells, Layout, checked_id, write_cells
-from exam_pp.store.trec.answers import Answer, AnswerPart
-from exam_pp.store.trec.queries import Query
+from exam_pp.store.csv_cells import checked_id, write_cells
+from exam_pp.store.tables import ANSWERS, QUERIES, Cells, Layout
+from exam_pp.store.trec.answers import Answer, read_answer_table
+from exam_pp.store.trec.queries import Query, read_query_table
 
 _IDS = ("qid", "did")
 _NAMES: Mapping[str, Sequence[str]] = {
     "qid": ("query_id", "question_id", "q_id", "queryid", "questionid"),
-    "query": ("query_text", "question", "question_text"),
     "did": ("doc_id", "document_id", "docid", "d_id", "documentid", "passage_id", "pid", "p_id", "passageid"),
     "document": ("document_text", "doc_text", "text"),
     "agent": ("agent_id", "system"),
 }
-QUERIES = Layout(("qid", "query"), (), ("qid", "query"), _NAMES)
 DOCUMENTS = Layout(("qid", "did", "document"), ("agent",), ("qid", "did"), _NAMES)
-_ANSWER = {"answer": ("answer_text", "response", "text")}
-ANSWERS = Layout(("qid", "agent", "answer"), (), ("qid", "agent"), {**_NAMES, **_ANSWER})
 REASONINGS = Layout(("qid", "did", "raw_answer", "answer"), (), ("qid", "did"), _NAMES)
 
 
@@ -63,11 +60,11 @@ def _are_queries(sample: Sample) -> Fit:
 
     Scores of Open RAG Eval begin with query_id and query, too.
     """
-    if not _with_ids("qid", "query")(sample):
+    if not sample.has(QUERIES) or sample.object:
         return Fit.NOT
-    if len(sample.columns) == 2:
-        return Fit.FAIR
-    return Fit.NOT if "query_id" in sample.columns else Fit.LOOSE
+    if len(sample.names) == 2:
+        return Fit.LOOSE if "text" in sample.names else Fit.FAIR
+    return Fit.NOT if {"query_id", "query"} <= set(sample.names) else Fit.LOOSE
 
 
 class Reasoning(NamedTuple):
@@ -77,31 +74,6 @@ class Reasoning(NamedTuple):
     passage_id: str
     raw_answer: str
     answer: str
-
-
-def queries_of(cells: Cells, path: str | Path) -> list[Query]:
-    """Parse queries; raises :class:`DataError` for an id that occurs twice."""
-    queries: dict[str, Query] = {}
-    for line, row in cells.rows:
-        if row["qid"] in queries:
-            raise DataError(f"the query id {row['qid']!r} occurs twice.", file=str(path), line=line)
-        queries[row["qid"]] = Query(query_id=row["qid"], query_text=row["query"])
-    return list(queries.values())
-
-
-def answers_of(cells: Cells, path: str | Path) -> list[Answer]:
-    """Parse answers, each as one part; raises :class:`DataError` for an agent that answers a query twice."""
-    answers: dict[tuple[str, str], Answer] = {}
-    for line, row in cells.rows:
-        key = (row["agent"], row["qid"])
-        if key in answers:
-            raise DataError(
-                f"the agent {row['agent']!r} answers the query {row['qid']!r} twice.",
-                file=str(path), line=line,
-            )  # fmt: skip
-        parts = (AnswerPart(row["answer"]),) if row["answer"] else ()
-        answers[key] = Answer(row["qid"], row["agent"], parts, by_sentence=False)
-    return list(answers.values())
 
 
 def passages_of(cells: Cells, path: str | Path) -> list[QueryPassages]:
@@ -159,7 +131,7 @@ def _write_queries(queries: Iterable[Query], target: Target) -> None:
             count_dropped_query_fields(query, target.dropped)
             yield query.query_id, trimmed(query.query_text, target.dropped)
 
-    write_cells(QUERIES.required, rows(), target.path, ids=_IDS, inputs=target.inputs)
+    write_cells(("qid", "query"), rows(), target.path, ids=_IDS, inputs=target.inputs)
 
 
 def _write_answers(answers: Iterable[Answer], target: Target) -> None:
@@ -172,7 +144,7 @@ def _write_answers(answers: Iterable[Answer], target: Target) -> None:
             system = distinct(System(answer.system, answer.repeat))
             yield answer.query_id, system, trimmed(text, target.dropped)
 
-    write_cells(ANSWERS.required, rows(), target.path, ids=(*_IDS, "agent"), inputs=target.inputs)
+    write_cells(("qid", "agent", "answer"), rows(), target.path, ids=(*_IDS, "agent"), inputs=target.inputs)
 
 
 def _write_documents(queries: Iterable[QueryPassages], target: Target) -> None:
@@ -305,23 +277,38 @@ def _write_ranking(scores: Iterable[Score], target: Target) -> None:
     write_cells(("agent", "score"), cells, target.path, ids=("agent",), inputs=target.inputs)
 
 
-def _has_answers(sample: Sample) -> bool:
-    """Whether a table has all columns of answers, under any of their names, and none of documents."""
+def _has_answers(sample: Sample) -> Fit:
+    """Whether a table has all columns of answers, and none of documents; the file may name the system."""
+    used = ANSWERS.used(sample.names)
+    if not sample.has(ANSWERS) or sample.has(DOCUMENTS) or "passage_id" in sample.names:
+        return Fit.NOT
+    if "system" in used:
+        return Fit.GOOD
+    return Fit.NOT if used["answer"].lower() == "text" else Fit.LOOSE
 
-    def has(column: str) -> bool:
-        return bool(sample.columns & {column, *ANSWERS.names.get(column, ())})
 
-    return all(map(has, ANSWERS.required)) and not has("did") and "passage_id" not in sample.columns
+def _read_queries(source: Source) -> list[Query]:
+    unused: Counter[str] = Counter()
+    queries = list(read_query_table(source.path, unused).values())
+    source.dropped.fields(unused)
+    return queries
+
+
+def _read_answers(source: Source) -> list[Answer]:
+    unused: Counter[str] = Counter()
+    answers = list(read_answer_table(source.path, unused))
+    source.dropped.fields(unused)
+    return answers
 
 
 register(
-    csv_format(
-        "ragelo-queries", "queries", "queries of RAGElo, CSV",
-        _are_queries, QUERIES, queries_of, "query", _write_queries,
+    Format(
+        "ragelo-queries", "queries", "queries as a table, such as those of RAGElo", _are_queries,
+        lambda path: read_query_table(path).values(), "query", _read_queries, _write_queries,
     ),
-    csv_format(
-        "ragelo-answers", "answers", "answers of RAGElo, CSV",
-        fits(_has_answers, Fit.GOOD), ANSWERS, answers_of, "answer", _write_answers,
+    Format(
+        "ragelo-answers", "answers", "answers as a table, such as those of RAGElo", _has_answers,
+        read_answer_table, "answer", _read_answers, _write_answers,
     ),
     csv_format(
         "ragelo-documents", "passages", "retrieved documents of RAGElo, CSV",

@@ -25,9 +25,10 @@ from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.games import GameSet, QueryGames
 from exam_pp.models import Record
 from exam_pp.roles import DistinctNames
-from exam_pp.store.csv_cells import Cells, Layout, write_cells
+from exam_pp.store.csv_cells import write_cells
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error, parse_record, write_records
+from exam_pp.store.tables import Cells, Layout
 
 GAMES = Layout(
     ("qid", "agent_a", "agent_b", "answer"), ("raw_answer", "relevance"), ("qid", "agent_a", "agent_b")

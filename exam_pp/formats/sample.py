@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import DataError
-from exam_pp.store.csv_cells import long_cells
 from exam_pp.store.files import read_lines, read_text
 from exam_pp.store.numbers import is_number
+from exam_pp.store.tables import Layout, header_of, long_cells
 from exam_pp.store.trec.queries import is_outlines
 
 SYSTEMS = frozenset(("system", "systems", "method", "run", "runid", "runtag", "model", "agent", "team"))
@@ -92,6 +92,17 @@ class Sample:
         """The first JSON object, or the first of a list of objects; else an empty mapping."""
         first = self.value[0] if isinstance(self.value, list) and self.value else self.value
         return first if isinstance(first, dict) else {}
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The names of the columns of a table with any separator, or the keys of :attr:`item`."""
+        with suppress(csv.Error):
+            return header_of(self.texts[0]) if self.texts else tuple(self.item)
+        return ()
+
+    def has(self, layout: Layout) -> bool:
+        """Whether a table or a list of JSON objects has the columns of a layout."""
+        return layout.fits(self.names)
 
     @property
     def values(self) -> Sequence[Any]:

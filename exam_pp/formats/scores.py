@@ -24,6 +24,7 @@ from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.csv_cells import check_name
 from exam_pp.store.files import is_read_once, write_text
 from exam_pp.store.numbers import is_number, number_of
+from exam_pp.store.tables import RUNS
 from exam_pp.store.trec.published_boards import is_board_header
 from exam_pp.store.trec.ranks import count_ignored_cells, read_ranks, write_ranks
 from exam_pp.store.trec.scores import (
@@ -169,7 +170,7 @@ def _is_of_queries(sample: Sample) -> bool:
 def _sniff_leaderboard(sample: Sample) -> Fit:
     if isinstance(sample.object.get("tables"), list):
         return Fit.FAIR
-    if is_trec_eval(sample.texts) or _is_published_cover(sample):
+    if is_trec_eval(sample.texts) or _is_published_cover(sample) or sample.has(RUNS):
         return Fit.NOT
     # Results of AutoJudge also have a column of systems and numbers; their header sets them apart.
     is_autojudge = set(sample.header) >= {"run_id", "measure", "value"}

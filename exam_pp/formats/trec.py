@@ -1,4 +1,4 @@
-"""Qrels and run files of trec_eval."""
+"""Qrels and run files of trec_eval, and texts of passages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import folder_output, is_read_once, is_stream, safe_name
 from exam_pp.store.numbers import is_number
+from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, is_table, key_of
 from exam_pp.store.trec.runs import (
     is_qrels_header,
     method_of,
@@ -22,6 +23,7 @@ from exam_pp.store.trec.runs import (
     write_qrels,
     write_run,
 )
+from exam_pp.store.trec.texts import read_texts
 
 Runs = Mapping[str, Sequence[RunLine]]
 
@@ -29,7 +31,7 @@ Runs = Mapping[str, Sequence[RunLine]]
 def _are_qrels(sample: Sample) -> bool:
     rows = [row for text in sample.texts if (row := text.split())]
     rows = [row for row in rows if not row[0].startswith("#")] or rows
-    if is_qrels_header(rows[0] if rows else ()):
+    if is_qrels_header(rows[0] if rows else ()) or (sample.has(QRELS) and not sample.has(RUNS)):
         return True
     # Results of AutoJudge have topics in the second column, and scores. Topics differ, iterations do not.
     has_iterations = len({row[1] for row in rows if len(row) == 4}) == 1
@@ -45,7 +47,7 @@ def _is_run(sample: Sample) -> bool:
     """Whether the lines have six fields; the reader raises an error for fields after the tag."""
     are_results = most(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in sample.fields)
     is_table = sample.is_titled and sample.is_tabbed  # a table may have numbers in the same columns
-    return sample.is_folder or (are_results and not is_table)
+    return sample.is_folder or sample.has(RUNS) or (are_results and not is_table)
 
 
 def _read_qrels(source: Source) -> list[Qrel]:
@@ -53,7 +55,8 @@ def _read_qrels(source: Source) -> list[Qrel]:
     if is_read_once(source.path):
         report_uncounted_stream(source.dropped)
     else:
-        columns = [fields[1:2] for _, fields in qrels_rows(source.path)]
+        is_trec = not is_table(source.path, QRELS)
+        columns = [fields[1:2] for _, fields in qrels_rows(source.path)] if is_trec else []
         source.dropped.add("second columns other than 0", sum(c not in (["0"], ["Q0"]) for c in columns))
     return read_qrels(source.path)
 
@@ -63,7 +66,7 @@ def _read_runs(source: Source) -> Runs:
     runs: dict[str, list[RunLine]] = {}
     warn_of_skipped_files(source.path)
     for file in run_files(source.path):
-        by_file = source.method_name == "stem"
+        by_file = source.method_name == "stem" and not is_table(file, RUNS)
         for line in read_run(file, method="tag", one_system=by_file):
             name = method_of(file) if by_file else line.system
             source.dropped.add("run tags that differ from the file name", name != line.system)
@@ -92,7 +95,18 @@ def run_file_name(system: str) -> str:
     return safe_name(system) + ".run"
 
 
+def _are_texts(sample: Sample) -> bool:
+    """Whether a table has a passage id and a text, and none of a query, which other formats have."""
+    used = TEXTS.used(sample.names)
+    has_id = key_of(used.get("passage_id", "")) in map(key_of, PASSAGE_ID)
+    return sample.has(TEXTS) and has_id and "query_id" not in RUNS.used(sample.names)
+
+
 register(
+    Format(
+        "texts", "texts", "texts of passages as a table", fits(_are_texts, Fit.LOOSE),
+        lambda path: read_texts(path, None), "text", read_by="import --texts", written_by="",
+    ),
     Format(
         "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read_qrels, "judgment",
         read=_read_qrels, write=make_writer(write_qrels),

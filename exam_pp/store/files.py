@@ -132,6 +132,15 @@ def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
             raise DataError(NO_UTF8, file=str(path), line=number) from error
 
 
+def read_whole_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Like :func:`read_text_lines`, with blank lines, the whitespace around lines, and line ends."""
+    for number, line in _raw_lines(path):
+        try:
+            yield number, line.decode("utf-8") + "\n"
+        except UnicodeDecodeError as error:
+            raise DataError(NO_UTF8, file=str(path), line=number) from error
+
+
 def read_bytes(path: str | Path) -> bytearray:
     """Return a whole text file without its byte order mark; gzip and errors as in :func:`read_lines`."""
     limit = limit_from_environment(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20

@@ -127,7 +127,7 @@ def test_cells_of_a_person_are_understood(tmp_path: Path) -> None:
             "must be 'question' or 'nugget', but the file has no such column.",
         ),
         ("query_id,text,kind\nq,Who?,fact\n", "must be 'question' or 'nugget', but is 'fact'."),
-        ("Query,Text\nq,Who?\n", "has no column 'query_id'; rename one of its columns (Query, Text)."),
+        ("Topic,Text\nq,Who?\n", "has no column 'query_id'; rename one of its columns (Topic, Text), or"),
     ],
 )
 def test_errors_of_columns(
@@ -212,7 +212,7 @@ def test_ignored_cells_are_counted(
             "bank.csv, line 2, gold_answers: ",
             "JSON list",
         ),
-        ('query_id,text\nq1,"a\n', "bank.csv: ", "CSV"),
+        ('query_id,text\nq1,"a\n', "bank.csv, line 2: ", "CSV"),
         ("query_id,text\n", "bank.csv: ", "no questions"),
     ],
 )

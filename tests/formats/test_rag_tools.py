@@ -27,10 +27,10 @@ from exam_pp.formats.open_rag_eval_results import (
 from exam_pp.formats.ragelo_games import Game, GameAnswer, read_game_lines
 from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.results import Score
-from exam_pp.store.csv_cells import read_cells
 from exam_pp.store.games_files import read_games
 from exam_pp.store.parsing import write_records
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
+from exam_pp.store.tables import read_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, write_answers
 from exam_pp.store.trec.scores import read_score_rows, write_score_rows
 from tests.conftest import data_error

@@ -7,15 +7,10 @@ from pathlib import Path
 import pytest
 
 from exam_pp.formats.base import format_of, known_format
-from exam_pp.formats.ragelo import (
-    ANSWERS,
-    DOCUMENTS,
-    QUERIES,
-    answers_of,
-    passages_of,
-    queries_of,
-)
-from exam_pp.store.csv_cells import read_cells
+from exam_pp.formats.ragelo import DOCUMENTS, passages_of
+from exam_pp.store.tables import read_cells
+from exam_pp.store.trec.answers import read_answer_table
+from exam_pp.store.trec.queries import read_query_table
 from tests.conftest import data_error
 
 
@@ -27,7 +22,7 @@ def file(tmp_path: Path, text: str) -> Path:
 
 def test_alternative_column_names_and_blanks_after_commas(tmp_path: Path) -> None:
     path = file(tmp_path, 'question_id, query\n0, "What is a, b\nand c?"\n1, More?\n')
-    queries = queries_of(read_cells(path, QUERIES), path)
+    queries = read_query_table(path).values()
     assert [(query.query_id, query.query_text) for query in queries] == [
         ("0", "What is a, b\nand c?"),
         ("1", "More?"),
@@ -66,12 +61,12 @@ def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "line", "field", "about"),
     [
-        ("qid,answer\nq,yes\n", 1, None, "'agent' (or agent_id, system)"),
+        ("qid,agent\nq,a\n", 1, None, "'answer' (or answer_text, "),
         ("qid,agent,answer\nq,a,yes\n,a,no\n", 3, "qid", "empty"),
         ("qid,agent,answer\nq,a,yes\nq,a,no\n", 3, None, "'a' answers the query 'q' twice"),
         ("qid,agent,answer\nq,a,yes,more\n", 2, None, "more cells"),
         ("qid,agent,answer\nq,a,yes\nq,b\n", 3, None, "fewer cells"),
-        ('qid,agent,answer\nq,a,"yes\n', 1, None, "CSV"),
+        ('qid,agent,answer\nq,a,"yes\n', 2, None, "CSV"),
         ("qid,agent,answer\n", None, None, "no rows"),
     ],
 )
@@ -80,7 +75,7 @@ def test_errors_of_broken_files(
 ) -> None:
     path = file(tmp_path, text)
     with data_error(path, line, field, about=about):
-        answers_of(read_cells(path, ANSWERS), path)
+        list(read_answer_table(path))
 
 
 def test_a_document_has_one_text(tmp_path: Path) -> None:
@@ -94,10 +89,10 @@ def test_the_notebook_of_ragelo(shared_data: Path) -> None:
     folder = shared_data / "ragelo" / "notebook"
     kinds = {name: format_of(folder / f"{name}.csv").name for name in ("queries", "documents", "answers")}
     assert kinds == {name: f"ragelo-{name}" for name in kinds}
-    answers = answers_of(read_cells(folder / "answers.csv", ANSWERS), "answers.csv")
+    answers = list(read_answer_table(folder / "answers.csv"))
     assert len(answers) == 60
     assert len({answer.system for answer in answers}) == 6
-    assert len(queries_of(read_cells(folder / "queries.csv", QUERIES), "queries.csv")) == 10
+    assert len(read_query_table(folder / "queries.csv")) == 10
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import FILE, OUTPUT_PATH, log_summary, required_output
+from exam_pp.cli.options import COLUMNS, FILE, OUTPUT_PATH, REPAIR, log_summary, required_output
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.store.files import check_output
 from exam_pp.text.wording import counted
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     "--from",
     "form",
     type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "bank"]),
-    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), spreadsheet of `exam-pp convert --to "
-    "bank-csv` (csv), first published format of question banks (genq), nuggets of AutoNuggetizer "
+    help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), table of questions or nuggets "
+    "such as a spreadsheet (csv), first published format of question banks (genq), nuggets of AutoNuggetizer "
     "(nuggetizer), nugget bank of AutoJudge (autojudge), or test bank (bank).  [default: detected from the "
     "content]",
 )
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     help="Keep queries with ids `query/facet` as they are (facet), or make them facets of the title query "
     "`query`, as TREC CAR needs it (title).",
 )
+@COLUMNS
+@REPAIR
 def command(
     files: tuple[Path, ...],
     form: Any,
@@ -64,6 +66,9 @@ def command(
     passages_output: Path | None,
     base: Path | None,
     facets: str,
+    columns: dict[str, str] | None,
+    *,
+    repair: bool,
 ) -> None:
     """Make a test bank from the FILES of another tool or collection.
 
@@ -81,6 +86,22 @@ def command(
     \b
       exam-pp bank import questions.csv --from csv --bank questions.jsonl -o new-questions.jsonl
     """
+    from exam_pp.store.problems import repairing
+    from exam_pp.store.tables import columns_named
+
+    with columns_named(columns), repairing(enabled=repair) as repairs:
+        _import(files, form, output, passages_output, base, facets)
+    log_summary(repairs.lines())
+
+
+def _import(
+    files: tuple[Path, ...],
+    form: Any,
+    output: Path,
+    passages_output: Path | None,
+    base: Path | None,
+    facets: str,
+) -> None:
     form = form or _detected(files)
     if passages_output is not None and form != "squad2":  # The other formats have no passages.
         raise click.UsageError("--also passages needs --from squad2.")
@@ -105,9 +126,19 @@ _NAMES = {"autojudge": "autojudge-bank"}
 
 def _detected(files: Sequence[Path]) -> str:
     """The format of the first file."""
-    from exam_pp.formats.base import format_of
+    from exam_pp.formats.bank_csv import BANK, has_bank
+    from exam_pp.formats.base import FORMATS, format_of, known_format
+    from exam_pp.store.tables import columns_of
 
-    name = format_of(files[0]).name
+    form = known_format(files[0])
+    if form is None or form.content != "bank":
+        # Questions with an id look like queries, which users do not import as a bank.
+        form = (
+            FORMATS.get("bank-csv")
+            if has_bank(BANK.used(columns_of(files[0], BANK)))
+            else format_of(files[0])
+        )
+    name = form.name
     short = {long: short for short, long in _NAMES.items()} | {"bank-csv": "csv", "bank-excel": "csv"}
     return short.get(name, name)
 

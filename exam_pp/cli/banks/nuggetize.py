@@ -56,7 +56,7 @@ _OF_NEW_NUGGETS = (
 @click.option(
     "--queries",
     type=QUERIES_FILE,
-    help=f"{QUERY_TEXTS}  [required for passages; default for a bank: the texts in it]",
+    help=f"{QUERY_TEXTS}  [default: the texts in PASSAGES]",
 )
 @click.option(
     "--min-judgment",
@@ -156,8 +156,6 @@ def command(passages: Path, output: Path, queries: Path | None, **options: Any) 
         _label(files, model, **take(options, "relabel", "keep", "repairs", "prompt_files"))
     else:
         refuse_without("a test bank", "relabel")
-        if queries is None:
-            raise click.UsageError("Nuggets from passages need the texts of the queries: use --queries.")
         _extract(files, model, **options)
 
 

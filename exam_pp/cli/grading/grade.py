@@ -98,7 +98,8 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
 @bank_option("Test bank with the questions or nuggets to grade.")
 @click.option(
     "--queries", type=QUERIES_FILE,
-    help=f"Texts of the queries, for direct prompts ({QUERY_FORMATS}).  [default: those of the bank]",
+    help=f"Texts of the queries, for direct prompts ({QUERY_FORMATS}).  [default: those of the bank, or of "
+    "PASSAGES]",
 )  # fmt: skip
 @prompt_option(
     "Prompt to grade with (see `exam-pp list prompts`); may be repeated.  [default: ratings of the entries "

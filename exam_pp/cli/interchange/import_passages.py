@@ -12,12 +12,14 @@ from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse, refuse_without
 from exam_pp.cli.options import (
+    COLUMNS,
     FILE,
     FILES,
     METHOD_NAME,
     OUTPUT_PATH,
     QUERIES_FILE,
     QUERY_FORMATS,
+    REPAIR,
     UNIT_HELP,
     UNITS,
     bank_option,
@@ -45,19 +47,20 @@ _ONLY_ALONE = ("passages", "grader_name", "bank", "bank_output", "queries_output
     "--runs",
     multiple=True,
     type=FILES,
-    help="Run file (TREC), or folder of run files; may be repeated.",
+    help="Run file (TREC, or a table with a rank or score), or folder of run files; may be repeated.",
 )
 @click.option(
     "--texts",
     multiple=True,
     type=FILE,
-    help="Texts of the passages: TSV `id<TAB>text`, or JSON lines with an id and a text; may be repeated.",
+    help="Texts of the passages: TSV `id<TAB>text`, or a table or JSON with an id and a text; may be "
+    "repeated.",
 )
 @click.option(
     "--qrels",
     multiple=True,
     type=FILE,
-    help="Qrels file; its judgments are stored with the pooled passages; may be repeated.",
+    help="Qrels file or table; its judgments are stored with the pooled passages; may be repeated.",
 )
 @click.option(
     "--queries",
@@ -85,7 +88,8 @@ _ONLY_ALONE = ("passages", "grader_name", "bank", "bank_output", "queries_output
     "--answers",
     multiple=True,
     type=FILE,
-    help="Answers of RAG systems (TREC RAG, RAGTIME or plain JSON lines); may be repeated.",
+    help="Answers of RAG systems (TREC RAG, RAGTIME, or a table or JSON with a query id and an answer); may "
+    "be repeated.",
 )
 @click.option(
     "--from",
@@ -105,11 +109,8 @@ _ONLY_ALONE = ("passages", "grader_name", "bank", "bank_output", "queries_output
     help=UNIT_HELP,
 )
 @METHOD_NAME
-@click.option(
-    "--skip-missing-texts",
-    is_flag=True,
-    help="Drop passages without a text instead of stopping with an error.",
-)
+@COLUMNS
+@REPAIR
 @click.option(
     "--passages",
     type=FILE,
@@ -150,6 +151,8 @@ def command(output: Path, **options: Any) -> None:
     without ids are matched by their texts. A message counts the dropped fields, which a passages file cannot
     hold.
 
+    Tables are CSV, TSV, JSON lines or JSON arrays, whose columns have names such as `Query ID` or `question`.
+
     Examples:
 
     \b
@@ -160,15 +163,19 @@ def command(output: Path, **options: Any) -> None:
       exam-pp import --from candidates segments.jsonl -o passages.jsonl.gz
     """
     from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
+    from exam_pp.store.problems import repairing
+    from exam_pp.store.tables import columns_named
 
     refuse_terminal(output, "passages.jsonl.gz")
+    columns, repair = options.pop("columns"), options.pop("repair")
     files: dict[str, list[Path]] = {}
     for form, file in options.pop("sources"):
         files.setdefault(form, []).append(file)
     alone = [form for form in files if form in _ALONE]
     if alone:
         _check_alone(list(files), options)
-        _import_alone(alone[0], files[alone[0]], output, options)
+        with columns_named(columns):
+            _import_alone(alone[0], files[alone[0]], output, options)
         return
     if options["runs"] and options["passages"]:
         raise click.UsageError("--passages needs --from umbrela; the texts of runs are named with --texts.")
@@ -182,8 +189,12 @@ def command(output: Path, **options: Any) -> None:
     if not (options["runs"] or options["answers"] or files):
         raise click.UsageError("import needs --runs, --answers or --from.")
     take(options, *_ONLY_ALONE)
-    sources = ImportSources(pages=files.get("car-pages", ()), judged=files.get("qrels", ()), **options)
-    log_summary(import_passages(sources, output).lines())
+    sources = ImportSources(
+        pages=files.get("car-pages", ()), judged=files.get("qrels", ()), skip_missing_texts=repair, **options
+    )
+    with columns_named(columns), repairing(enabled=repair) as repairs:
+        log_summary(import_passages(sources, output).lines())
+    log_summary(repairs.lines())
 
 
 def _check_alone(formats: list[str], options: dict[str, Any]) -> None:

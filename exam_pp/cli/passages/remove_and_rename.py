@@ -171,9 +171,9 @@ class StripOptions:
     """The parts to remove.
 
     ``grades`` removes sets of grades that match the filter, ``human`` those by reviewers. ``texts`` removes
-    the texts of passages, their markup (``paragraph``) and ``prompts``, which failed requests record and
-    which contain the texts. ``replies`` removes all text by models, which may quote passages. Ratings and
-    failure reasons are kept.
+    the texts of passages and queries, their markup (``paragraph``) and ``prompts``, which failed requests
+    record and which contain the texts. ``replies`` removes all text by models, which may quote passages.
+    Ratings and failure reasons are kept.
     """
 
     grades: GradeFilter | None = None
@@ -231,6 +231,7 @@ class _Stripper:
             self.dropped["texts"] += 1
             passage.set_text("")
         passage.change(("paragraph",), lambda _old: None)
+        passage.change(("paragraph_data", "query_text"), lambda _old: None)
 
     def _empty(self, passage: RawPassage, name: str) -> None:
         self.dropped.update([name] * len(getattr(passage, name)))

@@ -13,13 +13,13 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import check_one
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.roles import DistinctNames, answers_in
-from exam_pp.store.csv_cells import read_spreadsheet
 from exam_pp.store.edits import human_model
 from exam_pp.store.files import check_output, is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.numbers import parse_number
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
+from exam_pp.store.tables import QUERY_ID, SYSTEM, Layout, read_rows
 from exam_pp.text.spreadsheet_cells import unescaped
 from exam_pp.text.wording import counted, listed
 
@@ -31,6 +31,7 @@ ANSWER = "answer"
 """Key of the comment on a whole answer, in the comments of its grades."""
 
 _WHERE = ("query_id", "system")
+_PLACES = Layout(_WHERE, names={"query_id": QUERY_ID, "system": SYSTEM}, as_it_is=True)
 _LONG = ("criterion", "rating")
 _TEXTS = ("query_text", "answer", "comment")
 """Columns that are never criteria."""
@@ -214,14 +215,21 @@ def _read(
     graded: Path,
 ) -> Iterator[_Rating]:
     """Yield the ratings of a spreadsheet; its comments go to ``comments``."""
-    for line, record in read_spreadsheet(file, _WHERE):
-        cells = {name: unescaped(cell or "").strip() for name, cell in record.items() if name}
+    for row in read_rows(file, _PLACES):
+        line, used = row.line or 0, _PLACES.used(row.columns)
+        if missing := [name for name in _WHERE if name not in used]:
+            shown = listed(row.columns) or "none"
+            problem = f"has no column {missing[0]!r}; rename one of its columns ({shown})."
+            raise DataError(problem, file=str(file), line=1)
+        given = {name: role for role, name in used.items()}
+        cells = dict.fromkeys((given.get(name, name) for name in row.columns), "")
+        cells |= {given.get(name, name): unescaped(cell).strip() for name, cell in row.cells.items()}
         query_id, system = (cells[name] for name in _WHERE)
         for name in _WHERE:
             if not cells[name]:
                 raise DataError("is empty.", file=str(file), line=line, field=name)
         survey.check(file, line, query_id, system, graded)
-        if any(cell and "".join(cell) for name, cell in record.items() if not name):
+        if any(row.extra):
             raise DataError("has a cell without a column name.", file=str(file), line=line)
         is_long = all(name in cells for name in _LONG)
         comment = cells.get("comment", "")

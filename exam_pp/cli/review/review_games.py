@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 @click.command("review-games", cls=Command)
 @PASSAGES
 @click.option(
-    "--queries", "queries_file", type=QUERIES_FILE, help=f"{QUERY_TEXTS}  [default: those in --games]"
+    "--queries",
+    "queries_file",
+    type=QUERIES_FILE,
+    help=f"{QUERY_TEXTS}  [default: those in --games, or in PASSAGES]",
 )
 @required_output("HTML file to write.")
 @click.option(
@@ -92,8 +95,6 @@ def command(
     """
     from exam_pp.phases.review.review_games import GamesOptions, review_games
 
-    if queries_file is None and games is None:
-        raise click.UsageError("Name the texts of the queries with --queries.")
     if games is None and (options["grader"] is not None or options["only_ungraded"]):
         raise click.UsageError("--grader and --only choose games of --games.")
     chosen = GamesOptions(**options)

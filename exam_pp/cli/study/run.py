@@ -16,7 +16,15 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import is_given
 from exam_pp.cli.guard import note_output
 from exam_pp.cli.model_options import model_options
-from exam_pp.cli.options import FILE, FILES, QUERIES_FILE, OutputPath, prompt_file_option, prompt_option
+from exam_pp.cli.options import (
+    COLUMNS,
+    FILE,
+    FILES,
+    QUERIES_FILE,
+    OutputPath,
+    prompt_file_option,
+    prompt_option,
+)
 from exam_pp.cli.ranges import IntRange
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
@@ -30,7 +38,7 @@ DEFAULT_JUDGE = "lexical"
 """The judge of a study that names none."""
 _KEYS = {
     **{name: name for name in ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits")},
-    **{name: name for name in ("top", "games", "model", "base_url")},
+    **{name: name for name in ("top", "games", "model", "base_url", "columns")},
     "prompt": "prompt_classes",
     "prompt_file": "prompt_files",
     "model_pipeline": "pipeline",
@@ -58,6 +66,7 @@ Words = list[str | Path]
     "--edits", multiple=True, type=FILE,
     help="Corrections of the review page, which count in place of the judge's grades; may be repeated.",
 )  # fmt: skip
+@COLUMNS
 @click.option("--top", type=IntRange(1), help="Number of passages of each run and query.  [default: 20]")
 @prompt_option(
     "Prompt to grade with; may be repeated.  [default: from the kind of the bank]",
@@ -117,6 +126,8 @@ def _given(context: click.Context) -> dict[str, Any]:
         if is_given(context, name):
             given[key] = [str(each) for each in value] if isinstance(value, tuple) else value
             given[key] = str(value) if isinstance(value, Path) else given[key]
+            if isinstance(value, dict):
+                given[key] = ",".join(f"{meaning}={column}" for meaning, column in value.items())
     if is_given(context, "settings"):
         settings = typed_settings(context.params["settings"])
         given["settings"] = {key: getattr(settings, key) for key in settings.model_fields_set - {"model"}}
@@ -147,8 +158,8 @@ def _check(study: Study) -> None:
         )
     if study.runs and not study.texts:
         raise SelectionError("The passages of runs need texts: --texts.")
-    if study.games and not (study.answers and study.queries):
-        raise SelectionError("--games compares answers to queries: it needs --answers and --queries.")
+    if study.games and not study.answers:
+        raise SelectionError("--games compares answers: it needs --answers.")
     for key in ("runs", "texts", "bank", "answers", "qrels", "edits"):
         if any(is_read_once(path) for path in getattr(study, key) if not Path(path).is_dir()):
             raise SelectionError(f"--{key} is read several times and cannot be a stream: name a file.")
@@ -187,19 +198,23 @@ class _Work:
     def bank(self, number: int, path: Path) -> Path:
         """A bank as a file of this package; other formats are converted."""
         from exam_pp.formats.base import known_format
+        from exam_pp.store.tables import columns_of
 
         form = known_format(path)
         if form is not None and form.name == "bank":
             return path
         name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
-        return self.step("Bank", ["bank", "import", path], name)
+        named = {pair.partition("=")[2] for pair in (self.study.columns or "").split(",")}
+        columns = _options("--columns", self.study.columns) if named & set(columns_of(path)) else []
+        return self.step("Bank", ["bank", "import", path, *columns], name)
 
     def rate(self, banks: Sequence[Path]) -> list[str]:
         """Grade what the systems returned, and write the report; returns the command of the verdict."""
         study = self.study
         inputs = _options("--runs", study.runs) + _options("--texts", study.texts)
         inputs += _options("--queries", study.queries) + _options("--qrels", study.qrels)
-        inputs += _options("--answers", study.answers) + _options("--top", study.top if study.runs else None)
+        inputs += _options("--answers", study.answers) + _options("--columns", study.columns)
+        inputs += _options("--top", study.top if study.runs else None)
         passages = graded = self.step("Import", ["import", *inputs], "passages.jsonl.gz")
         self.step("Check", ["validate", passages, *banks], "checks.txt")
         for number, bank in enumerate(banks, 1):
@@ -227,7 +242,7 @@ class _Work:
         model = ModelOptions(self.study.model or "", self.study.model_pipeline or "text2text")
         prompt = "nugget-assignment" if can_read_lists(model) else "nugget-assignment-pointwise"
         words: Words = ["grade", answers, "--bank", bank, "--prompt", prompt, *self.judge()]
-        words += _options("--queries", self.study.queries)
+        words += self.ids_as_texts(answers, bank)
         assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")
         scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]
         self.step("Nuggets", scored, f"nuggets{suffix}.html")
@@ -242,7 +257,25 @@ class _Work:
     def answers(self) -> Path:
         """The whole answers."""
         words: Words = ["import", *_options("--answers", self.study.answers), "--unit", "whole"]
-        return self.step("Answers", [*words, *_options("--queries", self.study.queries)], "answers.jsonl.gz")
+        words += _options("--queries", self.study.queries) + _options("--columns", self.study.columns)
+        return self.step("Answers", words, "answers.jsonl.gz")
+
+    def ids_as_texts(self, answers: Path, bank: Path) -> Words:
+        """The option of a file with ids in place of texts, if no file has the text of a query."""
+        from exam_pp.store.banks.bank_json import read_bank
+        from exam_pp.store.passages.query_texts import stored_query_texts
+        from exam_pp.store.trec.queries import write_queries
+
+        queries = read_bank(bank)
+        if stored_query_texts(answers) or any(query.query_text.strip() for query in queries):
+            return []
+        log.warning(
+            "No file has the texts of the queries: the judge gets their ids. Name a file with --queries."
+        )
+        path = self.folder / "queries.json"
+        if not path.exists():
+            write_queries({query.query_id: query.query_id for query in queries}, path)
+        return ["--queries", path]
 
     def judge(self) -> Words:
         """The options of the judge."""

@@ -50,7 +50,7 @@ _OPTIONS = (
 @click.command("compare", cls=Command)
 @PASSAGES
 @required_output("Games file to write.")
-@click.option("--queries", type=QUERIES_FILE, required=True, help=QUERY_TEXTS)
+@click.option("--queries", type=QUERIES_FILE, help=f"{QUERY_TEXTS}  [default: those in PASSAGES]")
 @model_options()
 @reply_option("verdict")
 @prompt_option("Prompt of the kind pair; pairwise-choice is short, for small models.  [default: pairwise]")
@@ -131,7 +131,7 @@ _OPTIONS = (
 )
 @MAX_QUERIES
 @journal_options
-def command(passages: Path, output: Path, queries: Path, **options: Any) -> None:
+def command(passages: Path, output: Path, queries: Path | None, **options: Any) -> None:
     """Let a model decide which of two answers in PASSAGES to the same query is better.
 
     For each query, every pair of systems with an answer plays a game. The answer in place A is drawn. A reply

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import UncheckedPath, emit_rendered, format_option, output_option
+from exam_pp.cli.options import COLUMNS, UncheckedPath, emit_rendered, format_option, output_option
 from exam_pp.cli.ranges import IntRange
 from exam_pp.cli.validation.checks import CHECKS, Findings, Level, RankedPassage, check_ranks
 from exam_pp.errors import CorruptFileError, DataError, ExamError
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.results import RunLine
 from exam_pp.store.files import check_output, is_read_once, read_bytes, read_lines, without_lines
+from exam_pp.store.problems import MOST_KEPT, collecting
+from exam_pp.store.tables import RUNS, columns_named, is_table
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class _Kind(click.ParamType[str]):
     help="Maximum number of findings per check and file; 0 lists all.",
 )
 @click.option("--strict", is_flag=True, help="Exit with code 1 for warnings, too.")
+@COLUMNS
 @format_option()
 @output_option()
 def command(
@@ -64,6 +67,7 @@ def command(
     kind: str | None,
     limit: int,
     strict: bool,
+    columns: dict[str, str] | None,
     form: str,
     output: Path,
 ) -> None:
@@ -79,7 +83,8 @@ def command(
       exam-pp validate graded.jsonl.gz questions.jsonl runs qrels.txt
     """
     check_output(output, files)
-    findings = validate(files, kind=kind, limit=limit)
+    with columns_named(columns):
+        findings = validate(files, kind=kind, limit=limit)
     emit_rendered(findings_report(findings, flat=form == "tsv"), form, output, files)
     if findings.number("error") or (strict and findings.number("warning")):
         sys.exit(1)
@@ -128,10 +133,6 @@ def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) 
     return findings
 
 
-_MOST_BAD_LINES = 100
-"""After this many invalid lines the check of a file stops."""
-
-
 def check_by_reading(path: Path, form: Format, findings: Findings) -> str:
     """Check a file by reading its records; returns a summary of its contents."""
     assert form.records is not None, "validate accepts only formats with records"
@@ -144,14 +145,21 @@ def read_around_errors(
 ) -> list[Any]:
     """Return the records of a file without its invalid lines, each of which becomes a finding.
 
-    A reader stops at the first invalid line, so the file is read again without it.
+    A reader that collects the problems of lines is done at once. Others stop at the first invalid line, so
+    the file is read again without it.
     """
     bad: set[int] = set()
+    problems: list[DataError] = []
     while True:
         try:
-            with without_lines(path, bad):
-                return list(read(path))
+            with without_lines(path, bad), collecting() as problems:
+                records = list(read(path))
+            _add_problems(path, problems, findings)
+            return records
         except DataError as error:
+            if problems:
+                _add_problems(path, problems, findings)
+                return []
             corrupt = isinstance(error, CorruptFileError)
             # Without its invalid lines a file may be empty; that error is not a further finding.
             if corrupt or not (error.line is None and bad):
@@ -159,14 +167,19 @@ def read_around_errors(
                 findings.add(check, str(path), error.line, error.field or "", error.problem)
             if error.line is None or error.line in bad or is_read_once(path):
                 return []
-            if len(bad) == _MOST_BAD_LINES:
-                problem = f"has more than {_MOST_BAD_LINES} invalid lines; later lines are not checked"
+            if len(bad) == MOST_KEPT:
+                problem = f"has more than {MOST_KEPT} invalid lines; later lines are not checked"
                 findings.add("unreadable", str(path), error.line, "", problem)
                 return []
             bad.add(error.line)
         except ExamError as error:
             findings.add("format", str(path), None, "", f"cannot be read as {format_name}: {error}")
             return []
+
+
+def _add_problems(path: Path, problems: Sequence[DataError], findings: Findings) -> None:
+    for problem in problems:
+        findings.add("format", str(path), problem.line, problem.field or "", problem.problem)
 
 
 def check_duplicate_keys(path: Path, findings: Findings) -> None:
@@ -211,16 +224,19 @@ def check_runs(path: Path, findings: Findings) -> str:
         queries.update(line.query_id for line in lines)
         if not lines and not findings.has(str(run)):
             findings.add("empty", str(run), None, "", "has no lines of a run")
-        if len(tags := {line.system for line in lines}) > 1:
+        names = dict.fromkeys(line.system for line in lines) if is_table(run, RUNS) else [method_of(run)]
+        if not is_table(run, RUNS) and len(tags := {line.system for line in lines}) > 1:
             message = (
                 f"has {len(tags)} tags; without --method-name tag all lines count as one system, "
                 f"{method_of(run)}"
             )
             findings.add("wrong-id", str(run), None, "", message, "warning")
-        first = systems.setdefault(method_of(run), str(run))
-        if first != str(run):
-            findings.add("wrong-id", str(run), None, "", f"has the same system name as {first}")
-        _check_ranks_of_run(str(run), lines, findings)
+        for name in names:
+            first = systems.setdefault(name, str(run))
+            if first != str(run):
+                findings.add("wrong-id", str(run), None, "", f"has the same system name as {first}")
+            of_system = [line for line in lines if len(names) == 1 or line.system == name]
+            _check_ranks_of_run(str(run), name, of_system, findings)
     contents = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))
     return ", ".join(contents)
 
@@ -231,14 +247,12 @@ def _with_tags(path: Path) -> Iterable[RunLine]:
     return read_run(path, method="tag", one_system=True)
 
 
-def _check_ranks_of_run(file: str, lines: Sequence[RunLine], findings: Findings) -> None:
-    from exam_pp.store.trec.runs import method_of
-
+def _check_ranks_of_run(file: str, system: str, lines: Sequence[RunLine], findings: Findings) -> None:
     rankings: dict[str, list[RankedPassage]] = defaultdict(list)
     for line in lines:
         rankings[line.query_id].append(RankedPassage(line.rank, line.score, line.passage_id))
     for query_id, ranked in rankings.items():
-        for check, message in check_ranks({method_of(Path(file)): ranked}):
+        for check, message in check_ranks({system: ranked}):
             findings.add(check, file, None, f"query {query_id}", message)
 
 

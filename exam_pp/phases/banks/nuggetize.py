@@ -24,7 +24,8 @@ from exam_pp.prompts.nuggets import IMPORTANCE
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, atomic_output, check_output
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.trec.queries import read_queries
+from exam_pp.store.passages.query_texts import stored_query_texts
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted
 
 Advance = Callable[[int, int | None], None]
@@ -297,7 +298,8 @@ def _read(
 
     Raises :class:`SelectionError` if no query has a text or a relevant passage.
     """
-    texts = {} if files.queries is None else read_queries(files.queries)
+    texts = stored_query_texts(files.passages) if files.queries is None else read_query_texts(files.queries)
+    source = files.queries or files.passages
     relevant = relevant_passages(
         islice(read_passages(files.passages), options.max_queries), options.relevance, str(files.passages)
     )
@@ -305,13 +307,15 @@ def _read(
     known = {query_id: passages for query_id, passages in relevant.queries.items() if query_id in texts}
     for query_id in relevant.queries:
         if query_id not in texts:
-            summary.failed[query_id] = f"{files.queries} has no text for this query"
+            summary.failed[query_id] = f"{source} has no text for this query"
     summary.queries = len(summary.failed)
     if not known:
-        raise SelectionError(f"{files.queries} has no text for the queries in {files.passages}.")
+        raise SelectionError(
+            f"{source} has no text for the queries in {files.passages}; name their texts with --queries."
+        )
     _check_any(relevant, options, files)
     options = replace(options, relevance=replace(options.relevance, judge=relevant.judge))
-    return options, [Segments(key, texts[key].query_text, passages) for key, passages in known.items()]
+    return options, [Segments(key, texts[key], passages) for key, passages in known.items()]
 
 
 def _check_any(relevant: RelevantPassages, options: NuggetizeOptions, files: GradeFiles) -> None:

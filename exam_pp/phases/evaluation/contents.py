@@ -22,6 +22,7 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.store.files import size_and_sha256
+from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.runs import run_files
 
 GradeKind = Literal["question", "nugget", "assignment", "direct"]
@@ -168,19 +169,21 @@ def weak_spots(evaluation: Evaluation, grades: SelectedGrades) -> WeakSpots:
         if score.metric == metric and score.system != OVERALL_SYSTEM and score.query_id != ALL_QUERIES:
             by_query.setdefault(score.query_id, {})[score.system] = score.value
     means = {query_id: exact_mean(list(scores.values())) for query_id, scores in by_query.items()}
+    texts = _query_texts(grades)
     hard = []
     for query_id, scores in by_query.items():
         best = max(scores, key=lambda system: scores[system])
         tied = len(set(scores.values())) == 1
-        text = _text(grades, query_id)
+        text = texts.get(query_id, "")
         hard.append(HardQuery(query_id, text, means[query_id], "" if tied else best, scores[best]))
     entries = sorted(_entries(grades), key=lambda entry: entry.covering / entry.graded)
     return WeakSpots(metric, sorted(hard, key=lambda query: query.mean), entries)
 
 
-def _text(grades: SelectedGrades, query_id: str) -> str:
-    query = grades.bank.queries.get(query_id) if grades.bank is not None else None
-    return query.query_text if query is not None else ""
+def _query_texts(grades: SelectedGrades) -> dict[str, str]:
+    """The texts of the queries in the bank, or else in the graded file."""
+    of_bank = {query.query_id: query.query_text for query in grades.bank or () if query.query_text}
+    return stored_query_texts(grades.source) | of_bank
 
 
 def _entries(grades: SelectedGrades) -> list[RareEntry]:

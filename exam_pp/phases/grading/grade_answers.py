@@ -124,9 +124,7 @@ def grade_answers(
         ModelError: The model cannot be loaded.
     """
     check_output(files.output, files.inputs)
-    if files.queries is None:
-        raise SelectionError("Criteria need the texts of the queries: use --queries.")
-    query_texts = read_query_texts(files.queries)
+    query_texts = {} if files.queries is None else read_query_texts(files.queries)
     llm = prepare_llm(model, files)
     grader = make_criteria_grader(llm, options)
     summary = AnswerSummary(output=str(files.output))
@@ -167,7 +165,7 @@ def rated_queries(
         for query in queries:
             full = QueryPassages(query.query_id, [passage.full() for passage in query.passages])
             summary.has_texts |= any(passage.text.strip() for passage in query.passages)
-            text = query_texts.get(query.query_id, "").strip()
+            text = (query_texts.get(query.query_id) or full.query_text).strip()
             units = list(_units(full, text, grader, options, summary))
             by_id = {passage.passage_id: passage for passage in query.passages}
             places = [by_id[first] for first, _ in units]
@@ -231,7 +229,7 @@ def _check_answers(summary: AnswerSummary, files: GradeFiles, options: AnswerOpt
         raise no_answers(files, options.systems)
     if len(summary.without_text) == summary.queries:
         raise SelectionError(
-            f"{files.queries} has no text for the queries in {files.passages}, such as "
+            f"{files.queries or files.passages} has no text for the queries in {files.passages}, such as "
             f"{summary.without_text[0]!r}."
         )
     if not summary.has_texts:

@@ -38,6 +38,7 @@ from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import Line, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
+from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.passages.raw_passages import read_raw_passages
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted
@@ -224,13 +225,17 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
     Raises :class:`exam_pp.errors.ExamError` if files cannot be read or do not fit the prompts.
     """
     check_output(files.output, files.inputs)
-    check_prompts(options.prompts, bank=files.bank is not None, queries=files.queries is not None)
+    texts = stored_query_texts(files.passages) if files.queries is None else read_query_texts(files.queries)
+    check_prompts(options.prompts, bank=files.bank is not None, queries=bool(texts))
     bank = TestBank({}) if files.bank is None else read_bank(files.bank, packed=True)
     check_kinds(bank, options.prompts)
     if files.bank is not None:
         for match in {prompt.answer_match for prompt in options.prompts if prompt.answer_key}:
             check_answer_keys(bank, files.bank, match)
-    return Exam(bank, {} if files.queries is None else read_query_texts(files.queries))
+    if files.queries is None:
+        of_bank = {query_id: bank.queries[query_id].query_text for query_id in texts.keys() & bank.queries}
+        texts |= {query_id: text for query_id, text in of_bank.items() if text.strip()}
+    return Exam(bank, texts)
 
 
 def check_pairs(
@@ -427,7 +432,10 @@ def check_prompts(prompts: Iterable[Prompt], *, bank: bool, queries: bool) -> No
                 f"The prompt {prompt.name!r} grades {prompt.entry_kind}s and needs a test bank (--bank)."
             )
     if not bank and not queries:
-        raise SelectionError("Direct prompts need the texts of the queries: use --queries or --bank.")
+        raise SelectionError(
+            "Direct prompts need the texts of the queries, which the passages file lacks: use --queries or "
+            "--bank."
+        )
 
 
 def check_kinds(bank: TestBank, prompts: Iterable[Prompt]) -> None:

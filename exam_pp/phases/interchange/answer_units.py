@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from exam_pp.records import replace
 from exam_pp.results import RunLine
 from exam_pp.roles import System
 from exam_pp.store.files import is_read_once
-from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, references_of
+from exam_pp.store.trec.answers import Answer, AnswerPart, is_answer_table, read_answers, references_of
 from exam_pp.text.sentences import sentences
 
 Unit = Literal["paragraph", "sentence", "whole"]
@@ -31,7 +32,10 @@ def answer_units(answer: Answer, unit: Unit, max_words: int = MAX_WORDS) -> list
     return [_joined(group) for group in _groups(answer, unit, max_words)]
 
 
-_KEPT = {"citations", "boundaries of answer parts", "repeats", "passage texts", "uncited references"}
+_KEPT = {
+    *("citations", "boundaries of answer parts", "repeats"),
+    *("passage texts", "uncited references", "query texts"),
+}
 
 
 def answer_passages(answer: Answer, unit: Unit, dropped: DroppedFields) -> list[tuple[RankingEntry, str]]:
@@ -105,8 +109,11 @@ def read_any_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
     """
     form = None if is_read_once(file) else known_format(file)
     if form is None or form.content != "answers" or form.records is read_answers or form.read is None:
-        yield from read_answers(file)
-        count_unused_keys(file, _USED, dropped)
+        is_table, unused = is_answer_table(file), Counter[str]()
+        yield from read_answers(file, unused)
+        dropped.fields(unused)
+        if not is_table:
+            count_unused_keys(file, _USED, dropped)
     else:
         yield from form.read(Source(file, dropped))
 

@@ -28,6 +28,7 @@ from exam_pp.phases.interchange.answer_units import Unit, answer_documents, answ
 from exam_pp.phases.interchange.assignments import assignments_of
 from exam_pp.phases.interchange.candidate_segments import segments_of
 from exam_pp.phases.interchange.umbrela_rows import judge_rows_of
+from exam_pp.records import replace
 from exam_pp.results import OVERALL_SYSTEM, Qrel, RunLine, Score
 from exam_pp.roles import choose_role, outputs_of, without_canaries
 from exam_pp.store.trec.answers import Answer, AnswerPart
@@ -219,8 +220,11 @@ def _answers_to_passages(
     A system ranks the parts of its answer in order, and it retrieved the references that have a text.
     """
     queries: dict[str, dict[str, Passage]] = defaultdict(dict)
+    query_texts: dict[str, str] = {}
     for answer in answers:
         query = queries[answer.query_id]
+        if answer.query_text.strip():
+            query_texts.setdefault(answer.query_id, answer.query_text)
         texts = dict(answer.texts)
         documents = answer_documents(answer)
         cited = {docid for part in answer.parts for docid in part.citations}
@@ -231,7 +235,10 @@ def _answers_to_passages(
         for entry, text in answer_passages(answer, conversion.unit, dropped):
             _add(query, entry.passage_id, text, entry)
     for query_id, passages in queries.items():
-        yield QueryPassages(query_id, list(passages.values()))
+        stored: dict[str, Any] = {"query_text": query_texts[query_id]} if query_id in query_texts else {}
+        yield QueryPassages(
+            query_id, [replace(each, data=replace(each.data, **stored)) for each in passages.values()]
+        )
 
 
 def _add(query: dict[str, Passage], passage_id: str, text: str, entry: RankingEntry | None) -> None:

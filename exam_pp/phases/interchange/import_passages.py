@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError
@@ -183,6 +183,7 @@ class _Pool:
         self._restricted = queries is not None
         self._passages: dict[str, dict[str, _Pooled]] = {query_id: {} for query_id in queries or ()}
         self._listed = frozenset(self._passages)
+        self._texts = {query_id: query.query_text for query_id, query in (queries or {}).items()}
         self._facet_rankings = facet_rankings
         self._facets = {
             query_id: [full_facet_id(query_id, facet.facet_id) for facet in query.facets or ()]
@@ -302,6 +303,8 @@ class _Pool:
                     )
                 answered[key] = file
                 self._answering.add(answer.system)
+                if answer.query_text.strip():
+                    self._texts.setdefault(answer.query_id, answer.query_text)
                 cited = {docid for part in answer.parts for docid in part.citations}
                 # Dropped unless the pool has their passages, which is known only when it is written.
                 self._uncited += [(answer.query_id, docid) for docid in set(answer.references) - cited]
@@ -402,7 +405,7 @@ class _Pool:
             if not skip_missing:
                 raise DataError(
                     f"{problem}; name a file with their texts with --texts, or drop the passages with "
-                    "--skip-missing-texts.",
+                    "--repair.",
                     file=", ".join(map(str, files)) or None,
                 )
             log.warning("%s and are dropped.", problem)
@@ -473,8 +476,9 @@ class _Pool:
     def _queries(self) -> Iterator[QueryPassages]:
         for query_id, passages in self._passages.items():
             if passages:
+                text = self._texts.get(query_id, "")
                 yield QueryPassages(
-                    query_id, [_passage(query_id, *item, self._answering) for item in passages.items()]
+                    query_id, [_passage(query_id, *item, self._answering, text) for item in passages.items()]
                 )
 
     def _accepts(self, query_id: str, source: str) -> bool:
@@ -503,7 +507,9 @@ def _place(answer: Answer, file: Path) -> str:
     return f"{file}{line}, query {answer.query_id}"
 
 
-def _passage(query_id: str, passage_id: str, pooled: _Pooled, answering: Collection[str]) -> Passage:
+def _passage(
+    query_id: str, passage_id: str, pooled: _Pooled, answering: Collection[str], query_text: str
+) -> Passage:
     """The passage for the file; ``answering`` are the systems whose runs have the role ``retrieved``."""
     judgments = [
         Judgment(passage_id=passage_id, query_id=qrel.query_id, relevance=qrel.whole, title_query=query_id)
@@ -513,7 +519,8 @@ def _passage(query_id: str, passage_id: str, pooled: _Pooled, answering: Collect
         *pooled.answers,
         *(ranking_entry(line, "retrieved" if line.system in answering else None) for line in pooled.rankings),
     ]
-    data = PassageData(judgments=judgments, rankings=rankings)
+    stored: dict[str, Any] = {"query_text": query_text} if query_text else {}
+    data = PassageData(judgments=judgments, rankings=rankings, **stored)
     return Passage(passage_id=passage_id, text=pooled.text or "", data=data)
 
 

@@ -88,8 +88,6 @@ def review_games(
     between equal texts, are left out.
     """
     options = options or GamesOptions()
-    if queries is None and games is None:
-        raise SelectionError("Name the texts of the queries with --queries.")
     wanted = None if games is None else _wanted(games, options)
     texts = dict(wanted.texts if wanted else {}) | (read_query_texts(queries) if queries else {})
     shown: dict[str, list[OpenGame]] = {}
@@ -106,7 +104,9 @@ def review_games(
             _check_systems(pairs, answers, wanted.file, passages)
         chosen = [game for game in answers.games(options.seed) if _is_chosen(game, pairs, options.systems)]
         skipped += _not_comparable(answers, pairs, options.systems)
-        if chosen and not texts.get(query.query_id, "").strip():
+        if not texts.get(query.query_id, "").strip():
+            texts[query.query_id] = query.query_text
+        if chosen and not texts[query.query_id].strip():
             textless.append(query.query_id)
         elif chosen:
             # Ids are hashes, so the first games are a random sample that ignores the order of the file.
@@ -114,7 +114,7 @@ def review_games(
     # Before the other errors, because a mistyped name is often their cause.
     _check_known(passages, options, known, systems, wanted)
     if textless:
-        source = queries or games
+        source = queries or games or passages
         raise SelectionError(
             f"{source} has no text of {counted_names(textless, 'query', 'queries')}; name another file with "
             "--queries."

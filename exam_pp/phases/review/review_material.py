@@ -168,7 +168,7 @@ def _read(
         # A query may have several lines, whose passages share one table.
         table = material.tables.get(query.query_id)
         if table is None:
-            text = bank.queries[query.query_id].query_text if bank else ""
+            text = (bank.queries[query.query_id].query_text if bank else "") or query.query_text
             entries = bank.entries(query.query_id) if bank else None
             table = material.tables[query.query_id] = QueryTable(query.query_id, text, entries)
         # A sampled pair is a passage and a bank entry, so citations are not asked about.

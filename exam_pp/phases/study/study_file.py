@@ -40,6 +40,7 @@ class Study(BaseModel):
     qrels: list[str] = []
     official: str | None = None
     edits: list[str] = []
+    columns: str | None = None
     top: int | None = Field(None, ge=1)
     prompt: list[str] = []
     prompt_file: list[str] = []

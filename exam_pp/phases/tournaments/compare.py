@@ -314,8 +314,8 @@ def _contests(
         raise no_answers(files, options.systems)
     if summary.without_text and not playable:
         raise SelectionError(
-            f"{files.queries} has no text for the queries in {files.passages}, such as "
-            f"{summary.without_text[0]!r}."
+            f"{files.queries or files.passages} has no text for the queries in {files.passages}, such as "
+            f"{summary.without_text[0]!r}; name a file with their texts with --queries."
         )
     if not playable:
         raise SelectionError(

@@ -169,7 +169,7 @@ def contest_of(
     for output in answers.values():
         _check_single(query.query_id, output)
     shared = [passage for passage in query.passages if not passage.rankings and not passage.judgments]
-    return Contest(query.query_id, texts.get(query.query_id, ""), answers, shared, rule)
+    return Contest(query.query_id, texts.get(query.query_id) or query.query_text, answers, shared, rule)
 
 
 def _check_single(query_id: str, output: SystemOutput) -> None:

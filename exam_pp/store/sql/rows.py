@@ -136,7 +136,7 @@ class GradedRows:
             if query_id in earlier_ids:
                 self.repeated.add((file, query_id))
             earlier_ids.add(query_id)
-            self.queries.setdefault(query_id, None)
+            self.queries[query_id] = self.queries.get(query_id) or query.query_text or None
             self._entry_lists.of_query.clear()
             criteria: dict[tuple[Any, ...], Row] = {}
             seen: set[str] = set()

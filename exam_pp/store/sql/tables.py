@@ -80,7 +80,7 @@ _TABLES = (
         "One row per query of any file.",
         (
             _QUERY,
-            Column("query_text", "VARCHAR", "text, from `--queries`, `--bank` or a games file; else NULL"),
+            Column("query_text", "VARCHAR", "text, from `--queries`, `--bank` or the file; else NULL"),
             Column("test_collection", "VARCHAR", "test collection, from the bank"),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Reading and writing answers: TREC RAG 2024 and 2025, NeuCLIR/RAGTIME reports, and plain JSON lines.
+"""Reading and writing answers: TREC RAG 2024 and 2025, NeuCLIR/RAGTIME reports, JSON lines, and tables.
 
 The format of each line is detected by its keys. Sources: the submission formats of TREC RAG 2024
 (``run_id, topic_id, topic, references, answer``), TREC RAG 2025 (``metadata`` with ``narrative_id``)
@@ -8,6 +8,7 @@ and NeuCLIR / RAGTIME (``metadata`` with ``topic_id`` or ``request_id``, and ``r
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,16 @@ from exam_pp.errors import DataError
 from exam_pp.models import Record
 from exam_pp.store.files import atomic_output, read_lines
 from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.problems import Problems
+from exam_pp.store.tables import (
+    ANSWERS,
+    JsonCell,
+    are_columns_given,
+    columns_of,
+    read_rows,
+    read_table,
+    stem_of,
+)
 from exam_pp.text.wording import counted
 
 
@@ -113,25 +124,49 @@ class PlainAnswer(Record):
     repeat: Repeat | None = None  # a key of exam_pp, which the tracks do not have
 
 
-def read_answers(path: str | Path) -> Iterator[Answer]:
+def read_answers(path: str | Path, unused: Counter[str] | None = None) -> Iterator[Answer]:
     """Yield the answers of a file, in file order; elements without text are not in ``parts``.
 
-    The file has an answer on each line, or is one JSON array of answers. Raises :class:`DataError` for an
+    The file has an answer on each line, or is one JSON array of answers, or a table with a query id and an
+    answer. The system of a table is in a column, or else the name of the file. Columns of tables that are
+    ignored are counted in ``unused``, or else logged. Raises :class:`DataError` for an
     unknown format, a citation index outside the references, and two answers of a system to the same query,
     unless they are different repeats.
     """
+    problems = Problems(path)
+    answers = (
+        _answers_of_table(path, problems, unused)
+        if is_answer_table(path)
+        else _placed_answers(path, problems)
+    )
+    yield from _checked(answers, path, problems)
+
+
+def read_answer_table(path: str | Path, unused: Counter[str] | None = None) -> Iterator[Answer]:
+    """Yield the answers of a table, as :func:`read_answers` does."""
+    problems = Problems(path)
+    yield from _checked(_answers_of_table(path, problems, unused), path, problems)
+
+
+def _checked(
+    answers: Iterable[tuple[_Place, Answer]], path: str | Path, problems: Problems
+) -> Iterator[Answer]:
     seen: set[tuple[str, str, int | None]] = set()
-    answer = None
-    for place, answer in _placed_answers(path):
+    is_empty = True
+    for place, answer in answers:
         key = (answer.system, answer.query_id, answer.repeat)
+        is_empty = False
         if key in seen:
-            raise DataError(
+            error = DataError(
                 f"the system {answer.system!r} answers the query {answer.query_id!r} twice.",
                 file=str(path), line=place.line, field=place.field,
             )  # fmt: skip
+            problems.add(error, "repeated")
+            continue
         seen.add(key)
         yield answer
-    if answer is None:
+    problems.check()
+    if is_empty:
         raise DataError("has no answers.", file=str(path))
 
 
@@ -142,29 +177,56 @@ class _Place(NamedTuple):
     field: str | None = None
 
 
-def _placed_answers(path: str | Path) -> Iterator[tuple[_Place, Answer]]:
+def is_answer_table(path: str | Path) -> bool:
+    """Whether a file is a table of answers, and has none of the formats of tracks."""
+    columns = columns_of(path, ANSWERS)
+    if not ANSWERS.fits(columns):
+        return False
+    first = next(read_rows(path, ANSWERS))
+    is_known = {"query_id", "system", "text"} <= set(columns) or bool({"run_id", "metadata"} & set(columns))
+    is_of_track = is_known or isinstance(first.cells.get("answer"), JsonCell)
+    return are_columns_given() or first.header is not None or not is_of_track
+
+
+def _answers_of_table(
+    path: str | Path, problems: Problems, unused: Counter[str] | None
+) -> Iterator[tuple[_Place, Answer]]:
+    for row, cells in read_table(path, ANSWERS, problems, unused):
+        system = cells.get("system") or stem_of(path)
+        text = cells["answer"]
+        place = _Place(row.line, None if row.record is None else f"record {row.record}")
+        yield place, Answer(
+            cells["query_id"], system, (AnswerPart(text),) if text else (), by_sentence=False,
+            query_text=cells.get("query_text", ""), line=row.line,
+        )  # fmt: skip
+
+
+def _placed_answers(path: str | Path, problems: Problems) -> Iterator[tuple[_Place, Answer]]:
     lines = read_lines(path)
     for position, (number, line) in enumerate(lines):
         if not position and line[:1] not in (b"{", b"["):
             problem = (
-                "is not a file of answers: these are JSON lines, a JSON array, or CSV with commas and the "
-                "columns qid, agent and answer (or query_id, system and text)."
+                "is not a file of answers: these are JSON lines, a JSON array, or a table (CSV, TSV) with "
+                "the columns query_id, system and answer; --columns gives other columns a meaning."
             )
             raise DataError(problem, file=str(path), line=number)
         if line[:1] == b"[" and line[1:].lstrip()[:1] in (b"", b"{", b"]"):
-            yield from _answers_of_array(b"\n".join((line, *(rest for _, rest in lines))), path)
+            yield from _answers_of_array(b"\n".join((line, *(rest for _, rest in lines))), path, problems)
         else:
-            yield _Place(number), _answer(parse_json(line, path, number), path, number)
+            try:
+                yield _Place(number), _answer(parse_json(line, path, number), path, number)
+            except DataError as error:
+                problems.add(error)
 
 
-def _answers_of_array(text: bytes, path: str | Path) -> Iterator[tuple[_Place, Answer]]:
+def _answers_of_array(text: bytes, path: str | Path, problems: Problems) -> Iterator[tuple[_Place, Answer]]:
     for position, value in enumerate(parse_json(text, path), 1):
         name = f"answer {position} of the array"
         try:
             yield _Place(None, name), _answer(value, path, None)
         except DataError as error:
             field = f"{name}, {error.field}" if error.field else name
-            raise DataError(error.problem, file=str(path), field=field) from error
+            problems.add(DataError(error.problem, file=str(path), field=field))
 
 
 def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
@@ -200,7 +262,8 @@ def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
     raise DataError(
         "is not an answer in a known format: TREC RAG 2024 (run_id, topic_id, references, answer), "
         "TREC RAG 2025 (metadata, references, answer), RAGTIME (metadata, responses) or plain "
-        "(query_id, system, text; references and citations are optional). Rename the keys.",
+        "(query_id, system, text; references and citations are optional). Rename the keys, or name them with "
+        "--columns.",
         file=str(path), line=number,
     )  # fmt: skip
 

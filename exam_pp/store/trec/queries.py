@@ -1,4 +1,4 @@
-"""Reading queries: JSON ``{id: text}``, TSV, JSON lines, TREC topics, TREC CAR outlines, ir_datasets.
+"""Reading queries: JSON ``{id: text}``, TSV, JSON lines, tables, TREC topics, TREC CAR outlines, ir_datasets.
 
 Reading TREC CAR outlines (CBOR): the pages as queries, their sections as facets.
 
@@ -13,7 +13,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ from exam_pp.store.files import (
     write_text,
 )
 from exam_pp.store.parsing import parse_json, parse_record
+from exam_pp.store.problems import Problems
+from exam_pp.store.tables import QUERIES, are_columns_given, columns_of, read_table
 
 _TAG = re.compile(r"<(?:(top|topic)\b([^<>]*)|/(top|topic))>", re.IGNORECASE)
 _ELEMENT = re.compile(r"<(\w+)\b[^<>]*>([^<]*)")
@@ -199,27 +201,54 @@ class GeneratedQuery(Query):
     end: int
 
 
-def read_queries(path: str | Path) -> dict[str, Query]:
+def read_queries(path: str | Path, unused: Counter[str] | None = None) -> dict[str, Query]:
     """Read queries as a mapping of query id to query, in file order; the format is detected by content.
 
-    JSON lines have the keys ``query_id`` and ``query_text``, or names that other collections use for them.
-    Of TREC topics (``<top>`` or XML) the title is the text. In TREC CAR outlines (CBOR) pages are queries and
-    sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which downloads missing data.
+    Tables have a header with a query id and a query text. Columns that are ignored are counted in ``unused``,
+    or else logged. JSON lines have the keys ``query_id`` and ``query_text``, or names that other collections
+    use for them. Of TREC topics (``<top>`` or XML) the title is the text. In TREC CAR outlines (CBOR)
+    pages are queries and sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which
+    downloads missing data.
 
     Raises :class:`DataError` for duplicate ids and keys, queries without id or text, and unknown formats.
     """
-    queries: dict[str, Query] = {}
-    for line, query in _parse(path):
-        if query.query_id in queries:
-            raise DataError(f"the query id {query.query_id!r} occurs twice.", file=str(path), line=line)
-        if not query.query_id.strip():
-            raise DataError("has a query without an id.", file=str(path), line=line)
-        if not query.query_text.strip():
-            raise DataError(f"the query {query.query_id!r} has no text.", file=str(path), line=line)
-        queries[query.query_id] = query
-    if not queries:
+    problems = Problems(path)
+    return _checked(_parse(path, problems, unused), path, problems)
+
+
+def read_query_table(path: str | Path, unused: Counter[str] | None = None) -> dict[str, Query]:
+    """Read queries of a table, as :func:`read_queries` does."""
+    problems = Problems(path)
+    return _checked(_parse_table(path, problems, unused), path, problems)
+
+
+def _checked(
+    queries: Iterable[tuple[int | None, Query]], path: str | Path, problems: Problems
+) -> dict[str, Query]:
+    """The queries by id; raises :class:`DataError` for all problems."""
+    checked: dict[str, Query] = {}
+    for line, query in queries:
+        if query.query_id in checked:
+            problem = f"the query id {query.query_id!r} occurs twice."
+            problems.add(DataError(problem, file=str(path), line=line), "repeated")
+        elif not query.query_id.strip():
+            problems.add(DataError("has a query without an id.", file=str(path), line=line))
+        elif not query.query_text.strip():
+            problem = f"the query {query.query_id!r} has no text."
+            problems.add(DataError(problem, file=str(path), line=line), "without text")
+        else:
+            checked[query.query_id] = query
+    problems.check()
+    if not checked:
         raise DataError("has no queries.", file=str(path))
-    return queries
+    return checked
+
+
+def _parse_table(
+    path: str | Path, problems: Problems, unused: Counter[str] | None
+) -> Iterator[tuple[int | None, Query]]:
+    for row, cells in read_table(path, QUERIES, problems, unused):
+        yield row.line, Query(query_id=cells["query_id"], query_text=cells["query_text"])
 
 
 def read_query_texts(path: str | Path) -> dict[str, str]:
@@ -260,11 +289,15 @@ def write_query_lines(
             stream.write(f"{query.query_id}\t{' '.join(query.query_text.split())}\n".encode())
 
 
-def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
+def _parse(
+    path: str | Path, problems: Problems, unused: Counter[str] | None
+) -> list[tuple[int | None, Query]]:
     if str(path).startswith(IRDS):
         return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS))]
     if not is_read_once(path) and is_outlines(next(read_lines(path), (0, b""))[1]):
         return [(None, _of_page(*page)) for page in read_outlines(path)]
+    if _is_table(path):
+        return list(_parse_table(path, problems, unused))
     lines = list(read_text_lines(path))
     if not lines:
         return []
@@ -273,9 +306,9 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
         topics = parse_topics("\n".join(text for _, text in lines), path)
         return [(None, Query(query_id=key, query_text=text)) for key, text in topics]
     if not first.startswith("{"):
-        return [(number, _tsv(text, path, number)) for number, text in lines]
+        return list(_queries_of_lines(_tsv, lines, path, problems))
     if '"query_id"' in first or (_is_object(first) and is_query(json.loads(first))):
-        return [(number, _record(text, path, number)) for number, text in lines]
+        return list(_queries_of_lines(_record, lines, path, problems))
     if len(lines) > 1 and _is_object(first):
         id_names, text_names = (", ".join((name, *aliases)) for name, aliases in _ALIASES.items())
         raise DataError(
@@ -283,6 +316,29 @@ def _parse(path: str | Path) -> list[tuple[int | None, Query]]:
         )
     pairs = _pairs("\n".join(text for _, text in lines), path)
     return [(None, Query(query_id=key, query_text=text)) for key, text in pairs]
+
+
+def _is_table(path: str | Path) -> bool:
+    """Whether a file is a table that the other readers do not know."""
+    columns = columns_of(path)
+    if not QUERIES.fits(columns):
+        return False
+    is_json_lines = next(read_lines(path))[1][:1] == b"{"
+    is_known = "query_id" in columns or is_query(dict.fromkeys(columns))
+    return are_columns_given() or not (is_json_lines and is_known)
+
+
+def _queries_of_lines(
+    parse: Callable[[str, str | Path, int], Query],
+    lines: Iterable[tuple[int, str]],
+    path: str | Path,
+    problems: Problems,
+) -> Iterator[tuple[int, Query]]:
+    for number, text in lines:
+        try:
+            yield number, parse(text, path, number)
+        except DataError as error:
+            problems.add(error)
 
 
 def _of_page(query_id: str, title: str, sections: list[tuple[str, str]]) -> Query:

@@ -27,6 +27,8 @@ from exam_pp.store.files import (
 )
 from exam_pp.store.manifests import visible_entries
 from exam_pp.store.numbers import is_number, parse_integer, parse_number
+from exam_pp.store.problems import Problems
+from exam_pp.store.tables import QRELS, RUNS, SUFFIXES, is_table, number_of, read_table, whole_number_of
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -36,10 +38,11 @@ _RUN_SUFFIXES = (".gz", ".run", ".txt")
 
 
 def run_files(runs: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Return the run files (``*.run``, ``*.txt``, ``*.gz``) of folders, sorted by name, and files themselves.
+    """Return the run files of folders, sorted by name, and files themselves.
 
-    Raises :class:`DataError` if a folder has no run files, one whose name is not UTF-8, or a run with another
-    ending or separator.
+    The runs of a folder are ``*.run``, ``*.txt``, ``*.gz`` and tables with the columns of a run. Raises
+    :class:`DataError` if a folder has no run files, one whose name is not UTF-8, or a run with another ending
+    or separator.
     """
     sources = [runs] if isinstance(runs, str | Path) else runs
     return list(dict.fromkeys(file for source in sources for file in _files_of(source)))
@@ -61,7 +64,8 @@ def _files_of(source: str | Path) -> list[Path]:
     if others := [file.name for file in _skipped(path) if _looks_like_run(file)]:
         raise DataError(
             f"has {counted(len(others), 'run')} with another ending or separator: {listed(others)}. Rename "
-            "to *.run (or *.txt, *.gz), and separate the six columns by whitespace.",
+            "to *.run (or *.txt, *.gz) and separate the six columns by whitespace, or add a header with the "
+            "columns query_id, passage_id, and rank or score.",
             file=str(source),
         )
     files = runs_of_folder(path)
@@ -86,7 +90,14 @@ def check_has_name(path: str | Path) -> None:
 
 
 def _is_run_file(path: Path) -> bool:
-    return path.is_file() and path.name.endswith(_RUN_SUFFIXES) and ".json" not in path.name
+    if not path.is_file():
+        return False
+    return (path.name.endswith(_RUN_SUFFIXES) and ".json" not in path.name) or _is_run_table(path)
+
+
+def _is_run_table(path: str | Path) -> bool:
+    """Whether a file has the ending and the columns of a run table."""
+    return Path(path).name.removesuffix(".gz").endswith(SUFFIXES) and is_table(path, RUNS)
 
 
 def warn_of_skipped_files(folder: str | Path) -> None:
@@ -96,7 +107,7 @@ def warn_of_skipped_files(folder: str | Path) -> None:
     if skipped:
         names = listed([entry.name for entry in skipped])
         not_read = counted(len(skipped), "entry is not read", "entries are not read")
-        log.warning("%s: %s, because only *.run, *.txt and *.gz are runs: %s", path, not_read, names)
+        log.warning("%s: %s, because only *.run, *.txt, *.gz and tables are runs: %s", path, not_read, names)
 
 
 def _skipped(folder: Path) -> list[Path]:
@@ -123,7 +134,7 @@ def method_of(path: Path) -> str:
     """
     check_utf8_name(path)
     name = path.name
-    for suffix in _RUN_SUFFIXES:
+    for suffix in (".gz", *SUFFIXES) if _is_run_table(path) else _RUN_SUFFIXES:
         name = name.removesuffix(suffix)
     system = unquote(name)
     return system if safe_name(system) == name else name
@@ -133,9 +144,10 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
     """Read a run file.
 
     Args:
-        path: The file in TREC format, gzipped or not.
+        path: The file in TREC format, or a table with the columns query_id, passage_id, and rank or score;
+            gzipped or not.
         method: The source of the system's name: ``stem``, the file name, or ``tag``, the sixth column, of
-            which a file may have several.
+            which a file may have several. A table may have a column ``system``, which always counts.
         one_system: Check for duplicates as if all lines were of one system, whatever their tags.
 
     Returns:
@@ -144,36 +156,80 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
     Raises:
         DataError: A line is malformed, or a system lists a passage twice for a query.
     """
+    if is_table(path, RUNS):
+        yield from _read_run_table(path)
+        return
     stem = method_of(Path(path))
     seen: set[tuple[str, str, str]] = set()
     tags: set[str] = set()
+    problems = Problems(path)
     for number, line in read_text_lines(path):
         fields = line.split()
-        if len(fields) != 6:
-            hint = " Ids and tags cannot have spaces." if len(fields) > 6 else ""
-            raise DataError(
-                f"has {counted(len(fields), 'column')}, but a run file has six "
-                f"(query_id Q0 passage_id rank score tag).{hint}",
-                file=str(path), line=number,
-            )  # fmt: skip
-        query_id, _, passage_id, rank, score, tag = fields
-        system = stem if method == "stem" else tag
-        key = (stem if one_system else system, query_id, passage_id)
+        try:
+            if len(fields) != 6:
+                hint = " Ids and tags cannot have spaces." if len(fields) > 6 else ""
+                raise DataError(
+                    f"has {counted(len(fields), 'column')}, but a run file has six "
+                    f"(query_id Q0 passage_id rank score tag).{hint}",
+                    file=str(path), line=number,
+                )  # fmt: skip
+            query_id, _, passage_id, rank, score, tag = fields
+            system = stem if method == "stem" else tag
+            result = RunLine(
+                query_id, passage_id, _rank(rank, path, number), _score(score, path, number), system
+            )
+        except DataError as error:
+            problems.add(error)
+            continue
         tags.add(tag)
+        key = (stem if one_system else system, query_id, passage_id)
         if key in seen:
             hint = " If its tags are different systems, use --method-name tag." if len(tags) > 1 else ""
-            raise DataError(
-                f"the passage {passage_id!r} occurs twice for the query {query_id!r}.{hint}",
-                file=str(path), line=number,
-            )  # fmt: skip
+            problem = f"the passage {passage_id!r} occurs twice for the query {query_id!r}.{hint}"
+            problems.add(DataError(problem, file=str(path), line=number), "repeated")
+            continue
         seen.add(key)
-        yield RunLine(query_id, passage_id, _rank(rank, path, number), _score(score, path, number), system)
+        yield result
+    problems.check()
+
+
+def _read_run_table(path: str | Path) -> Iterator[RunLine]:
+    """Read a table of one or several systems. Ranks follow from scores, or scores from ranks (down to 1)."""
+    stem = method_of(Path(path))
+    problems = Problems(path)
+    rankings: dict[tuple[str, str], dict[str, tuple[int | None, float | None]]] = {}
+    for row, cells in read_table(path, RUNS, problems):
+        system, query_id, passage_id = cells.get("system") or stem, cells["query_id"], cells["passage_id"]
+        ranking = rankings.setdefault((system, query_id), {})
+        if passage_id in ranking:
+            problem = f"{system} has the passage {passage_id!r} twice for the query {query_id!r}."
+            problems.add(row.error(problem, path), "repeated")
+            continue
+        rank, score = cells.get("rank", ""), cells.get("score", "")
+        name = "rank"
+        try:
+            whole = whole_number_of(rank) if rank else None
+            name = "score"
+            ranking[passage_id] = whole, number_of(score) if score else None
+        except ValueError as error:
+            problems.add(row.error(f"{error}.", path, name))
+            continue
+        if not (rank or score):
+            problems.add(row.error("has neither a rank nor a score.", path))
+    problems.check()
+    for (system, query_id), ranking in rankings.items():
+        by_score = sorted(ranking, key=lambda passage_id: -(ranking[passage_id][1] or 0))
+        for position, passage_id in enumerate(by_score, 1):
+            given_rank, given_score = ranking[passage_id]
+            place = position if given_rank is None else given_rank
+            value = float(len(ranking) + 1 - place) if given_score is None else given_score
+            yield RunLine(query_id, passage_id, place, value, system)
 
 
 def systems_of(runs: str | Path | Sequence[str | Path], method: MethodName = "stem") -> list[str]:
     """The systems of run files; only tags need the contents of the files."""
     files = run_files(runs)
-    if method == "stem":
+    if method == "stem" and not any(is_table(file, RUNS) for file in files):
         return [method_of(file) for file in files]
     return list(dict.fromkeys(chain.from_iterable(read_rankings(file, method=method) for file in files)))
 
@@ -293,7 +349,8 @@ def read_qrels(path: str | Path) -> list[Qrel]:
 
     Args:
         path: The file, with ``query_id 0 passage_id grade`` on each line, or of BEIR, with a header and
-            ``query_id passage_id grade``; gzipped or not. Comments start with ``#``.
+            ``query_id passage_id grade``, or a table with these columns; gzipped or not. Comments start with
+            ``#``.
 
     Returns:
         The judgments in file order, without duplicates. A grade with a fraction, such as a mean of several
@@ -303,28 +360,37 @@ def read_qrels(path: str | Path) -> list[Qrel]:
         DataError: A line is malformed, two lines contradict each other, or the file is empty.
     """
     grades: dict[tuple[str, str], float] = {}
-    for number, fields in qrels_rows(path):
-        if len(fields) != 4:
-            raise DataError(
-                f"has {counted(len(fields), 'column')}, but qrels have four (query_id 0 passage_id grade).",
-                file=str(path), line=number,
-            )  # fmt: skip
-        query_id, _, passage_id, grade = fields
+    problems = Problems(path)
+    for line, (query_id, passage_id, grade) in _judgments(path, problems):
         try:
             value = parse_number(grade)
         except ValueError:
-            raise DataError(
-                f"{grade!r} is not a number.", file=str(path), line=number, field="grade"
-            ) from None
+            problems.add(DataError(f"{grade!r} is not a number.", file=str(path), line=line, field="grade"))
+            continue
         relevance = int(value) if value.is_integer() else value
         if grades.setdefault((query_id, passage_id), relevance) != relevance:
-            raise DataError(
-                f"the passage {passage_id!r} has two grades for the query {query_id!r}.",
-                file=str(path), line=number,
-            )  # fmt: skip
+            problem = f"the passage {passage_id!r} has two grades for the query {query_id!r}."
+            problems.add(DataError(problem, file=str(path), line=line), "repeated")
+    problems.check()
     if not grades:
         raise DataError("has no judgments.", file=str(path))
     return [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in grades.items()]
+
+
+def _judgments(path: str | Path, problems: Problems) -> Iterator[tuple[int | None, tuple[str, str, str]]]:
+    """Yield line number, and query, passage and grade, of each judgment."""
+    if is_table(path, QRELS):
+        for row, cells in read_table(path, QRELS, problems):
+            yield row.line, (cells["query_id"], cells["passage_id"], cells["relevance"].replace(",", "."))
+        return
+    for number, fields in qrels_rows(path):
+        if len(fields) != 4:
+            problem = (
+                f"has {counted(len(fields), 'column')}, but qrels have four (query_id 0 passage_id grade)."
+            )
+            problems.add(DataError(problem, file=str(path), line=number))
+            continue
+        yield number, (fields[0], fields[2], fields[3])
 
 
 def _is_word(name: str) -> bool:

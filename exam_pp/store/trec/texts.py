@@ -1,10 +1,10 @@
-"""Reading passage texts by id from TSV ``id<TAB>text`` or JSON lines."""
+"""Reading passage texts by id from TSV ``id<TAB>text``, JSON lines, or any table with these columns."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import msgspec
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import NO_UTF8, read_lines
+from exam_pp.store.problems import Problems, is_repairing
+from exam_pp.store.tables import TEXTS, are_columns_given, columns_of, read_table
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
@@ -61,30 +63,63 @@ def read_texts(path: str | Path, selected_ids: Collection[str] | None) -> dict[s
 
     If ``selected_ids`` is None, all texts are read.
 
-    The format is detected by the first line. Texts stay as they are, with the blanks around them. Empty texts
-    are kept, titles of JSON lines are ignored, and further columns of TSV become part of the text; a warning
-    counts each of these. Raises :class:`DataError` for lines without id or text, and for an id with two
-    different texts.
+    The format is detected by the first line. Texts stay as they are, with the blanks around them, except in
+    tables with a header. Empty texts are kept, titles of JSON lines are ignored, and further columns of TSV
+    without a header become part of the text; a warning counts each of these. Raises :class:`DataError` for
+    lines without id or text, and for an id with two different texts.
     """
     texts: dict[str, str] = {}
     with_more: set[str] = set()
+    problems = Problems(path)
+    is_json = _is_table(path)
+    read = _table if is_json else _lines
+    for number, is_json, (passage_id, text, has_more) in read(path, selected_ids, problems):  # noqa: B007
+        if is_repairing() and not text.strip():
+            problem = f"the passage {passage_id!r} has no text."
+            problems.add(DataError(problem, file=str(path), line=number), "without text")
+            continue
+        if texts.setdefault(passage_id, text) != text:
+            problem = f"the passage {passage_id!r} occurs twice, with different texts."
+            problems.add(DataError(problem, file=str(path), line=number), "repeated")
+        if has_more:
+            with_more.add(passage_id)
+    problems.check()
+    _log_warnings(path, texts, len(with_more), is_json)
+    return texts
+
+
+def _is_table(path: str | Path) -> bool:
+    """Whether a file has a header, or is JSON that :func:`_json`, which is faster, does not read."""
+    columns = set(columns_of(path, TEXTS))
+    is_known = bool(columns & set(ID_KEYS) and columns & set(TEXT_KEYS))
+    is_json_lines = is_known and next(read_lines(path))[1][:1] == b"{"
+    return TEXTS.fits(list(columns)) and (are_columns_given() or not is_json_lines)
+
+
+def _lines(
+    path: str | Path, selected_ids: Collection[str] | None, problems: Problems
+) -> Iterator[tuple[int, bool, _Text]]:
     is_json = None
     for number, line in read_lines(path, keep_blanks=True):
         if is_json is None:
             is_json = line.lstrip().startswith(b"{")
-        passage_id, text, has_more = (_json if is_json else _tsv)(line, path, number)
-        if selected_ids is not None and passage_id not in selected_ids:
+        try:
+            text = (_json if is_json else _tsv)(line, path, number)
+        except DataError as error:
+            problems.add(error)
             continue
-        if texts.setdefault(passage_id, text) != text:
-            raise DataError(
-                f"the passage {passage_id!r} occurs twice, with different texts.", file=str(path), line=number
-            )
-        if has_more:
-            with_more.add(passage_id)
+        if selected_ids is None or text[0] in selected_ids:
+            yield number, is_json, text
     if is_json is None:
         raise DataError("has no passage texts.", file=str(path))
-    _log_warnings(path, texts, len(with_more), is_json)
-    return texts
+
+
+def _table(
+    path: str | Path, selected_ids: Collection[str] | None, problems: Problems
+) -> Iterator[tuple[int | None, bool, _Text]]:
+    for row, cells in read_table(path, TEXTS, problems):
+        if selected_ids is None or cells["passage_id"] in selected_ids:
+            yield row.line, True, (cells["passage_id"], cells["text"], bool(cells.get("title")))
 
 
 def _log_warnings(path: str | Path, texts: Mapping[str, str], more: int, is_json: bool) -> None:
@@ -106,7 +141,7 @@ def _tsv(line: bytes, path: str | Path, number: int) -> _Text:
     except UnicodeDecodeError as error:
         raise DataError(NO_UTF8, file=str(path), line=number) from error
     if not tab:
-        problem = "is a JSON array" if passage_id.lstrip().startswith("[") else "has no tab"
+        problem = "has no tab"
         raise DataError(
             f"{problem}, but a file of texts has lines of passage id, tab and text, or of JSON objects with "
             "id and text.",

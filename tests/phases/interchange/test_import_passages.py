@@ -16,6 +16,7 @@ from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
 from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.passages.query_texts import stored_query_texts
 
 Write = Callable[[str, list[Any]], Path]
 
@@ -49,6 +50,18 @@ def built(folder: Path, **options: Any) -> tuple[ImportSummary, dict[str, QueryP
 
 def ids(query: QueryPassages) -> list[str]:
     return [passage.passage_id for passage in query.passages]
+
+
+def test_texts_of_queries_stay_with_their_passages(collection: Path, write_jsonl: Write) -> None:
+    _, queries = built(collection)
+    assert {key: query.query_text for key, query in queries.items()} == {"007": "second", "q1": "first"}
+    assert stored_query_texts(collection / "out.jsonl.gz") == {"007": "second", "q1": "first"}
+    _, queries = built(collection, queries=None, skip_missing_texts=True)
+    assert {query.query_text for query in queries.values()} == {""}
+    answer = {"run_id": "a", "topic_id": "q1", "topic": "What?", "answer": [{"text": "One."}]}
+    path = write_jsonl("answers.jsonl", [answer])
+    _, queries = built(collection, runs=[], texts=[], queries=None, answers=[path])
+    assert queries["q1"].query_text == "What?"
 
 
 def test_runs_are_pooled(collection: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -222,7 +235,7 @@ def test_dropped_fields_of_answers_are_counted(collection: Path, write_jsonl: Wr
     }
     path = write_jsonl("answers.jsonl", [answer])
     summary, _ = built(collection, runs=[], texts=[], answers=[path], unit=unit)
-    always = {"query texts": 1, "uncited references": 1}
+    always = {"uncited references": 1}
     together = {"boundaries of answer parts": 2, "parts with their own citations": 2}
     assert summary.dropped.counts == (always if unit == "sentence" else always | together)
     assert convert(Conversion(path, collection / "graded.jsonl", "graded", unit=unit)).counts == (

@@ -180,7 +180,6 @@ def test_games_that_do_not_fit_the_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "--queries"),
         (("--queries", "queries.tsv", "--only", "ungraded"), "games of --games"),
         (("--queries", "queries.tsv", "--grader", "x"), "games of --games"),
     ],

@@ -78,8 +78,7 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
     ("value", "field", "about"),
     [
         (["text"], None, "known format"),
-        ({"qid": "q", "output": "x"}, None, "known format"),
-        ({"query_id": "q", "system": "s", "answer": "x"}, None, "Rename the keys"),
+        ({"qid": "q", "reply": "x"}, None, "Rename the keys, or name them with --columns"),
         ({"text": "x", "system": "s"}, "query_id", "missing"),
         ({"topic_id": "q", "answer": []}, "run_id", "missing"),
         ({"run_id": "r", "topic_id": "q", "answer": "words"}, "answer", "list"),
@@ -129,8 +128,8 @@ def test_broken_answers(write_jsonl: Write, value: Any, field: str | None, about
 
 def test_a_file_without_json(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
-    path.write_text("query;answer\nq;x\n")
-    with data_error(path, 1, about="CSV with commas and the columns qid, agent and answer"):
+    path.write_text("time;reply\nq;x\n")
+    with data_error(path, 1, about="a table (CSV, TSV) with the columns query_id, system and answer"):
         list(read_answers(path))
 
 
@@ -199,7 +198,6 @@ def test_a_json_array_of_answers(indent: int | None, tmp_path: Path, write_jsonl
             "x.json, answer 2 of the array: the system 's' answers the query 'q' twice",
         ),
         (json.dumps([ARRAY[0], 1]), "x.json, answer 2 of the array: is not an answer in a known format"),
-        ('[{"query_id": "q", "text": "One."}]', "x.json, answer 1 of the array, system: is missing."),
         (
             json.dumps([{**ARRAY[1], "references": []}]),
             "x.json, answer 1 of the array, element 1 of the answer, citations: the index 0 is out of range",

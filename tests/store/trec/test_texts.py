@@ -53,12 +53,6 @@ def test_passages_of_ms_marco_v2_have_the_id_pid(texts_file: Path) -> None:
     assert read_texts(texts_file, {"p_0"}) == {"p_0": "A passage."}
 
 
-def test_a_json_array_is_named(texts_file: Path) -> None:
-    texts_file.write_text('[{"id": "a", "text": "x"}]\n')
-    with data_error(texts_file, 1, about="is a JSON array, but a file of texts has lines"):
-        read_texts(texts_file, {"a"})
-
-
 def test_equal_duplicates_are_fine(texts_file: Path) -> None:
     texts_file.write_text("a\tSame.\na\tSame.\n")
     assert read_texts(texts_file, {"a"}) == {"a": "Same."}

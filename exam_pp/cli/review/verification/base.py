@@ -198,7 +198,7 @@ class _Reading:
         self.foreign += len(foreign)
         return CheckedQuery(
             line.query_id,
-            self.bank.queries[line.query_id].query_text if self.bank else "",
+            (self.bank.queries[line.query_id].query_text if self.bank else "") or line.query_text,
             entries,
             [in_bank_order(passage, entries) for passage in passages if passage.passage_id in shown_ids],
             self.min_grade,
