@@ -20,7 +20,6 @@ from exam_pp.cli.command_line import name_of, refuse, with_present_names
 from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
 from exam_pp.cli.keyed_options import KeyedOption, keys_of, with_keys
 from exam_pp.cli.logs import log_options
-from exam_pp.cli.mistakes import explained, too_many, unknown_command
 from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, meaning_of, section_of
 from exam_pp.text.wording import listed
 
@@ -86,8 +85,12 @@ class Command(click.Command):
             ctx.allow_extra_args = True  # refused below, with a message that helps
             super().parse_args(ctx, words)
         except click.UsageError as error:
+            from exam_pp.cli.mistakes import explained
+
             raise explained(error, ctx, named) from None
         if ctx.args and not ctx.resilient_parsing:
+            from exam_pp.cli.mistakes import too_many
+
             ctx.fail(too_many(ctx, ctx.args))
         return ctx.args
 
@@ -305,6 +308,8 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command; fails with the right name for an unknown command."""
         if args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
+            from exam_pp.cli.mistakes import unknown_command
+
             ctx.fail(unknown_command(ctx, self, args[0]))
         return super().resolve_command(ctx, args)
 
