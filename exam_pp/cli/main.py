@@ -205,7 +205,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
     except ExamError as error:
         messages = error.lines() if isinstance(error, ProblemsError) else [str(error)]
-        click.echo("exam-pp: " + "\n  ".join(map(in_one_line, messages)), err=True)
+        for message in messages:
+            click.echo(f"exam-pp: {in_one_line(message)}", err=True)
         _discard_stdout()
         sys.exit(error.exit_code)
     except OSError as error:
