@@ -213,8 +213,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
     except ExamError as error:
         messages = error.lines() if isinstance(error, ProblemsError) else [str(error)]
-        shown = (in_one_line(with_short_names(message)) for message in messages)
-        click.echo("exam-pp: " + "\n  ".join(shown), err=True)
+        for message in messages:
+            click.echo(f"exam-pp: {in_one_line(with_short_names(message))}", err=True)
         _discard_stdout()
         sys.exit(error.exit_code)
     except OSError as error:

@@ -141,9 +141,8 @@ def _tsv(line: bytes, path: str | Path, number: int) -> _Text:
     except UnicodeDecodeError as error:
         raise DataError(NO_UTF8, file=str(path), line=number) from error
     if not tab:
-        problem = "has no tab"
         raise DataError(
-            f"{problem}, but a file of texts has lines of passage id, tab and text, or of JSON objects with "
+            "has no tab, but a file of texts has lines of passage id, tab and text, or of JSON objects with "
             "id and text.",
             file=str(path), line=number,
         )  # fmt: skip
