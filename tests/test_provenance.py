@@ -153,7 +153,7 @@ REPORTS = {
     "analyze correlation S --by system --official O": "leaderboard scores.tsv; official ranks official.json",
     "analyze correlation A A2 --by condition": "leaderboards a.jsonl, a2.jsonl",
     "diff G G -M --grader n --bank B": (
-        "models m, n; prompt P; bank bank.jsonl; cutoff 20; threshold 4; 2 queries"
+        "models m, n; prompt P; bank bank.jsonl; cutoff 3; threshold 4; 2 queries"
     ),
     "diff G G -M --grader n --only labels": "models m, n; prompt P; 2 queries",
     "analyze correlation S --official O": "leaderboard scores.tsv; official ranks official.json",
@@ -167,7 +167,7 @@ REPORTS = {
     "analyze graders G": "models m, n; prompt P; judgments graded.jsonl; 2 queries",
     "analyze graders G --by entry": "models m, n; prompt P; 2 queries",
     "bank clinic G --bank B -M": (
-        "model m; prompt P; bank bank.jsonl; cutoff 20; threshold 4; 2 queries"
+        "model m; prompt P; bank bank.jsonl; cutoff 3; threshold 4; 2 queries"
     ),
     "verify grading G --bank B -M": "model m; prompt P; bank bank.jsonl; threshold 4; 2 queries",
     "verify grid G -M --query q1 --min-grade 2": "model m; prompt P; threshold 2; 1 query",

@@ -146,6 +146,7 @@ ADVANCED = frozenset(
         "--answers-cite",
         "--both-orders",
         "--canaries",
+        "--columns",
         "--evidence",
         "--facets",
         "--factors",

@@ -51,7 +51,8 @@ def test_every_path_is_an_input_or_an_output() -> None:
         for name, parameter in path_parameters()
         if not isinstance(path_type(parameter), InputPath | OutputPath | UncheckedPath)
     ]
-    assert not others
+    # The file of a study is an input that the command keeps up to date.
+    assert others == ["run study"]
     assert len(list(path_parameters())) > 150
 
 

@@ -45,7 +45,7 @@ from exam_pp.store.edits import (
     read_edits,
     reviewer_name,
 )
-from exam_pp.store.files import check_output, is_read_once, is_stream
+from exam_pp.store.files import allow_rereading, check_output, is_read_once, is_stream
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
@@ -131,6 +131,7 @@ def apply_ratings(
     check_output(output, inputs)
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
+    allow_rereading(bank)
     # A pass of its own, because prompt class and scale depend on all grades of the file.
     survey = _Survey.of(graded, bank)
     summary = AppliedRatings()

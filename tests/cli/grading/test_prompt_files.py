@@ -124,7 +124,6 @@ def test_the_wrong_prompt_for_a_bank(folder: Path, capsys: pytest.CaptureFixture
     fails(f"generate questions queries.jsonl {ASK} {both}", "Two prompt files", capsys)
     nuggetize = f"nuggetize passages.jsonl --queries queries.jsonl {ASK}"
     fails(f"{nuggetize} --prompt-file own.toml", "kind = 'nuggetize'", capsys)
-    fails(f"grade --closed-book --bank bank.jsonl {ASK}", "--prompt or --prompt-file", capsys)
     assert not (folder / "out.jsonl").exists()
 
 

@@ -270,6 +270,8 @@ def test_agreement_by_run_type(tables: tuple[Path, Path], tmp_path: Path) -> Non
             *map(str, tables),
             "--run-types",
             str(tmp_path / "types.tsv"),
+            "--format",
+            "text",
             "-o",
             str(out),
         ]

@@ -277,7 +277,7 @@ def test_unreadable_and_empty_files(tmp_path: Path) -> None:
 
 
 def test_demo_data(demo_data: Path) -> None:
-    files = [p for p in demo_data.iterdir() if p.name not in ("README.md", "answers")]
+    files = [p for p in demo_data.iterdir() if p.name not in ("README.md", "answers", "study.toml")]
     findings = validate([*files, *(demo_data / "answers").iterdir()])
     assert findings.number("error") == 0
     assert len(findings.files) == len(files) + 2
