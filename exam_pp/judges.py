@@ -76,6 +76,8 @@ class ModelInfo:
 
 _FITTED = "TREC DL 2019, 5,160 pairs"
 _UNSEEN = "another collection, to which no judge was fitted, 6,480 pairs"
+_OF_COSINES = "(ρ and AUC of cosines)"
+"""Grades are coarser: their ρ on DL 2019 is 0.477, the AUC 0.802."""
 
 # Parameter counts come from the published checkpoints (Chung et al., "Scaling Instruction-Finetuned Language
 # Models", 2022, rounds them to 80M, 250M, 780M, 3B and 11B).
@@ -89,7 +91,7 @@ CATALOGUE = (
             Agreement(_FITTED, Figure(0.301), Figure(0.295), Figure(0.772)),
             Agreement(_UNSEEN, Figure(0.321), Figure(0.297), Figure(0.745)),
         ),
-        fooled_by="passages on the topic without an answer",
+        fooled_by="passages on the topic without an answer, keywords, negated facts",
         languages="English",
         caution="is a small model to learn with",
     ),
@@ -99,8 +101,13 @@ CATALOGUE = (
         117_653_760,
         "a small encoder on a CPU; orders systems well, but is no judge of single answers",
         (
-            Agreement(_FITTED, Figure(0.493, (0.42, 0.56)), Figure(0.475), Figure(0.803)),
-            Agreement(_UNSEEN, Figure(0.424, (0.35, 0.48)), Figure(0.404), Figure(0.764, (0.69, 0.84))),
+            Agreement(f"{_FITTED} {_OF_COSINES}", Figure(0.493, (0.42, 0.56)), Figure(0.475), Figure(0.803)),
+            Agreement(
+                f"{_UNSEEN} {_OF_COSINES}",
+                Figure(0.424, (0.35, 0.48)),
+                Figure(0.404),
+                Figure(0.764, (0.69, 0.84)),
+            ),
         ),
         fooled_by="negations, contradictions, wrong numbers, lists of keywords, the question repeated, "
         '"this page does not say"; short answers and answers inside long passages get too low grades',
@@ -125,7 +132,7 @@ CATALOGUE = (
             Agreement(_FITTED, Figure(0.360), Figure(0.374), Figure(0.770)),
             Agreement(_UNSEEN, Figure(0.329), Figure(0.361), Figure(0.747)),
         ),
-        fooled_by="the words of the question, whatever is said about them",
+        fooled_by="keywords, also the question repeated, and negated facts",
         languages="English",
     ),
     ModelInfo("random", "baseline", None, "random ratings, the level of chance"),

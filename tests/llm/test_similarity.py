@@ -125,6 +125,7 @@ def test_other_prompts_are_refused(name: str, problem: str) -> None:
         "claim": "c",
         "statement": "s",
         "factors": "f",
+        "documents": "d",
     }
     with pytest.raises(ModelError, match=problem) as caught:
         SimilarityLLM(Angles({}), E5_CUTS).batches([request("p", name, **slots)])

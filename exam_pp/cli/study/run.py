@@ -75,7 +75,8 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
 
     Runs and answers are graded with the test bank by the judge (`--model`). The folder gets all files: the
     graded passages, the report with the verdict, the page to correct grades, and study.toml with the options,
-    which STUDY takes up again. Options replace those of STUDY. The judge of a study does not change.
+    which STUDY takes up again. Options replace those of STUDY. The judge of a study does not change. Without
+    --model it is e5 for questions, if its package is installed, and else the baseline lexical.
 
     Every step is an `exam-pp` command, which is printed, so that a script can take over. After an
     interruption, or a change of a file, repeat the command: only what is missing or changed is done.

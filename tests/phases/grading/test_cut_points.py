@@ -66,7 +66,7 @@ def test_other_cut_points_are_applied_to_the_stored_cosines(graded: Path, tmp_pa
     assert (near.prompt_info or {})["cut_points"] == [0.8, 0.815, 0.88, 0.885, 0.95]
     assert (near.model_options or {})["cut_points"] == list(E5_CUTS)
     assert [rating.source for rating in far.self_ratings or ()] == ["reread"]
-    main(["-q", "reread", str(again), "-o", str(back), "--model", "angles"])
+    main(["-q", "reread", str(again), "-o", str(back), "--grader", "angles"])
     assert ratings(back) == [4, 1]
     assert "cut_points" not in (sets(back)[0].prompt_info or {})
 
@@ -75,7 +75,7 @@ def test_other_cut_points_are_applied_to_the_stored_cosines(graded: Path, tmp_pa
     ("words", "problem"),
     [
         ("--cut-points .8,.9", "the prompt needs 5 cut points"),
-        ("--cut-points .8,.82,.84,.86,.9 --model lexical", "no similarity was cut into their grades"),
+        ("--cut-points .8,.82,.84,.86,.9 --grader lexical", "no similarity was cut into their grades"),
         ("--cut-points .9,.8", "is not ascending."),
         ("--cut-points high", "is not a list of numbers."),
     ],
