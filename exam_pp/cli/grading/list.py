@@ -135,9 +135,10 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Report:
 
 _CARDS = (
     "ρ and κ (quadratic) are those with GPT-4's grades of single passages, AUC is that with human judgments "
-    f"(for e5, ρ and AUC are those of its cosines); empty cells are not measured. `{MEASURE}` measures judges on your own data, and `exam-pp show model "
-    "NAME` shows the whole card: the memory, the data, the intervals and what fools the judge. --model also "
-    "accepts any other model of the Hugging Face hub, local folders, and GGUF files of chat models."
+    "(for e5, ρ and AUC are those of its cosines); empty cells are not measured. "
+    f"`{MEASURE}` measures judges on your own data, and `exam-pp show model NAME` shows the whole card: the "
+    "memory, the data, the intervals and what fools the judge. --model also accepts any other model of the "
+    "Hugging Face hub, local folders, and GGUF files of chat models."
 )
 
 

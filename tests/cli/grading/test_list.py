@@ -45,7 +45,7 @@ def test_a_card_without_figures_names_the_command_that_measures(name: str) -> No
 
 
 def test_the_page_of_models_has_the_figures_of_the_cards() -> None:
-    page = Path("docs/how-to/models.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "models.md").read_text("utf-8")
     for info in CATALOGUE:
         for each in info.measured:
             cells = (f"`{info.name}`", each.data, each.rho, each.kappa, each.auc)
