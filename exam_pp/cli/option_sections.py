@@ -37,6 +37,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Model and prompt": {
         "--answers-cite": "Say in the prompt that answers cite documents",
         "--answer-match": "Comparison of extracted answers with gold answers",
+        "--cut-points": "Lowest cosines of the grades from 1 on",
         "--factors": "Factors that a judge of two answers considers",
         "--base-url": "URL of the endpoint",
         "--device": "Device of the model",

@@ -139,7 +139,11 @@ def _rating(key: str, verdict: Verdict, old: SelfRating | None, prompt: Prompt) 
 
 
 def _without_policy(info: dict[str, Any] | None) -> dict[str, Any]:
-    return {key: value for key, value in (info or {}).items() if key not in ("unparsed", "answer_match")}
+    return {
+        key: value
+        for key, value in (info or {}).items()
+        if key not in ("unparsed", "answer_match", "cut_points")
+    }
 
 
 def reread_direct(grade: DirectGrade, prompt: Prompt, unparsed: Unparsed) -> DirectGrade:

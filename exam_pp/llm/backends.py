@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
-from exam_pp.judges import CATALOGUE, SMOLLM2
+from exam_pp.judges import CATALOGUE, E5, SMOLLM2
 from exam_pp.llm.base import BUNDLED, LLM, ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint_files import find_gguf
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
@@ -19,9 +19,10 @@ from exam_pp.registry import Registry
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
 _OPENAI_NAME = re.compile(r"(chat)?gpt-[0-9]|o[0-9](-|$)")
-_OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant"}
+_OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant", E5: E5}
 """Names of models without a checkpoint, with their backends."""
-_PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering", "text-classification")
+_SIMILARITY = "sentence-similarity"
+_PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering", "text-classification", _SIMILARITY)
 _PIPELINES_OF_CHECKPOINTS = (*_PIPELINES_WITHOUT_LISTS, "text-generation")
 _PIPELINES_WITHOUT_THINKING = (*_PIPELINES_WITHOUT_LISTS, "openai-completions")
 _ENDPOINTS = ("openai", "openai-completions")
@@ -42,6 +43,7 @@ def load_llm(options: ModelOptions) -> LLM:
     if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
         raise ModelError("-M thinking_tokens needs --model-pipeline text-generation or openai.")
     _check_pair_scorer(options)
+    _check_similarity(options)
     check_decoding(options, has_own_rules=options.model in _OWN_MODELS)
     backend = BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))
     if options.pipeline not in _PIPELINES_OF_CHECKPOINTS:
@@ -63,6 +65,11 @@ def check_packages(options: ModelOptions) -> None:
     Raises :class:`UnknownNameError` for a misspelt built-in model, so that it is not found out after hours.
     """
     _refuse_misspelt_name(options)
+    if options.model == E5:
+        from exam_pp.llm.packaged_e5 import e5_problem
+
+        if (problem := e5_problem()) is not None:
+            raise problem
     if options.model in _OWN_MODELS:
         return
     if options.pipeline in _ENDPOINTS:
@@ -85,6 +92,15 @@ def _check_pair_scorer(options: ModelOptions) -> None:
     ):
         if value:
             raise ModelError(f"{name} needs --model-pipeline text-classification.")
+
+
+def _check_similarity(options: ModelOptions) -> None:
+    """Raise ModelError for options of judges by similarity with another model."""
+    if options.model == E5 or (options.pipeline == _SIMILARITY and options.model not in _OWN_MODELS):
+        return
+    for name in ("cut_points", "query_prefix", "passage_prefix"):
+        if getattr(options, name) not in (None, ()):
+            raise ModelError(f"-M {name} needs --model-pipeline {_SIMILARITY} or --model {E5}.")
 
 
 def can_read_lists(options: ModelOptions) -> bool:
@@ -192,6 +208,18 @@ def _lexical(options: ModelOptions) -> LLM:
     return LexicalLLM()
 
 
+def _similarity(options: ModelOptions) -> LLM:
+    from exam_pp.llm.embeddings import load_similarity
+
+    return load_similarity(options)
+
+
+def _e5(options: ModelOptions) -> LLM:
+    from exam_pp.llm.packaged_e5 import load_e5
+
+    return load_e5(options)
+
+
 def _random(options: ModelOptions) -> LLM:
     from exam_pp.llm.baselines import RandomLLM
 
@@ -208,9 +236,11 @@ BACKENDS.add("text2text", _seq2seq)
 BACKENDS.add("text-generation", _causal)
 BACKENDS.add("question-answering", _extractive)
 BACKENDS.add("text-classification", _pair_scorer)
+BACKENDS.add(_SIMILARITY, _similarity)
 BACKENDS.add("openai", _endpoint)
 BACKENDS.add("openai-completions", _completions)
 BACKENDS.add("fake", _fake)
 BACKENDS.add("lexical", _lexical)
+BACKENDS.add(E5, _e5)
 BACKENDS.add("random", _random)
 BACKENDS.add("constant", _constant)

@@ -36,11 +36,11 @@ class ModelOptions:
     """Options of a model; a backend ignores the options that it does not need.
 
     Args:
-        model: A name on the Hugging Face Hub, a folder, a GGUF file, ``bundled``, ``smollm2``, a baseline, or
-            a model of an endpoint.
+        model: A name on the Hugging Face Hub, a folder, a GGUF file, ``bundled``, ``smollm2``, ``e5``, a
+            baseline, or a model of an endpoint.
         pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering``,
-            ``text-classification``, ``openai`` or ``openai-completions``. GGUF files and ``smollm2`` turn
-            ``text2text`` into ``text-generation``.
+            ``text-classification``, ``sentence-similarity``, ``openai`` or ``openai-completions``. GGUF files
+            and ``smollm2`` turn ``text2text`` into ``text-generation``.
         revision: The branch, tag or commit of a model on the Hub.
         device: ``cpu``, ``cuda`` or ``cuda:N``. Default: the first GPU, else the CPU.
         device_map: ``auto`` distributes the weights over all GPUs and the main memory of the machine.
@@ -78,6 +78,9 @@ class ModelOptions:
         no_answer_at: Where extractive models score "no answer": ``cls`` puts the classification token
             before the question, ``first`` takes the first token. Default: ``cls`` for T5-like models whose
             tokenizer has such a token without inserting it, else the token of the tokenizer.
+        cut_points: The lowest cosines of the grades from 1 on, for ``sentence-similarity`` and ``e5``.
+        query_prefix: The text before questions, for ``sentence-similarity``.
+        passage_prefix: The text before passages, for ``sentence-similarity``.
     """
 
     model: str
@@ -112,6 +115,9 @@ class ModelOptions:
     choose: bool = False
     positive_class: str | None = None
     trust_remote_code: bool = False
+    cut_points: tuple[float, ...] = ()
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
 
     def __post_init__(self) -> None:
         if self.pipeline == "text2text" and is_gguf(self.model):

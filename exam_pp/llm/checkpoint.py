@@ -145,7 +145,7 @@ _LOADERS = {
 }
 
 
-_ONLY_TRANSFORMERS = ("question-answering", "text-classification")
+_ONLY_TRANSFORMERS = ("question-answering", "text-classification", "sentence-similarity")
 """Pipelines that CTranslate2 does not run."""
 
 
@@ -160,10 +160,12 @@ class ModelCheckpoint:
 
     def __init__(self, options: ModelOptions) -> None:
         transformers = import_transformers()
-        if self.pipeline in _ONLY_TRANSFORMERS and (options.engine == "ctranslate2" or options.compute_type):
+        if options.pipeline in _ONLY_TRANSFORMERS and (
+            options.engine == "ctranslate2" or options.compute_type
+        ):
             raise ModelError(
                 "-M engine=ctranslate2 and -M compute_type cannot be used with --model-pipeline "
-                f"{self.pipeline}."
+                f"{options.pipeline}."
             )
         if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
             raise ModelError("-M device_map cannot be used with -M engine=ctranslate2 or -M compute_type.")

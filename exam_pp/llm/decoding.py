@@ -38,6 +38,7 @@ _SUPPORTED: Mapping[str, set[str]] = {
     "text-generation": _LOCAL,
     "question-answering": set(),
     "text-classification": set(),
+    "sentence-similarity": set(),
     "openai": set(DECODING),
     "openai-completions": set(DECODING) - {"reasoning_effort", "response_format"},
 }

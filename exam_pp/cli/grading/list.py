@@ -10,7 +10,7 @@ import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import emit_rendered, format_option, output_option
-from exam_pp.judges import CATALOGUE, ModelInfo
+from exam_pp.judges import CATALOGUE, MEASURE, ModelInfo
 from exam_pp.rendering.document import Paragraph, Report, Table
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ _KINDS = {
         """
     ),
     "models": Kind(
-        """List models for --model, with their size and memory.
+        """List models for --model, with their size and what their grades are worth.
 
-        The list holds the bundled grader, the baselines without a neural network, and recommended models of
-        Hugging Face. --model also accepts other models.
+        The list holds the packaged judges, the baselines without a neural network, and recommended models of
+        Hugging Face. --model also accepts other models. `exam-pp show model NAME` shows a card in full.
 
         Example:
 
@@ -133,20 +133,24 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Report:
     return Report("", [Table(columns, rows)])
 
 
-_MEMORY = (
-    "The memory is that of the weights. Grading needs more, depending on the size of the batch "
-    "(-M batch_tokens). T5 models can overflow in fp16: use fp32 or bf16. --model also accepts any other "
-    "sequence-to-sequence model of the Hugging Face hub, local folders, and GGUF files of chat models."
+_CARDS = (
+    "ρ and κ (quadratic) are those with GPT-4's grades of single passages, AUC is that with human judgments "
+    "(for e5, ρ and AUC are those of its cosines); empty cells are not measured. "
+    f"`{MEASURE}` measures judges on your own data, and `exam-pp show model NAME` shows the whole card: the "
+    "memory, the data, the intervals and what fools the judge. --model also accepts any other model of the "
+    "Hugging Face hub, local folders, and GGUF files of chat models."
 )
 
 
 def models_report(models: Iterable[ModelInfo]) -> Report:
-    """Models with their roles and the memory of their weights."""
-    columns = ("model", "role", "parameters", "GB in fp32", "GB in bf16", "use")
-    rows = [
-        (info.name, info.role, info.parameters, info.memory(4), info.memory(2), info.use) for info in models
-    ]
-    return Report("", [Table(columns, rows, decimals=2), Paragraph(_MEMORY)])
+    """Models with their roles and what their grades are worth."""
+    columns = ("model", "role", "parameters", "ρ", "κ", "AUC", "use")
+    rows = []
+    for info in models:
+        each = info.agreement
+        figures = (None, None, None) if each is None else (each.rho.value, each.kappa.value, each.auc.value)
+        rows.append((info.name, info.role, info.parameters, *figures, info.use))
+    return Report("", [Table(columns, rows, decimals=3), Paragraph(_CARDS)])
 
 
 def settings_report(meanings: Mapping[str, str], defaults: Mapping[str, Any]) -> Report:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,16 @@ if TYPE_CHECKING:
     from exam_pp.store.passages.raw_passages import RawQuery
 
 
+def _cut_points(context: click.Context, option: click.Parameter, text: str | None) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(part) for part in text.split(",")) if text is not None else ()
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of numbers.", context, option) from None
+    if any(low >= high for low, high in pairwise(numbers)):
+        raise click.BadParameter(f"{text!r} is not ascending.", context, option)
+    return numbers
+
+
 @click.command("reread", cls=Command)
 @GRADED
 @required_output("Graded file to write.")
@@ -46,6 +57,12 @@ if TYPE_CHECKING:
     "Test bank with the gold answers; required for prompts that compare extracted answers with them."
 )
 @prompt_file_option("TOML file with your own prompt that the grades were made with; may be repeated.")
+@click.option(
+    "--cut-points",
+    metavar="A,B,...",
+    callback=_cut_points,
+    help="Lowest cosines of the grades from 1 on, ascending: cut grades by similarity again.",
+)
 @filter_options
 def command(
     graded: Path,
@@ -54,13 +71,15 @@ def command(
     answer_match: Any,
     bank: Path | None,
     prompt_files: tuple[Path, ...],
+    cut_points: tuple[float, ...],
     **criteria: Any,
 ) -> None:
     """Read ratings from the stored replies in GRADED again, without a model.
 
     The command applies the reading rule of the prompt (see --unparsed) to the replies of all selected grades.
     Extracted answers are compared with the gold answers of --bank (see --answer-match). Ratings that change
-    are marked as reread. Failed requests and ratings by reviewers stay as they are.
+    are marked as reread. With --cut-points, grades by similarity (`--model e5`) are cut from their cosines
+    again, and no others are read. Failed requests and ratings by reviewers stay as they are.
 
     Example:
 
@@ -76,6 +95,7 @@ def command(
         answer_match=answer_match,
         bank=bank,
         prompts={prompt.name: prompt for prompt in choose_prompts((), prompt_files)},
+        cut_points=cut_points,
         grade_filter=grade_filter(**criteria),
     )
     log_summary(summary.lines())
@@ -136,6 +156,7 @@ class Rereader:
     prompts: Mapping[str, Prompt]
     bank: TestBank | None
     summary: RereadSummary
+    cut_points: tuple[float, ...] = ()
 
     def query(self, query: RawQuery) -> RawQuery:
         """Replace the grades of a query's passages, set by set."""
@@ -147,6 +168,7 @@ class Rereader:
     def _read_again(self, entries: dict[str, Entry], before: AnyGrades) -> AnyGrades:
         from exam_pp.data_model import RubricGrades
         from exam_pp.graders.reread import reread_direct, reread_rubric
+        from exam_pp.records import replace as replaced
 
         prompt = self._prompt(before)
         if prompt is None:
@@ -156,6 +178,9 @@ class Rereader:
             after = reread_rubric(before, prompt, self.unparsed, entries)
         else:
             after = reread_direct(before, prompt, self.unparsed)
+        if self.cut_points:
+            info = {**(after.prompt_info or {}), "cut_points": list(self.cut_points)}
+            after = replaced(after, prompt_info=info)
         self.summary.add(before, after)
         return after
 
@@ -165,6 +190,7 @@ class Rereader:
         from exam_pp.grade_filter import GradeKey
         from exam_pp.prompts import PROMPTS
         from exam_pp.prompts.answer_key import with_answer_match
+        from exam_pp.prompts.reading import by_cut_points
 
         is_direct = isinstance(grades, DirectGrade)
         if not self.filter.accepts(grades):
@@ -184,12 +210,20 @@ class Rereader:
             reason = "the prompt compares replies with gold answers (use --bank)"
         elif (prompt.kind == "direct") != is_direct:
             reason = "they are not of the prompt's kind"
+        elif self.cut_points and not (grades.model_options or {}).get("cut_points"):
+            reason = "no similarity was cut into their grades"
+        elif self.cut_points and len(prompt.labels) != len(self.cut_points) + 1:
+            reason = f"the prompt needs {len(prompt.labels) - 1} cut points"
         elif not is_direct and prompt.is_rated != grades.is_rated:
             reason = "they are not on the prompt's scale"
         if reason is not None:
             self.summary.skipped[name, reason] += 1
             return None
-        return None if prompt is None else with_answer_match(prompt, self.answer_match)
+        if prompt is None:
+            return None
+        if self.cut_points:
+            return replace(prompt, parse=by_cut_points(prompt.parse, self.cut_points))
+        return with_answer_match(prompt, self.answer_match)
 
 
 def reread(
@@ -201,11 +235,13 @@ def reread(
     grade_filter: GradeFilter | None = None,
     bank: Path | None = None,
     prompts: Mapping[str, Prompt] | None = None,
+    cut_points: tuple[float, ...] = (),
 ) -> RereadSummary:
     """Write the graded file with the selected grades read again from their stored replies.
 
     Prompts with an answer key need ``bank``; ``answer_match`` is their rule. ``prompts`` has prompts that are
-    not in the registry, by name. Raises :class:`SelectionError` if no selected grade can be read again.
+    not in the registry, by name. With ``cut_points``, only grades by similarity are read again.
+    Raises :class:`SelectionError` if no selected grade can be read again.
     """
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.grading.grading_run import check_answer_keys
@@ -219,7 +255,7 @@ def reread(
         check_answer_keys(test_bank, bank, answer_match)
     summary = RereadSummary(output=str(output))
     criteria = grade_filter or GradeFilter()
-    reader = Rereader(criteria, unparsed, answer_match, prompts or {}, test_bank, summary)
+    reader = Rereader(criteria, unparsed, answer_match, prompts or {}, test_bank, summary, cut_points)
 
     def check(_counts: Rewritten) -> None:
         if not summary.read:

@@ -1,4 +1,4 @@
-"""``exam-pp show``: a prompt, a JSON Schema, the manifest of a file, or an example of SQL in full."""
+"""``exam-pp show``: a prompt, a model, a JSON Schema, a manifest, or an example of SQL in full."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import FILE, ManifestPath, emit, emit_rendered, format_option, output_option
 from exam_pp.errors import DataError
+from exam_pp.judges import MEASURE, ModelInfo, card
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.rendering.render import REPORT_FORMATS
 from exam_pp.store.files import STDIO, size_and_sha256
@@ -37,6 +38,18 @@ _KINDS = {
         """,
         ("prompt_file", "form"),
         {"form": "Text, or toml for a prompt file."},
+    ),
+    "model": Kind(
+        """Show the card of a model: what its grades are worth, and what fools it.
+
+        NAME is a model of `exam-pp list models`; no other model was measured.
+
+        Example:
+
+        \b
+          exam-pp show model e5
+        """,
+        ("form",),
     ),
     "schema": Kind(
         """Print the JSON Schema of a file format.
@@ -92,20 +105,24 @@ def _file_of_manifest(context: click.Context, argument: click.Parameter, name: s
 @format_option("toml")
 @output_option()
 def command(kind: str, name: str | None, prompt_file: Path | None, form: str, output: Path) -> None:
-    """Show a prompt, a JSON Schema, the manifest of a file, or an example of SQL in full.
+    """Show a prompt, a model, a JSON Schema, the manifest of a file, or an example of SQL in full.
 
     Example:
 
     \b
       exam-pp show prompt self-rated
     """
-    formats = {"prompt": ("text", "toml"), "manifest": REPORT_FORMATS}.get(kind, (form,))
+    formats = {"prompt": ("text", "toml"), "manifest": REPORT_FORMATS, "model": REPORT_FORMATS}.get(
+        kind, (form,)
+    )
     if form not in formats:
         raise click.UsageError(f"show {kind} has no format {form!r}. Choose one of {listed(formats)}.")
     if kind == "prompt":
         _prompt(name, prompt_file, form, output)
     elif name is None:
         raise click.UsageError(f"show {kind} needs a NAME.")
+    elif kind == "model":
+        emit_rendered(card_report(card(name)), form, output)
     elif kind == "manifest":
         _manifest(Path(name), form, output)
     elif kind == "schema":
@@ -150,6 +167,31 @@ def _page(prompt: Prompt, aliases: tuple[str, ...]) -> str:
     }
     lines = [f"{key + ':':<13}{value}" for key, value in facts.items() if value]
     return "\n".join([*lines, "", prompt.text, ""])
+
+
+def card_report(info: ModelInfo) -> Report:
+    """The card of a model."""
+    weights = None if info.role == "similarity" else info.memory(4)  # which are packaged in 4 bits
+    facts: dict[str, Cell] = {
+        "model": info.name,
+        "role": info.role,
+        "use": info.use,
+        "parameters": info.parameters,
+        "GB of weights in fp32": weights,
+        "GB of weights in bf16": None if weights is None else weights / 2,
+        "fooled by": info.fooled_by,
+        "languages": info.languages,
+    }
+    blocks: list[Block] = [
+        Table(("fact", "value"), [(key, value) for key, value in facts.items() if value], decimals=2)
+    ]
+    if info.measured:
+        columns = ("data", "ρ with GPT-4", "quadratic κ with GPT-4", "AUC with judges")
+        rows = [(each.data, str(each.rho), str(each.kappa), str(each.auc)) for each in info.measured]
+        blocks.append(Table(columns, rows))
+    else:
+        blocks.append(Paragraph(f"Not measured: `{MEASURE}` measures judges on your own data."))
+    return Report("", blocks)
 
 
 State = Literal["unchanged", "changed", "missing", "unknown"]

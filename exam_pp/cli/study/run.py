@@ -28,14 +28,13 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import IntRange
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
+from exam_pp.judges import LEXICAL
 
 if TYPE_CHECKING:
     from exam_pp.phases.study.study_file import Study
 
 log = logging.getLogger(__name__)
 
-DEFAULT_JUDGE = "lexical"
-"""The judge of a study that names none."""
 _KEYS = {
     **{name: name for name in ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits")},
     **{name: name for name in ("top", "games", "model", "base_url", "columns")},
@@ -86,7 +85,8 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
 
     Runs and answers are graded with the test bank by the judge (`--model`). The folder gets all files: the
     graded passages, the report with the verdict, the page to correct grades, and study.toml with the options,
-    which STUDY takes up again. Options replace those of STUDY. The judge of a study does not change.
+    which STUDY takes up again. Options replace those of STUDY. The judge of a study does not change. Without
+    --model it is e5 for questions, if its package is installed, and else the baseline lexical.
 
     Every step is an `exam-pp` command, which is printed, so that a script can take over. After an
     interruption, or a change of a file, repeat the command: only what is missing or changed is done.
@@ -97,7 +97,7 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
       exam-pp run study/study.toml --edits edits.json
     """
     from exam_pp.phases.grading.steps import make_folder
-    from exam_pp.phases.study.study_file import STUDY_FILE, Study, read_study, recorded_study, write_study
+    from exam_pp.phases.study.study_file import STUDY_FILE, Study, read_study, recorded_study
 
     if output is None and study is None:
         raise click.UsageError("run needs -o FOLDER, or the file of a study.")
@@ -109,10 +109,8 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
     chosen = Study(**given) if source is None else read_study(source, given)
     if recorded.exists():
         chosen = _with_judge_of(recorded_study(recorded), chosen, folder)
-    chosen = chosen.model_copy(update={"model": chosen.model or DEFAULT_JUDGE})
     _check(chosen)
     make_folder(folder)
-    write_study(chosen, recorded)
     _Work(chosen, folder).run()
 
 
@@ -177,11 +175,19 @@ class _Work:
 
     def run(self) -> None:
         """Do all steps, and print the verdict and what to do next."""
+        from exam_pp.phases.study.study_file import STUDY_FILE, write_study
         from exam_pp.store.banks.bank_json import read_bank
 
         study = self.study
         banks = [self.bank(number, Path(path)) for number, path in enumerate(study.bank, 1)]
-        of_answers = [bank for bank in banks if study.answers and read_bank(bank).kinds == {"nugget"}]
+        kinds = {bank: read_bank(bank).kinds for bank in banks}
+        if study.model is None:
+            only_questions = set().union(*kinds.values()) == {"question"}
+            own_prompt = study.prompt or study.prompt_file
+            judge = _judge_of_questions() if only_questions and not (own_prompt or study.games) else LEXICAL
+            study = self.study = study.model_copy(update={"model": judge})
+        write_study(study, self.folder / STUDY_FILE)
+        of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = [bank for bank in banks if bank not in of_answers]
         last: list[list[str]] = []
         if rated:
@@ -282,7 +288,7 @@ class _Work:
         study = self.study
         settings = [f"{key}={_setting(value)}" for key, value in study.settings.items()]
         return [
-            *("--model", study.model or DEFAULT_JUDGE),
+            *("--model", study.model or LEXICAL),
             *_options("--model-pipeline", study.model_pipeline),
             *_options("--base-url", study.base_url),
             *_options("-M", settings),
@@ -321,6 +327,15 @@ class _Work:
             lines.append(f"  See why: open {self.folder / 'nuggets.html'}")
         lines.append(f"  Add systems or change the bank: exam-pp run {study}")
         return "\n".join(lines)
+
+
+def _judge_of_questions() -> str:
+    """The default judge; if this machine cannot run ``e5``, the log has the reason."""
+    from exam_pp.llm.packaged_e5 import default_judge, e5_problem
+
+    if problem := e5_problem():
+        log.info("%s The judge is %s.", problem, LEXICAL)
+    return default_judge()
 
 
 def _options(name: str, values: Any) -> Words:

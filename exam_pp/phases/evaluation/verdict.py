@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exam_pp.judges import baselines_among
+from exam_pp.judges import REVIEWED, baselines_among, card
 from exam_pp.metrics.score_ranges import is_share
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, moves
 from exam_pp.provenance import Provenance
@@ -118,4 +118,6 @@ def _doubts(standings: Standings, metric: str) -> str:
     baselines = baselines_among(provenance.models)
     if baselines:
         doubts += f" The judge {' and '.join(baselines)} is a baseline, which other judges must beat."
+    cards = dict.fromkeys(card(model.removeprefix(REVIEWED)) for model in provenance.models)
+    doubts += "".join(f" The judge {info.name} {info.caution}." for info in cards if info.caution)
     return doubts

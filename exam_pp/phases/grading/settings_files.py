@@ -139,6 +139,17 @@ class ModelSettings(BaseModel):
         None,
         description="Class of a text-classification model whose probability is the score (entailment).",
     )
+    cut_points: list[float] = Field(
+        [],
+        description="Lowest cosines of the grades from 1 on, ascending (sentence-similarity and e5), such as "
+        ".81,.84,.86,.88,.90, which are those of e5.",
+    )
+    query_prefix: str | None = Field(
+        None, description="Text before questions (sentence-similarity), such as query: for E5 models."
+    )
+    passage_prefix: str | None = Field(
+        None, description="Text before passages (sentence-similarity), such as passage: for E5 models."
+    )
 
 
 class TypedSettings(ModelSettings):
@@ -175,6 +186,8 @@ def typed_settings(texts: Collection[str]) -> TypedSettings:
             raise SelectionError(f"-M {name}: {_not_a_setting(key)}")  # without the value, maybe a key
         if key == "stop":
             values.setdefault("stop", []).append(value)
+        elif key == "cut_points":
+            values[key] = _numbers(value)
         elif key in values:
             raise SelectionError(f"-M {text}: {key} is set twice.")
         else:
@@ -187,7 +200,8 @@ def typed_settings(texts: Collection[str]) -> TypedSettings:
         return TypedSettings(model="-", **values)
     except ValidationError as error:
         found = data_error(error, "-M")
-        raise SelectionError(f"-M {found.field}={values[str(found.field)]}: {found.problem}") from error
+        name = str(found.field).partition(".")[0]
+        raise SelectionError(f"-M {name}={values[name]}: {found.problem}") from error
 
 
 def _number(text: Any) -> Any:
@@ -197,6 +211,14 @@ def _number(text: Any) -> Any:
     except (TypeError, ValueError, RecursionError):
         return text
     return value if isinstance(value, int | float) else text
+
+
+def _numbers(text: str) -> list[float] | str:
+    """The numbers of a list with commas, also in brackets; other texts stay."""
+    try:
+        return [float(part) for part in text.strip("[]").split(",")]
+    except ValueError:
+        return text
 
 
 def _not_a_setting(key: str) -> str:
@@ -288,7 +310,7 @@ class SettingsFile:
         names = {field.name for field in fields(ModelOptions)}
         values = {key: value for key, value in vars(settings).items() if key in names}
         values["choose"] = settings.reply != "written"
-        values["stop"] = tuple(settings.stop)
+        values |= {"stop": tuple(settings.stop), "cut_points": tuple(settings.cut_points)}
         values["model"] = self.model_name(settings.model, f"{within}model", settings.pipeline)
         if settings.response_format not in (None, "text", "json"):
             path = self.path(str(settings.response_format), f"{within}response_format")

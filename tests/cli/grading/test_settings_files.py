@@ -83,7 +83,7 @@ def test_every_option_of_a_model_is_a_setting_of_files_or_refused() -> None:
     settings = ModelSettings.model_fields
     refused = {*REFUSED, "any_server"} - {"api_key"}  # any_server is set by the judge for AutoJudge
     assert options.keys() - {"choose"} == (settings.keys() - {"greedy", "reply"}) | refused
-    for name in settings.keys() - {"greedy", "reply", "model", "stop"}:
+    for name in settings.keys() - {"greedy", "reply", "model", "stop", "cut_points"}:
         assert settings[name].default == options[name], name
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError
+from exam_pp.errors import DataError, MissingExtraError, ModelError
+from exam_pp.llm.lexical import LexicalLLM
 from exam_pp.phases.study.study_file import Study, read_study, write_study
 
 QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr", "q3": "how do bees dance"}
@@ -35,6 +36,7 @@ QUESTIONS = {
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two runs, of which one is better, with all files of a study, in the working folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("exam_pp.llm.packaged_e5.e5_problem", lambda: MissingExtraError("The model e5", "e5"))
     runs = tmp_path / "runs"
     runs.mkdir()
     for system, ranked in {"good": ["blue", "purr", "bees"], "bad": ["noise", "noise", "noise"]}.items():
@@ -84,6 +86,28 @@ def test_one_command_from_files_to_the_verdict(files: Path, capsys: pytest.Captu
         'runs = ["../runs"]\ntexts = ["../texts.tsv"]\nqueries = "../queries.tsv"\nbank = ["../bank.csv"]\n'
         'model = "lexical"\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("runs_here", "options", "judge"),
+    [
+        (True, "", "e5"),
+        (False, "", "lexical"),
+        (True, "--prompt-class QuestionSelfRatedPrompt", "lexical"),
+        (True, "--model random", "random"),
+    ],
+)
+def test_the_default_judge_of_questions(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs_here: bool,
+    options: str, judge: str,
+) -> None:  # fmt: skip
+    problem = None if runs_here else ModelError("This machine is too old.")
+    monkeypatch.setattr("exam_pp.llm.packaged_e5.e5_problem", lambda: problem)
+    monkeypatch.setattr("exam_pp.llm.packaged_e5.load_e5", lambda _options: LexicalLLM())
+    main([*WORDS.split(), *options.split()])
+    assert f'model = "{judge}"' in (files / "study" / "study.toml").read_text()
+    said = "This machine is too old. The judge is lexical." in capsys.readouterr().err
+    assert said == (not runs_here)
 
 
 def test_the_printed_commands_take_over(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

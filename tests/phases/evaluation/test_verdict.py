@@ -104,6 +104,13 @@ def test_a_baseline_as_judge() -> None:
     assert said(judged).endswith(" The judge lexical is a baseline, which other judges must beat.")
 
 
+def test_the_limits_of_a_judge_are_said_once() -> None:
+    models = ("e5", "reviewed:e5", "other")
+    judged = replace(evaluation_of(a=GOOD, b=BAD), provenance=Provenance(models=models))
+    clause = " The judge e5 orders systems well, but is no judge of single answers."
+    assert said(judged) == said(evaluation_of(a=GOOD, b=BAD)) + clause
+
+
 def test_the_verdict_agrees_with_the_places() -> None:
     """Leaders are those with a first place, whatever the means are."""
     mixed = evaluation_of(a=GOOD, b=NEAR, c=FAIR, d=BAD)

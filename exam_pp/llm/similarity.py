@@ -1,0 +1,117 @@
+"""Judges by similarity: a grade is the cosine of question and passage, cut at fixed points.
+
+Both texts get a vector from an encoder of sentences, each with a prefix that the encoder was trained with
+(Wang et al., "Multilingual E5 Text Embeddings", 2024). The grade is the number of cut points that the cosine
+reaches; a passage without text gets 0. Such a judge sees whether a passage is on the topic of a question, and
+not whether its statements are right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from exam_pp.errors import ModelError
+from exam_pp.llm.base import Batch, failures_as_model_error, reason_of
+from exam_pp.llm.baselines import UNANSWERABLE, Baseline, scale_of, sentences
+from exam_pp.llm_requests import Completion, Request
+from exam_pp.text.cosines import cosine_reply, grade_of
+from exam_pp.text.wording import listed
+
+if TYPE_CHECKING:
+    import numpy
+
+Side = Literal["query", "passage"]
+"""The two sides of a comparison, which have prefixes of their own."""
+
+_SLOTS = {"question", "query", "context"}
+_CACHED_TEXTS = 65_536
+
+
+class SentenceVector(NamedTuple):
+    """The vector of a text, of length 1, and the number of its tokens beyond the limit of the encoder."""
+
+    vector: numpy.ndarray[Any, Any]
+    tokens_cut: int = 0
+
+
+class SentenceEncoder(Protocol):
+    """A model that turns a text into a vector, which depends on no other text."""
+
+    name: str
+
+    def provenance(self) -> dict[str, Any]:
+        """Return all facts that determine the vectors."""
+
+    def vector(self, text: str, side: Side) -> SentenceVector:
+        """The vector of a text."""
+
+
+class SimilarityLLM(Baseline):
+    """Replies with a grade and its cosine, with the most similar sentence, or with "unanswerable".
+
+    Each text is embedded once, and alone, so that replies do not depend on batches and order.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, cut_points: Sequence[float]) -> None:
+        self.name = encoder.name
+        self._encoder = encoder
+        self._cut_points = tuple(cut_points)
+        if not all(low < high for low, high in pairwise(self._cut_points)):
+            raise ModelError(
+                "-M cut_points must be ascending cosines, such as cut_points=.81,.84,.86,.88,.90."
+            )
+        self._vector = lru_cache(maxsize=_CACHED_TEXTS)(encoder.vector)
+
+    def provenance(self) -> dict[str, Any]:
+        """Return all facts that determine the replies."""
+        return {**self._encoder.provenance(), "cut_points": list(self._cut_points)}
+
+    def batches(self, requests: Sequence[Request]) -> list[Batch]:
+        """Batches in the order of the requests; raises ModelError for prompts that cannot be answered."""
+        for request in requests:
+            self._check(request)
+        return super().batches(requests)
+
+    def _check(self, request: Request) -> None:
+        slots = {part.slot for part in request.parts if part.slot is not None}
+        if not (slots <= _SLOTS and "context" in slots and len(slots) > 1):
+            raise ModelError(
+                f"The model {self.name!r} compares questions with passages and does not answer this prompt: "
+                "for nuggets, citations and comparisons of answers, use --model lexical."
+            )
+        labels, grades = scale_of(request), range(len(self._cut_points) + 1)
+        if labels and labels != tuple(map(str, grades)):
+            raise ModelError(
+                f"The model {self.name!r} gives grades from 0 to {grades[-1]}, and the prompt asks for "
+                f"{listed(labels)}: use a prompt with this scale, or other -M cut_points."
+            )
+
+    def reply(self, request: Request) -> Completion:
+        """Reply to a request that :meth:`batches` has checked."""
+        question = request.slot("question") or request.slot("query") or ""
+        passage = request.slot("context") or ""
+        rates = bool(scale_of(request))
+        if not passage.strip():
+            return Completion("Final score: 0 (no text)" if rates else UNANSWERABLE)
+        with failures_as_model_error(self._failure):
+            cosine, cut = self._cosine(question, passage)
+            if not math.isfinite(cosine):
+                return Completion(error="the model's numbers overflow; use another -M dtype")
+            if rates:
+                return Completion(cosine_reply(cosine, self._cut_points), tokens_cut=cut)
+            if grade_of(cosine, self._cut_points) <= len(self._cut_points) // 2:
+                return Completion(UNANSWERABLE, tokens_cut=cut)
+            best = max(sentences(passage), key=lambda sentence: self._cosine(question, sentence)[0])
+            return Completion(best, tokens_cut=cut)
+
+    def _cosine(self, question: str, passage: str) -> tuple[float, int]:
+        """The cosine of two texts, and the number of tokens of the passage beyond the limit."""
+        query, (vector, cut) = self._vector(question, "query").vector, self._vector(passage, "passage")
+        return float(query.astype(float) @ vector.astype(float)), cut
+
+    def _failure(self, error: BaseException) -> ModelError:
+        return ModelError(f"The model {self.name!r} has failed ({type(error).__name__}: {reason_of(error)}).")

