@@ -82,4 +82,4 @@ def test_the_commands_of_the_workflow_work(
         "# Gate: passed, but undecided\n\nPassed, but undecided: new, Cover(min_grade=4)@10 stays"
     )
     assert run_steps(workflow, runs / "random.run") in {4, 5}
-    assert "| Cover(min_grade=4)@10 | 8 |" in capsys.readouterr().out
+    assert "| Cover(min_grade=4)@10 | 20 |" in capsys.readouterr().out
