@@ -64,7 +64,7 @@ function drawHeader() {
     breadcrumbs(),
     graderChoice(),
     reviewerField(),
-    el("a", { href: "#/", id: "lead", class: "status" }, ""),
+    el("a", { href: "#/", id: "lead", class: "status", hidden: true }, ""),
     el("a", { href: "#/work", id: "status", class: "status" }, ""),
     button("Save edits", askAndSave, { class: "primary", id: "save", "data-focus": "save" }),
     loadButton(),
@@ -114,6 +114,7 @@ async function drawLead() {
   if (!lead || !leaderboard || !work.ratings.size) return;
   const systems = (await standingsOf(leaderboard)).filter(([system]) => system !== "_overall_").sort((a, b) => b[1] - a[1]);
   lead.textContent = systems.slice(0, 3).map(([system, mean, , before]) => `${system} ${(100 * mean).toFixed(1)} %${mean > before ? " ↑" : mean < before ? " ↓" : ""}`).join(" · ");
+  lead.hidden = false;
   lead.title = `The first systems by ${leaderboard.metric}, with your ratings`;
 }
 
