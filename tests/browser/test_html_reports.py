@@ -254,12 +254,11 @@ def test_the_grid_is_small_and_explains_its_colours(pages: Path, tab: OpenTab) -
     assert page.locator(".heat").first.locator("td.boxed").count() > 0
 
 
-def test_printing_shows_full_names_and_details(pages: Path, tab: OpenTab) -> None:
+def test_printing_shows_details(pages: Path, tab: OpenTab) -> None:
     page = tab(pages / "grid.html").page
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
-    assert page.locator("h1 .rest").bounding_box()["width"] > 50
     assert not page.locator(".contents").is_visible()
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("details[open]").count() == 0
