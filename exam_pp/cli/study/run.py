@@ -28,7 +28,7 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import IntRange
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
-from exam_pp.judges import LEXICAL
+from exam_pp.judges import E5, LEXICAL
 
 if TYPE_CHECKING:
     from exam_pp.phases.study.study_file import Study
@@ -182,9 +182,8 @@ class _Work:
         banks = [self.bank(number, Path(path)) for number, path in enumerate(study.bank, 1)]
         kinds = {bank: read_bank(bank).kinds for bank in banks}
         if study.model is None:
-            only_questions = set().union(*kinds.values()) == {"question"}
-            own_prompt = study.prompt or study.prompt_file
-            judge = _judge_of_questions() if only_questions and not (own_prompt or study.games) else LEXICAL
+            asks = {"question"} in kinds.values() and not (study.prompt or study.prompt_file)
+            judge = _judge_of_questions() if asks else LEXICAL
             study = self.study = study.model_copy(update={"model": judge})
         write_study(study, self.folder / STUDY_FILE)
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
@@ -216,6 +215,8 @@ class _Work:
 
     def rate(self, banks: Sequence[Path]) -> list[str]:
         """Grade what the systems returned, and write the report; returns the command of the verdict."""
+        from exam_pp.store.banks.bank_json import read_bank
+
         study = self.study
         inputs = _options("--runs", study.runs) + _options("--texts", study.texts)
         inputs += _options("--queries", study.queries) + _options("--qrels", study.qrels)
@@ -226,7 +227,9 @@ class _Work:
         for number, bank in enumerate(banks, 1):
             name = "graded.jsonl.gz" if number == len(banks) else f"graded-{number}.jsonl.gz"
             prompts = _options("--prompt", study.prompt) + _options("--prompt-file", study.prompt_file)
-            words: Words = ["grade", graded, "--bank", bank, *prompts, *self.judge()]
+            nuggets = read_bank(bank).kinds == {"nugget"}
+            judge = self.judge_of_answers() if nuggets else self.judge()
+            words: Words = ["grade", graded, "--bank", bank, *prompts, *judge]
             graded = self.step("Grade", words, name, f"replies-{number}")
         if study.edits:
             words = ["apply", graded, *map(Path, study.edits), *_options("--bank", banks[:1]), "--force"]
@@ -237,6 +240,8 @@ class _Work:
         official = _options("--official", study.official)
         words = ["evaluate", "report", graded, *of_banks, *official, *depth]
         self.step("Report", words, "report/index.html")
+        if len(banks) > 1:  # the report has the leaderboards of all banks
+            depth += ["--grades", f"type={min(read_bank(banks[0]).kinds)}"]
         return ["evaluate", "cover", str(graded), *map(str, of_banks[:2]), *map(str, depth)]
 
     def assign(self, bank: Path, suffix: str) -> list[str]:
@@ -247,7 +252,7 @@ class _Work:
         answers = self.answers()
         model = ModelOptions(self.study.model or "", self.study.model_pipeline or "text2text")
         prompt = "nugget-assignment" if can_read_lists(model) else "nugget-assignment-pointwise"
-        words: Words = ["grade", answers, "--bank", bank, "--prompt", prompt, *self.judge()]
+        words: Words = ["grade", answers, "--bank", bank, "--prompt", prompt, *self.judge_of_answers()]
         words += self.ids_as_texts(answers, bank)
         assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")
         scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]
@@ -257,7 +262,8 @@ class _Work:
     def games(self) -> list[str]:
         """Let the judge compare answers; returns the command of the ratings."""
         study = self.study
-        words: Words = ["compare", self.answers(), *_options("--queries", study.queries), *self.judge()]
+        words: Words = ["compare", self.answers(), *_options("--queries", study.queries)]
+        words += self.judge_of_answers()
         return ["evaluate", "elo", str(self.step("Games", words, "games.jsonl.gz", "replies-games"))]
 
     def answers(self) -> Path:
@@ -293,6 +299,11 @@ class _Work:
             *_options("--base-url", study.base_url),
             *_options("-M", settings),
         ]
+
+    def judge_of_answers(self) -> Words:
+        """The options of the judge of nuggets and games, which a judge by similarity leaves to lexical."""
+        by_similarity = self.study.model == E5 or self.study.model_pipeline == "sentence-similarity"
+        return ["--model", LEXICAL] if by_similarity else self.judge()
 
     def step(self, title: str, words: Words, output: str, replies: str = "") -> Path:
         """Do a step, unless its output is complete; ``replies`` is the journal of what the judge replied."""

@@ -149,6 +149,18 @@ def test_answers_get_nuggets_and_games(files: Path, capsys: pytest.CaptureFixtur
     assert (files / "rag" / "nuggets.html").is_file()
 
 
+def test_runs_are_graded_against_questions_and_nuggets(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The verdict is that of the first bank; the report has both."""
+    Path("nuggets.csv").write_text("query_id,nugget\nq1,air scatters blue light\n")
+    out = run(WORDS.replace("--bank bank.csv", "--bank bank.csv --bank nuggets.csv"), capsys)
+    assert "$ exam-pp evaluate cover study/graded.jsonl.gz --bank study/bank-1.jsonl" in out
+    assert "3 queries nothing can be said" in out
+    page = (files / "study" / "report" / "index.html").read_text()
+    assert "bank-2.jsonl" in page
+
+
 def test_the_judge_of_a_study_does_not_change(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(f"{WORDS} --model random", capsys)
     with pytest.raises(SystemExit):
