@@ -13,13 +13,14 @@ from weakref import finalize
 from exam_pp.api.evaluation import leaderboard as leaderboard_of_scores
 from exam_pp.api.files import write_bank, write_passages
 from exam_pp.api.grading import grade as grade_passages
-from exam_pp.banks import BankLine, Nugget, Question, TestBank, entry_id
+from exam_pp.banks import BankLine, EntryKind, Nugget, Question, TestBank, entry_id
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.llm import ModelOptions
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.grading.prompt_files import assignment_prompt, rating_prompt
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.results import Leaderboard
 from exam_pp.store.banks.bank_json import read_bank
@@ -30,7 +31,6 @@ from exam_pp.text.wording import listed
 PathLike = str | Path
 Table = Any
 """A data frame, or a list of dictionaries."""
-_PROMPTS = {"question": "self-rated", "nugget": "nugget-self-rated"}
 
 
 def study(
@@ -139,7 +139,8 @@ class Study:
         name = model if isinstance(model, str) else model.model
         if self.judge not in (None, name):
             raise SelectionError(f"The study was graded by {self.judge}: make another study for {name}.")
-        prompts = prompt or ("nugget-assignment-pointwise" if self._assigns else _PROMPTS[self._kind])
+        options = ModelOptions(model) if isinstance(model, str) else model
+        prompts = prompt or (assignment_prompt(options) if self._assigns else rating_prompt(self._kind))
         texts = self._texts or None
         self.passages = list(
             grade_passages(self.passages, self.bank, prompts=prompts, model=model, queries=texts)
@@ -208,7 +209,7 @@ class Study:
         return Path(path)
 
     @property
-    def _kind(self) -> str:
+    def _kind(self) -> EntryKind:
         return "nugget" if self.bank.kinds == {"nugget"} else "question"
 
     @property

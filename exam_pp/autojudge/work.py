@@ -21,16 +21,15 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.autojudge import read_autojudge
 from exam_pp.formats.base import FORMATS, Source, Target, format_of
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.llm.backends import can_read_lists
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.generate import GenerateOptions, generate_file
 from exam_pp.phases.banks.importance import ImportanceOptions, importance_file
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
+from exam_pp.phases.grading.prompt_files import assignment_prompt
 from exam_pp.phases.grading.steps import Steps, asked, make_folder
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.prompts import Prompt
-from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import write_text
@@ -113,11 +112,8 @@ class Work:
     def assigned(self, reports: Iterable[Report], bank: Sequence[BankLine]) -> Path:
         """The file of the reports' answers with assigned nuggets."""
         name = self.settings.assignment_class
-        lists = can_read_lists(self._model())
-        default = NUGGET_ASSIGNMENT if lists else NUGGET_ASSIGNMENT_POINTWISE
-        return self._grade(
-            "Nugget assignment", "assigned.jsonl.gz", reports, bank, prompt_of(name) if name else default
-        )
+        prompt = prompt_of(name) if name else assignment_prompt(self._model())
+        return self._grade("Nugget assignment", "assigned.jsonl.gz", reports, bank, prompt)
 
     def _grade(
         self, title: str, output: str, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt

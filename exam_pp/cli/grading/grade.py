@@ -256,15 +256,14 @@ def command(
 
 def _prompt_for(bank: Path) -> str:
     """The prompt for ratings of the bank's entries."""
+    from exam_pp.phases.grading.prompt_files import rating_prompt
     from exam_pp.store.banks.bank_json import read_bank
 
     allow_rereading(bank)
     kinds = read_bank(bank).kinds
     if len(kinds) > 1:
         raise click.UsageError(f"{bank} has questions and nuggets: name the prompt of one kind.")
-    return (
-        "NuggetSelfRatedPrompt" if kinds == {"nugget"} else "QuestionSelfRatedUnanswerablePromptWithChoices"
-    )
+    return rating_prompt(next(iter(kinds), "question")).name
 
 
 def _refuse_unused(context: click.Context, kind: str, what: str) -> None:

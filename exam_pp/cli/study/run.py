@@ -43,7 +43,8 @@ _KEYS = {
     "model_pipeline": "pipeline",
 }
 """Keys of a study file and the parameters of the command."""
-
+_GRADED = tuple(f"{name}.jsonl.gz" for name in ("graded", "graded-1", "assigned", "assigned-1", "games"))
+"""Files of a study that its judge has made."""
 
 Words = list[str | Path]
 """Words of a command, with its input files as paths."""
@@ -120,28 +121,36 @@ def _given(context: click.Context) -> dict[str, Any]:
 
     given: dict[str, Any] = {}
     for key, name in _KEYS.items():
-        value = context.params[name]
         if is_given(context, name):
-            given[key] = [str(each) for each in value] if isinstance(value, tuple) else value
-            given[key] = str(value) if isinstance(value, Path) else given[key]
-            if isinstance(value, dict):
-                given[key] = ",".join(f"{meaning}={column}" for meaning, column in value.items())
+            given[key] = _as_in_file(context.params[name])
     if is_given(context, "settings"):
         settings = typed_settings(context.params["settings"])
         given["settings"] = {key: getattr(settings, key) for key in settings.model_fields_set - {"model"}}
     return given
 
 
+def _as_in_file(value: Any) -> Any:
+    """The value of an option as a study file has it."""
+    if isinstance(value, tuple):
+        return [str(each) for each in value]
+    if isinstance(value, dict):
+        return ",".join(f"{meaning}={column}" for meaning, column in value.items())
+    return str(value) if isinstance(value, Path) else value
+
+
 def _with_judge_of(before: Study, chosen: Study, folder: Path) -> Study:
     """The study with the judge that graded it; raises SelectionError for another one."""
     judge = {key: getattr(before, key) for key in ("model", "model_pipeline", "settings")}
-    other = chosen.model or before.model
-    if other != before.model:
+    if chosen.model is None:
+        return chosen.model_copy(update=judge)
+    is_graded = any((folder / name).exists() for name in _GRADED)  # else the judge may have failed
+    if is_graded and judge != {key: getattr(chosen, key) for key in judge}:
+        other = chosen.model if chosen.model != before.model else f"{chosen.model} with other settings"
         raise SelectionError(
             f"The study in {folder} was graded by {before.model}: leave out --model, or name another folder "
             f"with -o for the study by {other}."
         )
-    return chosen if chosen.model else chosen.model_copy(update=judge)
+    return chosen
 
 
 def _check(study: Study) -> None:
@@ -246,12 +255,12 @@ class _Work:
 
     def assign(self, bank: Path, suffix: str) -> list[str]:
         """Assign nuggets to whole answers; returns the command of the verdict."""
-        from exam_pp.llm.backends import can_read_lists
         from exam_pp.llm.base import ModelOptions
+        from exam_pp.phases.grading.prompt_files import assignment_prompt
 
         answers = self.answers()
         model = ModelOptions(self.study.model or "", self.study.model_pipeline or "text2text")
-        prompt = "nugget-assignment" if can_read_lists(model) else "nugget-assignment-pointwise"
+        prompt = assignment_prompt(model).shown
         words: Words = ["grade", answers, "--bank", bank, "--prompt", prompt, *self.judge_of_answers()]
         words += self.ids_as_texts(answers, bank)
         assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")

@@ -341,11 +341,11 @@ def moves(before: Standings, after: Standings) -> list[Move]:
     for system in after.systems:
         if system == OVERALL_SYSTEM or (system, metric) not in before.rows:
             continue
-        both = (before, after)
-        places = [of.uncertainty.systems.get((system, metric), SystemUncertainty()) for of in both]
-        (old, new), (was, now) = ([of.rows[system, metric].mean for of in both], [p[2:4] for p in places])
-        move = Move(system, (old, new), ((was[0], was[1]), (now[0], now[1])))
-        if old != new or not move.in_place:
+        key = (system, metric)
+        was, now = (of.uncertainty.systems.get(key, SystemUncertainty()) for of in (before, after))
+        scores = before.rows[key].mean, after.rows[key].mean
+        move = Move(system, scores, ((was.first, was.last), (now.first, now.last)))
+        if scores[0] != scores[1] or not move.in_place:
             found.append(move)
     return found
 

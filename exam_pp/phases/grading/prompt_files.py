@@ -8,12 +8,27 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from exam_pp.banks import EntryKind
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.llm.backends import can_read_lists
+from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.settings_files import SettingsFile
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
+from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
+from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.store.files import STDIO, is_stream, read_text
 from exam_pp.store.parsing import data_error
+
+
+def rating_prompt(kind: EntryKind) -> Prompt:
+    """The default prompt for ratings of questions or nuggets."""
+    return NUGGET_SELF_RATED if kind == "nugget" else QUESTION_SELF_RATED
+
+
+def assignment_prompt(model: ModelOptions) -> Prompt:
+    """The default prompt that assigns nuggets to answers: all at once for models that read lists."""
+    return NUGGET_ASSIGNMENT if can_read_lists(model) else NUGGET_ASSIGNMENT_POINTWISE
 
 
 def read_prompt(path: Path) -> Prompt:

@@ -18,7 +18,6 @@ from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.graders.nuggetize import Nuggetizer
-from exam_pp.llm.backends import can_read_lists
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.embeddings import TokenEmbedder
 from exam_pp.metrics.text_similarity import default_layer
@@ -35,6 +34,7 @@ from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grade_citations import CitationOptions, grade_citations
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
+from exam_pp.phases.grading.prompt_files import assignment_prompt
 from exam_pp.phases.grading.score_answers import ScoreOptions, score_answers
 from exam_pp.phases.grading.steps import Progress, Steps, asked, is_data_set, no_progress
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
@@ -43,7 +43,6 @@ from exam_pp.phases.rag.config import RagConfig
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.claims import FACTUAL_CONSISTENCY
-from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.results import Qrel, Score
 from exam_pp.roles import DistinctNames, SystemOutput, outputs_of
 from exam_pp.store.files import is_read_once
@@ -319,9 +318,7 @@ class _Run:
                     f"{self.passages} has nugget assignments of several graders ({', '.join(scores)})."
                 )
             return next(iter(scores.values()))
-        lists = can_read_lists(model)
-        default = NUGGET_ASSIGNMENT if lists else NUGGET_ASSIGNMENT_POINTWISE
-        prompt = PROMPTS.get(step.prompt_class or default.name)
+        prompt = PROMPTS.get(step.prompt_class or assignment_prompt(model).name)
         assigned = self._grade(
             "Nugget assignment", "assigned.jsonl.gz", self._whole_answers(), model, prompt, bank
         )

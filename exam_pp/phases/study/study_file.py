@@ -97,10 +97,9 @@ def read_study(path: Path, given: Mapping[str, Any]) -> Study:
         study = study.model_copy(update={"model": name})
 
     def below(key: str, name: str) -> str:
-        return name if is_data_set(Path(name)) else str(_inside(path, key, name))
+        return name if key in given or is_data_set(Path(name)) else str(_inside(path, key, name))
 
-    unnamed = study.model_copy(update={key: Study().model_dump()[key] for key in given})
-    return unnamed.with_paths(below).model_copy(update=dict(given))
+    return study.with_paths(below).model_copy(update=dict(given))
 
 
 def _inside(file: Path, key: str, name: str) -> Path:
