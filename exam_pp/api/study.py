@@ -69,10 +69,6 @@ def study(
         raise SelectionError("A study needs systems: answers or runs.")
     if runs is not None and texts is None:
         raise SelectionError("The passages of runs need texts: texts={passage id: text}.")
-    if isinstance(texts, Mapping) and runs is not None and not _paths(runs):
-        missing = [row["passage_id"] for row in _ranked(runs) if row["passage_id"] not in texts]
-        if missing:
-            raise SelectionError(f"texts lacks passages of the runs: {listed(list(dict.fromkeys(missing)))}.")
     read = _bank(bank, nuggets=nuggets)
     folder = Path(mkdtemp(prefix="exam_pp-"))
     finalize(read, rmtree, folder, ignore_errors=True)  # the study keeps the bank
@@ -80,7 +76,7 @@ def study(
     passages = files.folder / "passages.jsonl"
     import_passages(
         ImportSources(
-            runs=files.runs(runs),
+            runs=files.runs(runs, texts),
             texts=files.texts(texts),
             queries=files.queries(queries),
             answers=files.answers(answers),
@@ -260,12 +256,16 @@ class _Files:
         rows = _nested(value, "answers", "text")
         return [self._lines("answers", "answers", rows)]
 
-    def runs(self, value: Any) -> list[Path]:
-        """Run files."""
+    def runs(self, value: Any, texts: Any) -> list[Path]:
+        """Run files, whose passages are among ``texts`` if these are a dictionary."""
         if value is None or (paths := _paths(value)):
             return [] if value is None else paths
         by_system: dict[str, list[str]] = {}
-        for row in _ranked(value):
+        rows = _ranked(value)
+        ids = dict.fromkeys(row["passage_id"] for row in rows)
+        if isinstance(texts, Mapping) and (missing := [key for key in ids if key not in texts]):
+            raise SelectionError(f"texts lacks passages of the runs: {listed(missing)}.")
+        for row in rows:
             for name in ("system", "query_id", "passage_id"):
                 if not row[name] or set(row[name]) & set(" \t\n"):
                     raise SelectionError(f"runs: the {name} {row[name]!r} is empty or has a blank.")
@@ -298,10 +298,14 @@ def _paths(value: Any) -> list[Path]:
     return []
 
 
+def _records(value: Any) -> Any:
+    """The rows of a data frame; other values stay."""
+    return value.to_dict("records") if hasattr(value, "to_dict") else value
+
+
 def _rows(value: Any, what: str, columns: Sequence[str], form: str) -> list[dict[str, Any]]:
     """The rows of a table, with these columns; raises :class:`SelectionError`."""
-    if hasattr(value, "to_dict") and hasattr(value, "columns"):
-        value = value.to_dict("records")
+    value = _records(value)
     if not isinstance(value, list | tuple) or not all(isinstance(row, Mapping) for row in value):
         raise SelectionError(
             f"{what} must be {form}, a data frame, or a file; it is a {type(value).__name__}."
@@ -364,8 +368,7 @@ def _ranked(value: Any) -> list[dict[str, Any]]:
         rows = _rows(
             value, "runs", ("system", "query_id", "passage_id"), "a dictionary of system to query id"
         )
-        given = value.to_dict("records") if hasattr(value, "to_dict") else value
-        for row, original in zip(rows, given, strict=True):
+        for row, original in zip(rows, _records(value), strict=True):
             if "score" not in original and "rank" not in original:
                 raise SelectionError("runs: a column 'rank' or 'score' is missing.")
             row["score"] = original["score"] if "score" in original else -float(original["rank"])
@@ -388,7 +391,7 @@ def _bank(value: Any, *, nuggets: bool) -> TestBank:
                 raise SelectionError(f"bank: {query_id!r} must have a list of texts; it is a text.")
             texts[str(query_id)] = [_text(entry, "bank", "text") for entry in entries]
     else:
-        records = value.to_dict("records") if hasattr(value, "to_dict") else value
+        records = _records(value)
         nuggets = isinstance(records, list) and bool(records) and "nugget" in records[0]
         column = "nugget" if nuggets else "question"
         for row in _rows(value, "bank", ("query_id", column), "a dictionary of query id to questions"):
