@@ -3,6 +3,7 @@
 Usage: python scripts/bench/graders.py [--models bundled,lexical,random,constant] [--sample N]
                                        [--shared FOLDER] [--threads N] [--greedy]
        python scripts/bench/graders.py --models smollm2,bundled,lexical --queries 3 --sample 12 --only-ratings
+       python scripts/bench/graders.py --models e5,lexical,bundled --cards --sample 12 --threads 1
 
 Prints Markdown tables. The data sets are not part of the project (see the README of the shared folder):
 
@@ -21,6 +22,12 @@ With `--soft`, local models with a checkpoint also give soft grades; a table has
 then based on few passages and not meaningful. `--queries N` draws N of the DL queries. With
 `--choose`, models with a checkpoint also grade the DL passages by choice (`grade --choose`), and calibrated
 (`--calibrate`); a table has the agreement of the chosen ratings with the written ones.
+
+With `--cards`, it prints the figures of the cards (`exam_pp/judges.py`) instead, with 95 % intervals by a
+bootstrap over queries: agreement on DL 2019, and for judges by similarity the agreement of grades whose cut
+points were fitted to GPT-4's grades on half of the queries, on the other half (20 splits); the area under the
+curve with people on LLMJudge, where the question is the text of the query, and on the demo; pairs per CPU
+second; and the replies that change if requests are sent again in reverse order, one at a time.
 """
 
 from __future__ import annotations
@@ -32,22 +39,26 @@ import re
 import string
 import sys
 import time
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 from pathlib import Path
 from random import Random
-from statistics import fmean
+from statistics import fmean, stdev
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
+import numpy as np
 from scipy.stats import spearmanr
 
 from exam_pp import records
 from exam_pp.banks import ASSIGNMENT_RATINGS, TestBank
-from exam_pp.data_model import Passage, QueryPassages
+from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.judges import E5
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
 from exam_pp.llm_requests import Completion, Request
@@ -67,9 +78,10 @@ from exam_pp.rendering.render import render
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.text.cosines import cosine_in
 
 MODELS = "bundled,lexical,random,constant"
-WITHOUT_LIMIT = MODELS.split(",")
+WITHOUT_LIMIT = [*MODELS.split(","), E5]
 """Models without a checkpoint of the user: their replies have no limit to set, and they cannot choose."""
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 SEED = 19
@@ -497,6 +509,181 @@ def pair(correlation: Correlation) -> Cell:
     return f"{decimals(correlation.spearman)} / {decimals(correlation.kendall)}"
 
 
+# --- cards ----------------------------------------------------------------------------------------
+
+DEMO = Path(__file__).resolve().parents[2] / "data" / "demo"
+SAMPLES, SPLITS, CUT_POINTS = 1000, 20, 5
+"""Bootstrap samples, random halves of the queries, and cut points of a scale from 0 to 5."""
+
+
+@dataclass
+class OfQuery:
+    """Ratings of a query: those of pairs with GPT-4's, their cosines, and the area under the curve."""
+
+    ours: list[int] = field(default_factory=list)
+    theirs: list[int] = field(default_factory=list)
+    cosines: list[float] = field(default_factory=list)
+    area: float | None = None
+
+
+def of_queries(queries: Sequence[QueryPassages], selector: GradeSelector) -> list[OfQuery]:
+    results = []
+    for query in queries:
+        ours, theirs, area = compare([query], selector.ratings)
+        replies = [
+            cosine_in(reply)
+            for passage in query.passages
+            for grades in selector.select(passage)
+            if isinstance(grades, RubricGrades)
+            for entry_id, reply in grades.answers
+            if not passage.rubric_grades or entry_id in passage.rubric_grades[0].entry_ratings()
+        ]
+        results.append(OfQuery(ours, theirs, [cosine for cosine in replies if cosine is not None], area))
+    return results
+
+
+def with_interval(rows: Sequence[OfQuery], value: Callable[[Sequence[OfQuery]], float | None]) -> str:
+    """A number of all queries, and its 95 % interval by resampled queries."""
+    draw = Random(SEED)
+    drawn = [value(draw.choices(rows, k=len(rows))) for _ in range(SAMPLES)]
+    low, high = np.quantile([number for number in drawn if number is not None], [0.025, 0.975])
+    return f"{decimals(value(rows))} [{low:.2f}, {high:.2f}]"
+
+
+def rho(rows: Sequence[OfQuery]) -> float:
+    ours = [grade for row in rows for grade in row.ours]
+    return float(spearmanr(ours, [grade for row in rows for grade in row.theirs]).statistic)
+
+
+def kappa(rows: Sequence[OfQuery]) -> float | None:
+    return weighted_kappa([x for row in rows for x in row.ours], [x for row in rows for x in row.theirs])
+
+
+def mean_area(rows: Sequence[OfQuery]) -> float:
+    return fmean(row.area for row in rows if row.area is not None)
+
+
+def fitted(rows: Sequence[OfQuery]) -> list[float]:
+    """The cut points with the highest quadratic κ, each moved in turn over the percentiles of cosines."""
+    cosines = [cosine for row in rows for cosine in row.cosines]
+    theirs = [grade for row in rows for grade in row.theirs]
+    candidates = sorted(set(np.quantile(cosines, np.linspace(0.01, 0.995, 80)).round(4)))
+    cuts = [float(np.quantile(cosines, share)) for share in np.linspace(0.2, 0.95, CUT_POINTS)]
+
+    def agreement(points: Sequence[float]) -> float:
+        return weighted_kappa([bisect_right(points, cosine) for cosine in cosines], theirs) or 0.0
+
+    best = agreement(cuts)
+    for _ in range(4):
+        for number in range(CUT_POINTS):
+            for candidate in candidates:
+                moved = sorted([*cuts[:number], candidate, *cuts[number + 1 :]])
+                if (value := agreement(moved)) > best:
+                    best, cuts = value, moved
+    return cuts
+
+
+def split_halves(rows: Sequence[OfQuery]) -> list[Cell]:
+    """Mean and standard deviation over splits: κ and ρ on the half that did not fit the cut points."""
+    draw = Random(SEED)
+    kappas, rhos = [], []
+    for _ in range(SPLITS):
+        shuffled = draw.sample(rows, len(rows))
+        cuts = fitted(shuffled[: len(rows) // 2])
+        held_out = [
+            replace(row, ours=[bisect_right(cuts, cosine) for cosine in row.cosines])
+            for row in shuffled[len(rows) // 2 :]
+        ]
+        kappas.append(kappa(held_out) or 0.0)
+        rhos.append(rho(held_out))
+    return [f"{fmean(values):.3f} (sd {stdev(values):.3f})" for values in (kappas, rhos)]
+
+
+def areas_on(
+    queries: Sequence[QueryPassages], questions: Mapping[str, Sequence[str]], llm: LLM
+) -> list[OfQuery]:
+    """The area under the curve of mean ratings by these questions, for each query."""
+    learn(llm, (passage.text for query in queries for passage in query.passages))
+    answer, prompt = Clock(llm), QUESTION_SELF_RATED
+    rows = []
+    for query in queries:
+        asked = questions[query.query_id]
+        requests = [
+            Request(prompt.render({"question": question, "context": passage.text}), prompt.labels)
+            for passage in query.passages
+            for question in asked
+        ]
+        ratings = [prompt.parse(reply.text, None, "default").rating or 0 for reply in answer(requests)]
+        means = [fmean(ratings[start : start + len(asked)]) for start in range(0, len(ratings), len(asked))]
+        relevant = [max((j.relevance for j in p.judgments), default=0) >= RELEVANT for p in query.passages]
+        rows.append(OfQuery(area=area_under_curve(means, relevant)))
+    return rows
+
+
+def changed_replies(data: Collection, llm: LLM) -> str:
+    """Replies to the first passage of each query that change in reverse order, one at a time."""
+    requests = [
+        Request(QUESTION_SELF_RATED.render({"question": entry.text, "context": query.passages[0].text}),
+                QUESTION_SELF_RATED.labels)
+        for query in data.queries
+        for entry in data.bank.entries(query.query_id).values()
+    ]  # fmt: skip
+    first = dict(llm.generate(requests))
+    again = dict(llm.generate(requests, [[index] for index in reversed(range(len(requests)))]))
+    return f"{sum(first[i].text != again[i].text for i in first)} of {len(requests)}"
+
+
+def demo_queries() -> list[QueryPassages]:
+    """The demo's passages of the runs, with their judgments."""
+    from exam_pp.cli.main import cli
+
+    with TemporaryDirectory() as folder:
+        output = str(Path(folder) / "passages.jsonl.gz")
+        names = [f"{option}={DEMO / name}" for option, name in
+                 {"--runs": "runs", "--texts": "passages.tsv", "--queries": "queries.jsonl",
+                  "--qrels": "qrels.txt"}.items()]  # fmt: skip
+        cli.main(args=["import", *names, "-o", output], standalone_mode=False)
+        return list(read_passages(output))
+
+
+def cards(models: Sequence[ModelOptions], data: Collection, shared: Path, sample: int | None) -> list[Table]:
+    """The figures of the cards; ``sample`` passages of each query, and three times as many of LLMJudge."""
+    texts = json.loads((shared / "llmjudge-dev" / "queries.json").read_text(encoding="utf-8"))
+    draw = Random(SEED)
+    judged = list(read_passages(shared / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"))
+    for query in judged if sample else ():
+        query.passages = draw.sample(query.passages, min(3 * (sample or 0), len(query.passages)))
+    demo, demo_bank = demo_queries(), read_bank(DEMO / "questions.jsonl")
+    demo = [query for query in demo if demo_bank.entries(query.query_id)]
+    asked = {q.query_id: [e.text for e in demo_bank.entries(q.query_id).values()] for q in demo}
+    rows: list[list[Cell]] = []
+    for model in models:
+        llm = load_llm(model)
+        learn(llm, (passage.text for query in data.queries for passage in query.passages))
+        clock = Clock(llm)
+        options = resolve_options(GradeOptions([QUESTION_SELF_RATED], soft=False), llm, model)
+        copies = (QueryPassages(q.query_id, [records.replace(p) for p in q.passages]) for q in data.queries)
+        graded = list(grade(copies, data.bank, clock, model=llm.name, provenance={}, options=options))
+        of = of_queries(graded, GradeSelector(GradeFilter(model=llm.name)))
+        has_cosines = all(len(row.cosines) == len(row.theirs) for row in of)
+        changed = changed_replies(data, llm)
+        rows.append([
+            llm.name, sum(len(row.ours) for row in of),
+            *(with_interval(of, number) for number in (rho, kappa, mean_area)),
+            *(split_halves(of) if has_cosines else ["–", "–"]),
+            with_interval(areas_on(judged, {key: [text] for key, text in texts.items()}, llm), mean_area),
+            with_interval(areas_on(demo, asked, llm), mean_area),
+            f"{clock.pairs / clock.seconds:,.0f}", changed,
+        ])  # fmt: skip
+        log.info("%s", rows[-1])
+    return [Table(
+        ["judge", "pairs of DL 2019", "ρ with GPT-4", "κ with GPT-4", "AUC with judges", "κ, other half",
+         "ρ, other half", "AUC on LLMJudge", "AUC on the demo", "pairs per CPU second",
+         "changed replies"],
+        rows,
+    )]  # fmt: skip
+
+
 def measure(
     model: ModelOptions,
     data: Collection,
@@ -532,6 +719,7 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, help="tokens in a reply of a model with a checkpoint")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of the data sets")
     parser.add_argument("--threads", type=int, default=2, help="threads of a local model (default: 2)")
+    parser.add_argument("--cards", action="store_true", help="the figures of the cards instead")
     parser.add_argument("--greedy", action="store_true", help="greedy decoding instead of beam search")
     options = parser.parse_args()
     beams = 1 if options.greedy else ModelOptions("").num_beams
@@ -539,6 +727,10 @@ def main() -> None:
     try:
         data = read_collection(options.shared, options.sample, options.queries)
         squad = read_squad(options.shared / "importers" / "dev-sample.json")
+        if options.cards:
+            models = [ModelOptions(m, threads=options.threads) for m in options.models.split(",")]
+            print(render(Report("", cards(models, data, options.shared, options.sample)), "md"), end="")
+            return
         rows: list[Row] = [(rate(data, "gpt-4", None), None, None, None)]
         models = [
             ModelOptions(

@@ -85,7 +85,8 @@ def command(
     A grader is a model with a prompt, or a reviewer. The command compares the labels of passages. It
     writes tables for every two graders: Cohen's κ, weighted κ and Krippendorff's α; Kendall's τ-b and
     Spearman's ρ with p-values and intervals; bias and limits of agreement (Bland and Altman). A further table
-    has α of all graders.
+    has α of all graders. If three reviewers or more rated the same items, the alternative annotator test
+    (Calderon et al., 2025) says whether a model may replace them.
 
     Reviewers often rate only some pairs of passage and entry (`exam-pp apply`). To include them, use
     --by entry.

@@ -18,6 +18,7 @@ from exam_pp.metrics.agreement import (
     coefficients,
     krippendorff_alpha,
 )
+from exam_pp.metrics.alternative_annotator import COSTS, Replacement, alternative_annotator_test
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
@@ -258,8 +259,10 @@ class GraderAgreement:
     ``unit`` is what was compared: labels of passages, ratings of pairs of passage and entry, or ratings of
     answers by criteria. ``shared`` is the number of units that at least two graders graded.
     ``nominal_alpha``, ``ordinal_alpha`` and ``interval_alpha`` are Krippendorff's α of all graders on these
-    scales. ``notes`` mention labels outside the scale of the judgments, and undefined numbers. Intervals use
-    ``samples`` bootstrap samples of queries.
+    scales. ``replacements`` has the alternative annotator test of each model against the people of the file,
+    for the annotators of each cost (:data:`~exam_pp.metrics.alternative_annotator.COSTS`). ``notes`` mention
+    labels outside the scale of the judgments, and undefined numbers. Intervals use ``samples`` bootstrap
+    samples of queries.
     """
 
     pairs: Sequence[GraderPair]
@@ -273,6 +276,7 @@ class GraderAgreement:
     notes: Sequence[str] = ()
     samples: int = SAMPLES
     seed: int = 0
+    replacements: Sequence[tuple[str, str, Replacement]] = ()
 
 
 def graders(
@@ -296,18 +300,18 @@ def graders(
     """
     passage_labelling = None if per_entry else labelling or KthBest()
     labels: dict[str, Ratings] = {}
-    keys: list[GradeKey] = []
+    keys: dict[str, GradeKey] = {}
     for name, key, of_grader in _labels_by_grader(
         graded, bank, grade_filter or GradeFilter(), models, passage_labelling
     ):
         labels[name] = of_grader
-        keys += [] if key is None else [key]
+        keys |= {} if key is None else {name: key}
     if len(labels) < 2:
         raise SelectionError(
             f"A comparison needs two graders, but {graded} has {counted(len(labels), 'grader')}"
             f"{' with ratings of entries' if per_entry else ' and no judgments'}."
         )
-    result = _agreement_of(labels, "pairs" if per_entry else "passages", samples, seed)
+    result = _agreement_of(labels, keys, "pairs" if per_entry else "passages", samples, seed)
     notes = [
         note
         for name, of_grader in labels.items()
@@ -315,7 +319,7 @@ def graders(
         for note in outside_scale_notes(of_grader.values(), labels[JUDGES].values(), f"{name}: ")
     ]
     provenance = replace(
-        graded_by(keys),
+        graded_by(keys.values()),
         banks=file_names(bank),
         judgments=file_names(name_of(graded, "")) if JUDGES in labels else (),
         queries=result.provenance.queries,
@@ -347,12 +351,14 @@ def criteria_graders(
         )
     name = grader_names(keys)
     ratings: dict[str, Ratings] = {name(key): by_grader[key] for key in keys}
-    result = _agreement_of(ratings, "ratings", samples, seed)
+    result = _agreement_of(ratings, {name(key): key for key in keys}, "ratings", samples, seed)
     return replace(result, provenance=replace(graded_by(keys), queries=result.provenance.queries))
 
 
-def _agreement_of(ratings: Mapping[str, Ratings], unit: Compared, samples: int, seed: int) -> GraderAgreement:
-    """The agreement of graders; the provenance has the number of queries only."""
+def _agreement_of(
+    ratings: Mapping[str, Ratings], keys: Mapping[str, GradeKey], unit: Compared, samples: int, seed: int
+) -> GraderAgreement:
+    """The agreement of graders; the judgments have no key. The provenance has the number of queries only."""
     criterion = (lambda item: item[-1]) if unit == "ratings" else None
     pairs = compare_graders(ratings, criterion=criterion, samples=samples, seed=seed)
     units: dict[Unit, list[int]] = {}
@@ -365,8 +371,29 @@ def _agreement_of(ratings: Mapping[str, Ratings], unit: Compared, samples: int, 
     )
     provenance = Provenance(queries=len({item[0] for item in units}))
     notes = [note for pair in pairs for note in pair.notes]
+    people = [ratings[name] for name, key in keys.items() if key.is_reviewer]
+    tests: list[tuple[str, str, Replacement]] = []
+    for name in (name for name, key in keys.items() if people and not key.is_reviewer):
+        try:
+            tests += [
+                (name, whom, alternative_annotator_test(ratings[name], people, epsilon))
+                for whom, epsilon in COSTS.items()
+            ]
+        except SelectionError as error:
+            notes.append(f"{name}: {error}")
     return GraderAgreement(
-        pairs, list(ratings), shared, unit, nominal, ordinal, interval, provenance, notes, samples, seed
+        pairs,
+        list(ratings),
+        shared,
+        unit,
+        nominal,
+        ordinal,
+        interval,
+        provenance,
+        notes,
+        samples,
+        seed,
+        tests,
     )
 
 

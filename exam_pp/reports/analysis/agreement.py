@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from exam_pp.metrics.agreement import Estimate, means_and_differences
+from exam_pp.metrics.alternative_annotator import COSTS
 from exam_pp.metrics.uncertainty import Interval, few_units_note
 from exam_pp.phases.analysis.agreement import Agreement, AgreementTable
 from exam_pp.phases.analysis.graders import ALL, Compared, GraderAgreement, GraderPair, RatingComparison
@@ -128,11 +129,31 @@ def graders_report(result: GraderAgreement, *, pictures: bool = True) -> Report:
         overall,
         correlation_table(result.pairs, unit),
         _differences(result.pairs, unit),
+        *_replacements(result, unit),
         *map(Paragraph, [_explanation(result), *result.notes]),
     ]
     if pictures:
         blocks += [*([kappa_picture(result)] if len(result.pairs) > 1 else []), *difference_pictures(result)]
     return Report("Agreement of graders", blocks, result.provenance)
+
+
+def _replacements(result: GraderAgreement, unit: str) -> list[Block]:
+    """The alternative annotator test of each model; empty if it was not computed."""
+    rows: list[list[Cell]] = [
+        [name, whom, COSTS[whom], test.annotators, test.items, test.winning_rate, test.advantage,
+         "yes" if test.passed else "no"]
+        for name, whom, test in result.replacements
+    ]  # fmt: skip
+    columns = ["judge", "in place of", "ε", "people", unit, "ω", "ρ", "passed (ω ≥ 0.5)"]
+    explanation = (
+        "Alternative annotator test (Calderon et al., 2025): ρ is the probability that the judge agrees with "
+        "the other people at least as well as a person does; ω is the share of people to whom the judge is "
+        "shown to be equal up to ε, the cost of such people's work. One-sided t tests, exact Wilcoxon tests "
+        "for fewer than 30 items, corrected by Benjamini and Yekutieli at 0.05; items are treated as "
+        "independent."
+    )
+    title = "May the judge replace people?"
+    return [Table(columns, rows, title=title), Paragraph(explanation)] if rows else []
 
 
 def _explanation(result: GraderAgreement) -> str:

@@ -227,3 +227,42 @@ def test_a_file_with_ratings_by_criteria_alone_names_the_option(rated: Path) -> 
         SelectionError, match=r"rated\.jsonl has no grades of passages.* add --by criterion\."
     ):
         graders(rated)
+
+
+def with_people(write_jsonl: WriteLines, *people: str) -> Path:
+    """A file with a model that agrees with two of its three people in each of 40 pairs."""
+
+    def rating(name: str, query: int) -> int:
+        return query % 6 if name == "gpt" or people.index(name) != query % 3 else 5 - query % 6
+
+    def graded(query: int) -> dict[str, Any]:
+        sets = [rubric({f"q{query}/e": rating(name, query)}, llm=name) for name in ("gpt", *people)]
+        return passage(exam_grades=sets)
+
+    return write_jsonl("people.jsonl", [[f"q{query}", [graded(query)]] for query in range(40)])
+
+
+@pytest.mark.parametrize("form", REPORT_FORMATS)
+def test_a_judge_that_may_replace_people(write_jsonl: WriteLines, form: str) -> None:
+    path = with_people(write_jsonl, "human:a", "human:b", "human:c")
+    report = graders_report(graders(path, per_entry=True))
+    rows = tables_of(report)["May the judge replace people?"].rows
+    assert [list(row) for row in rows] == [
+        ["gpt", "experts", 0.2, 3, 40, 1.0, 1.0, "yes"],
+        ["gpt", "skilled annotators", 0.15, 3, 40, 1.0, 1.0, "yes"],
+        ["gpt", "crowd workers", 0.1, 3, 40, 1.0, 1.0, "yes"],
+    ]
+    assert "skilled annotators" in render(report, form)
+
+
+def test_fewer_than_three_people_cannot_be_replaced(write_jsonl: WriteLines) -> None:
+    report = graders_report(graders(with_people(write_jsonl, "human:a", "human:b"), per_entry=True))
+    assert "May the judge replace people?" not in tables_of(report)
+    assert "needs the ratings of 3 people" in notes_of(report)
+
+
+def test_judgments_are_not_replaced(write_jsonl: WriteLines) -> None:
+    """Without reviewers there is neither a test nor a sentence about it."""
+    sets = [rubric({"q/e": 1}, llm=name) for name in ("a", "b")]
+    path = write_jsonl("two.jsonl", [["q", [passage(exam_grades=sets)]]])
+    assert "alternative" not in notes_of(graders_report(graders(path, per_entry=True)))
