@@ -290,3 +290,27 @@ class TestBank:
             raise SelectionError(
                 f"{subject} needs a bank of {kind}s, but the bank contains {other_kinds.pop()}s.{hint}"
             )
+
+
+WRITER = "bank writer"
+"""The role of the model that wrote the entries."""
+WRITERS = {"gpt_model": WRITER, "importance_model": "labeller of importance"}
+"""Keys of the ``info`` of bank lines with names of models, to their roles."""
+
+
+def writers(bank: TestBank | None) -> list[tuple[str, str]]:
+    """Roles and names of the models that made a bank, as its ``info`` records them."""
+    names = {
+        (role, record[key])
+        for line in (() if bank is None else bank.lines)
+        for record in (line.info, *(item.info for item in line.items))
+        if isinstance(record, dict)
+        for key, role in WRITERS.items()
+        if isinstance(record.get(key), str) and record[key].strip()
+    }
+    return sorted(names)
+
+
+def written_by(bank: TestBank | None) -> tuple[str, ...]:
+    """The names of the models that wrote the entries of a bank."""
+    return tuple(name for role, name in writers(bank) if role == WRITER)

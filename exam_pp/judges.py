@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from exam_pp.text.wording import listed
 
 REVIEWED = "reviewed:"
 """Prefix of the name of a judge whose ratings are replaced by those of people: ``reviewed:NAME``."""
@@ -161,3 +164,48 @@ def baselines_among(models: Iterable[str]) -> list[str]:
     """The judges that are baselines, which other judges must beat; also of reviewed grades."""
     judges = [model.removeprefix(REVIEWED) for model in models]
     return [info.name for info in CATALOGUE if info.role == "baseline" and info.name in judges]
+
+
+_FAMILIES = {
+    "Claude": "claude|anthropic",
+    "Command": "command-?r|cohere",
+    "DeepSeek": "deepseek",
+    "E5": r"e5(?!\d)",
+    "Gemini": "gemini|gemma|palm",
+    "GPT": "(?:chat)?gpt|openai|o[134]-mini",
+    "Llama": "(?:code|tiny)?llama",
+    "Mistral": "mistral|mixtral|ministral",
+    "Phi": "phi",
+    "Qwen": "qwen|qwq",
+    "SmolLM": "smollm",
+    "T5": r"(?:m|by|mono|duo)?t5(?!\d)",
+}
+"""Families of models and the names by which they are recognised, as patterns of whole words."""
+
+
+def families_in(name: str) -> set[str]:
+    """The families of models that the name of a model or system contains, such as GPT in ``gen-gpt4o``."""
+    words = name.lower()
+    return {
+        family
+        for family, names in _FAMILIES.items()
+        if re.search(rf"(?<![a-z\d])(?:{names})(?![a-z])", words)
+    }
+
+
+def own_family(judge: str, systems: Iterable[str], writers: Iterable[str] = ()) -> str:
+    """A sentence on systems and writers of the bank that are of the judge's family; empty without them.
+
+    Models are also of one family if they have the same name.
+    """
+    name = judge.removeprefix(REVIEWED)
+    named = {"system": systems, "writer of the bank": writers}
+    own = [
+        f"the {role} {other}"
+        for role, others in named.items()
+        for other in dict.fromkeys(others)
+        if other.lower() == name.lower() or families_in(other) & families_in(name)
+    ]
+    return (
+        f"The judge {name} is of one model family with {listed(own)}, and may prefer its own." if own else ""
+    )

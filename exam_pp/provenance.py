@@ -23,7 +23,8 @@ class Provenance:
     """Origin of the numbers of a report; empty fields do not apply or are unknown.
 
     ``reviewed``: What people changed of the ratings of the models. ``prompts`` are short names, which reports
-    for readers have instead of ``prompt_classes``. ``cutoff``: Number of ranks of each system that count;
+    for readers have instead of ``prompt_classes``. ``writers`` are the models that wrote the banks, if these
+    record them. ``cutoff``: Number of ranks of each system that count;
     None for measures with a cutoff in their name.
     """
 
@@ -38,6 +39,7 @@ class Provenance:
     queries: int | None = None
     reviewed: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
+    writers: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:

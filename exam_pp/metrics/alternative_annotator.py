@@ -46,7 +46,9 @@ class Replacement(NamedTuple):
 
 
 def alternative_annotator_test(
-    judge: Mapping[_Item, float], annotators: Sequence[Mapping[_Item, float]], epsilon: float = COSTS["experts"]
+    judge: Mapping[_Item, float],
+    annotators: Sequence[Mapping[_Item, float]],
+    epsilon: float = COSTS["experts"],
 ) -> Replacement:
     """Test whether a judge may replace annotators, by ratings that each gave to items.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from exam_pp.banks import BankLine, TestBank
+from exam_pp.banks import WRITER, WRITERS, writers
 from exam_pp.data_model import Role
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.family_effects import Advantage, Comparison, advantage, difference_in_differences
@@ -35,9 +35,6 @@ from exam_pp.provenance import Provenance
 from exam_pp.store.families import Families
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.text.wording import counted, listed
-
-_WRITERS = {"gpt_model": "bank writer", "importance_model": "labeller of importance"}
-"""Keys of the ``info`` of bank lines with names of models, to their roles."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +86,12 @@ def audit_circularity(
     model = data.grader.key.model
     family = known.of_model(model)
     parts = [Part("grader", model, family)]
-    parts += [Part(role, name, known.of_model(name)) for role, name in writers(data.bank, writer)]
+    wrote = [(WRITER, writer)] if writer is not None else writers(data.bank)
+    parts += [Part(role, name, known.of_model(name)) for role, name in wrote]
     parts += [Part("system", name, known.of_system(name)) for name in data.systems]
     own = [part.name for part in parts if part.role == "system" and family and part.family == family]
     warnings = list(_warnings(parts, family, own))
-    if data.bank is not None and not any(part.role in _WRITERS.values() for part in parts):
+    if data.bank is not None and not any(part.role in WRITERS.values() for part in parts):
         warnings.append("The bank does not record who wrote it; use --bank-writer NAME.")
     if families is None:
         verdict = undecided("families of systems are unknown; use --families FILE")
@@ -111,28 +109,10 @@ def audit_circularity(
     return CircularityAudit(parts, warnings, verdict, family, own)
 
 
-def writers(bank: TestBank | None, writer: str | None = None) -> list[tuple[str, str]]:
-    """Roles and names of the models that made a bank, as its ``info`` records them."""
-    if writer is not None:
-        return [("bank writer", writer)]
-    names = dict.fromkeys(
-        (role, name) for line in (() if bank is None else bank.lines) for role, name in _writers_of_line(line)
-    )
-    return sorted(names)
-
-
-def _writers_of_line(line: BankLine) -> Iterator[tuple[str, str]]:
-    for record in (line.info, *(item.info for item in line.items)):
-        if isinstance(record, dict):
-            for key, role in _WRITERS.items():
-                if isinstance(record.get(key), str) and record[key].strip():
-                    yield role, record[key]
-
-
 def _warnings(parts: Sequence[Part], family: str | None, own: Sequence[str]) -> Iterator[str]:
     grader = parts[0]
     for part in parts[1:]:
-        if part.role in _WRITERS.values():
+        if part.role in WRITERS.values():
             if part.name.casefold() == grader.name.casefold():
                 yield f"The grader and the {part.role} are the same model ({grader.name})."
             elif family is not None and part.family == family:

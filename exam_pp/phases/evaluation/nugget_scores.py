@@ -9,7 +9,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
 
-from exam_pp.banks import ASSIGNMENT_RATINGS, Entry, TestBank
+from exam_pp.banks import ASSIGNMENT_RATINGS, Entry, TestBank, written_by
 from exam_pp.data_model import AnyGrades, PassageView, Role
 from exam_pp.decided_grades import Review
 from exam_pp.errors import SelectionError
@@ -333,7 +333,8 @@ def nugget_scores(
         SelectionError: There are no assignments, or no assigned nugget is in the bank.
         DataError: A file is not in its format.
     """
-    items = _selected_items(bank, queries)
+    nuggets = bank_of(bank)
+    items = _selected_items(nuggets, queries, bank)
     criteria = with_aliases(grade_filter or GradeFilter())
     criteria = criteria.for_scores if reviewed else criteria
     assigned = labelled_answers(answers, criteria, cutoff, role, canaries=canaries)
@@ -361,6 +362,7 @@ def nugget_scores(
                 banks=file_names(bank),
                 queries=len(items),
                 cutoff=cutoff,
+                writers=written_by(nuggets),
             ),
             judge_alone=partial(_of_judge, alone, replace(criteria, model=key.model, reviewed=False), key)
             if assigned.reviewed(key) and can_be_read_again(answers)
@@ -385,7 +387,7 @@ def sanity_scores(bank: Bank, *, queries: Queries | None = None) -> list[Score]:
     :class:`~exam_pp.errors.ExamError` as :func:`nugget_scores` does.
     """
     rows: list[Score] = []
-    for query_id, entries in _selected_items(bank, queries).items():
+    for query_id, entries in _selected_items(bank_of(bank), queries, bank).items():
         words = sum(answer_length(entry.text) for entry in entries)
         for system, label, length in ((ALL_NUGGETS, "support", words), (EMPTY_ANSWERS, "not_support", 0)):
             nuggets = [LabelledNugget(entry.importance, label) for entry in entries]
@@ -393,9 +395,11 @@ def sanity_scores(bank: Bank, *, queries: Queries | None = None) -> list[Score]:
     return rows
 
 
-def _selected_items(bank: Bank, queries: Queries | None) -> dict[str, list[Entry]]:
-    """The nuggets of each query, or of the selected ones; raises :class:`SelectionError` if none remain."""
-    nuggets = bank_of(bank)
+def _selected_items(nuggets: TestBank, queries: Queries | None, bank: Bank) -> dict[str, list[Entry]]:
+    """The nuggets of each query, or of the selected ones; raises :class:`SelectionError` if none remain.
+
+    ``bank`` names the bank in messages.
+    """
     nuggets.require_kind("nugget", "A nugget score", " For questions, use `exam-pp evaluate cover`.")
     items = bank_items(nuggets)
     if queries is None:

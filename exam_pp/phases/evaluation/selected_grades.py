@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from exam_pp.banks import EntryKind, TestBank
+from exam_pp.banks import EntryKind, TestBank, written_by
 from exam_pp.data_model import CANARY, QueryView, Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
@@ -126,6 +126,7 @@ def read_selected(
         reviewed=_reviewed(selector, file),
         banks=file_names(bank_source),
         queries=len(ids),
+        writers=written_by(bank),
     )
     if canaries:
         notes += _canary_notes(queries)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exam_pp.judges import REVIEWED, baselines_among, card
+from exam_pp.data_model import is_human
+from exam_pp.judges import REVIEWED, baselines_among, card, own_family
 from exam_pp.metrics.score_ranges import is_share
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, moves
 from exam_pp.provenance import Provenance
@@ -120,4 +121,12 @@ def _doubts(standings: Standings, metric: str) -> str:
         doubts += f" The judge {' and '.join(baselines)} is a baseline, which other judges must beat."
     cards = dict.fromkeys(card(model.removeprefix(REVIEWED)) for model in provenance.models)
     doubts += "".join(f" The judge {info.name} {info.caution}." for info in cards if info.caution)
-    return doubts
+    return "".join([doubts, *(f" {sentence}" for sentence in preferences(standings))])
+
+
+def preferences(standings: Standings) -> list[str]:
+    """A sentence for each judge that is of one model family with a system or the writer of the bank."""
+    provenance = standings.provenance or Provenance()
+    judges = [model for model in provenance.models if not is_human(model)]
+    sentences = [own_family(judge, standings.systems, provenance.writers) for judge in judges]
+    return [sentence for sentence in sentences if sentence]

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from exam_pp.banks import TestBank
+from exam_pp.banks import TestBank, written_by
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import RATING_TOKENS, make_grader
+from exam_pp.judges import families_in, own_family
 from exam_pp.llm.backends import can_read_lists, load_llm
 from exam_pp.llm.base import BUNDLED, LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, LOW_MASS, Completion
@@ -189,12 +190,17 @@ def grade_file(
             summary=summary,
             query_texts=exam.query_texts,
         )
+        systems: set[str] = set()
         with _writer(files, group) as write:
             for query in graded:
                 write(query)
+                if families_in(llm.name):
+                    systems |= {entry.method for passage in query.passages for entry in passage.rankings}
             # Inside the block, so that an error leaves no output.
             _check_queries(summary, files, shard)
         summary.asked = answer.asked
+    if group.leads and (warning := own_family(llm.name, sorted(systems), written_by(exam.bank))):
+        log.warning("%s", warning)
     return summary
 
 

@@ -12,7 +12,7 @@ from exam_pp.metrics.score_ranges import range_of
 from exam_pp.phases.analysis.agreement import Agreement
 from exam_pp.phases.evaluation.contents import GradedContents, MissingGrades
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
-from exam_pp.phases.evaluation.verdict import shown_score, verdict
+from exam_pp.phases.evaluation.verdict import preferences, shown_score, verdict
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import (
     Bar,
@@ -154,11 +154,12 @@ def _of_judge(evidence: Evidence) -> Iterator[Check]:
     if grader is None:
         return
     grades = counted(evidence.contents.graders[grader].grades, "grade")
+    own = "".join(f" {sentence}" for sentence in preferences(evidence.leaderboards[0].standings))
     lead = f"The judge is {in_one_line(grader.model)}"
     if baselines_among([grader.model]):
-        yield Check("doubt", lead, f", a baseline that other judges must beat ({grades}).")
+        yield Check("doubt", lead, f", a baseline that other judges must beat ({grades}).{own}")
     else:
-        yield Check("fact", lead, f", with {grades}.")
+        yield Check("doubt" if own else "fact", lead, f", with {grades}.{own}")
 
 
 def _of_agreement(evidence: Evidence) -> Iterator[Check]:

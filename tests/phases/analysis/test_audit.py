@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from exam_pp.banks import BankLine, TestBank
+from exam_pp.banks import BankLine, TestBank, writers, written_by
 from exam_pp.cli.analysis.audit import audit_report
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.analysis.audit import Audit, GamesAudit, audit, writers
+from exam_pp.phases.analysis.audit import Audit, GamesAudit, audit
 from exam_pp.phases.analysis.audit_inputs import AuditOptions, Verdict
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.store.families import Families, Family
@@ -299,7 +299,7 @@ def test_writers_of_a_bank() -> None:
         line({"gpt_model": "gpt-4"}), line({"gpt_model": "gpt-4", "importance_model": "t5"}), line("text"),
     ])  # fmt: skip
     assert writers(bank) == [("bank writer", "gpt-4"), ("labeller of importance", "t5")]
-    assert writers(bank, "llama") == [("bank writer", "llama")]
+    assert written_by(bank) == ("gpt-4",)
     assert writers(None) == []
 
 

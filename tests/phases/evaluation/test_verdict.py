@@ -111,6 +111,15 @@ def test_the_limits_of_a_judge_are_said_once() -> None:
     assert said(judged) == said(evaluation_of(a=GOOD, b=BAD)) + clause
 
 
+def test_a_judge_of_the_family_of_a_system_or_of_the_writer_of_the_bank() -> None:
+    scores = evaluation_of("Cover", **{"gen-gpt4": GOOD, "bm25": BAD})
+    origin = Provenance(models=("gpt-4o", "human:gpt"), writers=("gpt-3.5",))
+    assert said(replace(scores, provenance=origin)) == said(scores) + (
+        " The judge gpt-4o is of one model family with the system gen-gpt4, the writer of the bank gpt-3.5, "
+        "and may prefer its own."
+    )
+
+
 def test_the_verdict_agrees_with_the_places() -> None:
     """Leaders are those with a first place, whatever the means are."""
     mixed = evaluation_of(a=GOOD, b=NEAR, c=FAIR, d=BAD)

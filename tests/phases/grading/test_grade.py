@@ -66,6 +66,21 @@ def test_new_grades_are_added_and_old_grades_are_kept(tiny_passages: Path, tiny_
     assert (summary.pairs, summary.graded, summary.ungraded, summary.reused) == (10, 10, 0, 0)
 
 
+def test_the_writer_of_the_bank_as_judge_is_logged(
+    tiny_passages: Path,
+    tiny_bank: Path,
+    write_jsonl: WriteLines,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [json.loads(line) for line in tiny_bank.read_text().splitlines()]
+    bank = write_jsonl("written.jsonl", [{**line, "info": {"gpt_model": "fake"}} for line in lines])
+    cli_grade(tiny_passages, tiny_bank, tmp_path / "first.jsonl")
+    assert "may prefer its own" not in capsys.readouterr().err
+    cli_grade(tiny_passages, bank, tmp_path / "second.jsonl")
+    assert "The judge fake is of one model family with the writer of the bank fake" in capsys.readouterr().err
+
+
 def test_pairs_with_a_grade_are_not_graded_again(
     tiny_passages: Path, tiny_bank: Path, write_jsonl: WriteLines, tmp_path: Path
 ) -> None:

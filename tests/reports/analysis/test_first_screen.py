@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.contents import GradedContents, GraderContents, MissingGrades
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Bars, Checks, Report, Statement
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.first_screen import Evidence, first_screen
@@ -87,6 +89,16 @@ def test_every_check_has_a_mark_and_a_number() -> None:
         "doubt: Other measures order the systems differently (Kendall's τ): "
         f"{METRIC} by the same grades -1.00, the official ranks 1.00.",
     ]
+
+
+def test_a_judge_of_the_family_of_a_system_is_doubted() -> None:
+    first = board({"flan-t5-answers": 0.8, "bm25": 0.3})
+    origin = Provenance(models=(JUDGE.model,))
+    standings = replace(first.standings, provenance=origin)
+    assert lines_of(evidence(replace(first, standings=standings)))[1] == (
+        "doubt: The judge is google/flan-t5-large, with 900 grades. The judge google/flan-t5-large is of one "
+        "model family with the system flan-t5-answers, and may prefer its own."
+    )
 
 
 def test_lines_without_content_do_not_appear() -> None:
