@@ -112,6 +112,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--retry-failed": "Send failed requests again",
     },
     "Output": {
+        "--again": "Grade a sample again, and count what changes",
         "--also": "File to write, too",
         "--blind": "Hide grades and systems until the reviewer has rated",
         "--name": "Name of the system, grader or condition to write",

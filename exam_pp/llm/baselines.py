@@ -97,7 +97,7 @@ class Baseline(ABC):
 
     def provenance(self) -> dict[str, Any]:
         """Return the engine's name, and that it is a baseline."""
-        return {"engine": self.name, "baseline": True}
+        return {"engine": self.name, "baseline": True, "batch_invariant": True}
 
     @abstractmethod
     def reply(self, request: Request) -> Completion:

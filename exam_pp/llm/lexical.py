@@ -206,6 +206,7 @@ class LexicalLLM(Baseline):
             "engine": "lexical",
             "baseline": "matches words, no neural network",
             "version": VERSION,
+            "batch_invariant": True,
             "passages": self._statistics.size,
             "passages_hash": self._statistics.digest,
         }

@@ -68,7 +68,11 @@ class SimilarityLLM(Baseline):
 
     def provenance(self) -> dict[str, Any]:
         """Return all facts that determine the replies."""
-        return {**self._encoder.provenance(), "cut_points": list(self._cut_points)}
+        return {
+            **self._encoder.provenance(),
+            "cut_points": list(self._cut_points),
+            "batch_invariant": True,
+        }
 
     def batches(self, requests: Sequence[Request]) -> list[Batch]:
         """Batches in the order of the requests; raises ModelError for prompts that cannot be answered."""

@@ -512,6 +512,8 @@ def pair(correlation: Correlation) -> Cell:
 # --- cards ----------------------------------------------------------------------------------------
 
 DEMO = Path(__file__).resolve().parents[2] / "data" / "demo"
+LONGEST = 500
+"""Words of a passage of LLMJudge; a few have 18,000, which take an encoder of windows minutes."""
 SAMPLES, SPLITS, CUT_POINTS = 1000, 20, 5
 """Bootstrap samples, random halves of the queries, and cut points of a scale from 0 to 5."""
 
@@ -634,7 +636,7 @@ def changed_replies(data: Collection, llm: LLM) -> str:
 
 
 def demo_queries() -> list[QueryPassages]:
-    """The demo's passages of the runs, with their judgments."""
+    """The judged passages among the first five of the demo's runs."""
     from exam_pp.cli.main import cli
 
     with TemporaryDirectory() as folder:
@@ -642,17 +644,22 @@ def demo_queries() -> list[QueryPassages]:
         names = [f"{option}={DEMO / name}" for option, name in
                  {"--runs": "runs", "--texts": "passages.tsv", "--queries": "queries.jsonl",
                   "--qrels": "qrels.txt"}.items()]  # fmt: skip
-        cli.main(args=["import", *names, "-o", output], standalone_mode=False)
-        return list(read_passages(output))
+        cli.main(args=["import", *names, "--top", "5", "-o", output], standalone_mode=False)
+        queries = list(read_passages(output))
+    for query in queries:
+        query.passages = [passage for passage in query.passages if passage.judgments]
+    return queries
 
 
 def cards(models: Sequence[ModelOptions], data: Collection, shared: Path, sample: int | None) -> list[Table]:
-    """The figures of the cards; ``sample`` passages of each query, and three times as many of LLMJudge."""
+    """The figures of the cards; ``sample`` counts the passages of each query."""
     texts = json.loads((shared / "llmjudge-dev" / "queries.json").read_text(encoding="utf-8"))
     draw = Random(SEED)
     judged = list(read_passages(shared / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"))
+    for query in judged:
+        query.passages = [passage for passage in query.passages if len(passage.text.split()) <= LONGEST]
     for query in judged if sample else ():
-        query.passages = draw.sample(query.passages, min(3 * (sample or 0), len(query.passages)))
+        query.passages = draw.sample(query.passages, min(sample or 0, len(query.passages)))
     demo, demo_bank = demo_queries(), read_bank(DEMO / "questions.jsonl")
     demo = [query for query in demo if demo_bank.entries(query.query_id)]
     asked = {q.query_id: [e.text for e in demo_bank.entries(q.query_id).values()] for q in demo}

@@ -67,7 +67,7 @@ _GRADE_OPTIONS = (
 
 _ENTRIES = {
     "bank", "queries", "soft", "reply", "unparsed", "answer_match", "repairs", "only_unjudged",
-    "role", "max_queries", "max_passages", "shard_text", "status_file", "planned", "form",
+    "role", "max_queries", "max_passages", "shard_text", "status_file", "planned", "again", "form",
 }  # fmt: skip
 _USES = {
     "": _ENTRIES,
@@ -94,7 +94,9 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
 
 @click.command("grade", cls=Command)
 @click.argument("passages", type=FILE, required=False)
-@click.option("-o", "--output", type=OUTPUT_PATH, help="Graded file to write.  [required, unless --plan]")
+@click.option(
+    "-o", "--output", type=OUTPUT_PATH, help="Graded file to write.  [required, unless --plan or --again]"
+)
 @bank_option("Test bank with the questions or nuggets to grade.")
 @click.option(
     "--queries", type=QUERIES_FILE,
@@ -161,12 +163,17 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
     help="Do not grade; count the requests, time a sample, and estimate the total time.",
 )  # fmt: skip
 @click.option(
+    "--again", type=click.IntRange(min=1), metavar="N",
+    help="Do not grade; grade N of the graded passages again, in another order, one at a time and with "
+    "another seed, and count the grades that change.",
+)  # fmt: skip
+@click.option(
     "--format",
     "form",
     type=click.Choice(REPORT_FORMATS),
     default=REPORT_FORMATS[0],
     show_default=True,
-    help="Format of the report of --plan.",
+    help="Format of the report of --plan and --again.",
 )
 @click.pass_context
 def command(
@@ -203,6 +210,9 @@ def command(
     versions of libraries and, with --model, whether its replies depend only on the prompt: it counts those
     that change in batches. The exit code is 1 if one changes in float32, which is a defect.
 
+    With --again, PASSAGES are graded, and the command writes a report in the same way: the share of the
+    grades of a sample that change when the same model gives them again, with its interval.
+
     With --closed-book and without PASSAGES, the output holds one empty passage for each query, for `exam-pp
     bank clinic`.
 
@@ -217,6 +227,7 @@ def command(
       exam-pp grade --closed-book --bank questions.jsonl -o closed-book.jsonl.gz \\
         --prompt self-rated --model google/flan-t5-large
       exam-pp grade --plan --model google/flan-t5-large
+      exam-pp grade graded.jsonl.gz --bank questions.jsonl --model google/flan-t5-large --again 10
     """
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import choose_prompts, has_criteria
@@ -239,7 +250,8 @@ def command(
         kind = "closed-book"
     elif passages is None:
         raise click.UsageError("Missing argument 'PASSAGES'. (--closed-book grades without passages.)")
-    if output is None and not (options["planned"] and not kind):
+    reports = options["planned"] or options["again"]
+    if output is None and not (reports and not kind):
         raise click.UsageError("Missing option '-o' / '--output'.")
     _refuse_unused(context, kind, _GRADED[kind])
     model = take_model_options(options, in_process_group=not kind)
@@ -309,7 +321,12 @@ def _grade_passages(
     prompts = [with_answer_match(prompt, options["answer_match"]) for prompt in prompts]
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
-    if options["planned"]:
+    if options["again"]:
+        from exam_pp.cli.grading.again import again_report, grade_again
+
+        result = grade_again(files, model, grade_options, options["again"])
+        emit_rendered(again_report(result), options["form"], Path("-"))
+    elif options["planned"]:
         _plan(files, model, grade_options, shard, options["form"])
     else:
         _grade(files, model, grade_options, shard, options["status_file"])

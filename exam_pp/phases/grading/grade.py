@@ -146,10 +146,11 @@ class Exam:
 
 def graded_ids(passage: PassageView, prompt: Prompt, model: str) -> set[str]:
     """The ids of entries for which the passage has a grade by ``model`` with ``prompt``."""
-    return {key for grades in _grades_by(passage, prompt, model) for key in grades.graded_ids()}
+    return {key for grades in grades_by(passage, prompt, model) for key in grades.graded_ids()}
 
 
-def _grades_by(passage: PassageView, prompt: Prompt, model: str) -> Iterator[AnyGrades]:
+def grades_by(passage: PassageView, prompt: Prompt, model: str) -> Iterator[AnyGrades]:
+    """The sets of grades of a passage by ``model`` with ``prompt``."""
     names = (prompt.name, *PROMPTS.aliases(prompt.name))
     for grades in passage.grade_sets():
         hashes = {None, prompt.hash} if grades.prompt_class == prompt.name else {prompt.hash}
@@ -191,7 +192,7 @@ def _with_other_options(
     """Decisive options to the number of reused pairs whose grade records other values of them."""
     different: dict[str, tuple[str, ...]] = {}
     options = _DEFAULTS | options
-    for grades in _grades_by(passage, prompt, model):
+    for grades in grades_by(passage, prompt, model):
         recorded = _DEFAULTS | (grades.model_options or {})
         names = tuple(k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k])
         if prompt.answer_key and grades.answer_match not in (None, prompt.answer_match):

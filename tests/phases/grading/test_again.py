@@ -1,0 +1,120 @@
+"""Grading a sample again: which grades change, by order, batch and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from exam_pp.cli.grading import again
+from exam_pp.cli.grading.again import Change, Repeatability, again_report, grade_again
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.llm.base import Batch, ModelOptions
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Completion, Request
+from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.grading.grading_run import GradeFiles
+from exam_pp.prompts.rubric import QUESTION_SELF_RATED
+from exam_pp.rendering.render import REPORT_FORMATS, render
+from exam_pp.store.passages.graded_file import read_passages
+
+OPTIONS = GradeOptions([QUESTION_SELF_RATED])
+
+
+class OfBatch(FakeLLM):
+    """A model whose replies are 0 alone, and 5 in a batch."""
+
+    def generate(
+        self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
+    ) -> Iterator[tuple[int, Completion]]:
+        for batch in self.batches(requests) if batches is None else batches:
+            for index in batch:
+                yield index, Completion("0" if len(batch) == 1 else "5")
+
+
+@pytest.fixture
+def graded(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> GradeFiles:
+    """The grades of the model ``fake`` for all five pairs."""
+    output = tmp_path / "by-fake.jsonl"
+    main(["-q", "grade", str(tiny_passages), "-o", str(output), "--bank", str(tiny_bank), "--model", "fake"])
+    return GradeFiles(output, Path("-"), tiny_bank)
+
+
+def counts(result: Repeatability) -> list[tuple[str, int, int]]:
+    return [(row.setting, row.pairs, row.changed) for row in result.changes]
+
+
+def test_equal_requests_get_equal_grades(graded: GradeFiles) -> None:
+    result = grade_again(graded, ModelOptions("fake"), OPTIONS, 100)
+    assert counts(result) == [("in another order", 5, 0), ("in another order, one at a time", 5, 0)]
+    # Three passages without a change: one more that changed would be 1 - .025^(1/3) of them.
+    assert result.passages == 3
+    assert result.changes[0].interval[0] == 0
+    assert 0.5 < result.changes[0].interval[1] < 0.9
+
+
+def test_a_model_that_depends_on_the_batch_is_shown(
+    graded: GradeFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(again, "prepare_llm", lambda _model, _files: OfBatch())
+    ratings = [
+        rating
+        for query in read_passages(graded.passages)
+        for passage in query.passages
+        for grades in passage.rubric_grades or ()
+        if grades.model == "fake"
+        for rating in grades.entry_ratings().values()
+    ]
+    assert counts(grade_again(graded, ModelOptions("fake"), OPTIONS, 100)) == [
+        ("in another order", 5, sum(rating != 5 for rating in ratings)),
+        ("in another order, one at a time", 5, sum(rating != 0 for rating in ratings)),
+    ]
+
+
+def test_another_seed_of_a_model_that_samples(graded: GradeFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = []
+
+    def load(model: ModelOptions, _files: GradeFiles) -> FakeLLM:
+        seeds.append(model.sampling_seed)
+        return FakeLLM()
+
+    monkeypatch.setattr(again, "prepare_llm", load)
+    result = grade_again(graded, ModelOptions("fake", temperature=0.7, sampling_seed=4), OPTIONS, 100)
+    assert seeds == [4, 5]
+    assert counts(result)[-1] == ("with another seed", 5, 0)
+
+
+def test_a_sample_of_the_passages(graded: GradeFiles) -> None:
+    result = grade_again(graded, ModelOptions("fake"), OPTIONS, 1)
+    assert result.passages == 1
+    assert result.changes[0].pairs < 5
+
+
+def test_a_file_without_grades_of_the_model_is_refused(graded: GradeFiles) -> None:
+    with pytest.raises(SelectionError, match="has no grades by lexical with this prompt"):
+        grade_again(graded, ModelOptions("lexical"), OPTIONS, 5)
+
+
+@pytest.mark.parametrize("model", ["lexical", "random", "constant"])
+def test_the_command(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str
+) -> None:
+    """Graders that answer alone record it, and repeat themselves."""
+    words = ["--bank", str(tiny_bank), "--model", model]
+    output = tmp_path / "graded-again.jsonl"
+    main(["-q", "grade", str(tiny_passages), "-o", str(output), *words])
+    assert '"batch_invariant":true' in output.read_text()
+    main(["-q", "grade", str(output), *words, "--again", "9", "--format", "tsv"])
+    out = capsys.readouterr().out
+    assert "in another order\t5\t0\t0" in out
+    assert "batch_invariant\tTrue" in out
+
+
+@pytest.mark.parametrize("form", REPORT_FORMATS)
+def test_every_format(form: str) -> None:
+    result = Repeatability("m", 2, [Change("in another order", 4, 1, (0.01, 0.9))], {"engine": "vllm"})
+    text = render(again_report(result), form)
+    assert all(part in text for part in ("in another order", "[1.0, 90.0]", "vllm"))
+    assert form == "tsv" or "other batches" in text
