@@ -40,14 +40,19 @@ class Figure:
 class Agreement:
     """How far the grades of single passages agree with others.
 
-    ``rho`` (Spearman's ρ) and ``kappa`` (quadratic κ) are those with GPT-4's grades, ``auc`` is the area
-    under the curve with human judgments, as mean over queries.
+    ``rho`` (Spearman's ρ) and ``kappa`` (quadratic κ) are those with GPT-4's grades, None for data without
+    them; ``auc`` is the area under the curve with human judgments, as mean over queries.
     """
 
     data: str
-    rho: Figure
-    kappa: Figure
+    rho: Figure | None
+    kappa: Figure | None
     auc: Figure
+
+    @property
+    def figures(self) -> tuple[Figure | None, Figure | None, Figure]:
+        """ρ, κ and area."""
+        return self.rho, self.kappa, self.auc
 
 
 @dataclass(frozen=True)

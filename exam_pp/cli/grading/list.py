@@ -148,8 +148,9 @@ def models_report(models: Iterable[ModelInfo]) -> Report:
     rows = []
     for info in models:
         each = info.agreement
-        figures = (None, None, None) if each is None else (each.rho.value, each.kappa.value, each.auc.value)
-        rows.append((info.name, info.role, info.parameters, *figures, info.use))
+        figures = (None, None, None) if each is None else each.figures
+        values = (None if figure is None else figure.value for figure in figures)
+        rows.append((info.name, info.role, info.parameters, *values, info.use))
     return Report("", [Table(columns, rows, decimals=3), Paragraph(_CARDS)])
 
 

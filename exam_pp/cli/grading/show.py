@@ -187,7 +187,10 @@ def card_report(info: ModelInfo) -> Report:
     ]
     if info.measured:
         columns = ("data", "ρ with GPT-4", "quadratic κ with GPT-4", "AUC with judges")
-        rows = [(each.data, str(each.rho), str(each.kappa), str(each.auc)) for each in info.measured]
+        rows = [
+            (each.data, *(None if figure is None else str(figure) for figure in each.figures))
+            for each in info.measured
+        ]
         blocks.append(Table(columns, rows))
     else:
         blocks.append(Paragraph(f"Not measured: `{MEASURE}` measures judges on your own data."))
