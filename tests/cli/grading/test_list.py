@@ -48,7 +48,8 @@ def test_the_page_of_models_has_the_figures_of_the_cards() -> None:
     page = (Path(__file__).parents[3] / "docs" / "how-to" / "models.md").read_text("utf-8")
     for info in CATALOGUE:
         for each in info.measured:
-            cells = (f"`{info.name}`", each.data, each.rho, each.kappa, each.auc)
+            figures = ("–" if figure is None else figure for figure in each.figures)
+            cells = (f"`{info.name}`", each.data, *figures)
             assert f"| {' | '.join(map(str, cells))} |" in page
 
 
