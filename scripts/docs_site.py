@@ -34,7 +34,7 @@ ELSEWHERE = {
 """Files outside docs/ that are pages of the site, to their paths in it."""
 WORKERS = "https://unpkg.com/iframe-worker/shim"
 """The theme loads this script, so that the search works from disk; ours needs no other server."""
-NOT_SEARCHED = ("CHANGELOG.md", "docs/reference/messages.md")
+NOT_SEARCHED = ("CHANGELOG.md",)
 """Pages whose results would hide those of the pages that explain things."""
 _MARK = ".made-by-exam_pp"
 """A file of every site, so that no other folder is replaced."""

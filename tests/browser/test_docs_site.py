@@ -15,7 +15,7 @@ from tests.browser.conftest import Tab
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("index", "start/your-data", "reference/options", "project/performance")
+PAGES = ("index", "start/your-data", "reference/cli", "project/performance")
 """The home page, and pages with code, the widest tables and long option names."""
 
 
@@ -118,7 +118,7 @@ def test_the_dark_scheme_follows_the_system(open_page: Callable[..., Tab]) -> No
 
 
 def test_pictures_are_shown(open_page: Callable[..., Tab]) -> None:
-    page: Any = open_page("start/laptop-review").page
+    page: Any = open_page("how-to/verification").page
     sizes = page.evaluate("[...document.querySelectorAll('article img')].map((image) => image.naturalWidth)")
     assert len(sizes) >= 5
     assert min(sizes) > 0
