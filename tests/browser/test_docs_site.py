@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -60,6 +61,35 @@ def test_the_search_works_from_disk(open_page: Callable[..., Tab]) -> None:
     results.first.click()
     page.wait_for_url("**?h=*Kendall*")
     assert "Kendall" in page.inner_text("article")
+
+
+FIRST_HITS = {
+    "how do I use my own prompt": "reference/prompts.html#a-prompt-of-your-own",
+    "install": "start/quickstart.html#install",
+    "p-value": "concepts/uncertainty.html#which-systems-differ-p-values-and-ranks",
+    "confidence interval": "how-to/evaluation.html#confidence-intervals-and-significance",
+    "import csv": "how-to/import.html#tables-csv-excel-json",
+    "correct a grade": "how-to/verification.html",
+    "openai": "how-to/models.html#endpoints-openai-vllm-and-others",
+    "nuggets": "how-to/nuggets.html",
+    "which system is better": "how-to/evaluation.html",
+    "gpu memory": "start/gpu-server.html#models-larger-than-one-gpu",
+}
+"""Questions of new users to the part of the site that answers them."""
+
+
+def test_the_first_hit_answers_the_question(open_page: Callable[..., Tab]) -> None:
+    page = open_page("index").press("/").page
+    field = page.get_by_role("combobox", name="Search")
+    field.wait_for()
+    found = {}
+    for question in FIRST_HITS:
+        field.fill("xylophone")
+        page.get_by_role("status").get_by_text("No results").wait_for()
+        field.fill(question)
+        href = page.get_by_role("option").first.get_attribute("href")
+        found[question] = re.sub(r"^.*/(?=[\w-]+/[\w-]+\.html)|\?h=[^#]*", "", href)
+    assert found == FIRST_HITS
 
 
 def test_a_search_without_result(open_page: Callable[..., Tab]) -> None:

@@ -292,6 +292,7 @@ SETUPS = {
         " answers-2024.jsonl=answers.jsonl mine.csv=repeated.csv documents.csv",
         prepare=in_order(
             text("queries.tsv", "q1\tWhat are tides?\n"),
+            text("chat.csv", "number,reply\nq1,The Moon causes the tides.\n"),
             text("reasonings.csv", "qid,did,raw_answer,answer\n0,0,It is very relevant.,very relevant\n"),
             text("results.csv", "query_id,query,generation_score_mean\nq1,What are tides?,0.5\n"),
             text("pairwise_answers_evaluations.csv", GAMES),
