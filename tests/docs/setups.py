@@ -275,15 +275,13 @@ SETUPS = {
     ),
     "docs/how-to/evaluation.md": Setup(
         "labelled.jsonl.gz bank.jsonl=questions.jsonl questions.jsonl nuggets.jsonl runs answers.jsonl.gz"
-        " queries.jsonl official.json cover.tsv ndcg.tsv graded.jsonl.gz"
-        " questions-only.jsonl.gz=graded.jsonl.gz",
+        " queries.jsonl official.json cover.tsv ndcg.tsv graded.jsonl.gz",
         prepare=run(
             "grade graded.jsonl.gz -o both.jsonl.gz --bank nuggets.jsonl --model lexical"
             " --prompt NuggetSelfRatedPrompt",
         ),
         before={
             "--prompt nugget-self-rated": copies("graded.jsonl.gz=both.jsonl.gz"),
-            "import exam_pp": copies("graded.jsonl.gz=questions-only.jsonl.gz"),
         },
     ),
     "docs/how-to/gate.md": Setup("baseline.tsv new.tsv"),
@@ -342,7 +340,7 @@ SETUPS = {
         },
     ),
     "docs/how-to/tournaments.md": Setup(
-        "queries.csv answers.csv documents.csv queries.jsonl answers.jsonl answers-2.jsonl questions.jsonl"
+        "queries.jsonl answers.jsonl answers-2.jsonl questions.jsonl"
         " nuggets.jsonl families.toml ndcg.tsv qrels.txt runs runs/dense.run=runs/dense-large.run"
         " graded.jsonl.gz"
         " assigned.jsonl.gz users.jsonl=queries.jsonl labelled.jsonl.gz texts.tsv=passages.tsv",
