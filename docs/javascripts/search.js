@@ -53,7 +53,10 @@ function rank(query) {
       wanted.forEach((_, at) => {
         const places = inField.flatMap((word, place) => (fits(word, at) ? [place] : []));
         hits[at] += (weight * places.length) / (places.length + norm);
-        ranges.push(...places.map((place) => ({ start: inField[place].start, end: inField[place].end, value: at })));
+        for (const place of places) {
+          const { start, end } = inField[place];
+          ranges.push({ start, end, value: end - start }); // value: how many letters are marked
+        }
         if (at < last && places.some((place) => inField[place + 1] && fits(inField[place + 1], at + 1))) phrases += weight;
       });
       if (ranges.length && field !== "path") {
@@ -67,11 +70,13 @@ function rank(query) {
   });
   const rarity = wanted.map((_, at) => Math.log(1 + sections.length / (1 + found.filter(({ hits }) => hits[at]).length)));
   for (const item of found) {
-    const share = item.hits.filter(Boolean).length / wanted.length;
+    item.share = item.hits.filter(Boolean).length / wanted.length;
     const sum = item.hits.reduce((total, hit, at) => total + hit * rarity[at], item.phrases);
-    item.score = share >= 0.5 ? sum * share ** 2 * item.weight : 0;
+    item.score = sum * item.share ** 2 * item.weight;
   }
-  return found.filter(({ score }) => score).sort((one, other) => other.score - one.score || one.id - other.id);
+  const fitting = found.filter(({ share }) => share > 0.5);
+  return (fitting.length ? fitting : found.filter(({ share }) => share > 0))
+    .sort((one, other) => other.score - one.score || one.id - other.id);
 }
 
 function answer({ input, page }) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
@@ -99,19 +100,20 @@ def test_a_search_without_result(open_page: Callable[..., Tab]) -> None:
     page.get_by_role("status").get_by_text("No results").wait_for()
 
 
-def test_only_tables_code_and_formulas_scroll_sideways_on_a_phone(
-    open_page: Callable[..., Tab], site: Path
+@pytest.mark.parametrize("width", [360, 1400])
+def test_only_tables_code_and_formulas_scroll_sideways(
+    open_page: Callable[..., Tab], site: Path, width: int
 ) -> None:
     page = open_page("index").page
-    page.set_viewport_size({"width": 360, "height": 740})
+    page.set_viewport_size({"width": width, "height": 740})
     wide = {}
     for path in sorted(set(site.rglob("*.html")) - {site / "404.html"}):  # servers show that one
         page.goto(path.as_uri())
         page.wait_for_selector("html.js")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path.name
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path.name
         wide[path.name] = page.evaluate(
             """() => [...document.querySelectorAll("article *")]
-              .filter((node) => node.getBoundingClientRect().right > 361)
+              .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
               .filter((node) => !node.closest(".md-typeset__table, .md-typeset__scrollwrap, pre, .formula"))
               .map((node) => node.outerHTML.slice(0, 100))"""
         )
@@ -145,6 +147,15 @@ def test_the_dark_scheme_follows_the_system(open_page: Callable[..., Tab]) -> No
     ]
     assert min(colours[0]) > 200
     assert max(colours[1]) < 60
+
+
+@pytest.mark.parametrize("name", ["index", "how-to/verification"])
+def test_pictures_are_dark_in_the_dark(open_page: Callable[..., Tab], name: str) -> None:
+    image = pytest.importorskip("PIL.Image")
+    pictures = open_page(name, color_scheme="dark").page.locator("article img").all()
+    shots = [image.open(io.BytesIO(picture.screenshot())).convert("L") for picture in pictures]
+    assert shots
+    assert [shot for shot in shots if shot.resize((1, 1)).getpixel((0, 0)) > 100] == []
 
 
 def test_pictures_are_shown(open_page: Callable[..., Tab]) -> None:

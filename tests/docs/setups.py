@@ -368,7 +368,7 @@ SETUPS = {
                 copies("answers.jsonl.gz=by-gpt.jsonl.gz"),
             ),
             "human-games.jsonl.gz": run(
-                "filter games.jsonl.gz --rename grader=fake=human:ann -o human-games.jsonl.gz"
+                "filter games.jsonl.gz --rename grader=gpt-4o=human:ann -o human-games.jsonl.gz"
             ),
             "--system RAGF": in_order(
                 run(
