@@ -34,6 +34,18 @@ def test_links_lead_to_files(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_there_are_at_most_thirty_pages_by_hand() -> None:
+    generated = {ROOT / "docs" / "project" / "licences.md"}
+    assert len({*(ROOT / "docs").rglob("*.md")} - generated) <= 30
+
+
+@pytest.mark.parametrize("room", ["start", "how-to", "coming-from", "concepts"])
+def test_a_page_opens_with_the_command_that_answers_it(room: str) -> None:
+    for page in set((ROOT / "docs" / room).glob("*.md")) - {ROOT / "docs" / "concepts" / "glossary.md"}:
+        before = page.read_text(encoding="utf-8").partition("```sh\n")[0]
+        assert len(before.split()) <= 40, page.name
+
+
 def test_prompt_of_the_prompts_page_works() -> None:
     page = (ROOT / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
