@@ -12,8 +12,14 @@ const PER_PAGE = 10;
 
 let sections = [];
 let results = [];
+const index = new Map(); // stem to the section's id to field to places
 
-const stem = (word) => word.replace(/ies$/, "y").replace(/(?<=\w\w)(?<!s)s$/, "");
+/** Plurals, and forms with -ed, -ing or a last e, are one word. */
+const stem = (word) =>
+  word
+    .replace(/ies$/, "y")
+    .replace(/(?<=\w\w)(?<!s)s$/, "")
+    .replace(/(?<=\w{3})(ed|ing|e)$/, "");
 
 /** The words of a text without tags and stop words: stem and place. */
 function words(text) {
@@ -28,55 +34,69 @@ function words(text) {
 }
 
 function read(items) {
-  sections = items.map((item, id) => ({
-    id,
+  sections = items.map((item) => ({
     weight: SECTIONS[item.path[0]] ?? 1,
     fields: { title: words(item.title), path: words(item.path.join(" ")), text: words(item.text) },
   }));
+  sections.forEach(({ fields }, id) => {
+    for (const [field, inField] of Object.entries(fields)) {
+      inField.forEach((word, place) => put(index, word.stem, id, field, place));
+    }
+  });
+}
+
+function put(places, term, id, field, place) {
+  if (!places.has(term)) places.set(term, new Map());
+  const byId = places.get(term);
+  if (!byId.has(id)) byId.set(id, { title: [], path: [], text: [] });
+  byId.get(id)[field].push(place);
+}
+
+/** The places of all words that begin with a term. */
+function placesOf(term) {
+  const found = new Map();
+  for (const [word, byId] of index) {
+    if (!word.startsWith(term)) continue;
+    for (const [id, fields] of byId) {
+      for (const field of Object.keys(FIELDS)) fields[field].forEach((place) => put(found, term, id, field, place));
+    }
+  }
+  return found.get(term) ?? new Map();
 }
 
 /** The sections by how well they fit: BM25 over fields, and more for words that follow each other as in the query, and
  *  for titles that have all of them. The last word may be the begin of one. */
 function rank(query) {
   const wanted = words(query).map((word) => word.stem);
-  const last = wanted.length - 1;
-  const fits = (word, at) => word.stem === wanted[at] || (at === last && last >= 0 && word.stem.startsWith(wanted[at]));
+  const hits = wanted.map((term, at) => (at === wanted.length - 1 ? placesOf(term) : (index.get(term) ?? new Map())));
+  const rarity = hits.map((byId) => Math.log(1 + sections.length / (1 + byId.size)));
   const length = sections.reduce((sum, { fields }) => sum + fields.text.length, 1) / (sections.length || 1);
-  const found = sections.map((section) => {
-    const hits = wanted.map(() => 0);
+  const found = [...new Set(hits.flatMap((byId) => [...byId.keys()]))].map((id) => {
+    const of = hits.map((byId) => byId.get(id));
+    let sum = 0;
     const matches = [];
-    let phrases = 0;
     for (const [field, weight] of Object.entries(FIELDS)) {
-      const inField = section.fields[field];
+      const inField = sections[id].fields[field];
       const norm = field === "text" ? 0.5 + inField.length / length : 1;
-      const ranges = [];
-      wanted.forEach((_, at) => {
-        const places = inField.flatMap((word, place) => (fits(word, at) ? [place] : []));
-        hits[at] += (weight * places.length) / (places.length + norm);
-        for (const place of places) {
-          const { start, end } = inField[place];
-          ranges.push({ start, end, value: end - start }); // value: how many letters are marked
-        }
-        if (at < last && places.some((place) => inField[place + 1] && fits(inField[place + 1], at + 1))) phrases += weight;
+      of.forEach((fields, at) => {
+        const places = fields?.[field] ?? [];
+        sum += (rarity[at] * weight * places.length) / (places.length + norm);
+        const after = new Set(of[at + 1]?.[field]);
+        if (places.some((place) => after.has(place + 1))) sum += weight;
       });
-      if (ranges.length && field !== "path") {
-        ranges.sort((one, other) => one.start - other.start);
-        matches.push({ field, value: { highlight: { ranges } } });
-      }
+      const ranges = of
+        .flatMap((fields) => fields?.[field] ?? [])
+        .sort((one, other) => one - other)
+        .map((place) => inField[place])
+        .map(({ start, end }) => ({ start, end, value: end - start })); // value: how many letters are marked
+      if (ranges.length && field !== "path") matches.push({ field, value: { highlight: { ranges } } });
     }
-    const inTitle = wanted.filter((_, at) => section.fields.title.some((word) => fits(word, at))).length;
-    const weight = section.weight * (1 + (inTitle / wanted.length) ** 2);
-    return { id: section.id, weight, hits, phrases, matches };
+    const share = of.filter(Boolean).length / wanted.length;
+    const inTitle = of.filter((fields) => fields?.title.length).length / wanted.length;
+    return { id, share, score: sum * share ** 2 * sections[id].weight * (1 + inTitle ** 2), matches };
   });
-  const rarity = wanted.map((_, at) => Math.log(1 + sections.length / (1 + found.filter(({ hits }) => hits[at]).length)));
-  for (const item of found) {
-    item.share = item.hits.filter(Boolean).length / wanted.length;
-    const sum = item.hits.reduce((total, hit, at) => total + hit * rarity[at], item.phrases);
-    item.score = sum * item.share ** 2 * item.weight;
-  }
   const fitting = found.filter(({ share }) => share > 0.5);
-  return (fitting.length ? fitting : found.filter(({ share }) => share > 0))
-    .sort((one, other) => other.score - one.score || one.id - other.id);
+  return (fitting.length ? fitting : found).sort((one, other) => other.score - one.score || one.id - other.id);
 }
 
 function answer({ input, page }) {
