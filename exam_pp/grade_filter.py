@@ -181,10 +181,8 @@ class GradeSelector:
             prompt = (grades.prompt_info or {}).get
             metadata: tuple[object, ...] = (
                 grades.model,
-                repr(prompt("prompt_class")),
-                repr(prompt("prompt_hash")),
+                repr((prompt("prompt_class"), prompt("prompt_hash"), prompt("max_rating"))),
                 grades.is_rated,
-                repr(prompt("max_rating")),
                 self._depends_on_entries and self.filter.accepts(grades),
             )
             group = groups.get(metadata)
@@ -202,6 +200,8 @@ class GradeSelector:
             selected = [grades for grades in selected if not is_human(grades.model)]
         if self.filter.choice == "first":
             selected = selected[:1]
+        if not people:
+            return selected
         return [*selected, *self._in_place(selected, people)]  # the last rating of an entry counts
 
     def _in_place(self, judged: Sequence[AnyGrades], people: Sequence[AnyGrades]) -> Iterator[AnyGrades]:

@@ -87,7 +87,7 @@ _FITTED = "TREC DL 2019, 5,160 pairs"
 _UNSEEN = "another collection, to which no judge was fitted, 6,480 pairs"
 _OF_COSINES = "(ρ and AUC of cosines)"
 _LLMJUDGE = "LLMJudge, 300 passages with their queries as questions"
-_DEMO = "the demo, 303 judged passages"
+_DEMO = "the demo, 292 judged passages of rankings"
 _TRAINED = "(MS MARCO, on which the model was trained)"
 _HALVES = "the same, cut points fitted to half of the queries, measured on the others (20 splits)"
 # All figures but those of _UNSEEN are written by `scripts/bench/graders.py --cards --sample 12`.

@@ -300,15 +300,25 @@ class Leaderboard(Rows[LeaderboardRow]):
     def _systems(self) -> Leaderboard:
         return Leaderboard(row for row in self if row.system != OVERALL_SYSTEM)
 
+    def _first(self) -> list[tuple[str, ...]]:
+        """The first metric as a table with a header."""
+        rows = [row for row in self._systems() if row.metric == self.metrics[0]]
+        return [("system", *self.metrics[:1], "interval", "place"), *map(_cells, rows)]
+
+    def __repr__(self) -> str:
+        """The verdict and the first metric as text."""
+        table = self._first()
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
+        return "\n".join([*([self.verdict, ""] if self.verdict else []), *lines])
+
     def _repr_html_(self) -> str:
         """The verdict and the first metric as HTML, for notebooks."""
-        head = "".join(f"<th>{name}</th>" for name in ("system", *self.metrics[:1], "interval", "place"))
-        rows = [row for row in self._systems() if row.metric == self.metrics[0]]
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>" for row in rows
-        )
+        head, *rows = ([escape(cell) for cell in row] for row in self._first())
+        body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows)
         said = f"<p>{escape(self.verdict)}</p>" if self.verdict else ""
-        return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        names = f"<tr><th>{'</th><th>'.join(head)}</th></tr>"
+        return f"{said}<table><thead>{names}</thead><tbody>{body}</tbody></table>"
 
     def means(self, metric: str | None = None) -> dict[str, float]:
         """Means of all systems, without the upper bound ``_overall_``.

@@ -34,7 +34,7 @@ ELSEWHERE = {
 """Files outside docs/ that are pages of the site, to their paths in it."""
 WORKERS = "https://unpkg.com/iframe-worker/shim"
 """The theme loads this script, so that the search works from disk; ours needs no other server."""
-NOT_SEARCHED = ("CHANGELOG.md", "docs/reference/messages.md")
+NOT_SEARCHED = ("CHANGELOG.md",)
 """Pages whose results would hide those of the pages that explain things."""
 _MARK = ".made-by-exam_pp"
 """A file of every site, so that no other folder is replaced."""
@@ -126,6 +126,12 @@ def without_other_servers(site: Path) -> None:
         page.write_text(page.read_text(encoding="utf-8").replace(WORKERS, script), encoding="utf-8")
 
 
+def with_own_search(site: Path) -> None:
+    """Let the pages search with ``docs/javascripts/search.js`` in place of the worker of the theme."""
+    (worker,) = (site / "assets" / "javascripts" / "workers").glob("search.*.js")
+    (site / "javascripts" / "search.js").replace(worker)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "site")
@@ -143,6 +149,7 @@ def main() -> int:
         failed = subprocess.run(command, cwd=staged, check=False).returncode
         if not failed:
             without_other_servers(staged / "site")
+            with_own_search(staged / "site")
             (staged / "site" / _MARK).touch()
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(staged / "site", folder)

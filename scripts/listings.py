@@ -18,7 +18,6 @@ from exam_pp.cli.validation.checks import CHECKS
 from exam_pp.phases.interchange.schemas import schemas
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.sql.tables import TABLES
-from scripts import messages
 from scripts.command_tree import command_tree, commands, kinds_of
 
 _MARKER = re.compile(r"^<!-- listing: (\w+) -->$", re.MULTILINE)
@@ -132,7 +131,6 @@ LISTINGS: dict[str, Callable[[], str]] = {
     "checks": _checks,
     "commands": _commands,
     "formats": _formats,
-    "messages": messages.listing,
     "options": _options,
     "prompts": _prompts,
     "schemas": _schemas,

@@ -15,6 +15,7 @@ from exam_pp.api.files import write_bank, write_passages
 from exam_pp.api.grading import grade as grade_passages
 from exam_pp.banks import BankLine, EntryKind, Nugget, Question, TestBank, entry_id
 from exam_pp.data_model import QueryPassages
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.llm import ModelOptions
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
@@ -56,7 +57,7 @@ def study(
             with ``system``, ``query_id``, ``passage_id`` and ``rank`` or ``score``.
         texts: Passage id to text, for runs; or a table with ``passage_id`` and ``text``.
         nuggets: Whether the texts of a dictionary ``bank`` are nuggets, and no questions.
-        top: Number of passages of each run and query.
+        top: Number of passages of each run and query; scores use no deeper ranks.
 
     Returns:
         The study; :meth:`Study.grade` grades it.
@@ -93,7 +94,7 @@ def study(
         )
     of_queries = files.queries(queries)
     known = {} if of_queries is None else read_query_texts(of_queries)
-    return Study(folder, found, read, dict(known))
+    return Study(folder, found, read, dict(known), top if runs is not None and top < CUTOFF else None)
 
 
 class Study:
@@ -111,8 +112,10 @@ class Study:
         passages: list[QueryPassages],
         bank: TestBank,
         texts: dict[str, str],
+        cutoff: int | None = None,
     ) -> None:
         self._folder = folder
+        self._cutoff = cutoff
         self._texts = texts
         self.passages = passages
         self.bank = bank
@@ -154,7 +157,7 @@ class Study:
         if self._assigns:
             (evaluation,) = nugget_scores(self.passages, self.bank).values()
             return evaluation
-        return cover(self.passages, self.bank)
+        return cover(self.passages, self.bank, cutoff=self._cutoff)
 
     def leaderboard(self) -> Leaderboard:
         """The systems, best first, with intervals and the verdict; raises as :meth:`scores` does."""
@@ -181,9 +184,10 @@ class Study:
 
         graded, bank = self._written()
         target = Path(path)
-        if target.suffix != ".html":
-            return write_evaluation(Sources(graded, [bank]), target)
-        page = write_evaluation(Sources(graded, [bank], review=False), graded.parent / "report")
+        sources = Sources(graded, [bank], cutoff=self._cutoff, review=target.suffix != ".html")
+        if sources.review:
+            return write_evaluation(sources, target)
+        page = write_evaluation(sources, graded.parent / "report")
         write_text(target, page.read_text(encoding="utf-8"))
         return target
 
@@ -195,12 +199,16 @@ class Study:
             OutputError: The page cannot be written.
         """
         from exam_pp.grade_filter import GradeFilter  # noqa: PLC0415 - slow to import
-        from exam_pp.phases.review.review_material import review_material  # noqa: PLC0415 - slow to import
+        from exam_pp.phases.review.review_material import (  # noqa: PLC0415 - slow to import
+            ReviewOptions,
+            review_material,
+        )
         from exam_pp.reports.review.page import render_page  # noqa: PLC0415 - slow to import
         from exam_pp.store.files import write_text  # noqa: PLC0415 - slow to import
 
         graded, bank = self._written()
-        material = review_material(graded, GradeFilter(), bank=bank)
+        options = ReviewOptions(cutoff=self._cutoff)
+        material = review_material(graded, GradeFilter(), bank=bank, options=options)
         write_text(path, render_page(material.head, material.tables))
         return Path(path)
 

@@ -47,7 +47,9 @@ def _cdf(numbers: Floats, counts: NDArray[np.int64], point: float) -> float:
         return 0.0
     distances = numbers - point
     # The formula does not depend on the scale; unit length keeps the integrand within the range of the nodes.
-    factors = 1 / (1 + 1j * np.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0]))
+    factors = np.ones((len(numbers), _NODES), dtype=complex)
+    np.multiply.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0], out=factors.imag)
+    np.divide(1, factors, out=factors)
     tied = counts > 1
     factors[tied] **= counts[tied, None]
     # The sine of the sum of the angles of 1 + ciu, divided by the product of their sizes.

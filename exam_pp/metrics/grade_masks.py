@@ -160,8 +160,10 @@ class GradedQuery:
         """Mask of all entries."""
         return (1 << len(self.entries)) - 1
 
-    def add(self, passage: PassageView, grades: list[AnyGrades], *, soft: bool, closed: bool) -> None:
-        """Add a passage, its selected grades and its rankings.
+    def add(
+        self, passage: PassageView, grades: list[AnyGrades], *, soft: bool, closed: bool, ranks: bool = True
+    ) -> None:
+        """Add a passage, its selected grades and, with ``ranks``, its rankings.
 
         With ``closed``, the entries are those of a bank, and other ids are collected in ``foreign``. If the
         passage id occurred before, the grades are merged: later grades of an entry win.
@@ -184,7 +186,7 @@ class GradedQuery:
             self.asked |= mask
         self._tops.clear()
         self._reached.clear()
-        for ranking in passage.rankings:
+        for ranking in passage.rankings if ranks else ():
             self.rankings.setdefault(ranking.method, []).append((ranking.rank, -ranking.score, index))
 
     def pack(self) -> bytes:
@@ -304,12 +306,14 @@ def gather(
     *,
     soft: bool = False,
     kind: EntryKind | None = None,
+    ranks: bool = True,
 ) -> GradedFile:
     """Read all queries once and return their grades as bit masks.
 
     ``bank``: Defines the entries of each query. None: the ids of the selected grades. ``soft``: Also keep the
     probabilities of grades. ``kind``: Use only entries of this kind of a bank that has both kinds. None: all
-    entries. Returns the graded file, with all queries, including those without grades.
+    entries. ``ranks``: Also keep the rankings, which take half of the time with many systems. Returns the
+    graded file, with all queries, including those without grades.
     """
     # A list of queries is in memory anyway, so its grades need not be packed.
     file = GradedFile({}) if isinstance(queries, list) else GradedFile()
@@ -320,7 +324,7 @@ def gather(
             query = _empty(view.query_id, bank, kind)
         for passage in view.passages:
             grades = selector.select(passage)
-            query.add(passage, grades, soft=soft, closed=bank is not None)
+            query.add(passage, grades, soft=soft, closed=bank is not None, ranks=ranks)
             for grade_set in grades if soft else ():
                 file.has_soft_grades = file.has_soft_grades or bool(grade_set.distributions())
                 masses = grade_set.masses().values()

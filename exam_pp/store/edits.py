@@ -121,9 +121,12 @@ def canonical_sha256(lines: Iterable[Any]) -> str:
     A file has the same digest as a copy that is compressed, reformatted or has its keys in another order.
     """
     digest = hashlib.sha256()
+    # Decoded JSON has no cycles.
+    encoder = json.JSONEncoder(
+        sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False
+    )
     for line in lines:
-        text = json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+        digest.update(encoder.encode(line).encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
 
 

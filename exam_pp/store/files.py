@@ -53,7 +53,7 @@ def read_lines(path: str | Path, *, keep_blanks: bool = False) -> Iterator[tuple
     Whitespace around a line is removed; with ``keep_blanks`` only the line end is.
     Gzip is detected by its first bytes, not by the file name; ``-`` is standard input.
     Raises :class:`DataError` if the file is missing, its gzip data is truncated or corrupt (the message
-    names the last good line), or a line or the unpacked data exceeds a limit (docs/project/reliability.md).
+    names the last good line), or a line or the unpacked data exceeds a limit (docs/project/performance.md).
     """
     for number, line in _raw_lines(path):
         if stripped := line.strip():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
@@ -43,6 +44,10 @@ def parse_json(
     text: bytes | str, file: str | Path, number: int | None = None, *, surrogates: bool = False
 ) -> Any:
     """Parse a JSON value; raises :class:`DataError`, also for lone surrogates if not ``surrogates``."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass  # below: what json reads nevertheless, such as NaN, lone surrogates and byte order marks
     try:
         value = json.loads(text)
         if not surrogates and (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]  # both are bytes or both str

@@ -38,6 +38,7 @@ def test_data_frames_and_runs() -> None:
     study = exam_pp.study(runs=frame, texts=texts, bank=bank, top=1).grade("lexical")
     assert study.leaderboard().means() == {"a": 1.0, "b": 0.0}
     assert study.leaderboard().to_pandas()["system"].unique().tolist() == ["a", "b"]
+    assert study.leaderboard().metrics[0] == "Cover(min_grade=4)@1"
     lists = {"a": {"q1": ["p1", "p2"]}, "b": {"q1": {"p1": 0.5, "p2": 3.0}}}
     assert exam_pp.study(runs=lists, texts=texts, bank=bank, top=1).grade("lexical").verdict
 
@@ -55,6 +56,10 @@ def test_html_for_notebooks() -> None:
     html = study.leaderboard()._repr_html_()
     assert "<td>&lt;a&gt;</td><td>1.000</td>" in html
     assert html.startswith("<p>With ")
+    assert repr(study.leaderboard()).splitlines()[2:4] == [
+        "system  Cover(min_grade=4)@1  interval        place",
+        "<a>     1.000                 0.025 to 1.000  1 to 2",
+    ]
 
 
 @pytest.mark.parametrize(

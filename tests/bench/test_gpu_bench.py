@@ -31,6 +31,8 @@ CHAINS = [[5, 1], [6, 7, 1], [8, 9, 10, 11, 1], [12, 1], [13, 1], [14, 15, 1]]
 def made(name: str) -> Any:
     model = chain_model.make_model(CONFIGS[name], "cpu", torch.float32)
     model.set_attn_implementation("eager")  # torch does not count the operations of faster attention
+    for stack in (model.encoder, model.decoder) if name == "t5" else ():
+        stack.config._attn_implementation = "eager"  # transformers 5.17 does not pass it on
     return model
 
 

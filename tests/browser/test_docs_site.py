@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +17,7 @@ from tests.browser.conftest import Tab
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("index", "start/your-data", "reference/options", "project/performance")
+PAGES = ("index", "start/your-data", "reference/cli", "project/performance")
 """The home page, and pages with code, the widest tables and long option names."""
 
 
@@ -62,6 +64,35 @@ def test_the_search_works_from_disk(open_page: Callable[..., Tab]) -> None:
     assert "Kendall" in page.inner_text("article")
 
 
+FIRST_HITS = {
+    "how do I use my own prompt": "reference/prompts.html#a-prompt-of-your-own",
+    "install": "start/quickstart.html#install",
+    "p-value": "concepts/uncertainty.html#which-systems-differ-p-values-and-ranks",
+    "confidence interval": "how-to/evaluation.html#confidence-intervals-and-significance",
+    "import csv": "how-to/import.html#tables-csv-excel-json",
+    "correct a grade": "how-to/verification.html",
+    "openai": "how-to/models.html#endpoints-openai-vllm-and-others",
+    "nuggets": "how-to/nuggets.html",
+    "which system is better": "how-to/evaluation.html",
+    "gpu memory": "start/gpu-server.html#models-larger-than-one-gpu",
+}
+"""Questions of new users to the part of the site that answers them."""
+
+
+def test_the_first_hit_answers_the_question(open_page: Callable[..., Tab]) -> None:
+    page = open_page("index").press("/").page
+    field = page.get_by_role("combobox", name="Search")
+    field.wait_for()
+    found = {}
+    for question in FIRST_HITS:
+        field.fill("xylophone")
+        page.get_by_role("status").get_by_text("No results").wait_for()
+        field.fill(question)
+        href = page.get_by_role("option").first.get_attribute("href")
+        found[question] = re.sub(r"^.*/(?=[\w-]+/[\w-]+\.html)|\?h=[^#]*", "", href)
+    assert found == FIRST_HITS
+
+
 def test_a_search_without_result(open_page: Callable[..., Tab]) -> None:
     page = open_page("index").press("/").page
     page.get_by_role("combobox", name="Search").wait_for()
@@ -69,19 +100,20 @@ def test_a_search_without_result(open_page: Callable[..., Tab]) -> None:
     page.get_by_role("status").get_by_text("No results").wait_for()
 
 
-def test_only_tables_code_and_formulas_scroll_sideways_on_a_phone(
-    open_page: Callable[..., Tab], site: Path
+@pytest.mark.parametrize("width", [360, 1400])
+def test_only_tables_code_and_formulas_scroll_sideways(
+    open_page: Callable[..., Tab], site: Path, width: int
 ) -> None:
     page = open_page("index").page
-    page.set_viewport_size({"width": 360, "height": 740})
+    page.set_viewport_size({"width": width, "height": 740})
     wide = {}
     for path in sorted(set(site.rglob("*.html")) - {site / "404.html"}):  # servers show that one
         page.goto(path.as_uri())
         page.wait_for_selector("html.js")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path.name
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path.name
         wide[path.name] = page.evaluate(
             """() => [...document.querySelectorAll("article *")]
-              .filter((node) => node.getBoundingClientRect().right > 361)
+              .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
               .filter((node) => !node.closest(".md-typeset__table, .md-typeset__scrollwrap, pre, .formula"))
               .map((node) => node.outerHTML.slice(0, 100))"""
         )
@@ -117,8 +149,17 @@ def test_the_dark_scheme_follows_the_system(open_page: Callable[..., Tab]) -> No
     assert max(colours[1]) < 60
 
 
+@pytest.mark.parametrize("name", ["index", "how-to/verification"])
+def test_pictures_are_dark_in_the_dark(open_page: Callable[..., Tab], name: str) -> None:
+    image = pytest.importorskip("PIL.Image")
+    pictures = open_page(name, color_scheme="dark").page.locator("article img").all()
+    shots = [image.open(io.BytesIO(picture.screenshot())).convert("L") for picture in pictures]
+    assert shots
+    assert [shot for shot in shots if shot.resize((1, 1)).getpixel((0, 0)) > 100] == []
+
+
 def test_pictures_are_shown(open_page: Callable[..., Tab]) -> None:
-    page: Any = open_page("start/laptop-review").page
+    page: Any = open_page("how-to/verification").page
     sizes = page.evaluate("[...document.querySelectorAll('article img')].map((image) => image.naturalWidth)")
     assert len(sizes) >= 5
     assert min(sizes) > 0

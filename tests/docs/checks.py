@@ -40,7 +40,7 @@ def numbers_of_autojudge(_printed: str) -> None:
     page = read("docs/how-to/autojudge.md")
     truth = means(Path("demo/truth.txt"))["nDCG@10"]
     rows = {row[0]: [float(cell) for cell in row[1:]] for row in table(page, "measure | τ-AP")}
-    for measure, by_run in means(Path("out/default.eval.txt")).items():
+    for measure, by_run in means(Path("demo-out/default.eval.txt")).items():
         scores, official = [by_run[run] for run in truth], list(truth.values())
         forward, backward = tau_ap(scores, official), tau_ap(official, scores)
         ties = tied_above(scores, official) + tied_above(official, scores)

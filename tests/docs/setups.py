@@ -68,7 +68,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def edits_of(graded: str, bank: str, reviewer: str = "ana", name: str = "edits.json") -> Callable[[], None]:
+def edits_of(graded: str, bank: str) -> Callable[[], None]:
     """A reviewer rates two passages for the first bank entry of their query, and rewords the entry."""
 
     def write() -> None:
@@ -85,11 +85,11 @@ def edits_of(graded: str, bank: str, reviewer: str = "ana", name: str = "edits.j
             format="exam_pp.edits.v1",
             graded_sha256=file_sha256(graded),
             bank_sha256=file_sha256(bank),
-            reviewer=reviewer,
+            reviewer="ana",
             ratings=rated,
             bank=[BankEdit.model_validate(new)],
         )
-        write_edits(edits, name)
+        write_edits(edits, "edits.json")
 
     return write
 
@@ -252,7 +252,6 @@ small_file = run(
     f"grade passages.jsonl.gz -o graded.jsonl.gz {RATED} --model google/flan-t5-large",
 )
 SETUPS = {
-    "docs/coming-from/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
     "docs/how-to/answers.md": Setup(
         "rag.csv=repeated.csv",
         prepare=in_order(
@@ -263,16 +262,6 @@ SETUPS = {
     ),
     "docs/how-to/audit.md": Setup(f"{SMALL} families.toml games.jsonl.gz", prepare=small_file),
     "docs/how-to/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
-    "docs/how-to/canaries.md": Setup(SMALL, prepare=small_file),
-    "docs/how-to/converting.md": Setup(
-        "nuggets.jsonl graded.jsonl.gz answers-2024.jsonl=answers.jsonl mine.csv=repeated.csv documents.csv",
-        prepare=in_order(
-            text("queries.tsv", "q1\tWhat are tides?\n"),
-            text("reasonings.csv", "qid,did,raw_answer,answer\n0,0,It is very relevant.,very relevant\n"),
-            text("results.csv", "query_id,query,generation_score_mean\nq1,What are tides?,0.5\n"),
-            text("pairwise_answers_evaluations.csv", GAMES),
-        ),
-    ),
     "docs/how-to/corrected-scores.md": Setup(
         SMALL,
         prepare=in_order(
@@ -286,43 +275,40 @@ SETUPS = {
     ),
     "docs/how-to/evaluation.md": Setup(
         "labelled.jsonl.gz bank.jsonl=questions.jsonl questions.jsonl nuggets.jsonl runs answers.jsonl.gz"
-        " queries.jsonl official.json cover.tsv ndcg.tsv graded.jsonl.gz"
-        " questions-only.jsonl.gz=graded.jsonl.gz",
+        " queries.jsonl official.json cover.tsv ndcg.tsv graded.jsonl.gz",
         prepare=run(
             "grade graded.jsonl.gz -o both.jsonl.gz --bank nuggets.jsonl --model lexical"
             " --prompt NuggetSelfRatedPrompt",
         ),
         before={
             "--prompt nugget-self-rated": copies("graded.jsonl.gz=both.jsonl.gz"),
-            "import exam_pp": copies("graded.jsonl.gz=questions-only.jsonl.gz"),
         },
     ),
     "docs/how-to/gate.md": Setup("baseline.tsv new.tsv"),
     "docs/how-to/import.md": Setup(
-        "runs passages.tsv rag.run=runs/dense-large.run rag.jsonl=answers.jsonl",
+        "runs passages.tsv rag.run=runs/dense-large.run rag.jsonl=answers.jsonl nuggets.jsonl graded.jsonl.gz"
+        " answers-2024.jsonl=answers.jsonl mine.csv=repeated.csv documents.csv",
+        prepare=in_order(
+            text("queries.tsv", "q1\tWhat are tides?\n"),
+            text("chat.csv", "number,reply\nq1,The Moon causes the tides.\n"),
+            text("reasonings.csv", "qid,did,raw_answer,answer\n0,0,It is very relevant.,very relevant\n"),
+            text("results.csv", "query_id,query,generation_score_mean\nq1,What are tides?,0.5\n"),
+            text("pairwise_answers_evaluations.csv", GAMES),
+        ),
         before={
             "paragraphs.jsonl": trec_car,
-            "--passages passages.jsonl.gz": run(
+            "--passages passages.jsonl.gz --system": run(
                 "import --runs data/demo/runs --texts data/demo/passages.tsv --top 5 -o passages.jsonl.gz"
             ),
         },
     ),
-    "docs/how-to/manifests.md": Setup(SMALL, prepare=small_file),
-    "docs/how-to/many-gpus.md": Setup(
-        "all.jsonl.gz=passages.jsonl.gz bank.jsonl.gz=questions.jsonl questions.jsonl",
-        prepare=run("sample all.jsonl.gz --max-queries 2 --max-passages 2 -o passages.jsonl.gz"),
-        before={
-            "merge part-*": run(
-                *(
-                    f"grade passages.jsonl.gz -o part-{n}.jsonl.gz {RATED} --model lexical --shard {n}/2"
-                    for n in (1, 2)
-                )
-            )
-        },
-    ),
     "docs/how-to/models.md": Setup(
-        "passages.jsonl.gz bank.jsonl.gz=questions.jsonl queries.jsonl",
-        prepare=run("convert queries.jsonl -o queries.tsv --to queries-tsv"),
+        f"{SMALL} queries.jsonl",
+        prepare=in_order(
+            small_file,
+            run("convert queries.jsonl -o queries.tsv --to queries-tsv"),
+            shown_toml("docs/how-to/models.md", 'model = "smollm2"', "panel.toml"),
+        ),
     ),
     "docs/how-to/nuggets.md": Setup(
         "queries.jsonl runs human.qrels=qrels.txt run-a.jsonl=answers.jsonl run-b.jsonl=answers-2.jsonl"
@@ -353,12 +339,8 @@ SETUPS = {
             ),
         },
     ),
-    "docs/how-to/panels.md": Setup(
-        SMALL,
-        prepare=in_order(small_file, shown_toml("docs/how-to/panels.md", 'model = "smollm2"', "panel.toml")),
-    ),
     "docs/how-to/tournaments.md": Setup(
-        "queries.csv answers.csv documents.csv queries.jsonl answers.jsonl answers-2.jsonl questions.jsonl"
+        "queries.jsonl answers.jsonl answers-2.jsonl questions.jsonl"
         " nuggets.jsonl families.toml ndcg.tsv qrels.txt runs runs/dense.run=runs/dense-large.run"
         " graded.jsonl.gz"
         " assigned.jsonl.gz users.jsonl=queries.jsonl labelled.jsonl.gz texts.tsv=passages.tsv",
@@ -386,7 +368,7 @@ SETUPS = {
                 copies("answers.jsonl.gz=by-gpt.jsonl.gz"),
             ),
             "human-games.jsonl.gz": run(
-                "filter games.jsonl.gz --rename grader=fake=human:ann -o human-games.jsonl.gz"
+                "filter games.jsonl.gz --rename grader=gpt-4o=human:ann -o human-games.jsonl.gz"
             ),
             "--system RAGF": in_order(
                 run(
@@ -401,33 +383,33 @@ SETUPS = {
             "-m 'RR(rel=1)@5'": copies("graded.jsonl.gz=labelled.jsonl.gz"),
         },
     ),
-    "docs/how-to/validation.md": Setup(
-        "graded.jsonl.gz bank.jsonl.gz=questions.jsonl runs qrels.txt edits.json official.json"
-        " passages.jsonl.gz=answers.jsonl.gz queries.jsonl",
-        prepare=run(
-            "convert queries.jsonl -o queries.tsv --to queries-tsv",
-            "compare passages.jsonl.gz --queries queries.jsonl --model fake -o all.games.jsonl.gz",
-        ),
-    ),
     "docs/how-to/verification.md": Setup(
-        "nuggets.jsonl answers.jsonl.gz citations.jsonl.gz",
+        "graded.jsonl.gz nuggets.jsonl answers.jsonl.gz citations.jsonl.gz",
         before={
             "apply graded.jsonl.gz": edits_of("graded.jsonl.gz", "data/demo/questions.jsonl"),
             "apply answers.jsonl.gz": edits_of("answers.jsonl.gz", "nuggets.jsonl"),
         },
     ),
     "docs/reference/data-model.md": Setup(
-        "graded.jsonl.gz a.jsonl.gz=graded.jsonl.gz two.jsonl.gz=two-models.jsonl.gz",
-        prepare=run("filter two.jsonl.gz --rename grader=google/flan-t5-base=/checkpoints/17 -o b.jsonl.gz"),
+        "graded.jsonl.gz a.jsonl.gz=graded.jsonl.gz two.jsonl.gz=two-models.jsonl.gz questions.jsonl runs"
+        " qrels.txt edits.json official.json answers.jsonl.gz queries.jsonl pool.jsonl.gz=passages.jsonl.gz",
+        prepare=run(
+            "filter two.jsonl.gz --rename grader=google/flan-t5-base=/checkpoints/17 -o b.jsonl.gz",
+            "convert queries.jsonl -o queries.tsv --to queries-tsv",
+            "compare answers.jsonl.gz --queries queries.jsonl --model fake -o all.games.jsonl.gz",
+            "sample pool.jsonl.gz --max-queries 3 --max-passages 9 -o passages.jsonl.gz",
+        ),
     ),
     "docs/reference/prompts.md": Setup(prepare=in_order(text("dev.json", SQUAD), text("lessons.json", TQA))),
-    "docs/start/laptop-review.md": Setup(
+    "docs/start/gpu-server.md": Setup(
+        "questions.jsonl",
         before={
-            "apply graded.jsonl.gz edits-ana.json": in_order(
-                edits_of("graded.jsonl.gz", "bank.jsonl", "ana", "edits-ana.json"),
-                edits_of("graded.jsonl.gz", "bank.jsonl", "bo", "edits-bo.json"),
-            ),
-            "labels-ana.json": labels_of_pairs("labels-ana.json"),
+            "merge part-*": run(
+                *(
+                    f"grade passages.jsonl.gz -o part-{n}.jsonl.gz {RATED} --model lexical --shard {n}/2"
+                    for n in (1, 2)
+                )
+            )
         },
     ),
 }

@@ -34,6 +34,18 @@ def test_links_lead_to_files(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_there_are_at_most_thirty_pages_by_hand() -> None:
+    generated = {ROOT / "docs" / "project" / "licences.md"}
+    assert len({*(ROOT / "docs").rglob("*.md")} - generated) <= 30
+
+
+@pytest.mark.parametrize("room", ["start", "how-to", "coming-from", "concepts"])
+def test_a_page_opens_with_the_command_that_answers_it(room: str) -> None:
+    for page in set((ROOT / "docs" / room).glob("*.md")) - {ROOT / "docs" / "concepts" / "glossary.md"}:
+        before = page.read_text(encoding="utf-8").partition("```sh\n")[0]
+        assert len(before.split()) <= 40, page.name
+
+
 def test_prompt_of_the_prompts_page_works() -> None:
     page = (ROOT / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
@@ -45,7 +57,7 @@ def test_prompt_of_the_prompts_page_works() -> None:
 def test_examples_of_the_data_model_are_read_and_written() -> None:
     page = (ROOT / "docs" / "reference" / "data-model.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
-    passages, bank, games = map(json.loads, blocks)
+    passages, bank, games, _manifest = map(json.loads, blocks)
     assert json.loads(parse_line(json.dumps(passages)).dump()) == passages
     assert BankLine.model_validate(bank).model_dump(mode="json", exclude_unset=True) == bank
     query = parse_games(json.dumps(games).encode(), "docs/reference/data-model.md", 1)

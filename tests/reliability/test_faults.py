@@ -1,4 +1,4 @@
-"""Fault injection: full disks, read-only folders, concurrent writers (docs/project/reliability.md)."""
+"""Fault injection: full disks, read-only folders, concurrent writers (docs/project/performance.md)."""
 
 from __future__ import annotations
 

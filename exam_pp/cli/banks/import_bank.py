@@ -50,6 +50,11 @@ if TYPE_CHECKING:
     help="With --from csv: the bank that was exported; fields that the spreadsheet lacks are taken from it.",
 )
 @click.option(
+    "--queries",
+    type=FILE,
+    help="With --from csv: queries whose ids replace their texts in the column of queries.",
+)
+@click.option(
     "--facets",
     type=click.Choice(["title", "facet"]),
     default="facet",
@@ -65,6 +70,7 @@ def command(
     output: Path,
     passages_output: Path | None,
     base: Path | None,
+    queries: Path | None,
     facets: str,
     columns: dict[str, str] | None,
     *,
@@ -90,30 +96,20 @@ def command(
     from exam_pp.store.tables import columns_named
 
     with columns_named(columns), repairing(enabled=repair) as repairs:
-        _import(files, form, output, passages_output, base, facets)
+        form = form or _detected(files)
+        if passages_output is not None and form != "squad2":  # The other formats have no passages.
+            raise click.UsageError("--also passages needs --from squad2.")
+        for option, value in (("--bank", base), ("--queries", queries)):
+            if value is not None and form != "csv":
+                raise click.UsageError(f"{option} needs --from csv.")
+        if facets == "title" and form in ("tqa", "squad2"):
+            raise click.UsageError("--facets title cannot be combined with --from tqa or squad2.")
+        if form in ("tqa", "squad2"):
+            imported: ImportedBank | ImportedTexts = import_bank(form, files, output, passages_output)
+        else:
+            imported = import_texts(form, files, output, base, queries, title_queries=facets == "title")
+        log_summary(imported.lines())
     log_summary(repairs.lines())
-
-
-def _import(
-    files: tuple[Path, ...],
-    form: Any,
-    output: Path,
-    passages_output: Path | None,
-    base: Path | None,
-    facets: str,
-) -> None:
-    form = form or _detected(files)
-    if passages_output is not None and form != "squad2":  # The other formats have no passages.
-        raise click.UsageError("--also passages needs --from squad2.")
-    if base is not None and form != "csv":
-        raise click.UsageError("--bank needs --from csv.")
-    if facets == "title" and form in ("tqa", "squad2"):
-        raise click.UsageError("--facets title cannot be combined with --from tqa or squad2.")
-    if form in ("tqa", "squad2"):
-        log_summary(import_bank(form, files, output, passages_output).lines())
-        return
-
-    log_summary(import_texts(form, files, output, base, title_queries=facets == "title").lines())
 
 
 log = logging.getLogger(__name__)
@@ -256,6 +252,7 @@ def import_texts(
     files: Sequence[Path],
     output: Path,
     base: Path | None = None,
+    queries: Path | None = None,
     *,
     title_queries: bool = False,
 ) -> ImportedTexts:
@@ -264,18 +261,19 @@ def import_texts(
     With ``title_queries``, the queries ``query/facet`` become facets of their title query.
 
     With a ``base`` (for ``csv``) the spreadsheets are an edited copy of this bank: fields without a column
-    are kept, and every change is recorded in the bank's history. Raises :class:`ExamError`.
+    are kept, and every change is recorded in the bank's history. A query that a spreadsheet names by its text
+    has its id in ``queries``. Raises :class:`ExamError`.
     """
     from exam_pp.banks import TestBank, of_title_query
     from exam_pp.formats.base import FORMATS
     from exam_pp.formats.dropped_fields import DroppedFields
     from exam_pp.store.banks.bank_json import read_bank, write_bank
 
-    inputs = [*files, *([base] if base else [])]
+    inputs = [*files, *filter(None, (base, queries))]
     check_output(output, inputs)
     changes, dropped = SpreadsheetChanges(), DroppedFields()
     if form == "csv":
-        lines = _bank_of_spreadsheets(files, base, changes, dropped)
+        lines = _bank_of_spreadsheets(files, base, queries, changes, dropped)
     elif form == "bank":
         lines = [line for file in files for line in read_bank(file).lines]
     else:
@@ -298,15 +296,25 @@ def import_texts(
 
 
 def _bank_of_spreadsheets(
-    files: Sequence[Path], base: Path | None, changes: SpreadsheetChanges, dropped: DroppedFields
+    files: Sequence[Path],
+    base: Path | None,
+    queries: Path | None,
+    changes: SpreadsheetChanges,
+    dropped: DroppedFields,
 ) -> list[BankLine]:
     from exam_pp.banks import is_stale
     from exam_pp.formats.bank_csv import bank_of_rows, count_unused_cells, read_bank_csv
     from exam_pp.store.banks.bank_json import read_bank
+    from exam_pp.store.trec.queries import read_query_texts
 
     for file in files:
         count_unused_cells(file, dropped)
-    rows = [(file, row) for file in files for row in read_bank_csv(file)]
+    ids = {} if queries is None else {text: key for key, text in read_query_texts(queries).items()}
+    rows = [
+        (file, row._replace(query_id=ids.get(row.query_id, row.query_id)))
+        for file in files
+        for row in read_bank_csv(file)
+    ]
     if base is not None:
         return edited_bank(rows, read_bank(base).lines, changes)
     changes.reidentified = sum(is_stale(row.entry_id, row.text) for _, row in rows)

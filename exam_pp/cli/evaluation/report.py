@@ -131,7 +131,7 @@ def command(
         role=role,
         method=method_name,
     )
-    index = write_evaluation(sources, output, Statistics("nested", significance=True, seed=seed))
+    index = write_evaluation(sources, output, Statistics("queries", significance=True, seed=seed))
     log_summary([f"Written: {index}"])
 
 
@@ -149,12 +149,13 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     from exam_pp.phases.evaluation.leaderboards import Statistics
     from exam_pp.rendering.render import render
     from exam_pp.reports.analysis.report_folder import Inputs, ReportFolder
+    from exam_pp.store.passages.graded_file import without_garbage_collection
 
     files = [s for s in (sources.graded, *sources.banks, sources.official, sources.qrels) if s is not None]
     for source in filter(is_read_once, files):
         raise SelectionError(f"'{source}' is a stream, but it is read several times. Name a file.")
-    with folder_output(folder, files) as work:
-        inputs = Inputs(sources, statistics or Statistics("nested", significance=True))
+    with folder_output(folder, files) as work, without_garbage_collection():
+        inputs = Inputs(sources, statistics or Statistics("queries", significance=True))
         report = _report(inputs, ReportFolder(work))
         write_text(work / "index.html", render(for_readers(report), "html"))
     return Path(folder) / "index.html"

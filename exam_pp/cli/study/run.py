@@ -220,7 +220,9 @@ class _Work:
         name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
         named = {pair.partition("=")[2] for pair in (self.study.columns or "").split(",")}
         columns = _options("--columns", self.study.columns) if named & set(columns_of(path)) else []
-        return self.step("Bank", ["bank", "import", path, *columns], name)
+        # A table may name queries by their texts.
+        queries = _options("--queries", self.study.queries) if form is None or form.name == "bank-csv" else []
+        return self.step("Bank", ["bank", "import", path, *queries, *columns], name)
 
     def rate(self, banks: Sequence[Path]) -> list[str]:
         """Grade what the systems returned, and write the report; returns the command of the verdict."""

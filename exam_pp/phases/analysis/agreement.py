@@ -125,7 +125,7 @@ def rated_passages(
     """
     lines = list(without_canaries(queries_of(graded)))
     selector = GradeSelector(grade_filter or GradeFilter())
-    file = gather(lines, selector, read_bank(bank) if bank is not None else None)
+    file = gather(lines, selector, read_bank(bank) if bank is not None else None, ranks=False)
     selector.check(str(graded))
     judgments: dict[tuple[str, str], set[int]] = {}
     judged = [] if qrels is None else read_qrels(qrels)

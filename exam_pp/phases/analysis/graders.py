@@ -425,7 +425,7 @@ def _labels_by_grader(
     keys = _chosen(sorted(graders, key=lambda key: (key.is_reviewer, key)), models, graded)
     name = grader_names(keys)
     for key in keys:
-        file = gather(lines, graders[key], bank)
+        file = gather(lines, graders[key], bank, ranks=False)
         labels = ratings_of_pairs(file) if labelling is None else _labels_of_passages(file, labelling)
         if labels:
             yield name(key), key, labels

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.roles import choose_role, recorded_roles, without_canaries
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from exam_pp.data_model import QueryPassages, QueryView, Role
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Study:
@@ -29,6 +31,7 @@ class Study:
         self.path = path
         self.queries: Sequence[QueryPassages] = list(queries_of(path))
         self._views: dict[tuple[Role | None, Role, bool, bool], list[QueryView]] = {}
+        self._made: dict[tuple[object, ...], Any] = {}
 
     def __iter__(self) -> Iterator[QueryPassages]:
         return iter(self.queries)
@@ -51,6 +54,13 @@ class Study:
                 views(self.queries, role, preferred=preferred, mixed=mixed, canaries=canaries)
             )
         return self._views[choice]
+
+    def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What ``make`` returned for an equal key."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
 
 
 Passages = PathLike | Study | Iterable["QueryView"]

@@ -15,6 +15,7 @@ from exam_pp.phases.evaluation.inputs import (
     Bank,
     Passages,
     Queries,
+    Study,
     bank_of,
     name_of,
     query_ids,
@@ -97,12 +98,20 @@ def read_selected(
     Raises :class:`~exam_pp.errors.DataError` for invalid files, and :class:`~exam_pp.errors.SelectionError`
     if no grades or several sets of grades match, or no selected query has a graded passage.
     """
-    bank = bank_of(bank_source, packed=True) if bank_source is not None else None
     selected = query_ids(queries_source) if queries_source is not None else None
     criteria = with_aliases(grade_filter or GradeFilter())
-    selector = GradeSelector(criteria.for_scores if reviewed else criteria)
-    queries_read = views(graded, role, mixed=not ranks, canaries=canaries)
-    file = gather(queries_read, selector, bank, soft=soft, kind=entry_kind(criteria))
+    kind, criteria = entry_kind(criteria), criteria.for_scores if reviewed else criteria
+
+    def read() -> tuple[GradedFile, GradeSelector, TestBank | None]:
+        bank = bank_of(bank_source, packed=True) if bank_source is not None else None
+        selector = GradeSelector(criteria)
+        queries_read = views(graded, role, mixed=not ranks, canaries=canaries)
+        return gather(queries_read, selector, bank, soft=soft, kind=kind), selector, bank
+
+    if isinstance(graded, Study) and isinstance(bank_source, PathLike | None):
+        file, selector, bank = graded.once((criteria, bank_source, role, ranks, canaries, soft), read)
+    else:
+        file, selector, bank = read()
     name = name_of(graded, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]

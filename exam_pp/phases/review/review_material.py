@@ -340,7 +340,8 @@ def _leaderboards(
         if is_human(grader) or not any(map(sum, counts)):
             continue
         judge = f"{REVIEWED}{grader}"
-        only = replace(selector.filter, model=judge, prompt_class=head["prompt"]["name"])
+        # With a prompt class, rated_only selects nothing; without it, a report has read these grades already.
+        only = replace(selector.filter, model=judge, prompt_class=head["prompt"]["name"], rated_only=False)
         grades = read_selected(study, bank, only, head["min_grade"], None)
         cutoff = options.cutoff or grades.file.cutoff
         evaluation = cover_of(grades, cutoff=cutoff)

@@ -100,13 +100,12 @@ class GradeSet:
 class Inputs:
     """Sources of the report, and the sets of grades that its sections evaluate.
 
-    ``statistics`` are the options of Rubric-Cover, ``over_queries`` those of the other leaderboards.
+    ``statistics`` are the options of all leaderboards.
     """
 
     def __init__(self, sources: Sources, statistics: Statistics) -> None:
         self.sources = sources
         self.statistics = statistics
-        self.over_queries = replace(statistics, intervals="queries")
         self.study = Study(sources.graded)
         self.contents: GradedContents = graded_contents(self.study, sources.banks, sources.grade_filter)
         self.sets = grade_sets(self.contents, sources)

@@ -14,7 +14,7 @@ from exam_pp.phases.analysis.graders import graders
 from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
-from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
+from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
@@ -54,7 +54,7 @@ class LeaderboardSections:
             evaluation = evaluate.cover_of(inputs.read(grade_set), cutoff=cutoff)
             verb = "answer" if grade_set.kind == "question" else "contain"
             about = f"Share of the {grade_set.kind}s that the first {cutoff} passages {verb}"
-            self._write("Rubric-Cover", "cover", evaluation, inputs.statistics, grade_set, about)
+            self._write("Rubric-Cover", "cover", evaluation, grade_set, about)
             covered[grade_set] = evaluation
         if not covered:
             folder.skip("Rubric-Cover", "no grades of questions or nuggets are selected", "exam-pp grade")
@@ -79,7 +79,7 @@ class LeaderboardSections:
             )
             evaluation.notes[:0] = labels.notes
             evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
-            self._write("Rubric-Qrels", "rubric-qrels", evaluation, inputs.over_queries, grade_set)
+            self._write("Rubric-Qrels", "rubric-qrels", evaluation, grade_set)
             name = f"rubric{grade_set.suffix}.qrels"
             write_qrels(labels.qrels, folder.path / name)
             folder.files.append((name, "the labels, for trec_eval"))
@@ -104,7 +104,7 @@ class LeaderboardSections:
                 grade_filter=grade_set.grade_filter,
                 rules=ScoringRules(role=inputs.sources.role),
             )
-            scores = nugget_leaderboard([condition], statistics=inputs.over_queries)
+            scores = nugget_leaderboard([condition], statistics=inputs.statistics)
             standings = scores.conditions[0][1]
             board = Leaderboard(
                 titled("Nugget scores", grade_set.name),
@@ -131,7 +131,7 @@ class LeaderboardSections:
         labels = judgments(inputs.sources.qrels or inputs.study)
         evaluation = self._scored(labels, min_grade=inputs.sources.min_relevant)
         evaluation.provenance = judgment_provenance(source, evaluation)
-        self._write("Manual judgments", "judgments", evaluation, inputs.over_queries)
+        self._write("Manual judgments", "judgments", evaluation)
         first = evaluation.scores[0].metric
         ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
         folder.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
@@ -149,7 +149,6 @@ class LeaderboardSections:
         section: str,
         stem: str,
         evaluation: Evaluation,
-        statistics: Statistics,
         grade_set: GradeSet | None = None,
         about: str = "",
     ) -> None:
@@ -157,7 +156,7 @@ class LeaderboardSections:
         name, suffix, grader = (
             ("", "", None) if grade_set is None else (grade_set.name, grade_set.suffix, grade_set.key)
         )
-        standings = leaderboard(evaluation, statistics)
+        standings = leaderboard(evaluation, self._inputs.statistics)
         board = Leaderboard(titled(section, name), f"{stem}{suffix}", standings, grader, about)
         for_scripts = leaderboard_report(standings, board.title, audience="scripts")
         self._folder.table(f"{board.stem}.tsv", for_scripts, board.title)

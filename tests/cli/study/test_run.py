@@ -88,6 +88,13 @@ def test_one_command_from_files_to_the_verdict(files: Path, capsys: pytest.Captu
     )
 
 
+def test_a_bank_may_name_queries_by_their_texts(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = run(WORDS, capsys)
+    write_bank({QUERIES[query]: texts for query, texts in QUESTIONS.items()})
+    second = run(WORDS.replace("-o study", "-o by-text"), capsys)
+    assert second.replace("by-text", "study") == first
+
+
 @pytest.mark.parametrize(
     ("runs_here", "options", "judge"),
     [

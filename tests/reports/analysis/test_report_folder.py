@@ -30,7 +30,7 @@ RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 ASSIGNED = "NuggetAssignmentPointwise"
 SHOWN_RATED, SHOWN_ASSIGNED = "self-rated", "nugget-assignment-pointwise"
 """The short names on the page."""
-QUICK = Statistics("nested", significance=True, samples=100)
+QUICK = Statistics("queries", significance=True, samples=100)
 
 
 def links_of(page: str) -> list[str]:

@@ -16,12 +16,11 @@ from exam_pp.data_model import DirectGrade, Passage, RubricGrades
 from exam_pp.errors import DataError, ExamError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import role_of
-from exam_pp.store.files import read_lines
-from exam_pp.store.passages.graded_file import parse_query, read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.sql.rows import GradedRows
 from exam_pp.store.sql.tables import OF_GRADED_FILES, STORED, TABLES, VIEWS, Row, StoredName, TableName
 from tests.conftest import PASSAGES, passage, rubric
-from tests.store.passages.test_graded_file import damage
+from tests.store.passages.test_graded_file import damage, every_field
 from tests.test_data_model import lines
 
 Write = Callable[[str, list[Any]], Path]
@@ -156,11 +155,6 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
             tuple(row[name] for name in columns) for row in tables["ratings"] if row["rating"] is not None
         ]
         assert sorted((*row[:2], str(row[2]), *row[3:]) for row in rated) == expected
-
-
-def every_field(path: Path) -> list[Any]:
-    """Read a file as `exam-pp validate` does: with the fields that other readers decode later."""
-    return [parse_query(line, str(path), number, every_field=True) for number, line in read_lines(path)]
 
 
 @given(lines, st.data())
