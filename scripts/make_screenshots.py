@@ -1,4 +1,4 @@
-"""Make screenshots of the HTML pages: grade data/demo, write review pages and reports, take pictures.
+"""Make screenshots of the HTML pages, and the output that README.md quotes, from one run of the demo.
 
 Usage: python scripts/make_screenshots.py      (needs playwright and Chromium)
 
@@ -8,6 +8,9 @@ that of scripts/demo. Pictures have 256 colours to keep them small.
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,10 +48,33 @@ def run(*arguments: object) -> None:
     exam_pp(["-q", *map(str, arguments)])
 
 
+def demo_output(folder: Path) -> str:
+    """What scripts/demo prints, with its folder for results."""
+    command = [sys.executable, "-m", "exam_pp", "-q", "run", DEMO / "study.toml", "-o", folder]
+    done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    return done.stdout.replace(str(folder), "out/demo")
+
+
+def quoted(output: str) -> str:
+    """The lines of the demo's output that README.md shows: the verdict, the first systems, the next steps."""
+    lines = output[output.index("Rubric-Cover\n") :].splitlines()
+    rule = next(number for number, line in enumerate(lines) if line.startswith("---"))
+    shown = [*lines[: rule + 6], "...", "", *lines[lines.index("Next:") :]]
+    return "\n".join(line.rstrip() for line in shown)
+
+
+def quote(output: str) -> None:
+    """Write the lines into README.md."""
+    readme = ROOT / "README.md"
+    text = readme.read_text("utf-8")
+    block = re.compile(r"(?<=```text\n)Rubric-Cover\n.*?(?=\n```)", re.DOTALL)
+    readme.write_text(block.sub(lambda _: quoted(output), text), "utf-8")
+
+
 def make_pages(folder: Path) -> None:
     """Write the review page, the blind review page, and the reports."""
     bank = DEMO / "questions.jsonl"
-    run("run", DEMO / "study.toml", "-o", folder / "demo")
+    quote(demo_output(folder / "demo"))
     graded = folder / "graded.jsonl.gz"
     run(
         "grade", folder / "demo" / "graded.jsonl.gz", "-o", graded, "--bank", bank, "--model", "lexical",
