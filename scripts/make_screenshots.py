@@ -1,13 +1,16 @@
-"""Make screenshots of the HTML pages: grade data/demo, write review pages and reports, take pictures.
+"""Make screenshots of the HTML pages, and the output that README.md quotes, from one run of the demo.
 
 Usage: python scripts/make_screenshots.py      (needs playwright and Chromium)
 
-The pictures that README.md or a page of docs/ shows are written to docs/images. The collection is graded
-as by scripts/demo. Pictures have 256 colours to keep them small.
+The pictures that README.md or a page of docs/ shows are written to docs/images. The report is
+that of scripts/demo. Pictures have 256 colours to keep them small.
 """
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,23 +48,38 @@ def run(*arguments: object) -> None:
     exam_pp(["-q", *map(str, arguments)])
 
 
+def demo_output(folder: Path) -> str:
+    """What scripts/demo prints, with its folder for results."""
+    command = [sys.executable, "-m", "exam_pp", "-q", "run", DEMO / "study.toml", "-o", folder]
+    done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    return done.stdout.replace(str(folder), "out/demo")
+
+
+def quoted(output: str) -> str:
+    """The lines of the demo's output that README.md shows: the verdict, the first systems, the next steps."""
+    lines = output[output.index("Rubric-Cover\n") :].splitlines()
+    rule = next(number for number, line in enumerate(lines) if line.startswith("---"))
+    shown = [*lines[: rule + 6], "...", "", *lines[lines.index("Next:") :]]
+    return "\n".join(line.rstrip() for line in shown)
+
+
+def quote(output: str) -> None:
+    """Write the lines into README.md."""
+    readme = ROOT / "README.md"
+    text = readme.read_text("utf-8")
+    block = re.compile(r"(?<=```text\n)Rubric-Cover\n.*?(?=\n```)", re.DOTALL)
+    readme.write_text(block.sub(lambda _: quoted(output), text), "utf-8")
+
+
 def make_pages(folder: Path) -> None:
     """Write the review page, the blind review page, and the reports."""
     bank = DEMO / "questions.jsonl"
+    quote(demo_output(folder / "demo"))
+    graded = folder / "graded.jsonl.gz"
     run(
-        "import", "--runs", DEMO / "runs", "--texts", DEMO / "passages.tsv",
-        "--queries", DEMO / "queries.jsonl", "--qrels", DEMO / "qrels.txt", "--top", CUTOFF,
-        "--answers", DEMO / "answers" / "gen-long.jsonl", "--answers", DEMO / "answers" / "gen-short.jsonl",
-        "-o", folder / "passages.jsonl.gz",
+        "grade", folder / "demo" / "graded.jsonl.gz", "-o", graded, "--bank", bank, "--model", "lexical",
+        "--prompt", RATED, "--prompt", EXTRACTED,
     )  # fmt: skip
-    graded = folder / "passages.jsonl.gz"
-    for model, prompts in (("bundled", (RATED,)), ("lexical", (RATED, EXTRACTED))):
-        run(
-            "grade", graded, "-o", folder / f"{model}.jsonl.gz", "--bank", bank, "--model", model,
-            *(option for prompt in prompts for option in ("--prompt", prompt)),
-        )  # fmt: skip
-        graded = folder / f"{model}.jsonl.gz"
-    graded = graded.rename(folder / "graded.jsonl.gz")
     for name, more in (("review", ()), ("blind", ("--blind",))):
         run(
             "review", graded, "--bank", bank, "--prompt", RATED,
@@ -71,22 +89,17 @@ def make_pages(folder: Path) -> None:
     make_trust_pages(folder, graded)
     grades = (graded, "--prompt", RATED, "--bank", bank, "--grader")
     for name, command in {
-        "clinic": ("bank", "clinic", *grades, "bundled", "--cutoff", CUTOFF),
+        "clinic": ("bank", "clinic", *grades, "e5", "--cutoff", CUTOFF),
         "grid": ("verify", "grid", *grades, "lexical"),
         "disagreements": ("verify", "disagreements", *grades, "lexical"),
     }.items():
         run(*command, "--format", "html", "-o", folder / f"{name}.html")
-    run(
-        "evaluate", "report", graded, "--prompt", RATED, "--bank", bank, "--runs", DEMO / "runs",
-        "--official", DEMO / "official_leaderboard.json", "-m", "nDCG@5", "--cutoff", 5, "--no-review",
-        "-o", folder / "report",
-    )  # fmt: skip
 
 
 def make_trust_pages(folder: Path, graded: Path) -> None:
     """Write pages about graders: a panel, corrected scores, an audit, games and a gate."""
     bank, rated = ("--bank", DEMO / "questions.jsonl"), ("--prompt", RATED)
-    bundled, page = (*rated, "--grader", "bundled"), ("--format", "html", "-o")
+    by_e5, page = (*rated, "--grader", "e5"), ("--format", "html", "-o")
     run("grade", graded, "-o", folder / "three.jsonl.gz", *bank, *rated, "--model", "random")
     run(
         "analyze", "panel", folder / "three.jsonl.gz", *bank, *rated, "--cutoff", CUTOFF,
@@ -97,11 +110,11 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
         "--cutoff", CUTOFF, "-o", folder / "pairs.json",
     )  # fmt: skip
     run(
-        "evaluate", "corrected", graded, *bank, "--pairs", folder / "pairs.json", "--reviewer", "bundled",
+        "evaluate", "corrected", graded, *bank, "--pairs", folder / "pairs.json", "--reviewer", "e5",
         *page, folder / "corrected.html",
     )  # fmt: skip
     run(
-        "grade", folder / "passages.jsonl.gz", "-o", folder / "labelled.jsonl.gz",
+        "grade", folder / "demo" / "passages.jsonl.gz", "-o", folder / "labelled.jsonl.gz",
         "--queries", DEMO / "queries.jsonl", "--prompt", "relevance", "--model", "bundled",
         "--soft",
     )  # fmt: skip
@@ -110,12 +123,12 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
         *page, folder / "audit.html",
     )  # fmt: skip
     run(
-        "evaluate", "elo", graded, *bank, *bundled, "--cutoff", CUTOFF,
+        "evaluate", "elo", graded, *bank, *by_e5, "--cutoff", CUTOFF,
         *page, folder / "elo.html",
     )  # fmt: skip
     scores = folder / "scores.tsv"
     run(
-        "evaluate", "cover", graded, *bank, *bundled, "--cutoff", CUTOFF, "--per-query",
+        "evaluate", "cover", graded, *bank, *by_e5, "--cutoff", CUTOFF, "--per-query",
         "--format", "tsv", "-o", scores,
     )  # fmt: skip
     with suppress(SystemExit):  # the exit code says that the gate failed
@@ -175,7 +188,7 @@ def photograph(folder: Path, images: Path) -> None:
         shot("review-blind", "blind.html", "#/q/1", "4", "l", "2", "j")
         shot("review-games", "games.html", "#/g/0", "a", "t", "b", "ArrowLeft")
         shot("review-phone", "review.html", "#/", device="-phone")
-        shot("report", "report/index.html", "")
+        shot("report", "demo/report/index.html", "")
         shot("gate", "gate.html", "", more=-270)
         for name, (path, number) in FIGURES.items():
             figure(folder / path, number, images / f"{name}.png", browser)

@@ -16,7 +16,7 @@
 #   WALKTHROUGH_MIN_GRADES="3 4 5"                lowest grades that cover an entry; the others use 4
 #   WALKTHROUGH_MIN_JUDGMENT=2                    lowest judgment of a relevant passage (TREC DL: 2)
 #   WALKTHROUGH_PREFIX=dl20                       prefix of the file names
-#   EXAM_PP_PYTHON=python                         interpreter (default: the environment of scripts/demo)
+#   EXAM_PP_PYTHON=python                         interpreter (default: the environment of scripts/test)
 #
 # Files of the phases 1 and 2 that are in FOLDER are kept, so that a stopped script continues. To use a test
 # bank or a graded file of your own, put it there under its name, such as dl20-questions.jsonl.gz.
@@ -32,7 +32,7 @@ mkdir -p "$5"
 folder=$(realpath "$5")
 
 if [[ -z "${EXAM_PP_PYTHON:-}" ]]; then
-    source "$(dirname "${BASH_SOURCE[0]}")/_environment.sh" demo
+    source "$(dirname "${BASH_SOURCE[0]}")/_environment.sh" dev
     EXAM_PP_PYTHON=$PYTHON
 fi
 prefix=${WALKTHROUGH_PREFIX:-dl20}
