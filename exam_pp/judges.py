@@ -21,7 +21,7 @@ LEXICAL = "lexical"
 MEASURE = "exam-pp analyze graders"
 """The command that measures a judge on the user's own data."""
 
-Role = Literal["bundled", "chat", "similarity", "baseline", "recommended", "own"]
+Role = Literal["chat", "similarity", "baseline", "recommended", "own"]
 
 
 @dataclass(frozen=True)
@@ -95,26 +95,6 @@ _HALVES = "the same, cut points fitted to half of the queries, measured on the o
 # Parameter counts come from the published checkpoints (Chung et al., "Scaling Instruction-Finetuned Language
 # Models", 2022, rounds them to 80M, 250M, 780M, 3B and 11B).
 CATALOGUE = (
-    ModelInfo(
-        "bundled",
-        "bundled",
-        4_967_360,
-        "small and offline, English, to learn and test on a laptop",
-        (
-            Agreement(
-                _FITTED,
-                Figure(0.301, (0.23, 0.37)),
-                Figure(0.295, (0.22, 0.36)),
-                Figure(0.772, (0.71, 0.84)),
-            ),
-            Agreement(_LLMJUDGE, None, None, Figure(0.704, (0.61, 0.79))),
-            Agreement(_DEMO, None, None, Figure(0.797, (0.75, 0.84))),
-            Agreement(_UNSEEN, Figure(0.321), Figure(0.297), Figure(0.745)),
-        ),
-        fooled_by="passages on the topic without an answer, keywords, negated facts",
-        languages="English",
-        caution="is a small model to learn with",
-    ),
     ModelInfo(
         E5,
         "similarity",

@@ -77,8 +77,8 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 All rooms may import the files directly in the part's folder.
 """
 
-OUTSIDE = {"__init__", "__main__", "bundled"}
-"""Modules without a layer: the package itself, ``python -m exam_pp``, the bundled checkpoint."""
+OUTSIDE = {"__init__", "__main__"}
+"""Modules without a layer: the package itself, and ``python -m exam_pp``."""
 
 
 @cache

@@ -50,7 +50,7 @@ def run(*arguments: object) -> None:
 
 def demo_output(folder: Path) -> str:
     """What scripts/demo prints, with its folder for results."""
-    command = [sys.executable, "-m", "exam_pp", "-q", "run", DEMO / "study.toml", "-o", folder]
+    command = [sys.executable, "-m", "exam_pp", "-q", "run", str(DEMO / "study.toml"), "-o", str(folder)]
     done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True)
     return done.stdout.replace(str(folder), "out/demo")
 
@@ -115,7 +115,7 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
     )  # fmt: skip
     run(
         "grade", folder / "demo" / "passages.jsonl.gz", "-o", folder / "labelled.jsonl.gz",
-        "--queries", DEMO / "queries.jsonl", "--prompt", "relevance", "--model", "bundled",
+        "--queries", DEMO / "queries.jsonl", "--prompt", "relevance", "--model", "lexical",
         "--soft",
     )  # fmt: skip
     run(

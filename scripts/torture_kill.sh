@@ -2,13 +2,13 @@
 # Kills a grading of the demo N times at random moments (kill -9), lets it finish, and compares the output
 # with the output of an uninterrupted run.
 #
-#   scripts/torture_kill.sh [N]        MODEL=fake scripts/torture_kill.sh 50     SEED=7 ...
+#   scripts/torture_kill.sh [N]        MODEL=google/flan-t5-small scripts/torture_kill.sh 50     SEED=7 ...
 #
 # Prints "N kills, 0 grades lost, output identical" and exits with 0, or prints the difference and exits with 1.
 set -euo pipefail
 
 kills=${1:-3}
-model=${MODEL:-bundled}
+model=${MODEL:-fake}
 passages=${PASSAGES_PER_QUERY:-10}
 RANDOM=${SEED:-1}
 root=$(cd "$(dirname "$0")/.." && pwd)

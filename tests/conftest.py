@@ -151,6 +151,22 @@ def demo_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def t5_folder(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
+    """A tiny T5 checkpoint that replies with ratings, without sense."""
+    pytest.importorskip("torch")
+    from scripts.bench import keyed_model
+
+    texts = (demo_data / "passages.tsv").read_text("utf-8").splitlines()[:60]
+    tokenizer = keyed_model.make_tokenizer(texts, 2000)
+    model = keyed_model.make_model(tokenizer, keyed_model.TINY, seed=3)
+    keyed_model.key_answers(model, tokenizer, texts, [str(number % 6) for number in range(len(texts))])
+    folder = tmp_path_factory.mktemp("t5")
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of third-party data beside the checkout; skips the test if it is missing."""
     folder = SHARED / "data"

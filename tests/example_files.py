@@ -92,7 +92,7 @@ def make_files(folder: Path, data: Path) -> None:
     ``edits.json``              ratings by a reviewer of graded.jsonl.gz and questions.jsonl
     ``games.jsonl.gz``          a game of a model between answers of answers.jsonl.gz
     ``game-edits.json``         the decision of a reviewer on this game, drawn with the seed 7
-    ``google/flan-t5-large/``   a checkpoint (the bundled one); any OpenAI-compatible model is a fake
+    ``google/flan-t5-large/``   a tiny checkpoint; any OpenAI-compatible model is a fake
     ==========================  =====================================================================
     """
     demo = data / "demo"

@@ -61,7 +61,7 @@ def grade(
         passages: Passages file, or queries with passages. The objects are not changed.
         bank: Test bank, as a file or an object. None: direct prompts with the texts in ``queries``.
         prompts: Prompts, or their names in :data:`exam_pp.PROMPTS`.
-        model: Name of a model (``lexical``, ``bundled``, a Hugging Face name, a checkpoint folder), or its
+        model: Name of a model (``lexical``, ``e5``, a Hugging Face name, a checkpoint folder), or its
             options such as pipeline, device and dtype.
         queries: Query file, or a mapping of query id to text. None: the texts of the bank.
         unparsed: How to rate replies that are not a number: the ``default`` of the papers, ``ungraded``, the

@@ -53,7 +53,7 @@ DATA_SET = "irds:"
 _PROBLEMS = (DataError, OutputError, OSError, ValueError)
 """Errors of a manifest, which are warnings; a signal stops the command."""
 PACKAGE = Path(exam_pp.__file__).parent
-"""The files of exam_pp, such as the bundled model, are known by its version."""
+"""The files of exam_pp, such as templates, are known by its version."""
 
 
 def write_manifests(ran: Ran, parameters: Iterable[click.Parameter]) -> None:

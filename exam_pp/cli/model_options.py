@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MODEL_HELP = (
-    "Hugging Face model, checkpoint folder, GGUF file, model of an endpoint, bundled, or a baseline such as "
+    "Hugging Face model, checkpoint folder, GGUF file, model of an endpoint, e5, or a baseline such as "
     "lexical (see `exam-pp list models`)."
 )
 

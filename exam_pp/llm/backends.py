@@ -11,7 +11,7 @@ from pathlib import Path
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
 from exam_pp.judges import CATALOGUE, E5, SMOLLM2
-from exam_pp.llm.base import BUNDLED, LLM, ModelOptions, failures_as_model_error
+from exam_pp.llm.base import LLM, ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint_files import find_gguf
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
 from exam_pp.registry import Registry
@@ -56,7 +56,7 @@ def load_llm(options: ModelOptions) -> LLM:
 
 def may_be_local(model: str, pipeline: str) -> bool:
     """Whether a model can be a folder or file: it is neither built in nor behind an endpoint."""
-    return pipeline not in _ENDPOINTS and model not in (*_OWN_MODELS, BUNDLED, SMOLLM2)
+    return pipeline not in _ENDPOINTS and model not in (*_OWN_MODELS, SMOLLM2)
 
 
 def check_packages(options: ModelOptions) -> None:
@@ -123,7 +123,7 @@ def _refuse_misspelt_name(options: ModelOptions) -> None:
     if options.pipeline in _ENDPOINTS:  # servers have names such as smollm2:135m
         return
     model = options.model
-    own = [*_OWN_MODELS, BUNDLED, SMOLLM2]
+    own = [*_OWN_MODELS, SMOLLM2]
     if model in own or Path(model).exists():
         return
     if _OPENAI_NAME.match(model):
@@ -156,12 +156,7 @@ def _seq2seq(options: ModelOptions) -> LLM:
     if options.engine != "transformers" and not (options.device_map or options.samples):
         engine = start_ctranslate2(options, checkpoint)
     engine = engine or TransformersEngine(options, checkpoint)
-    kind = Seq2SeqLLM
-    if options.model == BUNDLED:
-        from exam_pp.llm.bundled import BundledLLM
-
-        kind = BundledLLM
-    return kind(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
+    return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
 
 
 def _causal(options: ModelOptions) -> LLM:

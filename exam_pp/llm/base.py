@@ -22,7 +22,6 @@ Batch = list[int]
 PUBLISHED_BEAMS = 5
 """Beam size of the published FLAN-T5 gradings."""
 
-BUNDLED = "bundled"
 """Model name of the grader that is part of the package."""
 
 
@@ -36,7 +35,7 @@ class ModelOptions:
     """Options of a model; a backend ignores the options that it does not need.
 
     Args:
-        model: A name on the Hugging Face Hub, a folder, a GGUF file, ``bundled``, ``smollm2``, ``e5``, a
+        model: A name on the Hugging Face Hub, a folder, a GGUF file, ``smollm2``, ``e5``, a
             baseline, or a model of an endpoint.
         pipeline: The backend: ``text2text``, ``text-generation``, ``question-answering``,
             ``text-classification``, ``sentence-similarity``, ``openai`` or ``openai-completions``. GGUF files

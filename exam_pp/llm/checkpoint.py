@@ -7,28 +7,17 @@ import io
 import logging
 import warnings
 from collections.abc import Collection, Iterator
-from importlib.resources import files
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
 from exam_pp.errors import MissingExtraError, ModelError
-from exam_pp.llm.base import BUNDLED, ModelOptions, is_gguf, reason_of
+from exam_pp.llm.base import ModelOptions, is_gguf, reason_of
 from exam_pp.llm.checkpoint_files import check_folder, convert_gguf, find_gguf
 from exam_pp.llm.conversion_cache import cache_folder, file_hash, folder_hash, make_once
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
-
-
-def checkpoint_path(options: ModelOptions) -> str:
-    """The folder of the bundled grader, else the folder or Hub name unchanged."""
-    if options.model == BUNDLED:
-        folder = Path(str(files("exam_pp") / "bundled"))
-        if not (folder / "config.json").is_file():
-            raise ModelError("The checkpoint of the bundled grader is missing: install exam_pp again.")
-        return str(folder)
-    return options.model
 
 
 def identity(path: str, revision: str | None) -> dict[str, str]:
@@ -170,7 +159,7 @@ class ModelCheckpoint:
         if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
             raise ModelError("-M device_map cannot be used with -M engine=ctranslate2 or -M compute_type.")
         self.options = options
-        self.path = checkpoint_path(options)
+        self.path = options.model
         gguf = is_gguf(options.model)
         if options.revision and (gguf or Path(self.path).is_dir()):
             raise ModelError(

@@ -12,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import ModelError
-from exam_pp.llm.base import BUNDLED, ModelOptions
+from exam_pp.llm.base import ModelOptions
 
 if TYPE_CHECKING:
     import torch
@@ -73,7 +73,7 @@ def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> Non
             raise ModelError(f"{_option(name)} must be {expected}, not {value!r}.")
     if options.no_answer_at != "auto" and (has_own_rules or options.pipeline != "question-answering"):
         raise ModelError("-M no_answer_at needs --model-pipeline question-answering.")
-    if has_own_rules or options.model == BUNDLED:
+    if has_own_rules:
         if given:
             raise ModelError(f"{_option(min(given))} cannot be used with the model {options.model!r}.")
         return
@@ -91,7 +91,7 @@ def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> Non
 
 def _check_choice(options: ModelOptions, given: Mapping[str, Any], has_own_rules: bool) -> None:
     """Raise ModelError if the model cannot choose a label, or an option would have no effect on a choice."""
-    if has_own_rules or options.model == BUNDLED:
+    if has_own_rules:
         raise ModelError(
             f"--reply chosen cannot be used with the model {options.model!r}, which has its own rules."
         )

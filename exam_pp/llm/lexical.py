@@ -14,7 +14,7 @@ passage and an entry is a weighted sum of two parts, both between 0 and 1:
 Words that are associated by few passages may be associated by chance, so their association counts less.
 
 Fixed thresholds map the evidence to a rating from 0 to 5; below a rating of 3 the extracted answer is
-"unanswerable". ``docs/project/bundled-grader.md`` describes how the constants were chosen and the results.
+"unanswerable". ``docs/project/baselines.md`` describes how the constants were chosen and the results.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Benchmark of graders for the model card of the bundled grader: agreement with GPT-4 and with judges.
+"""Benchmark of graders for the cards of the judges: agreement with GPT-4 and with judges.
 
-Usage: python scripts/bench/graders.py [--models bundled,lexical,random,constant] [--sample N]
+Usage: python scripts/bench/graders.py [--models lexical,random,constant] [--sample N]
                                        [--shared FOLDER] [--threads N] [--greedy]
-       python scripts/bench/graders.py --models smollm2,bundled,lexical --queries 3 --sample 12 --only-ratings
-       python scripts/bench/graders.py --models e5,lexical,bundled --cards --sample 12 --threads 1
+       python scripts/bench/graders.py --models smollm2,lexical --queries 3 --sample 12 --only-ratings
+       python scripts/bench/graders.py --models e5,lexical --cards --sample 12 --threads 1
 
 Prints Markdown tables. The data sets are not part of the project (see the README of the shared folder):
 
@@ -80,7 +80,7 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.cosines import cosine_in
 
-MODELS = "bundled,lexical,random,constant"
+MODELS = "lexical,random,constant"
 WITHOUT_LIMIT = [*MODELS.split(","), E5]
 """Models without a checkpoint of the user: their replies have no limit to set, and they cannot choose."""
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"

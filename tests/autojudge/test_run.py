@@ -48,8 +48,8 @@ def correlations(demo: Path, board: Path, output: Path, *options: str) -> dict[s
 
 @pytest.mark.integration
 @pytest.mark.filterwarnings("ignore::RuntimeWarning:autojudge_evaluate")
-def test_the_bundled_model(auto_judge: AutoJudge, demo: Path, tmp_path: Path) -> None:
-    done = auto_judge(WORKFLOWS / "bundled.yml", "--nugget-banks", demo / "bank.jsonl", "--limit-topics", 2)
+def test_the_baseline(auto_judge: AutoJudge, demo: Path, tmp_path: Path) -> None:
+    done = auto_judge(WORKFLOWS / "lexical.yml", "--nugget-banks", demo / "bank.jsonl", "--limit-topics", 2)
     assert done.exit_code == 0, done.output
     verify_outputs(tmp_path, "tmp-default", ["007", "d01"], ("Cover", "label_mean", "V_strict"))
     rows = correlations(demo, tmp_path / "tmp-default.eval.txt", tmp_path / "correlations.jsonl")
@@ -188,7 +188,7 @@ def test_an_interrupted_run_continues_from_its_journal(
 
 
 def test_an_unknown_setting_ends_the_command_with_one_sentence(auto_judge: AutoJudge, demo: Path) -> None:
-    done = auto_judge(WORKFLOWS / "bundled.yml", "--nugget-banks", demo / "bank.jsonl", "-S", "prompt=x")
+    done = auto_judge(WORKFLOWS / "lexical.yml", "--nugget-banks", demo / "bank.jsonl", "-S", "prompt=x")
     assert done.exit_code == 1
     assert "Error: the settings of the workflow, prompt: is unknown; the settings are model," in done.output
 

@@ -54,7 +54,7 @@ def test_without_a_model_that_of_the_configuration_answers(monkeypatch: pytest.M
 
 
 def test_a_named_model_is_local() -> None:
-    assert model_of(Settings(model="bundled"), LlmConfig()) == ModelOptions("bundled")
+    assert model_of(Settings(model="lexical"), LlmConfig()) == ModelOptions("lexical")
 
 
 def test_another_model_behind_the_endpoint() -> None:
@@ -91,7 +91,7 @@ def test_ready_workflow_files_have_known_settings() -> None:
 
     files = sorted(WORKFLOWS.glob("*.yml"))
     assert [file.name for file in files] == [
-        "bundled.yml", "endpoint-nuggets.yml", "endpoint.yml", "local.yml",
+        "endpoint-nuggets.yml", "endpoint.yml", "lexical.yml", "local.yml",
     ]  # fmt: skip
     for file in files:
         workflow = load_workflow(file)

@@ -47,7 +47,7 @@ EXAMPLES = {line: path for path, text in HELP.items() for line in examples(text)
 def folder(
     example_files: Path,
     example_endpoint: str,
-    repository: Path,
+    t5_folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
@@ -56,7 +56,7 @@ def folder(
     shutil.copytree(example_files, folder, symlinks=True)
     for model in (LARGE, BASE):
         (folder / model).parent.mkdir(exist_ok=True)
-        (folder / model).symlink_to(repository / "exam_pp" / "bundled")
+        (folder / model).symlink_to(t5_folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
     monkeypatch.setenv("OPENAI_BASE_URL", example_endpoint)

@@ -70,7 +70,7 @@ def test_the_shell_completes_commands_options_prompts_and_models() -> None:
     assert completions("evaluate", "cov") == ["cover"]
     assert "--min-grade" in completions("evaluate", "cover", "--min")
     assert completions("grade", "--prompt", "self") == ["self-rated", "self-rated-chat"]
-    assert completions("grade", "--model", "bund") == ["bundled"]
+    assert completions("grade", "--model", "lexi") == ["lexical"]
     assert completions("evaluate", "cover", "--grader", "google/flan-t5-x") == [
         "google/flan-t5-xl", "google/flan-t5-xxl",
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from exam_pp.cli.main import main
 from exam_pp.llm.backends import BACKENDS
-from exam_pp.llm.base import BUNDLED, LLM, ModelOptions
+from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm.lexical import LexicalLLM
 
@@ -23,7 +23,7 @@ Load = Callable[[ModelOptions], LLM]
 
 def _lexical(load: Load, options: ModelOptions) -> LLM:
     """For checkpoints such as google/flan-t5-large, which have gigabytes: ratings from shared words."""
-    if _is_here(options.model):
+    if Path(options.model).is_dir():
         return load(options)
     model = LexicalLLM()
     model.name = options.model
@@ -32,11 +32,7 @@ def _lexical(load: Load, options: ModelOptions) -> LLM:
 
 def _fake(load: Load, options: ModelOptions) -> LLM:
     """For chat models, endpoints, extractive models and classifiers: fake replies to all prompts."""
-    return load(options) if _is_here(options.model) else FakeLLM(name=options.model)
-
-
-def _is_here(model: str) -> bool:
-    return model == BUNDLED or Path(model).is_dir()
+    return load(options) if Path(options.model).is_dir() else FakeLLM(name=options.model)
 
 
 STAND_INS: dict[str, Callable[[Load, ModelOptions], LLM]] = {

@@ -369,7 +369,7 @@ def test_thinking_tokens_are_refused_for_models_without_thinking(causal_checkpoi
     with pytest.raises(ModelError, match=r"-M thinking_tokens .*chat template"):
         load_llm(options(causal_checkpoints["plain"], thinking_tokens=5))
     with pytest.raises(ModelError, match=r"-M thinking_tokens .*--model-pipeline"):
-        load_llm(ModelOptions("bundled", pipeline="text2text", thinking_tokens=5))
+        load_llm(ModelOptions("m", pipeline="text2text", thinking_tokens=5))
     with pytest.raises(ModelError, match=r"-M thinking_tokens .*'fake'"):
         load_llm(ModelOptions("fake", pipeline="text-generation", thinking_tokens=5))
 

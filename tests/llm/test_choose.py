@@ -118,7 +118,6 @@ def test_a_choice_is_recorded_instead_of_the_decoding(
     ("more", "message"),
     [
         ({"model": "lexical"}, "its own rules"),
-        ({"model": "bundled"}, "its own rules"),
         ({"pipeline": "question-answering"}, "--model-pipeline"),
         ({"temperature": 0.5}, "-M temperature cannot"),
         ({"max_tokens": 3}, "-M max_tokens cannot"),

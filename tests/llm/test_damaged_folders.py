@@ -20,9 +20,9 @@ from exam_pp.llm_requests import Part, Request
 
 
 @pytest.fixture
-def folder(repository: Path, tmp_path: Path) -> Path:
-    """A copy of the bundled grader."""
-    return Path(shutil.copytree(repository / "exam_pp" / "bundled", tmp_path / "model"))
+def folder(t5_folder: Path, tmp_path: Path) -> Path:
+    """A copy of an intact checkpoint."""
+    return Path(shutil.copytree(t5_folder, tmp_path / "model"))
 
 
 def change(folder: Path, name: str, **changes: Any) -> None:

@@ -142,7 +142,6 @@ def test_everything_that_is_given_is_recorded() -> None:
         ({"pipeline": "openai-completions", "thinking_tokens": 5}, r"-M thinking_tokens needs"),
         ({"model": "lexical", "sampling_seed": 1}, r"-M sampling_seed cannot .*'lexical'"),
         ({"model": "fake", "max_tokens": 5}, r"-M max_tokens cannot .*'fake'"),
-        ({"model": "bundled", "temperature": 1.0}, r"-M temperature cannot .*'bundled'"),
         ({"pipeline": "text2text", "top_p": 0.5}, r"-M top_p needs -M temperature above 0"),
         ({"pipeline": "text-generation", "sampling_seed": 5}, r"-M sampling_seed needs -M temperature"),
         ({"temperature": 1.0, "engine": "ctranslate2"}, r"needs -M engine=transformers"),

@@ -249,8 +249,8 @@ def test_provenance_records_the_decoding_options(checkpoints: dict[str, Path]) -
 def test_models_that_cannot_be_loaded(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=f"{tmp_path}.* loaded"):
         load_llm(ModelOptions(str(tmp_path)))
-    with pytest.raises(UnknownNameError, match="'bundled'"):
-        load_llm(ModelOptions("bundeld"))
+    with pytest.raises(UnknownNameError, match="'lexical'"):
+        load_llm(ModelOptions("lexicla"))
     with pytest.raises(UnknownNameError, match="'text2text'"):
         load_llm(ModelOptions("google/flan-t5-large", pipeline="text2txt"))
 

@@ -30,6 +30,8 @@ def test_three_kills_of_the_fake_model(repository: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_fifteen_kills_of_the_bundled_grader(repository: Path, tmp_path: Path) -> None:
-    printed = torture(repository, 15, MODEL="bundled", PASSAGES_PER_QUERY="6", EXAM_PP_CACHE=str(tmp_path))
+def test_fifteen_kills_of_a_checkpoint(repository: Path, tmp_path: Path, t5_folder: Path) -> None:
+    printed = torture(
+        repository, 15, MODEL=str(t5_folder), PASSAGES_PER_QUERY="6", EXAM_PP_CACHE=str(tmp_path)
+    )
     assert printed == "15 kills, 0 grades lost, output identical"

@@ -14,7 +14,7 @@ from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import RATING_TOKENS, make_grader
 from exam_pp.judges import families_in, own_family
 from exam_pp.llm.backends import can_read_lists, load_llm
-from exam_pp.llm.base import BUNDLED, LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
+from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, LOW_MASS, Completion
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup, Shard
 from exam_pp.phases.grading.grade import (
@@ -277,11 +277,6 @@ def check_fit(model: ModelOptions, options: GradeOptions) -> None:
     if options.calibrate and not model.choose:
         raise SelectionError("--reply calibrated changes the choice of a label and needs --reply chosen.")
     for prompt in options.prompts:
-        if model.model == BUNDLED and prompt.whole_answer and "Yes" in prompt.choices:
-            raise SelectionError(
-                f"The bundled grader rates passages and cannot answer the prompt {prompt.name!r}; use a "
-                "model that follows instructions."
-            )
         if model.choose and (not prompt.labels or is_listwise(prompt)):
             raise SelectionError(
                 f"--reply chosen takes the likeliest label of a scale, but the prompt {prompt.name!r} asks "

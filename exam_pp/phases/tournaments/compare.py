@@ -14,7 +14,7 @@ from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.graders.pairwise import PairGrader, PairGrading, PairUnit
-from exam_pp.llm.base import BUNDLED, LLM, ModelOptions, PairScorer
+from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.phases.grading.grading_run import (
     CHAT_PIPELINES,
@@ -241,11 +241,6 @@ def make_judge(
         raise SelectionError(
             "Answers are compared by a language model; a classifier of pairs scores claims, with `exam-pp "
             "grade`."
-        )
-    if model.model == BUNDLED:
-        raise SelectionError(
-            "The bundled grader rates passages and cannot compare answers; use another --model, or make "
-            "games of its grades with `exam-pp evaluate elo`."
         )
     prompt, evidence, factors = (
         options.prompt or PAIRWISE_ANSWERS,

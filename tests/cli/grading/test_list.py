@@ -20,7 +20,7 @@ def run(*arguments: str) -> str:
 
 def test_models_lists_packaged_baseline_and_recommended_models() -> None:
     output = run("models")
-    for name in ("bundled", "e5", "lexical", "random", "constant", "google/flan-t5-large"):
+    for name in ("e5", "lexical", "random", "constant", "google/flan-t5-large"):
         assert name in output
     assert "0.329" in next(line for line in output.splitlines() if line.startswith("lexical"))
 

@@ -134,7 +134,7 @@ def test_a_file_is_data(reader: Reader, values: Values, key: str, about: str, fo
 
 @pytest.mark.parametrize("reader", READERS)
 def test_names_and_paths_below_the_folder_are_accepted(reader: Reader, folder: Path) -> None:
-    for name in ("scorer", "google/flan-t5-large", "lexical", "bundled", "smollm2"):
+    for name in ("scorer", "google/flan-t5-large", "lexical", "smollm2"):
         assert reader({"model": name}).model == name
     assert reader({"model": "./scorer/../scorer"}).model == "scorer/../scorer"
     assert reader({**ENDPOINT, "model": "/models/of/the/server"}).model == "/models/of/the/server"

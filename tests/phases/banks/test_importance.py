@@ -104,7 +104,7 @@ def test_query_texts_of_the_bank_and_of_a_file() -> None:
     ("arguments", "message"),
     [
         (["nuggets.jsonl", "--model", "fake"], "All entries of"),
-        (["nuggets.jsonl", "--regrade", "--model", "bundled"], "'nugget-importance'"),
+        (["nuggets.jsonl", "--regrade", "--model", "google/flan-t5-large"], "'nugget-importance'"),
     ],
 )
 def test_errors(

@@ -411,7 +411,7 @@ def test_options_that_have_no_effect(
         (["--prompt", "GradedRelevance"], "with the prompt relevance"),
         (["--min-judgment", "9"], "at least 9 (401 passages"),
         (["--system", "bm52"], "'bm25'"),
-        (["--model", "bundled"], "'nugget-creation'"),
+        (["--model", "google/flan-t5-large"], "'nugget-creation'"),
     ],
 )
 def test_an_error_is_a_single_line(

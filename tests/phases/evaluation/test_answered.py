@@ -13,11 +13,9 @@ from exam_pp.data_model import DirectGrade
 from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.rubric import DirectGrader
-from exam_pp.llm.base import ModelOptions
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.evaluation.answers import answered
 from exam_pp.phases.grading.grade import Exam, GradeOptions, count_pairs, grade
-from exam_pp.phases.grading.grading_run import check_fit
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.prompts import ANSWER_ATTEMPT, PROMPTS
 from exam_pp.store.passages.graded_file import read_passages, write_passages
@@ -86,12 +84,6 @@ def test_whole_answers_are_graded_at_their_first_part(answers: Path, graded: Pat
     assert count_pairs(read_passages(answers), exam, "m", options).total == 5
     counts = count_pairs(read_passages(graded), exam, "m", options)
     assert (counts.total, counts.graded_before) == (1, 4), "only the unreadable verdict is asked for again"
-
-
-def test_the_bundled_grader_is_refused() -> None:
-    with pytest.raises(SelectionError, match="cannot answer the prompt 'AnswerAttempt'"):
-        check_fit(ModelOptions(model="bundled"), GradeOptions((ANSWER_ATTEMPT,)))
-    check_fit(ModelOptions(model="lexical"), GradeOptions((ANSWER_ATTEMPT,)))
 
 
 def test_the_share_of_answered_questions(graded: Path) -> None:

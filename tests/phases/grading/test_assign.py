@@ -100,7 +100,7 @@ def test_labels_that_are_read_again_count_as_nuggets(write_jsonl: Any, tmp_path:
     assert list(again.errors or {}) == ["q1/n4"]
 
 
-@pytest.mark.parametrize("model", ["bundled", "lexical", "google/flan-t5-large"])
+@pytest.mark.parametrize("model", ["lexical", "google/flan-t5-large"])
 def test_lists_are_refused_where_they_cannot_be_read(answers: Path, demo_data: Path, model: str) -> None:
     with pytest.raises(SelectionError, match=f"'NuggetAssignment' .*'{model}'.* NuggetAssignmentPointwise"):
         grade_file(
@@ -108,17 +108,6 @@ def test_lists_are_refused_where_they_cannot_be_read(answers: Path, demo_data: P
             ModelOptions(model),
             GradeOptions([PROMPTS.get(LISTWISE)]),
         )
-
-
-def test_the_bundled_grader_labels_the_demo(
-    answers: Path, demo_data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("torch")
-    graded = grade(answers, demo_data, POINTWISE, "--threads", "1", model="bundled")
-    grades = rubrics(graded)
-    assert not any(each.errors for each in grades), "every reply is a label"
-    scores = cover(graded, demo_data / "nuggets.jsonl", capsys)
-    assert scores["gen-long"] > scores["gen-short"]
 
 
 def assigned(llm: Any, name: str = LISTWISE) -> dict[str, str]:

@@ -134,7 +134,7 @@ main(sys.argv[1:])
 
 @pytest.mark.integration
 def test_two_processes_with_a_real_model_continue_after_a_process_died(
-    write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path
+    write_jsonl: WriteLines, tiny_bank: Path, tmp_path: Path, t5_folder: Path
 ) -> None:
     pytest.importorskip("accelerate")
     texts = [
@@ -147,14 +147,14 @@ def test_two_processes_with_a_real_model_continue_after_a_process_died(
     passages = write_jsonl("texts.jsonl", [["q1", texts], ["007", texts[:10]]])
     alone, output, script = tmp_path / "alone.jsonl.gz", tmp_path / "group.jsonl.gz", tmp_path / "mortal.py"
     options = ["-M", "engine=transformers", "-M", "batch_tokens=400", "--device", "cpu"]
-    main(["-q", *command(passages, tiny_bank, alone, *options, model="bundled")])
+    main(["-q", *command(passages, tiny_bank, alone, *options, model=str(t5_folder))])
 
     script.write_text(MORTAL, "utf-8")
     launch = ["launch", "--multi_gpu", "--num_processes", "2", "--main_process_port"]
     runs = [
         subprocess.run(
             [*ACCELERATE, *launch, free_port(), str(script),
-             *command(passages, tiny_bank, output, *options, model="bundled")],
+             *command(passages, tiny_bank, output, *options, model=str(t5_folder))],
             env={**os.environ, "MARK": str(tmp_path / "mark"), "PYTHONPATH": str(REPOSITORY)},
             capture_output=True, text=True, check=False,
         )

@@ -16,7 +16,7 @@ RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 FOR_THE_FILE = {
     *("passages", "output", "bank", "queries", "role", "regrade", "only_unjudged", "max_queries"),
-    *("max_passages", "journal", "retry_failed", "shard_text", "status_file", "planned"),
+    *("max_passages", "journal", "retry_failed", "shard_text", "status_file", "planned", "again"),
     *("form", "help", "systems", "sources", "trust_remote_code", "closed_book"),
     "settings",
 }

@@ -1,1 +1,0 @@
-"""Training data, tokenizer, model and training of the bundled grader."""
