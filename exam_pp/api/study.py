@@ -17,7 +17,9 @@ from exam_pp.banks import BankLine, EntryKind, Nugget, Question, TestBank, entry
 from exam_pp.data_model import QueryPassages
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
+from exam_pp.judges import LEXICAL
 from exam_pp.llm import ModelOptions
+from exam_pp.llm.packaged_e5 import default_judge
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric import cover
@@ -121,11 +123,12 @@ class Study:
         self.bank = bank
         self.judge: str | None = None
 
-    def grade(self, model: str | ModelOptions, *, prompt: str | None = None) -> Study:
+    def grade(self, model: str | ModelOptions | None = None, *, prompt: str | None = None) -> Study:
         """Let a model grade everything against the bank.
 
         Args:
-            model: Name of a model, such as ``lexical``, or its options.
+            model: Name of a model, such as ``lexical``, or its options. None: the judge that graded the
+                study, else that of ``exam-pp run``: ``e5`` for questions where it runs, otherwise ``lexical``.
             prompt: Name of a prompt. None: that for the kind of the bank.
 
         Returns:
@@ -135,6 +138,9 @@ class Study:
             SelectionError: Another model graded the study.
             ExamError: The errors of :func:`exam_pp.grade`.
         """
+        if model is None:
+            default = default_judge() if self._kind == "question" and prompt is None else LEXICAL
+            model = self.judge or default
         name = model if isinstance(model, str) else model.model
         if self.judge not in (None, name):
             raise SelectionError(f"The study was graded by {self.judge}: make another study for {name}.")

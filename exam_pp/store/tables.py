@@ -112,7 +112,7 @@ RUNS = Layout(
     ("query_id", "passage_id"), ("rank", "score", "system"), ("query_id", "passage_id"),
     {
         "query_id": (*QUERY_ID, "query"),
-        "passage_id": (*PASSAGE_ID, "document"),
+        "passage_id": (*PASSAGE_ID, "doc", "document"),
         "rank": ("position",),
         "score": ("similarity", "relevance_score"),
         "system": SYSTEM,
@@ -128,7 +128,7 @@ QRELS = Layout(
     ("query_id", "passage_id", "relevance"), (), ("query_id", "passage_id", "relevance"),
     {
         "query_id": (*QUERY_ID, "query"),
-        "passage_id": (*PASSAGE_ID, "document"),
+        "passage_id": (*PASSAGE_ID, "doc", "document"),
         "relevance": ("grade", "label", "judgment", "judgement", "rel", "rating", "qrel", "score"),
     },
 )  # fmt: skip

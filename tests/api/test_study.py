@@ -99,6 +99,13 @@ def test_wrong_inputs_have_a_sentence(inputs: dict[str, Any], sentence: str) -> 
     assert "--" not in str(error.value)
 
 
+def test_the_default_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exam_pp.api.study.default_judge", lambda: "random")
+    assert exam_pp.study(answers={"a": GOOD}, bank=BANK).grade().judge == "random"
+    assert exam_pp.study(answers={"a": GOOD}, bank=BANK, nuggets=True).grade().judge == "lexical"
+    assert exam_pp.study(answers={"a": GOOD}, bank=BANK).grade("lexical").grade().judge == "lexical"
+
+
 def test_the_judge_of_a_study_does_not_change() -> None:
     study = exam_pp.study(answers={"a": GOOD}, bank=BANK)
     with pytest.raises(exam_pp.ExamError, match="is not graded: call grade"):

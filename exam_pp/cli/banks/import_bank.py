@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.options import COLUMNS, FILE, OUTPUT_PATH, REPAIR, log_summary, required_output
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.store.files import check_output
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.banks import BankLine, Entry, TestBank
@@ -309,16 +309,29 @@ def _bank_of_spreadsheets(
 
     for file in files:
         count_unused_cells(file, dropped)
-    ids = {} if queries is None else {text: key for key, text in read_query_texts(queries).items()}
-    rows = [
-        (file, row._replace(query_id=ids.get(row.query_id, row.query_id)))
-        for file in files
-        for row in read_bank_csv(file)
-    ]
+    texts = {} if queries is None else read_query_texts(queries)
+    ids = {text: key for key, text in texts.items()}
+    rows = [(file, row) for file in files for row in read_bank_csv(file)]
+    if queries is not None:
+        rows = [(file, _with_query(row, texts, ids)) for file, row in rows]
+        unknown = list(dict.fromkeys(row.query_id for _, row in rows if row.query_id not in texts))
+        if unknown:
+            log.warning(
+                "%s of the bank %s not in %s: %s",
+                counted(len(unknown), "query", "queries"), "is" if len(unknown) == 1 else "are", queries,
+                listed(unknown),
+            )  # fmt: skip
     if base is not None:
         return edited_bank(rows, read_bank(base).lines, changes)
     changes.reidentified = sum(is_stale(row.entry_id, row.text) for _, row in rows)
     return bank_of_rows(rows)
+
+
+def _with_query(row: Row, texts: Mapping[str, str], ids: Mapping[str, str]) -> Row:
+    """The row with the id and the text of its query; a column of queries may have either."""
+    key = row.query_id if row.query_id in texts else ids.get(row.query_id, row.query_id)
+    text = row.query_text if row.query_text not in ("", row.query_id) else ""
+    return row._replace(query_id=key, query_text=text or texts.get(key, row.query_text))
 
 
 _SPREADSHEET = "spreadsheet"

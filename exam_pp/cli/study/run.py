@@ -194,9 +194,15 @@ class _Work:
             asks = {"question"} in kinds.values() and not (study.prompt or study.prompt_file)
             judge = _judge_of_questions() if asks else LEXICAL
             study = self.study = study.model_copy(update={"model": judge})
-        write_study(study, self.folder / STUDY_FILE)
+        if not (self.folder / STUDY_FILE).exists():
+            write_study(study, self.folder / STUDY_FILE)  # the judge, before it grades
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = [bank for bank in banks if bank not in of_answers]
+        if study.edits and not rated:
+            raise SelectionError(
+                "--edits corrects grades of questions, but this study has nuggets of answers only. Correct "
+                "assignments of nuggets with `exam-pp apply`."
+            )
         last: list[list[str]] = []
         if rated:
             last.append(self.rate(rated))
@@ -207,6 +213,8 @@ class _Work:
         for words in last:
             click.echo(f"\n$ {shlex.join(['exam-pp', *words])}")
             _exam_pp(words)
+        # Options that failed, such as edits of another file, are not kept for the next time.
+        write_study(study, self.folder / STUDY_FILE)
         click.echo(self.next_steps(rated=bool(rated)))
 
     def bank(self, number: int, path: Path) -> Path:

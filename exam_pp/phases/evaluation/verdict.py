@@ -79,7 +79,8 @@ def verdict(standings: Standings) -> Verdict | None:
         worse = len(systems) - (places[first].last or len(systems))
         below = len(systems) - len(leaders)
         if worse:
-            rest += f" {shown[first][0]} is better than {_others(worse, below)}."
+            last_one = in_one_line(next(system for system in systems if system not in leaders))
+            rest += f" {shown[first][0]} is better than {_others(worse, below) if below > 1 else last_one}."
     return Verdict(headline, headline + rest + _doubts(standings, metric), leaders)
 
 

@@ -18,7 +18,7 @@ from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
-from exam_pp.provenance import with_thresholds
+from exam_pp.provenance import Provenance, with_thresholds
 from exam_pp.rendering.document import Block, Heading
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report, graders_report, pairs_table
@@ -50,8 +50,8 @@ class LeaderboardSections:
         inputs, folder = self._inputs, self._folder
         covered = {}
         for grade_set in inputs.of_kind("question", "nugget"):
-            cutoff = inputs.sources.cutoff
-            evaluation = evaluate.cover_of(inputs.read(grade_set), cutoff=cutoff)
+            evaluation = evaluate.cover_of(inputs.read(grade_set), cutoff=inputs.sources.cutoff)
+            cutoff = (evaluation.provenance or Provenance()).cutoff
             verb = "answer" if grade_set.kind == "question" else "contain"
             about = f"Share of the {grade_set.kind}s that the first {cutoff} passages {verb}"
             self._write("Rubric-Cover", "cover", evaluation, grade_set, about)

@@ -28,7 +28,16 @@ from exam_pp.store.files import (
 from exam_pp.store.manifests import visible_entries
 from exam_pp.store.numbers import is_number, parse_integer, parse_number
 from exam_pp.store.problems import Problems
-from exam_pp.store.tables import QRELS, RUNS, SUFFIXES, is_table, number_of, read_table, whole_number_of
+from exam_pp.store.tables import (
+    QRELS,
+    RUNS,
+    SUFFIXES,
+    columns_of,
+    is_table,
+    number_of,
+    read_table,
+    whole_number_of,
+)
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -65,7 +74,7 @@ def _files_of(source: str | Path) -> list[Path]:
         raise DataError(
             f"has {counted(len(others), 'run')} with another ending or separator: {listed(others)}. Rename "
             "to *.run (or *.txt, *.gz) and separate the six columns by whitespace, or add a header with the "
-            "columns query_id, passage_id, and rank or score.",
+            "columns query_id, passage_id, and rank or score; --columns passage_id=NAME names another one.",
             file=str(source),
         )
     files = runs_of_folder(path)
@@ -118,6 +127,10 @@ def _looks_like_run(path: Path) -> bool:
     """Whether the first line is a result or the header of results, with any separator."""
     if not path.is_file():
         return False
+    if path.name.removesuffix(".gz").endswith((".csv", ".tsv")):
+        roles = RUNS.used(columns_of(path)).keys()
+        if "query_id" in roles and roles & {"rank", "score"}:  # only the passages are missing
+            return True
     try:
         with path.open("rb") as stream:
             fields = re.split(rb"[\s,;]+", stream.readline(10_000).strip())

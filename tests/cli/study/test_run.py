@@ -54,9 +54,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write_bank(questions: dict[str, list[str]]) -> None:
-    rows = [f"{query},question,{text}" for query, texts in questions.items() for text in texts]
-    Path("bank.csv").write_text("query_id,kind,text\n" + "\n".join(rows) + "\n")
+def write_bank(questions: dict[str, list[str]], column: str = "query_id", kind: str = "question") -> None:
+    rows = [f"{query},{kind},{text}" for query, texts in questions.items() for text in texts]
+    Path("bank.csv").write_text(f"{column},kind,text\n" + "\n".join(rows) + "\n")
 
 
 WORDS = "run --runs runs --texts texts.tsv --queries queries.tsv --bank bank.csv -o study"
@@ -86,6 +86,35 @@ def test_one_command_from_files_to_the_verdict(files: Path, capsys: pytest.Captu
         'runs = ["../runs"]\ntexts = ["../texts.tsv"]\nqueries = "../queries.tsv"\nbank = ["../bank.csv"]\n'
         'model = "lexical"\n'
     )
+
+
+def test_a_bank_may_have_ids_in_its_column_of_queries(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_bank({**QUESTIONS, "q 9": ["Who?"]}, "query")
+    run(WORDS, capsys)
+    lines = map(json.loads, (files / "study" / "bank.jsonl").read_text().splitlines())
+    assert {line["query_id"]: line["query_text"] for line in lines} == QUERIES | {"q 9": "q 9"}
+    main(["bank", "import", "bank.csv", "--queries", "queries.tsv", "-o", "again.jsonl"])
+    assert "1 query of the bank is not in queries.tsv: q 9" in capsys.readouterr().err
+
+
+def test_options_that_failed_are_not_kept(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = run(WORDS, capsys)
+    rating = {"query_id": "q1", "paragraph_id": "none", "entry_id": "q1/e", "rating": 5}
+    Path("edits.json").write_text(json.dumps({"format": "exam_pp.edits.v1", "ratings": [rating]}))
+    with pytest.raises(SystemExit):
+        main(["run", "study/study.toml", "--edits", "edits.json"])
+    capsys.readouterr()
+    assert run("run study/study.toml", capsys).rpartition("\nNext:")[2] == first.rpartition("\nNext:")[2]
+
+
+def test_edits_of_nuggets_are_refused(files: Path) -> None:
+    write_bank(QUESTIONS, kind="nugget")
+    words = "run --answers rag.jsonl --queries queries.tsv --bank bank.csv --edits edits.json -o study"
+    Path("edits.json").write_text("{}")
+    with pytest.raises(SystemExit):
+        main(words.split())
 
 
 def test_a_bank_may_name_queries_by_their_texts(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

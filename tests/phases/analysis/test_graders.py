@@ -255,6 +255,12 @@ def test_a_judge_that_may_replace_people(write_jsonl: WriteLines, form: str) -> 
     assert "skilled annotators" in render(report, form)
 
 
+def test_labels_of_passages_have_no_such_test(write_jsonl: WriteLines) -> None:
+    """The best of the few entries that a person rated is no label of the passage."""
+    path = with_people(write_jsonl, "human:a", "human:b", "human:c")
+    assert "May the judge replace people?" not in tables_of(graders_report(graders(path)))
+
+
 def test_fewer_than_three_people_cannot_be_replaced(write_jsonl: WriteLines) -> None:
     report = graders_report(graders(with_people(write_jsonl, "human:a", "human:b"), per_entry=True))
     assert "May the judge replace people?" not in tables_of(report)

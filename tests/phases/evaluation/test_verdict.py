@@ -64,7 +64,7 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
         (
             evaluation_of(**dict.fromkeys("abcdefgh", GOOD), z=BAD),
             "Eight systems share the lead: a (85 %), b, c, d, e and 3 more cannot be told apart with 20 "
-            "queries. a is better than the other.",
+            "queries. a is better than z.",
         ),
         (
             evaluation_of("nDCG@10", a=GOOD),

@@ -235,6 +235,12 @@ def test_links_open_the_query_on_the_review_page(demo: Path, folder: Path) -> No
     assert '<script type="application/gzip" id="query-7">' in (folder / "review.html").read_text()
 
 
+def test_the_cutoff_of_the_file_is_named(demo: Path, tmp_path: Path) -> None:
+    sources = Sources(demo / "one-grader.jsonl", [demo / "questions.jsonl"], review=False)
+    shown = text_of(first_screen(write_evaluation(sources, tmp_path / "out", QUICK).read_text()))
+    assert re.search(r"questions that the first \d+ passages answer", shown)
+
+
 def test_sections_without_inputs_are_named(demo: Path, tmp_path: Path) -> None:
     """Runs, judgments, official ranks and assignments are missing."""
     stripped = tmp_path / "stripped.jsonl"

@@ -81,6 +81,7 @@ def test_every_visible_entry_of_a_folder_is_read_or_named(
         ("b.csv", "q,Q0,d,1,2.0,tag"),
         ("b.csv", "query,Q0,passage,rank,score,tag"),
         ("b.tsv", "q\tQ0\td\t1\t2.0\ttag"),
+        ("b.csv", "System;Query ID;Hit;Rank"),
     ],
 )
 def test_a_run_that_cannot_be_read_stops_the_folder(tmp_path: Path, name: str, first: str) -> None:
