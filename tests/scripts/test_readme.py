@@ -12,7 +12,7 @@ from scripts.make_screenshots import ROOT, demo_output, quoted
 
 @pytest.mark.slow
 def test_the_output_in_the_readme_is_that_of_the_demo(tmp_path: Path) -> None:
-    if problem := e5_problem():
-        pytest.skip(f"the judge of the demo: {problem}")
+    if e5_problem():
+        pytest.skip("this machine cannot run e5")
     shown = quoted(demo_output(tmp_path / "demo"))
     assert f"```text\n{shown}\n```" in (ROOT / "README.md").read_text("utf-8")
