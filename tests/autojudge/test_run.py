@@ -54,7 +54,7 @@ def test_the_baseline(auto_judge: AutoJudge, demo: Path, tmp_path: Path) -> None
     verify_outputs(tmp_path, "tmp-default", ["007", "d01"], ("Cover", "label_mean", "V_strict"))
     rows = correlations(demo, tmp_path / "tmp-default.eval.txt", tmp_path / "correlations.jsonl")
     assert rows.keys() == {"Cover", "label_mean", "V_strict"}
-    assert rows["Cover"]["kendall"] > 0.3
+    assert rows["Cover"]["kendall"] > 0.2
 
 
 def chat(body: dict[str, Any], _count: int = 0) -> Answer:

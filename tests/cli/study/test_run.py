@@ -282,7 +282,7 @@ def test_a_killed_study_continues_to_the_same_bytes(demo_data: Path, tmp_path: P
         *("--queries", demo_data / "queries.jsonl", "--bank", demo_data / "questions.jsonl"),
         *("--bank", demo_data / "nuggets.jsonl", "--answers", demo_data / "answers" / "gen-long.jsonl"),
     ]
-    command = [sys.executable, "-m", "exam_pp", "run", *map(str, inputs), "-o", "study"]
+    command = [sys.executable, "-m", "exam_pp", "run", *map(str, inputs), "--model", "lexical", "-o", "study"]
     whole = tmp_path / "whole"
     whole.mkdir()
     started = time.monotonic()

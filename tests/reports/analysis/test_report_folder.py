@@ -390,7 +390,10 @@ def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
 
     boards = {row[1] for row in rows_of(part(page, "All leaderboards"))}
     assert boards == {"Rubric-Cover", "Rubric-Qrels", "Manual judgments"}
-    assert [line.partition(":")[0] for line in checks(page)][1] == "fact", "GPT-4 is no baseline"
+    judge = checks(page)[1]
+    assert judge.startswith("doubt"), "GPT-4 wrote the bank, too"
+    assert "family" in judge
+    assert "baseline" not in judge
     assert not re.search("https?:", re.sub(r"(?s)<script>.*?</script>", "", page))
     assert ".work" not in page
     assert json.loads((tmp_path / "official.json").read_text())["REP_LLAMA"] == 1
