@@ -194,8 +194,6 @@ class _Work:
             asks = {"question"} in kinds.values() and not (study.prompt or study.prompt_file)
             judge = _judge_of_questions() if asks else LEXICAL
             study = self.study = study.model_copy(update={"model": judge})
-        if not (self.folder / STUDY_FILE).exists():
-            write_study(study, self.folder / STUDY_FILE)  # the judge, before it grades
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = [bank for bank in banks if bank not in of_answers]
         if study.edits and not rated:
@@ -203,6 +201,8 @@ class _Work:
                 "--edits corrects grades of questions, but this study has nuggets of answers only. Correct "
                 "assignments of nuggets with `exam-pp apply`."
             )
+        if not (self.folder / STUDY_FILE).exists():
+            write_study(study, self.folder / STUDY_FILE)  # the judge, before it grades
         last: list[list[str]] = []
         if rated:
             last.append(self.rate(rated))
