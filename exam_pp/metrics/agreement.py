@@ -9,9 +9,10 @@ from math import sqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata, t
+from scipy.special import stdtrit
 
 from exam_pp.defaults import SAMPLES
+from exam_pp.metrics.correlation import average_ranks
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval, enough_samples, intervals
 
@@ -53,7 +54,7 @@ def area_under_curve(scores: Sequence[float], positive: Sequence[bool]) -> float
     negatives = len(is_positive) - positives
     if not positives or not negatives:
         return None
-    ranks = rankdata(np.asarray(scores, dtype=float))
+    ranks = average_ranks(scores)
     u = float(ranks[is_positive].sum()) - positives * (positives + 1) / 2
     return u / (positives * negatives)
 
@@ -220,7 +221,7 @@ def bland_altman(differences: Sequence[float], *, deviations: float = WITHIN_LIM
     if count == 1:
         return BlandAltman(1, None, Estimate(mean, None), None, None)
     sd = float(values.std(ddof=1))
-    quantile = float(t.ppf(0.975, count - 1))
+    quantile = float(stdtrit(count - 1, 0.975))
 
     def estimate(value: float, error: float) -> Estimate:
         if count < FEWEST_FOR_T or not error:

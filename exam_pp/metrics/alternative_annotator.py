@@ -11,9 +11,9 @@ from math import sqrt
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.stats import rankdata, ttest_1samp
 
 from exam_pp.errors import SelectionError
+from exam_pp.metrics.correlation import average_ranks
 from exam_pp.metrics.entry_values import Floats
 
 FEWEST_ANNOTATORS = 3
@@ -102,13 +102,15 @@ def _p_value(differences: Floats, epsilon: float) -> float:
         return _signed_ranks(differences - epsilon)
     if not differences.std():  # t is infinite
         return float(differences[0] >= epsilon)
+    from scipy.stats import ttest_1samp  # noqa: PLC0415 - slow to import
+
     return float(ttest_1samp(differences, epsilon, alternative="less").pvalue)
 
 
 def _signed_ranks(values: Floats) -> float:
     """P(W⁺ ≤ observed) if all signs are random: exact by all sums of doubled ranks, which are whole."""
     values = values[values != 0]
-    ranks = np.rint(2 * rankdata(np.abs(values).round(12))).astype(int)
+    ranks = np.rint(2 * average_ranks(np.abs(values).round(12))).astype(int)
     ways = np.zeros(ranks.sum() + 1)
     ways[0] = 1.0
     for rank in ranks:

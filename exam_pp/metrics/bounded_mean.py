@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.entry_values import Floats
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _NODES = 400
 """Enough for 5,000 different scores: limits of binary ones agree with Clopper and Pearson to 1e-7."""
+_TINY = 1e-16
 
 
 def cdf(values: ArrayLike, point: float) -> float:
@@ -49,12 +51,14 @@ def _cdf(numbers: Floats, counts: NDArray[np.int64], point: float) -> float:
     # The formula does not depend on the scale; unit length keeps the integrand within the range of the nodes.
     factors = np.ones((len(numbers), _NODES), dtype=complex)
     np.multiply.outer(distances / np.sqrt(counts @ distances**2), _nodes()[0], out=factors.imag)
-    np.divide(1, factors, out=factors)
     tied = counts > 1
-    factors[tied] **= counts[tied, None]
-    # The sine of the sum of the angles of 1 + ciu, divided by the product of their sizes.
-    probability = 0.5 + float(_nodes()[1] @ factors.prod(axis=0).imag) / np.pi
-    return min(max(probability, 0.0), 1.0)
+    # The sizes of many factors overflow where the integrand is 0.
+    with np.errstate(over="ignore", invalid="ignore"):
+        factors[tied] **= counts[tied, None]
+        # The sine of the sum of the angles of 1 + ciu, divided by the product of their sizes.
+        integrand = (1 / factors.prod(axis=0)).imag
+    integrand[np.isnan(integrand)] = 0.0
+    return min(max(0.5 + float(_nodes()[1] @ integrand) / np.pi, 0.0), 1.0)
 
 
 @cache
@@ -63,6 +67,11 @@ def _nodes() -> tuple[Floats, Floats]:
     points, weights = np.polynomial.legendre.leggauss(_NODES)
     theta = (points + 1) * np.pi / 4
     return np.tan(theta), weights * np.pi / 4 / (np.sin(theta) * np.cos(theta))
+
+
+def _quantile(probability: float) -> float:
+    """Of the normal distribution, so that roots are found on almost a line; finite for 0 and 1."""
+    return float(ndtri(min(max(probability, _TINY), 1 - _TINY)))
 
 
 def upper(values: ArrayLike, top: float, tail: float) -> float:
@@ -78,7 +87,8 @@ def upper(values: ArrayLike, top: float, tail: float) -> float:
     if lowest >= top:
         return top
     bounded = np.unique(np.append(np.minimum(scores, top), top), return_counts=True)
-    return float(brentq(lambda point: _cdf(*bounded, point) - (1 - tail), lowest, top, xtol=1e-12))
+    limit = _quantile(1 - tail)
+    return float(brentq(lambda point: _quantile(_cdf(*bounded, point)) - limit, lowest, top, xtol=1e-12))
 
 
 def lower(values: ArrayLike, bottom: float, tail: float) -> float:
@@ -118,6 +128,7 @@ def _highest_share(part: Floats, whole: Floats, tail: float) -> float:
         return 1.0
 
     def excess(share: float) -> float:
-        return cdf(np.append(part - share * whole, (1 - share) * whole.max()), 0.0) - (1 - tail)
+        probability = cdf(np.append(part - share * whole, (1 - share) * whole.max()), 0.0)
+        return _quantile(probability) - _quantile(1 - tail)
 
     return float(brentq(excess, observed, 1.0, xtol=1e-12))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import fsum, inf
+from math import fsum, inf, isnan
 from typing import NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import kendalltau, rankdata, spearmanr
+from numpy.typing import ArrayLike, NDArray
 
 from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.entry_values import Floats
@@ -43,66 +42,34 @@ def correlate(scores: Mapping[str, float], ranks: Mapping[str, float], top: int 
     Tied systems get their average rank. ``top`` is the k of the top-k overlap.
     """
     common = [system for system in scores if system in ranks]
-    values = [scores[system] for system in common]
-    official = [-ranks[system] for system in common]
-    overlap = top_overlap(values, official, top)
-    if len(set(values)) < 2 or len(set(official)) < 2:
-        return Correlation(len(common), None, None, None, overlap)
-    return Correlation(
-        len(common),
-        float(spearmanr(values, official).statistic),
-        kendall(values, official),
-        tau_ap(values, official),
-        overlap,
-    )
+    if not common:
+        return Correlation(0, None, None, None, None)
+    values = np.array([[scores[system] for system in common]])
+    measured = correlation_samples(values, [-ranks[system] for system in common], top)[0].tolist()
+    return Correlation(len(common), *(None if isnan(value) else value for value in measured))
 
 
 def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Kendall's τ-b; None if all values of a list are equal."""
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
+    from scipy.stats import kendalltau  # noqa: PLC0415 - slow to import
+
     # A square root adds rounding error, so equal orders would not be exactly 1.
     return round(float(kendalltau(first, second, variant="b").statistic), 12)
 
 
-def tau_ap(estimated: list[float], truth: list[float]) -> float | None:
-    """AP correlation of two lists of scores of the same systems, higher is better; not symmetric.
-
-    For every system below the top of the *estimated* order: the share of the systems above it that are
-    above it in the true order as well, averaged and scaled to -1..1. Errors near the top cost more (Yilmaz,
-    Aslam and Robertson, SIGIR 2008). Pairs that are tied in the estimate are skipped; pairs that are tied in
-    the truth count 0 (Urbano and Marrero, ICTIR 2017). Returns None if all estimated scores are equal.
-    """
-    x, y = np.asarray(estimated), np.asarray(truth)
-    above = x[:, None] < x[None, :]
-    count = above.sum(axis=1)
-    below_top = count > 0
-    if not below_top.any():
-        return None
-    agreement = (above * np.sign(y[None, :] - y[:, None])).sum(axis=1)
-    return float((agreement[below_top] / count[below_top]).mean())
-
-
-def top_overlap(left: list[float], right: list[float], k: int) -> float | None:
-    """Share of the k best systems that both lists have in common; None for k systems or fewer.
-
-    All systems that are tied at rank k belong to the k best. The larger set is the denominator.
-    """
-    if len(left) <= k:
-        return None
-    first, second = _best(left, k), _best(right, k)
-    return len(first & second) / max(len(first), len(second))
-
-
-def _best(scores: list[float], k: int) -> set[int]:
-    return set(np.flatnonzero(rankdata([-score for score in scores], method="min") <= k).tolist())
-
-
 def ranks_of(scores: Mapping[str, float]) -> dict[str, float]:
     """System to rank by descending score, best first; ties get their average rank."""
-    ranks = rankdata([-score for score in scores.values()], method="average")
+    ranks = average_ranks([-score for score in scores.values()])
     by_system = zip(scores, ranks.tolist(), strict=True)
     return dict(sorted(by_system, key=lambda item: (item[1], item[0])))
+
+
+def average_ranks(values: ArrayLike) -> Floats:
+    """The rank of each value, 1 for the lowest one; equal values get the average of their ranks."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
 
 @overload
@@ -134,43 +101,34 @@ _BLOCK = 100
 
 
 def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
-    defined = (np.ptp(scores, axis=1) > 0) & (np.ptp(official, axis=1) > 0)
-    ranks, reference = rankdata(scores, axis=1), rankdata(official, axis=1)
-    above, truth = _signs(ranks), _signs(reference)
+    above, truth = _signs(scores), _signs(official)
+    defined = above.any(axis=(1, 2)) & truth.any(axis=(1, 2))
     agreement = above * truth
     better = above > 0
-    count = better.sum(axis=2)
+    count, of_truth = better.sum(axis=2), (truth > 0).sum(axis=2)
     shares = _over((agreement * better).sum(axis=2), count)
+    # Differences of the numbers of better and worse systems are the centred ranks, times -2.
+    ranks, reference = above.sum(axis=2, dtype=np.int64), truth.sum(axis=2, dtype=np.int64)
     columns = [
-        _over(
-            (_centred(ranks) * _centred(reference)).sum(axis=1),
-            np.sqrt((_centred(ranks) ** 2).sum(axis=1) * (_centred(reference) ** 2).sum(axis=1)),
-        ),
+        _over((ranks * reference).sum(axis=1), np.sqrt((ranks**2).sum(axis=1) * (reference**2).sum(axis=1))),
         _over(agreement.sum(axis=(1, 2)), np.sqrt(_untied(above) * _untied(truth))),
         _over(np.nansum(shares, axis=1), (count > 0).sum(axis=1)),
     ]
-    undefined = np.full(len(scores), np.nan)
-    overlap = _overlaps(scores, official, top) if scores.shape[1] > top else undefined
+    overlap = np.full(len(scores), np.nan)
+    if scores.shape[1] > top:
+        first, second = count < top, of_truth < top
+        overlap = _over((first & second).sum(axis=1), np.maximum(first.sum(axis=1), second.sum(axis=1)))
     return np.column_stack([*(np.where(defined, column, np.nan) for column in columns), overlap])
 
 
-def _signs(ranks: Floats) -> NDArray[np.int8]:
-    """For every two systems of a sample, 1 if the first has the lower rank, -1 if the higher one, else 0."""
-    first, second = ranks[:, :, None], ranks[:, None, :]
+def _signs(values: Floats) -> NDArray[np.int8]:
+    """For every two systems of a sample, 1 if the second has the higher score, -1 for the lower, else 0."""
+    first, second = values[:, :, None], values[:, None, :]
     return (second > first).view(np.int8) - (second < first).view(np.int8)
 
 
 def _untied(signs: NDArray[np.int8]) -> NDArray[np.int64]:
     return np.asarray((signs != 0).sum(axis=(1, 2)))
-
-
-def _overlaps(left: Floats, right: Floats, k: int) -> Floats:
-    first, second = (rankdata(-side, axis=1, method="min") <= k for side in (left, right))
-    return _over((first & second).sum(axis=1), np.maximum(first.sum(axis=1), second.sum(axis=1)))
-
-
-def _centred(values: Floats) -> Floats:
-    return np.asarray(values - values.mean(axis=1, keepdims=True))
 
 
 def _over(part: Floats, whole: Floats) -> Floats:

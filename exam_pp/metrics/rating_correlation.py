@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, spearmanr
 
 from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.correlation import kendall
@@ -74,6 +73,8 @@ def rating_correlation(
     if len(set(first)) < 2 or len(set(second)) < 2:
         taus = rhos = RankCorrelation(None, None, None)
     else:
+        from scipy.stats import kendalltau, spearmanr  # noqa: PLC0415 - slow to import
+
         tau_interval, rho_interval = _intervals(tables.astype(float), samples, seed)
         taus = RankCorrelation(
             kendall(first, second), float(kendalltau(first, second, variant="b").pvalue), tau_interval

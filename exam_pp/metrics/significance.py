@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, norm, t, ttest_rel
+from scipy.special import gammaincinv, ndtri, stdtr, stdtrit
 
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.entry_values import Floats
@@ -296,7 +296,7 @@ def queries_to_detect_range(
 
     queries, low, high = (
         needed(1.0),
-        *(needed(float(np.sqrt(freedom / chi2.ppf(share, freedom)))) for share in (0.9, 0.1)),
+        *(needed(float(np.sqrt(freedom / (2 * gammaincinv(freedom / 2, share))))) for share in (0.9, 0.1)),
     )
     if queries is None or low is None:
         return None
@@ -307,10 +307,10 @@ def _queries_for(effect: float, tail: float, power: float) -> int | None:
     if effect < _SMALLEST_EFFECT:
         return None
     # Quantiles of t are above those of the normal distribution, so that this many are needed at least.
-    queries = max(2, ceil((float(norm.isf(tail) + norm.ppf(power)) / effect) ** 2))
+    queries = max(2, ceil((float(ndtri(power) - ndtri(tail)) / effect) ** 2))
     while (
         queries <= _BILLION
-        and queries < (float(t.isf(tail, queries - 1) + t.ppf(power, queries - 1)) / effect) ** 2
+        and queries < (float(stdtrit(queries - 1, power) - stdtrit(queries - 1, tail)) / effect) ** 2
     ):
         queries += 1
     return queries if queries <= _BILLION else None
@@ -359,6 +359,8 @@ def paired_tests(
     differences = [a - b for a, b in zip(first, second, strict=True)]
     statistic = p_value = None
     if len(set(differences)) > 1:
+        from scipy.stats import ttest_rel  # noqa: PLC0415 - slow to import
+
         result = ttest_rel(first, second)
         statistic, p_value = float(result.statistic), float(result.pvalue)
     return PairedTests(
@@ -396,6 +398,6 @@ def rating_ranks(
     spread = np.sqrt(np.maximum(variances[:, None] + variances - 2 * covariance, 0.0))
     differences = (ratings[:, None] - ratings).round(9)
     scaled = np.abs(differences) / np.maximum(spread, _SMALLEST_SPREAD)
-    p_values = np.maximum(2 * t.sf(scaled, queries - 1), 2.0 ** (1 - queries))
+    p_values = np.maximum(2 * stdtr(queries - 1, -scaled), 2.0 ** (1 - queries))
     shown = holm_matrix(p_values) <= 1 - confidence
     return rank_intervals(closed(shown & (differences > 0)))

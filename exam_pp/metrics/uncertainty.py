@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import bootstrap, norm, t
+from scipy.special import ndtr, stdtrit
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics import bounded_mean
@@ -85,6 +85,8 @@ def bootstrap_means(values: Floats, *, samples: int = SAMPLES, seed: int = 0) ->
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993); scipy.stats.bootstrap.
     """
+    from scipy.stats import bootstrap  # noqa: PLC0415 - slow to import
+
     missing = np.isnan(values).any()
     result = bootstrap(
         (values,),
@@ -170,8 +172,8 @@ def expanded_tail(units: int, confidence: float = CONFIDENCE) -> float:
 
     Source: Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69 (2015).
     """
-    quantile = t.ppf((1 - confidence) / 2, units - 1)
-    return float(norm.cdf(np.sqrt(units / (units - 1)) * quantile))
+    quantile = stdtrit(units - 1, (1 - confidence) / 2)
+    return float(ndtr(np.sqrt(units / (units - 1)) * quantile))
 
 
 def intervals(values: Floats, units: int, confidence: float = CONFIDENCE) -> list[Interval | None]:
@@ -219,5 +221,5 @@ def mean_interval(
     if scores.size < FEWEST_FOR_T or np.ptp(scores) <= NO_SPREAD:
         return None
     error = float(scores.std(ddof=1)) / scores.size**0.5
-    half = float(t.ppf((1 + confidence) / 2, scores.size - 1)) * error
+    half = float(stdtrit(scores.size - 1, (1 + confidence) / 2)) * error
     return Interval((float(scores.mean()) - half) * scale, (float(scores.mean()) + half) * scale)

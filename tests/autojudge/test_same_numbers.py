@@ -6,11 +6,12 @@ import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.metrics.correlation import kendall, tau_ap
+from exam_pp.metrics.correlation import correlation_samples, kendall
 from exam_pp.phases.analysis.correlation import correlation
 
 RUNS = 14
@@ -50,6 +51,12 @@ def theirs(judge: Path, truth: Path) -> dict[str, dict[str, float]]:
 
     evaluator = LeaderboardEvaluator(truth, correlation_methods=METHODS)
     return {measure: values for (_, measure), values in evaluator.evaluate(judge).items()}
+
+
+def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
+    """Our τ-AP of two lists of scores of the same systems; None if one is all tied."""
+    value = float(correlation_samples(np.array([estimated], dtype=float), truth)[0, 2])
+    return None if np.isnan(value) else value
 
 
 def tied_above(scores: Sequence[float], other: Sequence[float]) -> float:

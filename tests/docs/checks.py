@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.metrics.correlation import tau_ap
 from exam_pp.store.banks.bank_json import read_bank
 from tests.autojudge.test_page import table
-from tests.autojudge.test_same_numbers import tied_above
+from tests.autojudge.test_same_numbers import tau_ap, tied_above
 from tests.docs.pages import read
 
 EXPECTED = {
