@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, stdtr
 
 from exam_pp.defaults import SAMPLES
-from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.uncertainty import Interval, intervals
@@ -67,31 +68,56 @@ def rating_correlation(
     "Evaluating RAG-Fusion with RAGElo", 2024, equation 2.
     """
     tables = _tables(items)
-    first, second = [item.first for item in items], [item.second for item in items]
     total = tables.sum(axis=0)
     tied = _pairs(total)
-    if len(set(first)) < 2 or len(set(second)) < 2:
+    rows, columns = total.sum(axis=1), total.sum(axis=0)
+    if min(len(rows), len(columns)) < 2:
         taus = rhos = RankCorrelation(None, None, None)
     else:
-        from scipy.stats import kendalltau, spearmanr  # noqa: PLC0415 - slow to import
-
         tau_interval, rho_interval = _intervals(tables.astype(float), samples, seed)
-        taus = RankCorrelation(
-            kendall(first, second), float(kendalltau(first, second, variant="b").pvalue), tau_interval
-        )
-        rho = spearmanr(first, second)
         # A square root adds rounding error, so equal orders would not be exactly 1.
-        rhos = RankCorrelation(round(float(rho.statistic), 12), float(rho.pvalue), rho_interval)
-        if len(items) < 3:  # Spearman's p-value comes from a t distribution with two degrees less than items
-            rhos = rhos._replace(p_value=None)
+        tau, rho = _coefficients(total[None].astype(float))[:, 0].round(12).tolist()
+        taus = RankCorrelation(tau, _p_value_of_tau(items, rows, columns, tau), tau_interval)
+        rhos = RankCorrelation(rho, _p_value_of_rho(len(items), rho), rho_interval)
     return RatingCorrelation(
         len(items),
         len(tables),
-        _pairs(total.sum(axis=1)) - tied,
-        _pairs(total.sum(axis=0)) - tied,
+        _pairs(rows) - tied,
+        _pairs(columns) - tied,
         taus,
         rhos,
     )
+
+
+def _p_value_of_tau(
+    items: Sequence[RatedItem], rows: NDArray[np.int64], columns: NDArray[np.int64], tau: float
+) -> float:
+    """Exact without ties; otherwise from the normal distribution, with the variance for ties.
+
+    Source: Kendall, "Rank Correlation Methods", 4th edition (1970), section 4.
+    """
+    size = len(items)
+    if max(*rows, *columns) == 1:
+        from scipy.stats import kendalltau  # noqa: PLC0415 - slow to import
+
+        return float(kendalltau([item.first for item in items], [item.second for item in items]).pvalue)
+    first, second = (
+        [float((counts * (counts - 1) * factor).sum()) for factor in (1, counts - 2, 2 * counts + 5)]
+        for counts in (rows, columns)
+    )
+    ordered = size * (size - 1)
+    variance = (ordered * (2 * size + 5) - first[2] - second[2]) / 18 + first[0] * second[0] / (2 * ordered)
+    if size > 2:
+        variance += first[1] * second[1] / (9 * ordered * (size - 2))
+    excess = tau * sqrt((ordered - first[0]) * (ordered - second[0])) / 2
+    return float(2 * ndtr(-abs(excess) / sqrt(variance)))
+
+
+def _p_value_of_rho(size: int, rho: float) -> float | None:
+    """From Student's t distribution with two degrees less than items; None for fewer than three items."""
+    if size < 3:
+        return None
+    return 0.0 if abs(rho) == 1 else float(2 * stdtr(size - 2, -abs(rho) * sqrt((size - 2) / (1 - rho**2))))
 
 
 def _tables(items: Sequence[RatedItem]) -> NDArray[np.int64]:

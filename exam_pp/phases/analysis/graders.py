@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
@@ -138,8 +139,14 @@ class RatingComparison:
     name: str
     items: Sequence[RatedItem]
     coefficients: Coefficients | None
-    correlation: RatingCorrelation
     differences: BlandAltman | None
+    samples: int = SAMPLES
+    seed: int = 0
+
+    @cached_property
+    def correlation(self) -> RatingCorrelation:
+        """Rank correlations; computed when they are read, for reports of labels do not show them."""
+        return rating_correlation(self.items, samples=self.samples, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -240,8 +247,9 @@ def _comparison(name: str, items: Sequence[RatedItem], samples: int, seed: int) 
         name,
         items,
         None if name == MEAN else coefficients(*ratings),
-        rating_correlation(items, samples=samples, seed=seed),
         bland_altman([item.first - item.second for item in items]),
+        samples,
+        seed,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from exam_pp.grade_filter import GradeKey
-from exam_pp.metrics.correlation import kendall
+from exam_pp.metrics.correlation import correlate
 from exam_pp.phases.analysis.correlation import Correlations
 from exam_pp.phases.evaluation.contents import GradedContents, InputFile, WeakSpots
 from exam_pp.phases.evaluation.leaderboards import Standings
@@ -108,10 +108,8 @@ def leaderboard_tables(
 
 def rank_agreement(first: Mapping[str, float], second: Mapping[str, float]) -> float | None:
     """Kendall's τ-b of the scores of the systems that both have; None for fewer than three systems."""
-    common = [system for system in first if system in second]
-    if len(common) < 3:
-        return None
-    return kendall([first[system] for system in common], [second[system] for system in common])
+    found = correlate(first, {system: -score for system, score in second.items()})
+    return found.kendall if found.systems > 2 else None
 
 
 def method_notes(leaderboards: Sequence[Leaderboard]) -> list[Block]:
