@@ -181,6 +181,7 @@ class _Work:
         self.study = study
         self.folder = folder
         self.steps = Steps(folder)
+        self.reports: list[Path] = []
 
     def run(self) -> None:
         """Do all steps, and print the verdict and what to do next."""
@@ -258,7 +259,7 @@ class _Work:
         depth = _options("--cutoff", study.top if study.runs and study.top and study.top < CUTOFF else None)
         official = _options("--official", study.official)
         words = ["evaluate", "report", graded, *of_banks, *official, *depth]
-        self.step("Report", words, "report/index.html")
+        self.report(words, "report")
         if len(banks) > 1:  # the report has the leaderboards of all banks
             depth += ["--grades", f"type={min(read_bank(banks[0]).kinds)}"]
         return ["evaluate", "cover", str(graded), *map(str, of_banks[:2]), *map(str, depth)]
@@ -274,9 +275,13 @@ class _Work:
         words: Words = ["grade", answers, "--bank", bank, "--prompt", prompt, *self.judge_of_answers()]
         words += self.ids_as_texts(answers, bank)
         assigned = self.step("Assign", words, f"assigned{suffix}.jsonl.gz", f"replies-nuggets{suffix}")
-        scored: Words = ["evaluate", "nuggets", assigned, "--bank", bank]
-        self.step("Nuggets", scored, f"nuggets{suffix}.html")
-        return [str(word) for word in scored]
+        of_file: Words = [assigned, "--bank", bank]
+        self.report(["evaluate", "report", *of_file], f"report-nuggets{suffix}")
+        return ["evaluate", "nuggets", *map(str, of_file)]
+
+    def report(self, words: Words, name: str) -> None:
+        """Write a report, which the next steps name."""
+        self.reports.append(self.step("Report", words, f"{name}/index.html"))
 
     def games(self) -> list[str]:
         """Let the judge compare answers; returns the command of the ratings."""
@@ -346,15 +351,12 @@ class _Work:
         from exam_pp.phases.study.study_file import STUDY_FILE
 
         study = self.folder / STUDY_FILE
-        lines = ["", "Next:"]
+        lines = ["", "Next:", f"  See why: open {' and '.join(map(str, self.reports))}"]
         if rated:
-            lines += [
-                f"  See why: open {self.folder / 'report' / 'index.html'}",
+            lines.append(
                 f"  Correct grades: open {self.folder / 'report' / 'review.html'}, save edits.json, then "
-                f"exam-pp run {study} --edits edits.json",
-            ]
-        else:
-            lines.append(f"  See why: open {self.folder / 'nuggets.html'}")
+                f"exam-pp run {study} --edits edits.json"
+            )
         lines.append(f"  Add systems or change the bank: exam-pp run {study}")
         return "\n".join(lines)
 

@@ -184,7 +184,8 @@ def test_answers_get_nuggets_and_games(files: Path, capsys: pytest.CaptureFixtur
     out = run(f"run {systems} --bank nuggets.csv --games -o rag", capsys)
     assert "Nugget scores" in out
     assert "Elo" in out
-    assert (files / "rag" / "nuggets.html").is_file()
+    assert "See why: open rag/report-nuggets/index.html" in out
+    assert "Can I believe it?" in (files / "rag" / "report-nuggets" / "index.html").read_text("utf-8")
 
 
 def test_a_judge_that_has_not_graded_may_be_replaced(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
