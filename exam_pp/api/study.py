@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
@@ -16,7 +17,7 @@ from exam_pp.api.grading import grade as grade_passages
 from exam_pp.banks import BankLine, EntryKind, Nugget, Question, TestBank, entry_id
 from exam_pp.data_model import QueryPassages
 from exam_pp.defaults import CUTOFF
-from exam_pp.errors import SelectionError
+from exam_pp.errors import ModelError, SelectionError, UnknownNameError
 from exam_pp.judges import LEXICAL
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.packaged_e5 import default_judge
@@ -29,7 +30,7 @@ from exam_pp.results import Leaderboard
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.text.wording import listed
+from exam_pp.text.wording import counted, listed
 
 PathLike = str | Path
 Table = Any
@@ -123,6 +124,11 @@ class Study:
         self.bank = bank
         self.judge: str | None = None
 
+    def __repr__(self) -> str:
+        entries = sum(len(self.bank.entries(query_id)) for query_id in self.bank.queries)
+        parts = [counted(len(self.passages), "query", "queries"), counted(entries, "entry", "entries")]
+        return f"<Study of {', '.join(parts)}, {f'graded by {self.judge}' if self.judge else 'not graded'}>"
+
     def grade(self, model: str | ModelOptions | None = None, *, prompt: str | None = None) -> Study:
         """Let a model grade everything against the bank.
 
@@ -147,9 +153,12 @@ class Study:
         options = ModelOptions(model) if isinstance(model, str) else model
         prompts = prompt or (assignment_prompt(options) if self._assigns else rating_prompt(self._kind))
         texts = self._texts or None
-        self.passages = list(
-            grade_passages(self.passages, self.bank, prompts=prompts, model=model, queries=texts)
-        )
+        try:
+            self.passages = list(
+                grade_passages(self.passages, self.bank, prompts=prompts, model=model, queries=texts)
+            )
+        except (ModelError, UnknownNameError) as error:
+            raise type(error)(_in_python(str(error))) from error
         self.judge = name
         return self
 
@@ -245,6 +254,15 @@ class Study:
         return graded, bank
 
 
+def _in_python(message: str) -> str:
+    """A message of the command line, with the fields of :class:`~exam_pp.ModelOptions` for its options."""
+    return _OPTION.sub(lambda found: _FIELDS.get(found[1], found[1].replace("-", "_")), message)
+
+
+_OPTION = re.compile(r"(?:--|-M )([a-z][a-z_-]*[a-z])")
+_FIELDS = {"model-pipeline": "pipeline"}
+
+
 class _Files:
     """Writes inputs that are no files into a folder, in which the importer reads them."""
 
@@ -329,7 +347,10 @@ def _rows(value: Any, what: str, columns: Sequence[str], form: str) -> list[dict
             if column not in row:
                 has = listed(list(map(str, row)))
                 raise SelectionError(f"{what}, row {number}: the column {column!r} is missing; it has {has}.")
-    return [{column: _text(row[column], what, column) for column in columns} for row in value]
+    return [
+        {column: _text(row[column], f"{what}, row {number}", column) for column in columns}
+        for number, row in enumerate(value, 1)
+    ]
 
 
 def _text(value: Any, what: str, column: str) -> str:
@@ -356,7 +377,7 @@ def _nested(value: Any, what: str, text: str) -> list[dict[str, Any]]:
             {
                 "system": _text(system, what, "system"),
                 "query_id": _text(q, what, "query_id"),
-                text: _text(t, what, text),
+                text: _text(t, f"{what} of {system!r} for query {q!r}", text),
             }
             for q, t in by_query.items()
         ]

@@ -34,7 +34,7 @@ def load_llm(options: ModelOptions) -> LLM:
     Raises :class:`exam_pp.errors.UnknownNameError`, :class:`exam_pp.errors.ModelError` and
     :class:`exam_pp.errors.MissingExtraError`.
     """
-    _refuse_misspelt_name(options)
+    refuse_misspelt_name(options)
     if options.pipeline not in _ENDPOINTS and (options.base_url or options.allow_redirects):
         option = "--base-url" if options.base_url else "-M allow_redirects=true"
         raise ModelError(f"{option} needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
@@ -64,7 +64,7 @@ def check_packages(options: ModelOptions) -> None:
 
     Raises :class:`UnknownNameError` for a misspelt built-in model, so that it is not found out after hours.
     """
-    _refuse_misspelt_name(options)
+    refuse_misspelt_name(options)
     if options.model == E5:
         from exam_pp.llm.packaged_e5 import e5_problem
 
@@ -118,7 +118,7 @@ def can_rate(options: ModelOptions) -> bool:
     )
 
 
-def _refuse_misspelt_name(options: ModelOptions) -> None:
+def refuse_misspelt_name(options: ModelOptions) -> None:
     """Raise UnknownNameError for a name that is almost one of the catalogue, or that of an OpenAI model."""
     if options.pipeline in _ENDPOINTS:  # servers have names such as smollm2:135m
         return

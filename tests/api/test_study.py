@@ -67,7 +67,7 @@ def test_html_for_notebooks() -> None:
     [
         ({}, "A study needs systems: answers or runs."),
         ({"answers": {"a": "text"}}, "answers: 'a' must map query ids; it is a str."),
-        ({"answers": {"a": {"q1": 5.5}}}, "answers: the text 5.5 is no text."),
+        ({"answers": {"a": {"q1": 5.5}}}, "answers of 'a' for query 'q1': the text 5.5 is no text."),
         (
             {"answers": {"a": {"q9": "t"}}},
             "No query of the systems is in the bank: they have q9",
@@ -76,6 +76,14 @@ def test_html_for_notebooks() -> None:
         (
             {"answers": 42},
             "answers must be a dictionary of system to query id to text, a data frame",
+        ),
+        (
+            {"answers": [{"system": "a", "query_id": "q1", "text": float("nan")}]},
+            "answers, row 1: the text nan is no text.",
+        ),
+        (
+            {"answers": {"a": {"1": "t"}}, "queries": {"001": "why"}},
+            "no query in common: 001 in the queries; 1 in the answers.",
         ),
         ({"answers": {}}, "answers is empty."),
         ({"runs": {"a": {"q1": ["p"]}}}, "The passages of runs need texts: texts={passage id: text}."),
@@ -97,6 +105,13 @@ def test_wrong_inputs_have_a_sentence(inputs: dict[str, Any], sentence: str) -> 
         exam_pp.study(**{"bank": BANK, **inputs})
     assert sentence in str(error.value)
     assert "--" not in str(error.value)
+
+
+def test_errors_of_models_name_their_fields() -> None:
+    study = exam_pp.study(answers={"a": GOOD}, bank=BANK)
+    with pytest.raises(exam_pp.ExamError, match="'gpt-4' is a model of OpenAI: add pipeline openai."):
+        study.grade("gpt-4")
+    assert repr(study) == "<Study of 2 queries, 3 entries, not graded>"
 
 
 def test_the_default_judge(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,10 @@ def command(kind: str, name: str | None, prompt_file: Path | None, form: str, ou
     elif name is None:
         raise click.UsageError(f"show {kind} needs a NAME.")
     elif kind == "model":
+        from exam_pp.llm.backends import refuse_misspelt_name
+        from exam_pp.llm.base import ModelOptions
+
+        refuse_misspelt_name(ModelOptions(name))
         emit_rendered(card_report(card(name)), form, output)
     elif kind == "manifest":
         _manifest(Path(name), form, output)

@@ -64,7 +64,8 @@ Words = list[str | Path]
 @click.option("--official", type=FILE, help="Official leaderboard: ranks or scores.")
 @click.option(
     "--edits", multiple=True, type=FILE,
-    help="Corrections of the review page, which count in place of the judge's grades; may be repeated.",
+    help="Corrections of the review page, which count in place of the judge's grades; may be repeated, and "
+    "replaces the corrections of the last time.",
 )  # fmt: skip
 @COLUMNS
 @click.option("--top", type=IntRange(1), help="Number of passages of each run and query.  [default: 20]")

@@ -449,13 +449,20 @@ class _Pool:
             have = counted(len(empty), "query has no passages and is", "queries have no passages and are")
             log.warning("%s not written (first: %s).", have, empty[0])
 
+    def _other_ids(self) -> str:
+        """Ids of queries on both sides, which show why they do not match, such as ``1`` and ``001``."""
+        sides = [("queries", self._passages), *self._ignored.items()]
+        ids = [f"{listed(sorted(found))} in the {source}" for source, found in sides if found]
+        return f": {'; '.join(ids)}" if len(ids) > 1 else ""
+
     def write(self, output: str | Path, inputs: Iterable[Path]) -> ImportSummary:
         """Write all queries with passages; raises :class:`DataError` for an empty pool."""
         if not any(self._passages.values()):
             raise DataError(
                 "No pooled passage has a text; check that --texts has the passage ids of runs and judgments."
                 if self._without_text
-                else "The pool is empty; the runs, judgments, answers and queries have no query in common."
+                else f"The pool is empty; the runs, judgments, answers and queries have no query in common"
+                f"{self._other_ids()}."
             )
         lost = sum(docid not in self._passages[query_id] for query_id, docid in self._uncited)
         self.dropped.add("uncited references", lost)
