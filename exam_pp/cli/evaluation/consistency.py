@@ -96,12 +96,7 @@ def command(
       exam-pp evaluate consistency repeated.jsonl.gz --metric spread --scores repeated-scores.jsonl
     """
     from exam_pp.formats.scores import read_query_scores
-    from exam_pp.phases.evaluation.consistency import (
-        SimilarityOptions,
-        consistency,
-        repeated_answers,
-        write_pairs,
-    )
+    from exam_pp.phases.evaluation.consistency import consistency, repeated_answers, write_pairs
     from exam_pp.phases.evaluation.inputs import query_ids
     from exam_pp.phases.evaluation.nugget_leaderboard import score_files
 
@@ -115,12 +110,10 @@ def command(
     embedder = None if encoder is None else _embedder(encoder, device)
     result = consistency(
         repeats,
-        similarity=SimilarityOptions(
-            not chosen.isdisjoint(("rouge", "rouge-stem")),
-            "rouge-stem" in chosen,
-            embedder,
-            "bertscore" in chosen,
-        ),
+        with_rouge=not chosen.isdisjoint(("rouge", "rouge-stem")),
+        stem="rouge-stem" in chosen,
+        embedder=embedder,
+        rescale="bertscore" in chosen,
         scores=rows,
         sample="spread-sample" in chosen,
     )

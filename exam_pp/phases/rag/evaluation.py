@@ -25,7 +25,7 @@ from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
 from exam_pp.phases.banks.relevant_passages import Relevance
 from exam_pp.phases.evaluation.answers import ConsistencyFilter, answered, factual_consistency
 from exam_pp.phases.evaluation.citations import SupportFilter, citations
-from exam_pp.phases.evaluation.consistency import Embedder, SimilarityOptions, consistency, repeated_answers
+from exam_pp.phases.evaluation.consistency import Embedder, consistency, repeated_answers
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
@@ -425,7 +425,10 @@ class _Run:
         lacking = [metric for metric in step.metrics if metric not in computed]
         evaluation = consistency(
             repeats,
-            similarity=SimilarityOptions(step.rouge, step.stem, embedder, step.rescale),
+            with_rouge=step.rouge,
+            stem=step.stem,
+            embedder=embedder,
+            rescale=step.rescale,
             scores=[] if step.metrics and len(lacking) == len(step.metrics) else scores,
             metrics=[metric for metric in step.metrics if metric in computed],
             sample=step.variance == "sample",
