@@ -459,7 +459,6 @@ def _without_absent_repeats(evaluation: Evaluation, result: RagEvaluation) -> Ev
         scores=present(evaluation.scores),
         best_case=present(evaluation.best_case),
         worst_case=present(evaluation.worst_case),
-        entry_values={},
         notes=[*evaluation.notes, f"Left out, because the repeat has no output: the zeros of {pairs}."],
     )
 
