@@ -182,29 +182,22 @@ def command(
         evaluation = answered(graded, grade_filter=with_aliases(verdicts), queries=queries)
         output.write(evaluation, _TITLES[metric], [graded, queries])
         return
+    from exam_pp.phases.evaluation.answers import criteria, factual_consistency
+    from exam_pp.phases.evaluation.citations import SupportFilter, citations
     from exam_pp.phases.evaluation.inputs import query_ids
 
     selected = None if queries is None else query_ids(queries)
+    selection = SupportFilter(grader, prompt_class, prompt_hash, systems)
     if metric == "factual-consistency":
-        from exam_pp.phases.evaluation.answers import ConsistencyFilter, factual_consistency
-
-        of_scores = ConsistencyFilter(grader, prompt_class, systems)
-        evaluation = factual_consistency(graded, selection=of_scores, queries=selected)
+        evaluation = factual_consistency(graded, selection=selection, queries=selected)
+    elif metric == "criteria":
+        evaluation = criteria(graded, selection=selection, queries=selected, missing_queries=missing_queries)
     else:
-        from exam_pp.phases.evaluation.answers import criteria
-        from exam_pp.phases.evaluation.citations import SupportFilter, citations
-
-        selection = SupportFilter(grader, prompt_class, prompt_hash, systems)
-        if metric == "criteria":
-            evaluation = criteria(
-                graded, selection=selection, queries=selected, missing_queries=missing_queries
-            )
-        else:
-            evaluation = citations(
-                graded,
-                selection=selection,
-                rule="first" if metric == "first-citations" else "all",
-                queries=selected,
-                missing_queries=missing_queries,
-            )
+        evaluation = citations(
+            graded,
+            selection=selection,
+            rule="first" if metric == "first-citations" else "all",
+            queries=selected,
+            missing_queries=missing_queries,
+        )
     output.write(evaluation, _TITLES.get(metric, "Citations"), [graded, queries])

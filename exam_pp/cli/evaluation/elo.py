@@ -315,8 +315,9 @@ def _boards(
     **chosen: Any,
 ) -> dict[str, Ratings]:
     """Column name to the ratings by its games."""
+    from exam_pp.phases.evaluation.citations import SupportFilter
     from exam_pp.phases.tournaments.biases import known_families
-    from exam_pp.phases.tournaments.outcomes import GameFilter, judged_games
+    from exam_pp.phases.tournaments.outcomes import judged_games
     from exam_pp.phases.tournaments.ratings import rate, rate_scored
 
     known = known_families(families)
@@ -329,7 +330,7 @@ def _boards(
         return {
             name: rate(
                 judged_games(
-                    files, GameFilter(model or None, prompt or None, chosen["prompt_hash"], systems)
+                    files, SupportFilter(model or None, prompt or None, chosen["prompt_hash"], systems)
                 ),
                 options,
                 families=known,

@@ -61,7 +61,7 @@ def criteria_ratings(
                 key = key_of(grades)
                 graders[key] = None
                 systems[grades.system] = None
-                if not selection.accepts(grades) or not _selects(selection.systems, grades.system):
+                if not selection.accepts(grades) or not selection.selects(grades.system):
                     continue
                 if grades.prompt_hash is not None:
                     hashes.setdefault(key, set()).add(grades.prompt_hash)
@@ -85,10 +85,6 @@ def criteria_ratings(
 def key_of(grades: OfOneModel) -> GradeKey:
     """The grader of ratings by criteria, or the judge of games."""
     return GradeKey(grades.model or "(no model)", grades.prompt_class or "(no prompt class)")
-
-
-def _selects(systems: Collection[str], system: str) -> bool:
-    return not systems or system in systems
 
 
 def _check(
