@@ -78,7 +78,8 @@ def command(
       exam-pp grade-panel passages.jsonl.gz --config panel.toml --bank questions.jsonl -o panel.jsonl.gz
     """
     from exam_pp.phases.grading.distributed import refuse_process_group
-    from exam_pp.phases.trust.grade_panel import PanelFiles, PanelOptions, grade_panel
+    from exam_pp.phases.grading.grade import GradeOptions
+    from exam_pp.phases.trust.grade_panel import PanelFiles, grade_panel
     from exam_pp.signals import STOP
     from exam_pp.store.files import allow_rereading
 
@@ -88,7 +89,9 @@ def command(
     def shown(title: str) -> AbstractContextManager[Advance]:
         return progress(title, "pairs")
 
+    retry_failed, servers = options.pop("retry_failed"), options.pop("servers")
+    files = PanelFiles(passages, output, bank, queries=queries, retry_failed=retry_failed, panel=panel)
     with STOP.on_sigterm():
-        grade_panel(PanelFiles(passages, panel, output, bank, queries), PanelOptions(**options), shown)
+        grade_panel(files, GradeOptions([], **options), shown, servers=servers)
     if str(output) != "-":
         log_summary([f"Written: {output}"])
