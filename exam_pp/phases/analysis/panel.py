@@ -117,7 +117,6 @@ class PanelAnalysis:
     consensus: PanelLeaderboard | None
     systems: Sequence[SystemPlaces] = ()
     confidence: float = CONFIDENCE
-    seed: int = 0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -306,7 +305,6 @@ class _Analysis:
             board if matrix is not None else None,
             systems,
             confidence,
-            seed,
             list(_notes(graders, self, len(units), len(together))),
         )
 

@@ -33,12 +33,6 @@ class PlannedGame(NamedTuple):
     b: System
     order: Literal[1, 2] | None = None
 
-    @property
-    def pair(self) -> Pair:
-        """The two systems, by name."""
-        first, second = sorted((self.a.name, self.b.name))
-        return first, second
-
 
 def drawn_pairs(
     systems: Collection[str], query_id: str, seed: int, games_per_query: int | None = None
@@ -200,11 +194,8 @@ _IDENTITY = ("prompt_class", "prompt_hash", "evidence", "factors", "unparsed", "
 """Keys of ``prompt_info`` that games of the same judge share."""
 
 
-class Played(NamedTuple):
-    """A planned game that the games file has."""
-
-    plan: PlannedGame
-    game: Game
+Played = tuple[PlannedGame, Game]
+"""A planned game that the games file has."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +227,7 @@ class Judge:
             if game is None and plan.order is None:
                 game = by_places.get((plan.b, plan.a))
             if game is not None:
-                played.append(Played(plan, game))
+                played.append((plan, game))
         return played
 
     def line(self, contest: Contest, new: Sequence[Game], played: Iterable[Played] = ()) -> QueryGames:
