@@ -26,6 +26,7 @@ from exam_pp.cli.options import (
     prompt_option,
 )
 from exam_pp.errors import SelectionError
+from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.provenance import Provenance, combined, file_names, graded_by
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
@@ -34,7 +35,6 @@ from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter, GradeKey
-    from exam_pp.metrics.qrels import KthBest, LabelRule
     from exam_pp.phases.evaluation.result import PathLike
 
 
@@ -104,8 +104,6 @@ def command(
         --prompt self-rated \\
         --grader google/flan-t5-base --grader google/flan-t5-large
     """
-    from exam_pp.metrics.qrels import LabelRule
-
     sides = [
         Grading(file, grade_filter(grader, prompt_class, **criteria), bank)
         for file, grader, prompt_class, bank in zip(
@@ -213,8 +211,6 @@ def diff(
     :class:`~exam_pp.errors.SelectionError` if the files have no graded passage in common, and for streams,
     because the files are read several times.
     """
-    from exam_pp.metrics.qrels import KthBest
-
     allow_rereading(before.bank, after.bank)
     for side in (before, after):
         if is_read_once(side.file):

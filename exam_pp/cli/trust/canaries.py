@@ -28,7 +28,7 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
-from exam_pp.phases.trust.canary_texts import CANARIES
+from exam_pp.phases.trust.canary_texts import CANARIES, control_of
 from exam_pp.provenance import Provenance, graded_by
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 
@@ -253,7 +253,6 @@ def _threshold(selector: GradeSelector, min_grade: int | None) -> int:
 def _of_grader(key: GradeKey, queries: Iterable[GradedQuery], min_grade: int) -> list[CanaryGrades]:
     """A row for the real passages, and one for each canary."""
     from exam_pp.data_model import CANARY, is_canary
-    from exam_pp.phases.trust.canary_texts import control_of
 
     rows = {REAL: CanaryGrades(key, REAL, min_grade)}
     for query in queries:

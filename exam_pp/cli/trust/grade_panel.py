@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,10 +19,7 @@ from exam_pp.cli.options import (
     part_to_grade,
     required_output,
 )
-from exam_pp.cli.progress import progress
-
-if TYPE_CHECKING:
-    from exam_pp.cli.progress import Advance
+from exam_pp.cli.progress import Advance, progress
 
 
 @click.command("grade-panel", cls=Command)

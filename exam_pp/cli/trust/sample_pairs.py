@@ -26,6 +26,11 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
+from exam_pp.metrics.poisson_sampling import (
+    inclusion_probabilities,
+    weights_by_spread,
+    weights_of_equal_strata,
+)
 from exam_pp.pair_sample import SampledBy
 from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.guarded_inputs import reading
@@ -201,7 +206,6 @@ def sample_pairs(
     rankings: from all graded passages.
     """
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.metrics.poisson_sampling import inclusion_probabilities
     from exam_pp.pair_sample import PairSample
     from exam_pp.phases.evaluation.inputs import Study
     from exam_pp.phases.evaluation.selected_grades import read_selected
@@ -409,7 +413,6 @@ def _check_size(size: int, data: SelectedGrades, cutoff: int | None) -> None:
 
 
 def _weights(sizes: Mapping[float, int], by: SampledBy) -> Mapping[float, float]:
-    from exam_pp.metrics.poisson_sampling import weights_by_spread, weights_of_equal_strata
 
     if by == "rating":
         return weights_of_equal_strata(sizes)
