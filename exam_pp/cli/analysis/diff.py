@@ -123,18 +123,12 @@ Ratings = dict[tuple[str, str], dict[str, int]]
 """(Query id, passage id) to entry id to rating."""
 
 
-def _every_grade() -> GradeFilter:
-    from exam_pp.grade_filter import GradeFilter
-
-    return GradeFilter()
-
-
 @dataclass(frozen=True)
 class Grading:
-    """One side of a comparison: a graded file, a filter for its grades, and its bank."""
+    """One side of a comparison: a graded file, a filter for its grades (None: all), and its bank."""
 
     file: PathLike
-    grade_filter: GradeFilter = field(default_factory=_every_grade)
+    grade_filter: GradeFilter | None = None
     bank: PathLike | None = None
 
 
@@ -248,12 +242,12 @@ def diff(
 
 def _ratings(grading: Grading) -> tuple[Ratings, GradeKey]:
     """The ratings of a side, and their grader."""
-    from exam_pp.grade_filter import GradeSelector
+    from exam_pp.grade_filter import GradeFilter, GradeSelector
     from exam_pp.roles import without_canaries
     from exam_pp.store.banks.bank_json import read_bank
     from exam_pp.store.passages.graded_file import read_passages
 
-    selector = GradeSelector(grading.grade_filter)
+    selector = GradeSelector(grading.grade_filter or GradeFilter())
     bank = read_bank(grading.bank) if grading.bank is not None else None
     ratings: Ratings = {}
     for query in without_canaries(read_passages(grading.file)):

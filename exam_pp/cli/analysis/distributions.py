@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,20 +145,12 @@ class SystemDistribution:
 
 @dataclass(frozen=True)
 class Distributions:
-    """Distributions of the scores of several files."""
+    """Distributions of the scores of several files; the rows of a measure stand together."""
 
     rows: Sequence[SystemDistribution]
     confidence: float = CONFIDENCE
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
-
-    @property
-    def measures(self) -> dict[str, list[SystemDistribution]]:
-        """Measure to its rows."""
-        by_measure: dict[str, list[SystemDistribution]] = {}
-        for row in self.rows:
-            by_measure.setdefault(row.measure, []).append(row)
-        return by_measure
 
 
 def score_distributions(
@@ -358,11 +351,11 @@ def distribution_pictures(result: Distributions) -> list[Picture]:
         share_bars(_boxes(rows), "share of questions", "Questions answered", _interval(result))
         if measure == ANSWERED
         else box_plot(_boxes(rows), measure, f"Distribution of {measure}", _interval(result))
-        for measure, rows in result.measures.items()
+        for measure, rows in groupby(result.rows, lambda row: row.measure)
     ]
 
 
-def _boxes(rows: Sequence[SystemDistribution]) -> list[Box]:
+def _boxes(rows: Iterable[SystemDistribution]) -> list[Box]:
     """The rows as boxes of a picture."""
     return [
         Box(

@@ -239,7 +239,11 @@ def sample_pairs(
     # Sorted, because the last digits of sums depend on their order, and the order of the file must not count.
     sizes = dict(sorted(counts.items()))
     size = counts.total()
-    _check_size(size, data, cutoff)
+    if not size:
+        raise SelectionError(
+            f"No passage within the first {cutoff} ranks of a system has a grade in {data.source}. Use a "
+            "larger --cutoff, or --cutoff 0 for all graded passages."
+        )
     if budget > size:
         notes.append(
             f"--count {budget} is above the number of graded pairs ({size}): the sample has all of "
@@ -402,14 +406,6 @@ def _by_disagreement(pairs_of: _Pairs, data: SelectedGrades, others: Sequence[_G
             yield pair._replace(stratum=round(max(ratings) - min(ratings), _DIGITS))
 
     return pairs
-
-
-def _check_size(size: int, data: SelectedGrades, cutoff: int | None) -> None:
-    if not size:
-        raise SelectionError(
-            f"No passage within the first {cutoff} ranks of a system has a grade in {data.source}. Use a "
-            "larger --cutoff, or --cutoff 0 for all graded passages."
-        )
 
 
 def _weights(sizes: Mapping[float, int], by: SampledBy) -> Mapping[float, float]:

@@ -36,10 +36,7 @@ class _Kind(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name of the format."""
-        return self._choice().convert(value, param, ctx)
-
-    def _choice(self) -> click.Choice[str]:
-        return click.Choice(checkable_formats())
+        return click.Choice(checkable_formats()).convert(value, param, ctx)
 
 
 @click.command("validate", cls=Command)

@@ -231,9 +231,13 @@ def agreement(
             )
         tables += [_table(passages, labelling, layout, seed) for layout in table_layouts]
     queries = len({passage.query_id for passage in passages})
+    judged_best = [max(passage.judgments) for passage in passages]
     return Agreement(
         tables,
-        _scale_coefficients(passages, labellings),
+        [
+            (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged_best))
+            for labelling in labellings
+        ],
         len(passages),
         queries,
         len(judged) - len(passages),
@@ -315,16 +319,6 @@ def _two_by_two(
         table = tables.setdefault(query_id, [[0, 0], [0, 0]])
         table[label not in row][not judgments & column] += number
     return list(tables.values())
-
-
-def _scale_coefficients(
-    passages: Sequence[RatedPassage], labellings: Sequence[Labelling]
-) -> list[tuple[str, Coefficients]]:
-    judged = [max(passage.judgments) for passage in passages]
-    return [
-        (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged))
-        for labelling in labellings
-    ]
 
 
 SCALE = range(6)

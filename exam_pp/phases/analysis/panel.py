@@ -24,7 +24,7 @@ from exam_pp.phases.analysis.graders import Ratings, Unit, ratings_of_pairs
 from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, name_of, views
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, panel_members
 from exam_pp.phases.evaluation.score_runs import score_rankings
-from exam_pp.phases.evaluation.selected_grades import RankingDepth, default_min_grade
+from exam_pp.phases.evaluation.selected_grades import RankingDepth, threshold
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted, listed
@@ -186,18 +186,18 @@ def analyze_panel(
     if empty:
         raise SelectionError(f"{empty[0]} has rated no entry of the bank in {source}.")
     selector = next(iter(members.selectors.values()))
-    threshold = default_min_grade(selector) if min_grade is None else min_grade
+    min_grade = threshold(selector, min_grade)
     (base,) = files
     cutoff = cutoff or base.cutoff
     scorer = _Scorer(
-        base, lines, None if test_bank is not None else ratings.values(), threshold, cutoff, measure
+        base, lines, None if test_bank is not None else ratings.values(), min_grade, cutoff, measure
     )
     result = _Analysis(ratings, scorer, rule, min_graders).result(confidence, seed)
     provenance = replace(
         graded_by(members.keys),
         banks=file_names(bank) if test_bank is not None else (),
         cutoff=cutoff if measure is None else None,
-        min_grades=(threshold,),
+        min_grades=(min_grade,),
         queries=len({unit[0] for rated in ratings.values() for unit in rated}),
     )
     depth = RankingDepth.of([base], cutoff).notes(source) if measure is None else []

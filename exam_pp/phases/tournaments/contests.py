@@ -208,19 +208,15 @@ class Judge:
     prompt_info: dict[str, Any]
     known: Mapping[str, QueryGames] = field(default_factory=dict)
 
-    def games(self, query_id: str) -> list[Game]:
-        """The games of the query that this judge has played; also ungraded ones."""
-        if query_id not in self.known:
-            return []
-        sets = [of_set for of_set in self.known[query_id].game_sets if self._made(of_set)]
-        return [game for of_set in sets for game in of_set.games]
-
     def played(self, query_id: str, plans: Iterable[PlannedGame]) -> list[Played]:
         """The planned games that have a winner in the games file.
 
         A game has the same repeats. If both orders are played, it also has the same places.
         """
-        by_places = {(game.a, game.b): game for game in self.games(query_id) if game.winner is not None}
+        line = self.known.get(query_id)
+        sets = [of_set for of_set in line.game_sets if self._made(of_set)] if line else []
+        games = [game for of_set in sets for game in of_set.games]
+        by_places = {(game.a, game.b): game for game in games if game.winner is not None}
         played = []
         for plan in plans:
             game = by_places.get((plan.a, plan.b))

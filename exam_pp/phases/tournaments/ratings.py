@@ -166,7 +166,9 @@ def ratings(
         uncertain.notes.append(_interval_note(statistics, methods, len(games.query_ids), counts))
     order = sorted(games.systems, key=lambda system: (-rows[system, NAMES[methods[0]]].mean, system))
     unrated = [system for system in systems if system not in games.systems]
-    all_notes = [*notes, *_method_notes(options), *_limits(games, methods), *_unrated_note(unrated)]
+    all_notes = [*notes, *_method_notes(options), *_limits(games, methods)]
+    if unrated:
+        all_notes.append(f"Not ranked: {counted_names(unrated, 'system', 'systems')} without played games.")
     names = [NAMES[method] for method in methods]
     standings = Standings(names, order, rows, statistics, uncertain, all_notes, provenance)
     return Ratings(
@@ -350,11 +352,3 @@ def _limits(games: Outcomes, methods: Sequence[Method]) -> list[str]:
             "tie with an imaginary system of rating 1000."
         )
     return notes
-
-
-def _unrated_note(systems: Sequence[str]) -> list[str]:
-    return (
-        [f"Not ranked: {counted_names(systems, 'system', 'systems')} without played games."]
-        if systems
-        else []
-    )
