@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +25,7 @@ from exam_pp.cli.options import (
     ROLE,
     SCRIPT_FORMATS,
     bank_option,
+    columns_of,
     emit,
     emit_figure,
     emit_report,
@@ -246,7 +246,7 @@ def command(
     from exam_pp.phases.tournaments.ratings import compare_pairs, scores_of, together
 
     method = take(chosen, *_METHOD)
-    columns = _columns(graders, prompt_classes)
+    columns = columns_of(graders, prompt_classes)
     _check_usage(
         form,
         method["methods"],
@@ -293,19 +293,9 @@ def command(
     emit_report(report, form, output, inputs)
 
 
-def _columns(graders: tuple[str, ...], prompt_classes: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    """Name of each column to the grader and the prompt class of its games; "" selects all."""
-    models, prompts = list(dict.fromkeys(graders)) or [""], list(dict.fromkeys(prompt_classes)) or [""]
-    columns = {}
-    for model, prompt in product(models, prompts):
-        parts = (model if len(models) > 1 else "", prompt if len(prompts) > 1 else "")
-        columns[" ".join(part for part in parts if part)] = (model, prompt)
-    return columns
-
-
 def _boards(
     files: tuple[Path, ...],
-    columns: dict[str, tuple[str, str]],
+    columns: dict[str, tuple[str | None, str | None]],
     options: RatingOptions,
     *,
     families: Path | None,
@@ -329,9 +319,7 @@ def _boards(
         refuse_without("a graded file", *_OF_GRADES, *of_grades)
         return {
             name: rate(
-                judged_games(
-                    files, SupportFilter(model or None, prompt or None, chosen["prompt_hash"], systems)
-                ),
+                judged_games(files, SupportFilter(model, prompt, chosen["prompt_hash"], systems)),
                 options,
                 families=known,
             )
@@ -344,7 +332,7 @@ def _boards(
     selection = take(chosen, *GRADES)
     boards = {}
     for name, (model, prompt) in columns.items():
-        criteria = grade_filter(model or None, prompt or None, **selection)
+        criteria = grade_filter(model, prompt, **selection)
         played = _games(files, content, criteria, **chosen)
         boards[name] = rate_scored(played, options, systems=systems, families=known)
         if games_output is not None:
