@@ -105,7 +105,11 @@ def command(
       exam-pp analyze audit games.jsonl.gz --families families.toml
     """
     from exam_pp.formats.exam_pp_files import contains_games
+    from exam_pp.phases.analysis.audit import audit
+    from exam_pp.phases.analysis.audit_inputs import AuditOptions
+    from exam_pp.phases.tournaments.biases import game_biases
 
+    decimals = 6 if form == "tsv" else 3
     games = [file for file in files if contains_games(file)]
     graded = [file for file in files if file not in games]
     if len(graded) > 1:
@@ -115,11 +119,9 @@ def command(
             "a graded file", "bank", "reviewer", "qrels", "bank_writer", "official", "min_grade",
             "min_relevant", "cutoff", "role", "samples", "seed", *criteria,
         )  # fmt: skip
-        _judges(games, families, confidence, form, output)
+        biases = game_biases(games, families=families, confidence=confidence)
+        emit_report(biases_report(biases, decimals=decimals), form, output, [*games, families])
         return
-    from exam_pp.phases.analysis.audit import audit
-    from exam_pp.phases.analysis.audit_inputs import AuditOptions
-
     if reviewer is not None and reviewer != "judgments" and qrels is not None:
         raise click.UsageError("--qrels are judgments; use --reviewer judgments with them, or leave it out.")
     if families is None:
@@ -138,15 +140,7 @@ def command(
         options=AuditOptions(min_grade, min_relevant, cutoff, confidence, samples, seed),
     )
     inputs = [*files, bank, qrels, families, official]
-    emit_report(audit_report(result, decimals=6 if form == "tsv" else 3), form, output, inputs)
-
-
-def _judges(games: list[Path], families: Path | None, confidence: float, form: str, output: Path) -> None:
-    """The biases of the judges of games."""
-    from exam_pp.phases.tournaments.biases import game_biases
-
-    result = game_biases(games, families=families, confidence=confidence)
-    emit_report(biases_report(result, decimals=6 if form == "tsv" else 3), form, output, [*games, families])
+    emit_report(audit_report(result, decimals=decimals), form, output, inputs)
 
 
 _JUDGE = ("judge", "prompt class")

@@ -106,7 +106,8 @@ def command(
 
     if all(map(contains_games, files)):
         refuse_without("a graded file", "bank", "label_rule", "by", "plot", "plot_differences", *criteria)
-        _judges(files, graders, samples, seed, form, output)
+        verdicts = verdict_agreement(files, models=graders, samples=samples, seed=seed)
+        emit_report(verdicts_report(verdicts), form, output, files)
         return
     if len(files) > 1:
         raise click.UsageError("Name one graded file, or games files; exam-pp merge joins graded files.")
@@ -138,14 +139,6 @@ def command(
         else:
             log_notes([f"{plot_differences} is not written: the graders have no common items."])
     emit_report(graders_report(result), form, output, [graded, bank])
-
-
-def _judges(
-    games: tuple[Path, ...], graders: tuple[str, ...], samples: int, seed: int, form: str, output: Path
-) -> None:
-    """The agreement of judges, models and people, on the same games."""
-    result = verdict_agreement(games, models=graders, samples=samples, seed=seed)
-    emit_report(verdicts_report(result), form, output, games)
 
 
 _VERDICTS = (-1, 0, 1)

@@ -41,7 +41,7 @@ from exam_pp.cli.options import (
     together,
 )
 from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
-from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -244,6 +244,8 @@ def command(
       exam-pp evaluate elo ndcg.tsv --by nDCG@10 --tie-margin 0.05
     """
     from exam_pp.phases.tournaments.ratings import compare_pairs, scores_of, together
+    from exam_pp.rendering.pictures.grids import win_matrix
+    from exam_pp.reports.evaluation.leaderboards import leaderboard_picture, trec_eval_text
 
     method = take(chosen, *_METHOD)
     columns = columns_of(graders, prompt_classes)
@@ -268,15 +270,12 @@ def command(
     }
     standings = together(boards)
     if plot is not None:
-        from exam_pp.reports.evaluation.leaderboards import leaderboard_picture
-
         emit_figure([leaderboard_picture(standings)], plot, inputs)
     if plot_matrix is not None:
         (board,) = boards.values()
-        emit_figure([win_matrix_picture(board.matrix)], plot_matrix, inputs)
+        picture = win_matrix(board.matrix.systems, board.matrix.shares.tolist(), "Share of games won")
+        emit_figure([picture], plot_matrix, inputs)
     if form == "trec_eval":
-        from exam_pp.reports.evaluation.leaderboards import trec_eval_text
-
         log_notes([*standings.uncertainty.notes, *standings.notes])
         emit(trec_eval_text(scores_of(standings), per_query=False), output, inputs)
         return
@@ -515,13 +514,6 @@ def win_matrix_table(matrix: WinMatrix) -> Table:
         title="Share of games that the system of the row won (the rest of both shares are ties)",
         shades=shades,
     )
-
-
-def win_matrix_picture(matrix: WinMatrix) -> Picture:
-    """The win matrix as a heat map."""
-    from exam_pp.rendering.pictures.grids import win_matrix
-
-    return win_matrix(matrix.systems, matrix.shares.tolist(), "Share of games won")
 
 
 def head_to_head_table(pairs: Sequence[HeadToHead], *, formatted: bool = True) -> Table:

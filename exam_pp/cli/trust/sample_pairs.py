@@ -152,24 +152,16 @@ class DrawnPairs:
     expected: float
     notes: Sequence[str]
 
-    @property
-    def passages(self) -> int:
-        """The number of passages with a drawn pair, which a person has to read."""
-        return len({(pair.query_id, pair.passage_id) for pair in self.sample.pairs})
-
-    @property
-    def queries(self) -> int:
-        """The number of queries with a drawn pair."""
-        return len({pair.query_id for pair in self.sample.pairs})
-
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
         yield (
             f"Drew {len(self.sample.pairs)} of {counted(self.sample.size, 'graded pair')} "
             f"(expected: {self.expected:g})."
         )
-        read = counted(self.passages, "passage")
-        yield f"A person reads {read} of {counted(self.queries, 'query', 'queries')} to label them."
+        passages = {(pair.query_id, pair.passage_id) for pair in self.sample.pairs}
+        queries = {query_id for query_id, _ in passages}
+        read, of = counted(len(passages), "passage"), counted(len(queries), "query", "queries")
+        yield f"A person reads {read} of {of} to label them."
 
 
 class _Pair(NamedTuple):

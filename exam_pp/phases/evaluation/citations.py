@@ -109,15 +109,13 @@ class CitationReader:
         file after the grading, all parts count.
         """
         for output in outputs_of(query).values():
-            if not output.answered or self._excludes(output):
+            is_selected = self.selection.selects(output.system) and not is_canary(output.system)
+            if not (output.answered and is_selected):
                 continue
             parts = [part for part in output.parts if part.passage.text.strip()]
             if not parts and any(part.passage.support_grades for part in output.parts):
                 parts = output.parts
             yield output, [(part, self._citations(output, part)) for part in parts]
-
-    def _excludes(self, output: SystemOutput) -> bool:
-        return not self.selection.selects(output.system) or is_canary(output.system)
 
     def _citations(self, output: SystemOutput, part: AnswerPart) -> list[GradedCitation]:
         """The citations of a part; of several grades of one citation, the last one with a label counts."""
