@@ -31,7 +31,7 @@ from exam_pp.metrics.poisson_sampling import (
     weights_by_spread,
     weights_of_equal_strata,
 )
-from exam_pp.pair_sample import SampledBy
+from exam_pp.pair_sample import Block, PairSample, SampledBy, SampledPair, drawn_number
 from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.text.wording import counted, listed
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from exam_pp.data_model import Role
     from exam_pp.grade_filter import GradeFilter, GradeSelector
     from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
-    from exam_pp.pair_sample import Block, PairSample, SampledPair
     from exam_pp.phases.evaluation.inputs import Study
     from exam_pp.phases.evaluation.result import PathLike
     from exam_pp.phases.evaluation.selected_grades import SelectedGrades
@@ -198,7 +197,6 @@ def sample_pairs(
     rankings: from all graded passages.
     """
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.pair_sample import PairSample
     from exam_pp.phases.evaluation.inputs import Study
     from exam_pp.phases.evaluation.selected_grades import read_selected
     from exam_pp.prompts.base import with_aliases
@@ -283,8 +281,6 @@ def _within(data: SelectedGrades, query: GradedQuery, cutoff: int | None) -> set
 
 def _blocks(data: SelectedGrades, query: GradedQuery, cutoff: int | None) -> list[Block]:
     """All entries and all passages within the cutoff; passages with the same graded entries are a block."""
-    from exam_pp.pair_sample import Block
-
     passages: dict[int, list[str]] = {}
     ungraded = query.all_entries
     for index in _within(data, query, cutoff):
@@ -415,8 +411,6 @@ def _drawn(
     seed: int,
 ) -> list[SampledPair]:
     """The drawn pairs, sorted by ids."""
-    from exam_pp.pair_sample import SampledPair, drawn_number
-
     drawn: list[SampledPair] = []
     for query in data.queries:
         for pair in pairs_of(query):
