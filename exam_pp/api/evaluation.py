@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from exam_pp.data_model import PassageView, Role
-from exam_pp.defaults import CONFIDENCE, SAMPLES
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics import correlation
@@ -19,7 +20,7 @@ from exam_pp.phases.evaluation import leaderboards
 from exam_pp.phases.evaluation import score_runs as runs_scored
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.judgments import judgment_provenance
-from exam_pp.phases.evaluation.leaderboards import Resampled, Statistics, SystemUncertainty
+from exam_pp.phases.evaluation.leaderboards import Statistics, SystemUncertainty
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, matched_names, renamed
 from exam_pp.phases.evaluation.rubric import RubricQrels
 from exam_pp.phases.evaluation.score_runs import Runs
@@ -135,34 +136,28 @@ def score_rankings(
 def leaderboard(
     scores: Evaluation | Iterable[Score],
     *,
-    intervals: Resampled | None = "queries",
+    intervals: Literal["queries"] | None = "queries",
     significance: bool = False,
     confidence: float = CONFIDENCE,
-    samples: int = SAMPLES,
     seed: int = 0,
 ) -> Leaderboard:
     """Means of all systems, with standard errors, intervals, and significance letters.
 
     Args:
         scores: An evaluation, such as the result of :func:`exam_pp.cover`, or score rows.
-        intervals: Over ``queries`` (Gaffke's bound), or ``nested`` over queries and bank entries (bootstrap,
-            only for :func:`exam_pp.cover`), or None for no intervals.
+        intervals: Over ``queries`` (Gaffke's bound), or None for no intervals.
         significance: Whether to add significance letters (paired randomisation tests with Holm's correction).
         confidence: Confidence level of the intervals, between 0 and 1. Tests use α = 1 - ``confidence``.
-        samples: Number of bootstrap samples of nested intervals.
-        seed: Random seed of samples and tests.
+        seed: Random seed of the tests.
 
     Returns:
         A row for each metric and system, best system first.
 
     Raises:
-        SelectionError: Nested intervals are requested for a metric that is not a mean over bank entries.
         DataError: A score is outside of the range of its metric.
     """
     evaluation = scores if isinstance(scores, Evaluation) else Evaluation(list(scores))
-    result = leaderboards.leaderboard(
-        evaluation, Statistics(intervals, significance, confidence, samples, seed)
-    )
+    result = leaderboards.leaderboard(evaluation, Statistics(intervals, significance, confidence, seed=seed))
     return leaderboard_of(result)
 
 

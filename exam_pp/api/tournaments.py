@@ -11,10 +11,11 @@ from exam_pp.errors import SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.llm import ModelOptions
 from exam_pp.metrics.elo import EloRules
+from exam_pp.phases.evaluation.citations import SupportFilter
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments import compare as comparisons
 from exam_pp.phases.tournaments.biases import known_families
-from exam_pp.phases.tournaments.outcomes import GameFilter, judged_games
+from exam_pp.phases.tournaments.outcomes import judged_games
 from exam_pp.phases.tournaments.ratings import NAMES, Method, RatingOptions, rate
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.pairwise import Evidence
@@ -152,7 +153,7 @@ def elo(
     )
     played = judged_games(
         [games] if isinstance(games, PathLike) else games,
-        GameFilter(grader, prompt_class, systems=systems),
+        SupportFilter(grader, prompt_class, systems=systems),
     )
     options = RatingOptions(methods, EloRules(k_factor, start_rating, integer), tournaments, statistics)
     rated = rate(played, options, families=known_families(families))

@@ -150,14 +150,13 @@ class LeaderboardOutput:
     confidence: float
     seed: int
     official: Path | None = None
-    samples: int = defaults.SAMPLES
 
     @property
     def statistics(self) -> Statistics:
         """The options of intervals and tests."""
         from exam_pp.phases.evaluation.leaderboards import Statistics
 
-        return Statistics(self.intervals, self.significance, self.confidence, self.samples, self.seed)
+        return Statistics(self.intervals, self.significance, self.confidence, seed=self.seed)
 
     @property
     def _audience(self) -> Audience:
@@ -176,8 +175,6 @@ class LeaderboardOutput:
         """Raise :class:`click.UsageError` for options that the format cannot show, or that have no effect."""
         if not (self.intervals or self.significance):
             refuse_without("--intervals or --significance", "confidence", "seed")
-        if self.intervals != "nested":
-            refuse_without("--intervals nested", "samples")
         if self.official is not None and (self.per_query or self.form == "trec_eval"):
             raise click.UsageError("--official cannot be combined with --per-query or --format trec_eval.")
         from exam_pp.rendering.render import RENDERERS
@@ -268,13 +265,9 @@ class LeaderboardOutput:
 def leaderboard_options(
     *formats: str,
     official: bool = True,
-    nested: bool = False,
     output_help: str = "File to write.  [default: standard output]",
 ) -> Callable[[F], Callable[..., Any]]:
-    """All options of :class:`LeaderboardOutput`, which the command receives as ``output``.
-
-    ``nested`` offers ``--intervals nested``, for scores of single bank entries.
-    """
+    """All options of :class:`LeaderboardOutput`, which the command receives as ``output``."""
     decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         click.option(
             "--per-query",
@@ -283,10 +276,9 @@ def leaderboard_options(
         ),
         click.option(
             "--intervals",
-            type=click.Choice(["queries", "nested"] if nested else ["queries"]),
-            help="Add confidence intervals of scores and ranks: over queries"
-            + (", or over queries and their bank entries (nested)." if nested else ".")
-            + "  [default: queries in text and html, if they are enough to show differences]",
+            type=click.Choice(["queries"]),
+            help="Add confidence intervals of scores and ranks: over queries.  [default: queries in text and "
+            "html, if they are enough to show differences]",
         ),
         click.option(
             "--significance",
@@ -294,7 +286,6 @@ def leaderboard_options(
             help="Add significance letters: systems that share a letter do not differ significantly.",
         ),
         confidence_option("Confidence level of the intervals; the level α of the tests is 1 minus this."),
-        *([SAMPLES] if nested else []),
         SEED,
         plot_option("the first measure with its intervals"),
         format_option("trec_eval", *formats),

@@ -639,17 +639,29 @@ def grade_filters(
 ) -> dict[str, GradeFilter]:
     """Column name to the filter described by :data:`filter_columns`.
 
-    The name is the grader, the prompt class or both, as needed to distinguish the filters. Prompt classes
-    of different kinds have the names of their kinds, such as ``question`` and ``nugget``.
+    Prompt classes of different kinds have the names of their kinds, such as ``question`` and ``nugget``.
+    """
+    columns = columns_of(graders, prompt_classes, _kinds)
+    return {name: grade_filter(*column, **criteria) for name, column in columns.items()}
+
+
+def columns_of(
+    graders: tuple[str, ...],
+    prompt_classes: tuple[str, ...],
+    names: Callable[[Sequence[str]], Sequence[str]] = list,
+) -> dict[str, tuple[str | None, str | None]]:
+    """Column name to the grader and the prompt class that it selects; None selects all.
+
+    The name is the grader, the prompt class or both, as needed to distinguish the columns; ``names`` are
+    those of prompt classes.
     """
     models, prompts = list(dict.fromkeys(graders)) or [""], list(dict.fromkeys(prompt_classes)) or [""]
-    kinds = dict(zip(prompts, _kinds(prompts), strict=True))
-    filters = {}
+    shown = dict(zip(prompts, names(prompts), strict=True))
+    columns = {}
     for model, prompt in product(models, prompts):
-        parts = (model if len(models) > 1 else "", kinds[prompt] if len(prompts) > 1 else "")
-        name = " ".join(part for part in parts if part)
-        filters[name] = grade_filter(model or None, prompt or None, **criteria)
-    return filters
+        parts = (model if len(models) > 1 else "", shown[prompt] if len(prompts) > 1 else "")
+        columns[" ".join(part for part in parts if part)] = (model or None, prompt or None)
+    return columns
 
 
 def _kinds(prompt_classes: Sequence[str]) -> Sequence[str]:

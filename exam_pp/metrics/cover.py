@@ -6,10 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum
 
-import numpy as np
-
 from exam_pp.defaults import CUTOFF
-from exam_pp.metrics.entry_values import EntryValues, Floats
 from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
 from exam_pp.results import OVERALL_SYSTEM, Score
 
@@ -72,20 +69,6 @@ class Cover:
                 Score(system, query.query_id, str(self), _share(query.size(possible), query.size(most))),
             )
 
-    def entry_values(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> EntryValues:
-        """Whether each system of ``first_ranks``, then the overall system, covers each entry (1 or 0)."""
-        reached = query.reached(self.min_grade)
-        any_passage = _union(reached)
-        masks = [
-            _union(reached[i] for i in query.top(*ranked, self.cutoff)) for ranked in first_ranks.items()
-        ]
-        weights = np.asarray(query.weights or [1.0] * len(query.entries), dtype=float)
-        if self.normalised:
-            weights = weights * _bits(any_passage, len(query.entries))
-        return EntryValues(
-            np.array([_bits(mask, len(query.entries)) for mask in (*masks, any_passage)]), weights
-        )
-
 
 def is_normalised(metric: str) -> bool:
     """Whether a measure is nCover by its name, so that its upper bound is 1."""
@@ -114,17 +97,6 @@ class SoftCover:
             yield Score(system, query.query_id, str(self), self._value(query, [reached[i] for i in top]))
         yield Score(OVERALL_SYSTEM, query.query_id, str(self), self._value(query, reached))
 
-    def entry_values(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> EntryValues:
-        """The probability with which each system, then the overall system, covers each entry."""
-        reached = [self._reaching(passage) for passage in query.passages]
-        tops = [[reached[i] for i in query.top(*ranked, self.cutoff)] for ranked in first_ranks.items()]
-        values = np.zeros((len(tops) + 1, len(query.entries)))
-        for row, passages in zip(values, (*tops, reached), strict=True):
-            for passage in passages:
-                for entry, probability in passage.items():
-                    row[entry] = max(row[entry], probability)
-        return EntryValues(values, np.asarray(query.weights or [1.0] * len(query.entries), dtype=float))
-
     def _reaching(self, passage: GradedPassage) -> dict[int, float]:
         """Bit position of an entry to the probability that its grade is at least ``min_grade``."""
         mask = passage.reaching(self.min_grade)
@@ -149,11 +121,6 @@ def _union(masks: Iterable[int]) -> int:
     for mask in masks:
         union |= mask
     return union
-
-
-def _bits(mask: int, count: int) -> Floats:
-    """Array of length ``count``: 1 for each entry in the mask, else 0."""
-    return np.array([mask >> bit & 1 for bit in range(count)], dtype=float)
 
 
 def _share(part: float, whole: float) -> float:

@@ -1,28 +1,11 @@
-"""Scores of systems on single bank entries, from which banks are resampled."""
+"""Arrays of numbers, and their ratios."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-
-class EntryValues(NamedTuple):
-    """Scores of the systems on the bank entries of a query.
-
-    ``values`` is systems × entries, in 0..1. A system's score on the query is the mean of its row, weighted
-    by ``weights`` (0 for an ignored entry).
-    """
-
-    values: Floats
-    weights: Floats
-
-    def scores(self) -> Floats:
-        """Score of each system on the query."""
-        return ratio(self.values @ self.weights, self.weights.sum())
 
 
 def ratio(part: Floats, whole: Floats | float) -> Floats:

@@ -12,7 +12,7 @@ from scipy.special import ndtr, stdtrit
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics import bounded_mean
-from exam_pp.metrics.entry_values import EntryValues, Floats, ratio
+from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.score_ranges import Range
 from exam_pp.results import ALL_QUERIES, Score
 
@@ -106,34 +106,6 @@ def _mean_of_present(values: Floats, axis: int, *, otherwise: Floats) -> Floats:
     means = np.broadcast_to(otherwise.reshape(-1, *[1] * (count.ndim - 1)), count.shape).copy()
     np.divide(np.nansum(values, axis=axis), count, out=means, where=count > 0)
     return means
-
-
-def nested_bootstrap_means(
-    queries: Sequence[EntryValues], *, samples: int = SAMPLES, seed: int = 0
-) -> Floats:
-    """Means of the systems over resampled queries with resampled bank entries, samples × systems.
-
-    Every draw of a query resamples the entries of that query again, so the spread includes both the choice
-    of queries and the choice of bank entries. A draw with a total weight of 0 scores 0, as in the metric.
-
-    Source: the two-stage bootstrap of Davison and Hinkley, "Bootstrap Methods and their Application"
-    (1997), section 3.8.
-    """
-    rng = np.random.default_rng(seed)
-    samples = enough_samples(len(queries), samples)
-    drawn = rng.multinomial(len(queries), np.full(len(queries), 1 / len(queries)), size=samples)
-    totals = np.zeros((samples, len(queries[0].values)))
-    for query, times in zip(queries, drawn.T, strict=True):
-        # A row for every draw of this query, sorted by sample.
-        of_sample = np.repeat(np.arange(samples), times)
-        if not of_sample.size:
-            continue
-        entries = len(query.weights)
-        counts = rng.multinomial(entries, np.full(entries, 1 / entries), size=of_sample.size) * query.weights
-        scores = ratio(counts @ query.values.T, counts.sum(axis=1, keepdims=True))
-        starts = np.flatnonzero(np.diff(of_sample, prepend=-1))
-        totals[of_sample[starts]] += np.add.reduceat(scores, starts, axis=0)
-    return totals / len(queries)
 
 
 GAFFKE = "Gaffke's bound, which held for all laws of scores that were tried"

@@ -1,4 +1,4 @@
-"""Benchmark of evaluation: runs against qrels, leaderboards of a graded file, nested bootstrap.
+"""Benchmark of evaluation: runs against qrels, leaderboards of a graded file.
 
 Usage: python -m scripts.bench.evaluation [--rounds 3] [--scale 1.0] [--json FILE]
 
@@ -252,20 +252,6 @@ def _published_covered(
     return covered, entries
 
 
-def nested(_folder: Path) -> Result:
-    """Draw 2,000 bootstrap samples of 60 systems × 54 queries × 20 entries."""
-    import numpy as np
-
-    from exam_pp.metrics.entry_values import EntryValues
-    from exam_pp.metrics.uncertainty import nested_bootstrap_means
-
-    rng = np.random.default_rng(1)
-    bank = [EntryValues((rng.random((60, 20)) < 0.4).astype(float), np.ones(20)) for _ in range(54)]
-    start = time.process_time()
-    mean = float(nested_bootstrap_means(bank, samples=2000).mean())
-    return Result(mean, time.process_time() - start)
-
-
 # --- the report ---------------------------------------------------------------------------------
 
 WAYS: dict[str, Callable[[Path], Result]] = {
@@ -280,7 +266,6 @@ WAYS: dict[str, Callable[[Path], Result]] = {
     "graded file: cover": cover_alone,
     "graded file: qrels and three cover leaderboards": leaderboards_exam_pp,
     "graded file: the same in the published way": leaderboards_published,
-    "nested bootstrap, 2,000 samples": nested,
 }
 RATIOS = [
     ("runs: one process each, pytrec_eval alone", "runs: exam_pp", "process"),

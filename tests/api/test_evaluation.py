@@ -45,9 +45,9 @@ def test_cover_of_files_equals_cover_of_objects(demo: Path, bank: Path) -> None:
 def test_the_leaderboard_equals_the_output_of_the_command(
     demo: Path, bank: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    main(f"-q evaluate cover {demo} --bank {bank} --intervals nested --significance --format json".split())
+    main(f"-q evaluate cover {demo} --bank {bank} --intervals queries --significance --format json".split())
     printed = json.loads(capfd.readouterr().out)
-    leaderboard = exam_pp.leaderboard(exam_pp.cover(demo, bank), intervals="nested", significance=True)
+    leaderboard = exam_pp.leaderboard(exam_pp.cover(demo, bank), intervals="queries", significance=True)
     first = [row for row in leaderboard if row.metric == leaderboard.metrics[0]]
     columns = ("", " stderr", " low", " high", " rank low", " rank high", " letters")
     assert [

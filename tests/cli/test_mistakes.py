@@ -44,7 +44,7 @@ MISTAKES = [
     ),
     ("import --run runs -o out.gz", "No such option '--run'. Did you mean --runs?"),
     ("import --runs runs --topics t -o out.gz", "No such option '--topics'. Use --queries."),
-    ("evaluate cover graded.jsonl --intervals", "--intervals needs a value: one of queries, nested."),
+    ("evaluate cover graded.jsonl --intervals", "--intervals needs a value: one of queries."),
     ("evaluate cover graded.jsonl --format", "--format needs a value: one of text, tsv, json, md, html,"),
     ("evaluate cover graded.jsonl --format HTML", "--format cannot be followed by 'HTML'. Did you mean 'ht"),
     ("generate questions queries.jsonl -o out.gz", "Missing option --model: Hugging Face model, check"),

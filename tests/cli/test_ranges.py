@@ -33,7 +33,7 @@ def test_not_a_number(
 @pytest.mark.parametrize(
     "command",
     [
-        "evaluate cover GRADED -S samples=1000000000",
+        "evaluate elo GRADED -S samples=1000000000",
         "evaluate elo GRADED --elo tournaments=1000000000",
         "bank clinic GRADED -S samples=1000000000",
         "canaries add GRADED --top 100000000 -o out",

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.uncertainty import (
     bootstrap_means,
     expanded_tail,
     intervals,
-    nested_bootstrap_means,
     score_matrices,
 )
 from exam_pp.results import ALL_QUERIES, Score
@@ -69,46 +67,3 @@ def test_missing_scores_are_skipped_in_means() -> None:
     values = np.array([[0.5, np.nan, 0.5, 0.5], [1.0, 0.0, 1.0, 0.0]])
 
     assert bootstrap_means(values, samples=50)[:, 0] == pytest.approx(np.full(10_000, 0.5))
-
-
-def entries(systems: int, queries: int, count: int, seed: int = 2) -> list[EntryValues]:
-    rng = np.random.default_rng(seed)
-    return [
-        EntryValues((rng.random((systems, count)) < 0.4).astype(float), np.ones(count))
-        for _ in range(queries)
-    ]
-
-
-def test_nested_samples_are_centred_on_the_scores() -> None:
-    bank = entries(3, 20, 10)
-    means = nested_bootstrap_means(bank, samples=4000)
-
-    assert means.mean(axis=0) == pytest.approx(np.mean([q.scores() for q in bank], axis=0), abs=0.01)
-
-
-def test_nested_variance_is_that_of_queries_plus_that_of_entries() -> None:
-    """Davison and Hinkley (1997), section 3.8: Var = (var between + mean var within / E) / n."""
-    bank = entries(2, 30, 8)
-    scores = np.array([query.scores() for query in bank])
-    within = np.array([query.values.var(axis=1) / 8 for query in bank]).mean(axis=0)
-    expected = np.sqrt((scores.var(axis=0) + within) / 30)
-
-    assert nested_bootstrap_means(bank, samples=8000).std(axis=0) == pytest.approx(expected, rel=0.04)
-
-
-def test_nested_bootstrap_of_equal_entries_is_the_plain_bootstrap() -> None:
-    """Entries that agree within a query: resampling them changes nothing."""
-    rng = np.random.default_rng(5)
-    bank = [EntryValues(np.repeat(rng.random((2, 1)).round(), 6, axis=1), np.ones(6)) for _ in range(40)]
-    plain = bootstrap_means(np.array([query.scores() for query in bank]).T, samples=8000)
-    nested = nested_bootstrap_means(bank, samples=8000)
-
-    assert nested.std(axis=0) == pytest.approx(plain.std(axis=0), rel=0.05)
-
-
-def test_weights_of_entries_and_queries_without_weight() -> None:
-    query = EntryValues(np.array([[1.0, 0.0, 1.0]]), np.array([1.0, 2.0, 0.0]))
-    zero_weight = EntryValues(np.array([[1.0]]), np.array([0.0]))
-
-    assert query.scores() == pytest.approx([1 / 3])
-    assert nested_bootstrap_means([zero_weight, zero_weight], samples=10) == pytest.approx(0)

@@ -83,7 +83,6 @@ def command(
     from exam_pp.metrics.qrels import LabelRule
     from exam_pp.phases.analysis.agreement import (
         agreement,
-        is_on_the_scale_of_judgments,
         labelled_passages,
         rated_passages,
     )
@@ -96,9 +95,7 @@ def command(
         raise click.UsageError("--min-grade and --label-rule cannot be combined.")
     rule = None if label_rule is None else LabelRule.parse(label_rule)
     if is_passages(graded):
-        filter_ = grade_filter(**criteria)
-        passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=filter_)
-        like_judgments = is_on_the_scale_of_judgments(graded, filter_)
+        passages = rated_passages(graded, qrels=qrels, bank=bank, grade_filter=grade_filter(**criteria))
     else:
         if qrels is None:
             raise click.UsageError(
@@ -106,15 +103,14 @@ def command(
                 "compare with in --qrels."
             )
         passages = labelled_passages(graded, qrels)
-        like_judgments = True
     result = agreement(
         passages,
         min_relevant=min_relevant,
         min_answers=min_answers or (1,),
         min_grades=min_grades,
         rule=rule,
-        same_scale=like_judgments and not (rule or min_answers or min_grades),
-        like_judgments=like_judgments,
+        same_scale=passages.like_judgments and not (rule or min_answers or min_grades),
+        like_judgments=passages.like_judgments,
         seed=seed,
     )
     emit_report(agreement_report(result), form, output, [graded, qrels, bank])

@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     from exam_pp.metrics.game_biases import Biases, Share
     from exam_pp.metrics.partial_correlation import Estimate
     from exam_pp.metrics.uncertainty import Interval
-    from exam_pp.phases.analysis.audit import Audit, CircularityAudit, FamilyAdvantage, GamesAudit
+    from exam_pp.phases.analysis.audit import Audit, CircularityAudit, FamilyAdvantage
     from exam_pp.phases.analysis.audit_inputs import Verdict
     from exam_pp.phases.analysis.audit_length import CalibrationAudit, LengthAudit
     from exam_pp.phases.tournaments.biases import GameBiases, JudgeBiases
-
-    _GameVerdicts = Sequence[tuple[str, str, Verdict]]
 
 
 @click.command("audit", cls=Command)
@@ -107,7 +105,11 @@ def command(
       exam-pp analyze audit games.jsonl.gz --families families.toml
     """
     from exam_pp.formats.exam_pp_files import contains_games
+    from exam_pp.phases.analysis.audit import audit
+    from exam_pp.phases.analysis.audit_inputs import AuditOptions
+    from exam_pp.phases.tournaments.biases import game_biases
 
+    decimals = 6 if form == "tsv" else 3
     games = [file for file in files if contains_games(file)]
     graded = [file for file in files if file not in games]
     if len(graded) > 1:
@@ -117,11 +119,9 @@ def command(
             "a graded file", "bank", "reviewer", "qrels", "bank_writer", "official", "min_grade",
             "min_relevant", "cutoff", "role", "samples", "seed", *criteria,
         )  # fmt: skip
-        _judges(games, families, confidence, form, output)
+        biases = game_biases(games, families=families, confidence=confidence)
+        emit_report(biases_report(biases, decimals=decimals), form, output, [*games, families])
         return
-    from exam_pp.phases.analysis.audit import audit
-    from exam_pp.phases.analysis.audit_inputs import AuditOptions
-
     if reviewer is not None and reviewer != "judgments" and qrels is not None:
         raise click.UsageError("--qrels are judgments; use --reviewer judgments with them, or leave it out.")
     if families is None:
@@ -140,15 +140,7 @@ def command(
         options=AuditOptions(min_grade, min_relevant, cutoff, confidence, samples, seed),
     )
     inputs = [*files, bank, qrels, families, official]
-    emit_report(audit_report(result, decimals=6 if form == "tsv" else 3), form, output, inputs)
-
-
-def _judges(games: list[Path], families: Path | None, confidence: float, form: str, output: Path) -> None:
-    """The biases of the judges of games."""
-    from exam_pp.phases.tournaments.biases import game_biases
-
-    result = game_biases(games, families=families, confidence=confidence)
-    emit_report(biases_report(result, decimals=6 if form == "tsv" else 3), form, output, [*games, families])
+    emit_report(audit_report(result, decimals=decimals), form, output, inputs)
 
 
 _JUDGE = ("judge", "prompt class")
@@ -170,7 +162,7 @@ def biases_report(result: GameBiases, *, decimals: int = 3) -> Report:
         [
             [
                 *row.judge, row.biases.flipped.total, *row.biases.orders, row.biases.flipped.share,
-                *_ends(row.biases.flipped), row.biases.reversed.share,
+                *_ends(row.biases.flipped.interval), row.biases.reversed.share,
             ]
             for row in result.judges
             if row.biases.flipped.total
@@ -206,16 +198,20 @@ def _share_table(
 ) -> Table:
     """A row for each share with games."""
     rows: list[list[Cell]] = [
-        [*row.judge, name, share.count, share.total, share.share, *_ends(share), share.p_value]
+        [
+            *row.judge,
+            name,
+            share.count,
+            share.total,
+            share.share,
+            *_ends(share.interval),
+            share.p_value,
+        ]
         for row, name, share in shares
         if share.total
     ]
     columns = [*_JUDGE, column, "wins", "games", "share", "low", "high", "p"]
     return Table(columns, rows, title=title, decimals=decimals)
-
-
-def _ends(share: Share) -> tuple[float | None, float | None]:
-    return share.interval or (None, None)
 
 
 def _steps() -> list[str]:
@@ -260,40 +256,30 @@ LENGTH, GAMES, CIRCULARITY, CALIBRATION = (
 
 def audit_report(result: Audit, *, decimals: int = 3) -> Report:
     """The sections with their verdicts, after a table of all verdicts."""
-    from exam_pp.phases.analysis.audit_inputs import Verdict
-
-    sections = {
-        LENGTH: (_length(result.length, decimals), result.length.verdict),
-        GAMES: (_games(result.games, decimals), _of_games(result.games)),
-        CIRCULARITY: (_circularity(result.circularity, decimals), result.circularity.verdict),
-        CALIBRATION: (_calibration(result.calibration, decimals), result.calibration.verdict),
+    games = [] if result.games is None else biases_report(result.games, decimals=decimals).blocks
+    sections: dict[str, tuple[Iterable[Block], Sequence[tuple[str, Verdict]]]] = {
+        LENGTH: (_length(result.length, decimals), [("", result.length.verdict)]),
+        GAMES: (games, result.game_verdicts),
+        CIRCULARITY: (_circularity(result.circularity, decimals), [("", result.circularity.verdict)]),
+        CALIBRATION: (_calibration(result.calibration, decimals), [("", result.calibration.verdict)]),
     }
     summary = Table(
         ["section", "verdict"],
-        [
-            [title, found.outcome if isinstance(found, Verdict) else _worst(found)]
-            for title, (_, found) in sections.items()
-        ],
+        [[title, _worst(verdicts)] for title, (_, verdicts) in sections.items()],
         title="Verdicts",
     )
     blocks: list[Block] = [summary, *map(Paragraph, [*_audit_notes(result), *result.notes])]
-    for title, (content, found) in sections.items():
+    for title, (content, verdicts) in sections.items():
         blocks += [Heading(title), *content]
-        if isinstance(found, Verdict):
-            blocks.append(Paragraph(found.sentence))
-        else:
-            blocks += [Paragraph(f"{judge}, {bias}: {each.sentence}") for judge, bias, each in found]
+        blocks += [
+            Paragraph(f"{about}: {verdict.sentence}" if about else verdict.sentence)
+            for about, verdict in verdicts
+        ]
     return Report(f"Audit of {result.grader}", blocks, result.provenance)
 
 
-def _of_games(games: GamesAudit | Verdict) -> Verdict | _GameVerdicts:
-    from exam_pp.phases.analysis.audit_inputs import Verdict
-
-    return games if isinstance(games, Verdict) else games.verdicts
-
-
-def _worst(verdicts: _GameVerdicts) -> str:
-    outcomes = [verdict.outcome for _, _, verdict in verdicts]
+def _worst(verdicts: Sequence[tuple[str, Verdict]]) -> str:
+    outcomes = [verdict.outcome for _, verdict in verdicts]
     return next(outcome for outcome in ("evidence", "no evidence", "undecided") if outcome in outcomes)
 
 
@@ -318,7 +304,7 @@ def _length(found: LengthAudit, decimals: int) -> Iterator[Block]:
          "low (Pearson)", "high (Pearson)"],
         [
             [row.of, row.units, row.constant, row.spearman.units, row.spearman.queries,
-             row.spearman.value, *_interval_ends(row.spearman.interval), *_pearson(row.pearson)]
+             row.spearman.value, *_ends(row.spearman.interval), *_pearson(row.pearson)]
             for row in found.rows
         ],
         title="Correlation with length in words",
@@ -328,14 +314,7 @@ def _length(found: LengthAudit, decimals: int) -> Iterator[Block]:
 
 
 def _pearson(estimate: Estimate | None) -> list[Cell]:
-    return [None, None, None] if estimate is None else [estimate.value, *_interval_ends(estimate.interval)]
-
-
-def _games(found: GamesAudit | Verdict, decimals: int) -> Iterator[Block]:
-    from exam_pp.phases.analysis.audit import GamesAudit
-
-    if isinstance(found, GamesAudit):
-        yield from biases_report(found.biases, decimals=decimals).blocks
+    return [None, None, None] if estimate is None else [estimate.value, *_ends(estimate.interval)]
 
 
 def _circularity(found: CircularityAudit, decimals: int) -> Iterator[Block]:
@@ -364,10 +343,8 @@ def _circularity(found: CircularityAudit, decimals: int) -> Iterator[Block]:
 def _advantage(row: FamilyAdvantage) -> list[Cell]:
     found, compared = row.advantage, row.compared
     cells: list[Cell] = [row.source, row.queries, found.own, found.others, found.own_rank]
-    cells += [found.standardised, *_interval_ends(found.interval)]
-    cells += (
-        [None, None, None] if compared is None else [compared.difference, *_interval_ends(compared.interval)]
-    )
+    cells += [found.standardised, *_ends(found.interval)]
+    cells += [None, None, None] if compared is None else [compared.difference, *_ends(compared.interval)]
     return cells
 
 
@@ -421,9 +398,9 @@ def _measures(numbers: Calibration) -> Iterator[list[Cell]]:
         ("Brier score", numbers.brier),
     ]
     for name, found in rows:
-        yield [name, found.value, *_interval_ends(found.interval)]
+        yield [name, found.value, *_ends(found.interval)]
     yield ["ECE of a calibrated grader", numbers.expected_ece, None, numbers.highest_ece]
 
 
-def _interval_ends(interval: Interval | None) -> tuple[float | None, float | None]:
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
     return interval or (None, None)

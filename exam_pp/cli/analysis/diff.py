@@ -26,6 +26,7 @@ from exam_pp.cli.options import (
     prompt_option,
 )
 from exam_pp.errors import SelectionError
+from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.provenance import Provenance, combined, file_names, graded_by
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
@@ -34,7 +35,6 @@ from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter, GradeKey
-    from exam_pp.metrics.qrels import KthBest, LabelRule
     from exam_pp.phases.evaluation.result import PathLike
 
 
@@ -104,8 +104,6 @@ def command(
         --prompt self-rated \\
         --grader google/flan-t5-base --grader google/flan-t5-large
     """
-    from exam_pp.metrics.qrels import LabelRule
-
     sides = [
         Grading(file, grade_filter(grader, prompt_class, **criteria), bank)
         for file, grader, prompt_class, bank in zip(
@@ -125,18 +123,12 @@ Ratings = dict[tuple[str, str], dict[str, int]]
 """(Query id, passage id) to entry id to rating."""
 
 
-def _every_grade() -> GradeFilter:
-    from exam_pp.grade_filter import GradeFilter
-
-    return GradeFilter()
-
-
 @dataclass(frozen=True)
 class Grading:
-    """One side of a comparison: a graded file, a filter for its grades, and its bank."""
+    """One side of a comparison: a graded file, a filter for its grades (None: all), and its bank."""
 
     file: PathLike
-    grade_filter: GradeFilter = field(default_factory=_every_grade)
+    grade_filter: GradeFilter | None = None
     bank: PathLike | None = None
 
 
@@ -213,8 +205,6 @@ def diff(
     :class:`~exam_pp.errors.SelectionError` if the files have no graded passage in common, and for streams,
     because the files are read several times.
     """
-    from exam_pp.metrics.qrels import KthBest
-
     allow_rereading(before.bank, after.bank)
     for side in (before, after):
         if is_read_once(side.file):
@@ -252,12 +242,12 @@ def diff(
 
 def _ratings(grading: Grading) -> tuple[Ratings, GradeKey]:
     """The ratings of a side, and their grader."""
-    from exam_pp.grade_filter import GradeSelector
+    from exam_pp.grade_filter import GradeFilter, GradeSelector
     from exam_pp.roles import without_canaries
     from exam_pp.store.banks.bank_json import read_bank
     from exam_pp.store.passages.graded_file import read_passages
 
-    selector = GradeSelector(grading.grade_filter)
+    selector = GradeSelector(grading.grade_filter or GradeFilter())
     bank = read_bank(grading.bank) if grading.bank is not None else None
     ratings: Ratings = {}
     for query in without_canaries(read_passages(grading.file)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,10 @@ from exam_pp.cli.options import (
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.score_ranges import range_of
+from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.pictures.boxes import Box, box_plot, share_bars
 from exam_pp.results import ANSWERED, OVERALL_SYSTEM, Score
 from exam_pp.store.files import is_read_once
 from exam_pp.text.wording import counted, listed
@@ -35,8 +38,6 @@ if TYPE_CHECKING:
     from exam_pp.metrics.leaderboard import Distribution
     from exam_pp.metrics.uncertainty import Interval
     from exam_pp.phases.analysis.paired_criteria import CriterionTest, PairedCriteria
-    from exam_pp.phases.evaluation.result import PathLike
-    from exam_pp.rendering.pictures.boxes import Box
 
 
 @click.command("distributions", cls=Command)
@@ -89,7 +90,6 @@ def command(
         --system gen-long --system gen-short
     """
     from exam_pp.phases.evaluation.judgments import is_passages
-    from exam_pp.store.files import is_read_once
 
     if len(scores) == 1 and not is_read_once(scores[0]) and is_passages(scores[0]):
         refuse_without("files of scores", "measures", "plot")
@@ -145,20 +145,12 @@ class SystemDistribution:
 
 @dataclass(frozen=True)
 class Distributions:
-    """Distributions of the scores of several files."""
+    """Distributions of the scores of several files; the rows of a measure stand together."""
 
     rows: Sequence[SystemDistribution]
     confidence: float = CONFIDENCE
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
-
-    @property
-    def measures(self) -> dict[str, list[SystemDistribution]]:
-        """Measure to its rows."""
-        by_measure: dict[str, list[SystemDistribution]] = {}
-        for row in self.rows:
-            by_measure.setdefault(row.measure, []).append(row)
-        return by_measure
 
 
 def score_distributions(
@@ -314,7 +306,6 @@ def _columns(tables: Mapping[Path, Sequence[Score]]) -> dict[tuple[str, str], li
 
 def _notes(rows: Sequence[SystemDistribution]) -> Iterator[str]:
     from exam_pp.metrics.uncertainty import FEWEST_FOR_T
-    from exam_pp.phases.evaluation.result import counted_names
 
     missing = {row.system: None for row in rows if row.missing}
     if missing:
@@ -356,20 +347,16 @@ def distributions_report(result: Distributions, *, decimals: int = 3) -> Report:
 
 def distribution_pictures(result: Distributions) -> list[Picture]:
     """A box plot of each measure; bars of the means for the share of questions answered."""
-    from exam_pp.rendering.pictures.boxes import box_plot, share_bars
-
     return [
         share_bars(_boxes(rows), "share of questions", "Questions answered", _interval(result))
         if measure == ANSWERED
         else box_plot(_boxes(rows), measure, f"Distribution of {measure}", _interval(result))
-        for measure, rows in result.measures.items()
+        for measure, rows in groupby(result.rows, lambda row: row.measure)
     ]
 
 
-def _boxes(rows: Sequence[SystemDistribution]) -> list[Box]:
+def _boxes(rows: Iterable[SystemDistribution]) -> list[Box]:
     """The rows as boxes of a picture."""
-    from exam_pp.rendering.pictures.boxes import Box
-
     return [
         Box(
             row.system,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,15 +28,14 @@ from exam_pp.cli.options import (
     plot_option,
 )
 from exam_pp.errors import SelectionError
-from exam_pp.provenance import Provenance, graded_by
+from exam_pp.provenance import graded_by
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
-    from exam_pp.games import Game, GameSet, QueryGames
+    from exam_pp.games import Game, QueryGames
     from exam_pp.grade_filter import GradeKey
-    from exam_pp.metrics.uncertainty import Interval
-    from exam_pp.phases.analysis.graders import GraderPair, Ratings
+    from exam_pp.phases.analysis.graders import GraderAgreement, GraderPair
     from exam_pp.phases.evaluation.result import PathLike
 
 
@@ -107,7 +106,8 @@ def command(
 
     if all(map(contains_games, files)):
         refuse_without("a graded file", "bank", "label_rule", "by", "plot", "plot_differences", *criteria)
-        _judges(files, graders, samples, seed, form, output)
+        verdicts = verdict_agreement(files, models=graders, samples=samples, seed=seed)
+        emit_report(verdicts_report(verdicts), form, output, files)
         return
     if len(files) > 1:
         raise click.UsageError("Name one graded file, or games files; exam-pp merge joins graded files.")
@@ -141,44 +141,8 @@ def command(
     emit_report(graders_report(result), form, output, [graded, bank])
 
 
-def _judges(
-    games: tuple[Path, ...], graders: tuple[str, ...], samples: int, seed: int, form: str, output: Path
-) -> None:
-    """The agreement of judges, models and people, on the same games."""
-    result = verdict_agreement(games, models=graders, samples=samples, seed=seed)
-    emit_report(verdicts_report(result), form, output, games)
-
-
 _VERDICTS = (-1, 0, 1)
 """The first system loses, a tie, the first system wins; systems are in the order of their names."""
-
-
-@dataclass(frozen=True)
-class JudgePair:
-    """Agreement of two judges on the games of both.
-
-    ``equal``: Share of games with the same verdict; None without common games. ``second_ties``: Share of ties
-    of the second judge. ``interval``: 95 % interval of κ over resampled queries; None if κ is undefined in
-    every sample.
-    """
-
-    pair: GraderPair
-    equal: float | None
-    opposite: float | None
-    first_ties: float | None
-    second_ties: float | None
-    interval: Interval | None
-
-
-@dataclass(frozen=True)
-class VerdictAgreement:
-    """Agreement of every two judges."""
-
-    pairs: Sequence[JudgePair]
-    samples: int = defaults.SAMPLES
-    seed: int = 0
-    notes: Sequence[str] = ()
-    provenance: Provenance = field(default_factory=Provenance)
 
 
 def verdict_agreement(
@@ -187,7 +151,7 @@ def verdict_agreement(
     models: Collection[str] = (),
     samples: int = defaults.SAMPLES,
     seed: int = 0,
-) -> VerdictAgreement:
+) -> GraderAgreement:
     """Compare the verdicts of every two judges on the same games.
 
     Games are the same if they compare the same two systems (and repeats) on the same query, in whatever
@@ -196,14 +160,13 @@ def verdict_agreement(
 
     ``models``: Compare only these models and people. Default: all.
     """
-    from exam_pp.data_model import is_human
     from exam_pp.formats.exam_pp_files import read_any_games
     from exam_pp.grade_filter import grader_names
-    from exam_pp.phases.analysis.graders import compare_graders
+    from exam_pp.phases.analysis.graders import agreement_of
 
     verdicts, ungraded = _verdicts(query for path in files for query in read_any_games(path))
     names = ", ".join(str(Path(path)) for path in files)
-    keys = sorted(verdicts, key=lambda key: (is_human(key.model), key))
+    keys = sorted(verdicts, key=lambda key: (key.is_reviewer, key))
     known = list(dict.fromkeys(key.model for key in keys))
     for model in models:
         if model not in known:
@@ -216,28 +179,21 @@ def verdict_agreement(
             f"{counted(len(keys), 'judge')}{found}."
         )
     name = grader_names(keys)
-    ratings: dict[str, Ratings] = {name(key): verdicts[key] for key in keys}
-    pairs = compare_graders(ratings, samples=samples, seed=seed)
+    result = agreement_of({name(key): verdicts[key] for key in keys}, {}, "games", samples, seed)
     notes = [f"{counted(ungraded, 'ungraded game')} left out."] if ungraded else []
-    notes += [note for pair in pairs for note in pair.notes]
-    provenance = graded_by(keys)
-    queries = len({unit[0] for of_judge in ratings.values() for unit in of_judge})
-    return VerdictAgreement(
-        [_judge_pair(pair, samples, seed) for pair in pairs],
-        samples,
-        seed,
-        notes,
-        Provenance(provenance.models, provenance.prompt_classes, queries=queries),
-    )
+    provenance = replace(graded_by(keys), queries=result.provenance.queries)
+    return replace(result, notes=[*notes, *result.notes], provenance=provenance)
 
 
 def _verdicts(queries: Iterable[QueryGames]) -> tuple[dict[GradeKey, dict[tuple[str, ...], int]], int]:
     """The verdict of each judge on each game, and the number of ungraded games."""
+    from exam_pp.phases.analysis.graders import key_of
+
     verdicts: dict[GradeKey, dict[tuple[str, ...], int]] = {}
     ungraded = 0
     for query in queries:
         for games in query.game_sets:
-            of_judge = verdicts.setdefault(_key(games), {})
+            of_judge = verdicts.setdefault(key_of(games), {})
             for game in games.games:
                 if game.winner is None:
                     ungraded += 1
@@ -245,12 +201,6 @@ def _verdicts(queries: Iterable[QueryGames]) -> tuple[dict[GradeKey, dict[tuple[
                 unit, verdict = _verdict(query.query_id, game)
                 of_judge[unit] = verdict if of_judge.get(unit, verdict) == verdict else 0
     return {key: of_judge for key, of_judge in verdicts.items() if of_judge}, ungraded
-
-
-def _key(games: GameSet) -> GradeKey:
-    from exam_pp.grade_filter import GradeKey
-
-    return GradeKey(games.model or "(no model)", games.prompt_class or "(no prompt class)")
 
 
 def _verdict(query_id: str, game: Game) -> tuple[tuple[str, ...], int]:
@@ -261,54 +211,17 @@ def _verdict(query_id: str, game: Game) -> tuple[tuple[str, ...], int]:
     return unit, value if game.a == first else -value
 
 
-def _judge_pair(pair: GraderPair, samples: int, seed: int) -> JudgePair:
-    from exam_pp.metrics.agreement import kappa_interval
-
-    items = pair.comparisons[0].items
-    if not items:
-        return JudgePair(pair, None, None, None, None, None)
-    tables: dict[str, list[list[int]]] = {}
-    for query_id, first, second in items:
-        table = tables.setdefault(query_id, [[0] * len(_VERDICTS) for _ in _VERDICTS])
-        table[_VERDICTS.index(int(first))][_VERDICTS.index(int(second))] += 1
-    count = len(items)
-    return JudgePair(
-        pair,
-        sum(item.first == item.second for item in items) / count,
-        sum(item.first * item.second < 0 for item in items) / count,
-        sum(item.first == 0 for item in items) / count,
-        sum(item.second == 0 for item in items) / count,
-        kappa_interval(list(tables.values()), samples=samples, seed=seed) if len(tables) > 1 else None,
-    )
-
-
-def verdicts_report(result: VerdictAgreement) -> Report:
+def verdicts_report(result: GraderAgreement) -> Report:
     """A row for every two judges, and the rank correlations of their verdicts."""
     from exam_pp.metrics.uncertainty import few_units_note
     from exam_pp.reports.analysis.agreement import correlation_table
-    from exam_pp.reports.analysis.correlation import formatted_interval
 
-    rows: list[list[Cell]] = [
-        [
-            judges.pair.first,
-            judges.pair.second,
-            judges.pair.common,
-            judges.equal,
-            judges.opposite,
-            judges.first_ties,
-            judges.second_ties,
-            judges.pair.coefficients.kappa,
-            formatted_interval(judges.interval, 3) or None,
-            judges.pair.coefficients.quadratic_kappa,
-        ]
-        for judges in result.pairs
-    ]
     table = Table(
         [
             "judge", "other judge", "games", "equal", "opposite", "ties", "ties of the other", "Cohen's κ",
             "interval of κ", "weighted κ (quadratic)",
         ],
-        rows,
+        [_cells(pair, result) for pair in result.pairs],
         title="Every two judges",
     )  # fmt: skip
     explanation = (
@@ -317,9 +230,37 @@ def verdicts_report(result: VerdictAgreement) -> Report:
         f"Intervals: 95 %, {result.samples} bootstrap samples of queries (seed {result.seed}). "
         f"{few_units_note()}"
     )
-    correlations = correlation_table([judges.pair for judges in result.pairs], "games")
+    correlations = correlation_table(result.pairs, "games")
     return Report(
         "Agreement of judges",
         [table, correlations, *map(Paragraph, [explanation, *result.notes])],
         result.provenance,
     )
+
+
+def _cells(pair: GraderPair, result: GraderAgreement) -> list[Cell]:
+    """The shares of equal and opposite verdicts and of the ties of both judges, and κ with its interval."""
+    from exam_pp.metrics.agreement import kappa_interval
+    from exam_pp.reports.analysis.correlation import formatted_interval
+
+    items = pair.comparisons[0].items
+    if not items:
+        return [pair.first, pair.second, 0, *[None] * 7]
+    tables: dict[str, list[list[int]]] = {}
+    for query_id, first, second in items:
+        table = tables.setdefault(query_id, [[0] * len(_VERDICTS) for _ in _VERDICTS])
+        table[_VERDICTS.index(int(first))][_VERDICTS.index(int(second))] += 1
+    interval = kappa_interval(list(tables.values()), samples=result.samples, seed=result.seed)
+    count = len(items)
+    return [
+        pair.first,
+        pair.second,
+        count,
+        sum(item.first == item.second for item in items) / count,
+        sum(item.first * item.second < 0 for item in items) / count,
+        sum(item.first == 0 for item in items) / count,
+        sum(item.second == 0 for item in items) / count,
+        pair.coefficients.kappa,
+        formatted_interval(interval, 3) or None,
+        pair.coefficients.quadratic_kappa,
+    ]

@@ -12,7 +12,7 @@ from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_optio
 from exam_pp.cli.options import GRADED, ONLY_QUERIES, support_filter_options
 
 if TYPE_CHECKING:
-    from exam_pp.phases.evaluation.result import Evaluation, MissingQueries
+    from exam_pp.phases.evaluation.result import MissingQueries
 
 _METRICS = {
     "citations": Kind(
@@ -171,40 +171,28 @@ def command(
       exam-pp evaluate answers citations.jsonl.gz
       exam-pp evaluate answers attempted.jsonl.gz --metric answered --intervals queries
     """
-    evaluation: Evaluation
-    if metric == "answered":
-        from exam_pp.grade_filter import GradeFilter
-        from exam_pp.phases.evaluation.answers import answered
-        from exam_pp.prompts import ANSWER_ATTEMPT
-        from exam_pp.prompts.base import with_aliases
-
-        verdicts = GradeFilter(grader, prompt_class or ANSWER_ATTEMPT.name, prompt_hash=prompt_hash)
-        evaluation = answered(graded, grade_filter=with_aliases(verdicts), queries=queries)
-        output.write(evaluation, _TITLES[metric], [graded, queries])
-        return
+    from exam_pp.grade_filter import GradeFilter
+    from exam_pp.phases.evaluation.answers import answered, criteria, factual_consistency
+    from exam_pp.phases.evaluation.citations import SupportFilter, citations
     from exam_pp.phases.evaluation.inputs import query_ids
+    from exam_pp.prompts import ANSWER_ATTEMPT
+    from exam_pp.prompts.base import with_aliases
 
     selected = None if queries is None else query_ids(queries)
-    if metric == "factual-consistency":
-        from exam_pp.phases.evaluation.answers import ConsistencyFilter, factual_consistency
-
-        of_scores = ConsistencyFilter(grader, prompt_class, systems)
-        evaluation = factual_consistency(graded, selection=of_scores, queries=selected)
+    selection = SupportFilter(grader, prompt_class, prompt_hash, systems)
+    if metric == "answered":
+        verdicts = GradeFilter(grader, prompt_class or ANSWER_ATTEMPT.name, prompt_hash=prompt_hash)
+        evaluation = answered(graded, grade_filter=with_aliases(verdicts), queries=selected)
+    elif metric == "factual-consistency":
+        evaluation = factual_consistency(graded, selection=selection, queries=selected)
+    elif metric == "criteria":
+        evaluation = criteria(graded, selection=selection, queries=selected, missing_queries=missing_queries)
     else:
-        from exam_pp.phases.evaluation.answers import criteria
-        from exam_pp.phases.evaluation.citations import SupportFilter, citations
-
-        selection = SupportFilter(grader, prompt_class, prompt_hash, systems)
-        if metric == "criteria":
-            evaluation = criteria(
-                graded, selection=selection, queries=selected, missing_queries=missing_queries
-            )
-        else:
-            evaluation = citations(
-                graded,
-                selection=selection,
-                rule="first" if metric == "first-citations" else "all",
-                queries=selected,
-                missing_queries=missing_queries,
-            )
+        evaluation = citations(
+            graded,
+            selection=selection,
+            rule="first" if metric == "first-citations" else "all",
+            queries=selected,
+            missing_queries=missing_queries,
+        )
     output.write(evaluation, _TITLES.get(metric, "Citations"), [graded, queries])

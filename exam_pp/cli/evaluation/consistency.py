@@ -19,14 +19,11 @@ if TYPE_CHECKING:
 
 
 _METRICS = {
-    "rouge": "rouge",
-    "rouge-stem": "rouge",
-    "bertscore": "bertscore",
-    "bertscore-raw": "bertscore",
-    "spread": "spread",
-    "spread-sample": "spread",
+    "rouge": ("rouge", "rouge-stem"),
+    "bertscore": ("bertscore", "bertscore-raw"),
+    "spread": ("spread", "spread-sample"),
 }
-"""Metric to its family, of which one is computed."""
+"""Family to its metrics, of which one is computed."""
 
 
 @click.command("consistency", cls=Command)
@@ -43,7 +40,7 @@ _METRICS = {
 @click.option(
     "--metric",
     "metrics",
-    type=click.Choice(list(_METRICS)),
+    type=click.Choice([name for names in _METRICS.values() for name in names]),
     multiple=True,
     help="ROUGE-1, ROUGE-2 and ROUGE-L of words (rouge) or their stems (rouge-stem), which need the extra "
     "rouge; BERTScore by --model, rescaled with the baseline of bert-score for English where exam_pp has it "
@@ -96,12 +93,7 @@ def command(
       exam-pp evaluate consistency repeated.jsonl.gz --metric spread --scores repeated-scores.jsonl
     """
     from exam_pp.formats.scores import read_query_scores
-    from exam_pp.phases.evaluation.consistency import (
-        SimilarityOptions,
-        consistency,
-        repeated_answers,
-        write_pairs,
-    )
+    from exam_pp.phases.evaluation.consistency import consistency, repeated_answers, write_pairs
     from exam_pp.phases.evaluation.inputs import query_ids
     from exam_pp.phases.evaluation.nugget_leaderboard import score_files
 
@@ -115,12 +107,10 @@ def command(
     embedder = None if encoder is None else _embedder(encoder, device)
     result = consistency(
         repeats,
-        similarity=SimilarityOptions(
-            not chosen.isdisjoint(("rouge", "rouge-stem")),
-            "rouge-stem" in chosen,
-            embedder,
-            "bertscore" in chosen,
-        ),
+        with_rouge=not chosen.isdisjoint(("rouge", "rouge-stem")),
+        stem="rouge-stem" in chosen,
+        embedder=embedder,
+        rescale="bertscore" in chosen,
         scores=rows,
         sample="spread-sample" in chosen,
     )
@@ -138,22 +128,18 @@ def _chosen(metrics: tuple[str, ...], encoder: str | None, scores: tuple[Path, .
     if not metrics:
         return {"rouge"} | {name for name, given in inputs.items() if given}
     chosen = set(metrics)
-    families = sorted(_METRICS[metric] for metric in chosen)
+    families = sorted(family for family, names in _METRICS.items() if not chosen.isdisjoint(names))
     for family in families:
-        if families.count(family) > 1:
-            raise click.UsageError(f"Use one of --metric {listed(_of(family), ' and ')}.")
+        if chosen.issuperset(_METRICS[family]):
+            raise click.UsageError(f"Use one of --metric {listed(_METRICS[family], ' and ')}.")
     for family, option in (("bertscore", "--model"), ("spread", "--scores")):
         if family in families and not inputs[family]:
-            raise click.UsageError(f"--metric {listed(_of(family), ' and ')} need {option}.")
+            raise click.UsageError(f"--metric {listed(_METRICS[family], ' and ')} need {option}.")
     if "bertscore" not in families:
         refuse_without("--metric bertscore", "encoder")
     if "spread" not in families:
         refuse_without("--metric spread", "scores")
     return chosen
-
-
-def _of(family: str) -> list[str]:
-    return [metric for metric, of in _METRICS.items() if of == family]
 
 
 def _embedder(encoder: str, device: str | None) -> Embedder:

@@ -48,7 +48,7 @@ from exam_pp.cli.options import (
     "of "
     "0 or 1.",
 )
-@leaderboard_options("published", nested=True)
+@leaderboard_options("published")
 @filter_columns
 def command(
     *,

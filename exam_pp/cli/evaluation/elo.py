@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +25,7 @@ from exam_pp.cli.options import (
     ROLE,
     SCRIPT_FORMATS,
     bank_option,
+    columns_of,
     emit,
     emit_figure,
     emit_report,
@@ -41,7 +41,7 @@ from exam_pp.cli.options import (
     together,
 )
 from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
-from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -244,9 +244,11 @@ def command(
       exam-pp evaluate elo ndcg.tsv --by nDCG@10 --tie-margin 0.05
     """
     from exam_pp.phases.tournaments.ratings import compare_pairs, scores_of, together
+    from exam_pp.rendering.pictures.grids import win_matrix
+    from exam_pp.reports.evaluation.leaderboards import leaderboard_picture, trec_eval_text
 
     method = take(chosen, *_METHOD)
-    columns = _columns(graders, prompt_classes)
+    columns = columns_of(graders, prompt_classes)
     _check_usage(
         form,
         method["methods"],
@@ -268,15 +270,12 @@ def command(
     }
     standings = together(boards)
     if plot is not None:
-        from exam_pp.reports.evaluation.leaderboards import leaderboard_picture
-
         emit_figure([leaderboard_picture(standings)], plot, inputs)
     if plot_matrix is not None:
         (board,) = boards.values()
-        emit_figure([win_matrix_picture(board.matrix)], plot_matrix, inputs)
+        picture = win_matrix(board.matrix.systems, board.matrix.shares.tolist(), "Share of games won")
+        emit_figure([picture], plot_matrix, inputs)
     if form == "trec_eval":
-        from exam_pp.reports.evaluation.leaderboards import trec_eval_text
-
         log_notes([*standings.uncertainty.notes, *standings.notes])
         emit(trec_eval_text(scores_of(standings), per_query=False), output, inputs)
         return
@@ -293,19 +292,9 @@ def command(
     emit_report(report, form, output, inputs)
 
 
-def _columns(graders: tuple[str, ...], prompt_classes: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    """Name of each column to the grader and the prompt class of its games; "" selects all."""
-    models, prompts = list(dict.fromkeys(graders)) or [""], list(dict.fromkeys(prompt_classes)) or [""]
-    columns = {}
-    for model, prompt in product(models, prompts):
-        parts = (model if len(models) > 1 else "", prompt if len(prompts) > 1 else "")
-        columns[" ".join(part for part in parts if part)] = (model, prompt)
-    return columns
-
-
 def _boards(
     files: tuple[Path, ...],
-    columns: dict[str, tuple[str, str]],
+    columns: dict[str, tuple[str | None, str | None]],
     options: RatingOptions,
     *,
     families: Path | None,
@@ -315,8 +304,9 @@ def _boards(
     **chosen: Any,
 ) -> dict[str, Ratings]:
     """Column name to the ratings by its games."""
+    from exam_pp.phases.evaluation.citations import SupportFilter
     from exam_pp.phases.tournaments.biases import known_families
-    from exam_pp.phases.tournaments.outcomes import GameFilter, judged_games
+    from exam_pp.phases.tournaments.outcomes import judged_games
     from exam_pp.phases.tournaments.ratings import rate, rate_scored
 
     known = known_families(families)
@@ -328,9 +318,7 @@ def _boards(
         refuse_without("a graded file", *_OF_GRADES, *of_grades)
         return {
             name: rate(
-                judged_games(
-                    files, GameFilter(model or None, prompt or None, chosen["prompt_hash"], systems)
-                ),
+                judged_games(files, SupportFilter(model, prompt, chosen["prompt_hash"], systems)),
                 options,
                 families=known,
             )
@@ -343,7 +331,7 @@ def _boards(
     selection = take(chosen, *GRADES)
     boards = {}
     for name, (model, prompt) in columns.items():
-        criteria = grade_filter(model or None, prompt or None, **selection)
+        criteria = grade_filter(model, prompt, **selection)
         played = _games(files, content, criteria, **chosen)
         boards[name] = rate_scored(played, options, systems=systems, families=known)
         if games_output is not None:
@@ -526,13 +514,6 @@ def win_matrix_table(matrix: WinMatrix) -> Table:
         title="Share of games that the system of the row won (the rest of both shares are ties)",
         shades=shades,
     )
-
-
-def win_matrix_picture(matrix: WinMatrix) -> Picture:
-    """The win matrix as a heat map."""
-    from exam_pp.rendering.pictures.grids import win_matrix
-
-    return win_matrix(matrix.systems, matrix.shares.tolist(), "Share of games won")
 
 
 def head_to_head_table(pairs: Sequence[HeadToHead], *, formatted: bool = True) -> Table:

@@ -30,13 +30,13 @@ from exam_pp.cli.options import (
     grade_filters,
     log_notes,
 )
-from exam_pp.provenance import Provenance
+from exam_pp.metrics.qrels import LabelRule, judgment_qrels
+from exam_pp.phases.evaluation.result import Evaluation, grader_columns, threshold_columns
+from exam_pp.provenance import Provenance, file_names, with_thresholds
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.gains import Ungraded
-    from exam_pp.metrics.qrels import LabelRule
-    from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.results import Qrel, SubtopicQrel
 
 
@@ -189,7 +189,12 @@ def command(
         method=method_name,
         scope=scope,
     )
-    evaluation = _in_columns(label_sets, score)
+    evaluation = grader_columns(
+        {
+            grader: threshold_columns({labels.min_grade: score(labels) for labels in of_grader})
+            for grader, of_grader in label_sets.items()
+        }
+    )
     if runs:
         ranked = next(iter(label_sets.values()))[0].systems
         warn_of_other_names(systems_of(runs, method_name), ranked, graded)
@@ -207,7 +212,6 @@ def _rule(label: str) -> LabelRule | None:
         raise click.UsageError(
             f"--label {label!r} is neither one of {', '.join(_NAMES)} nor a rule such as '2nd>=5:3, else 0'."
         )
-    from exam_pp.metrics.qrels import LabelRule
 
     return LabelRule.parse(label)
 
@@ -220,20 +224,6 @@ def _check_single(graders: Sized, label_sets: Sized) -> None:
         raise click.UsageError("Qrels have the labels of one threshold; use --min-grade once.")
 
 
-def _in_columns(
-    label_sets: Mapping[str, Sequence[_Labels]], score: Callable[[_Labels], Evaluation]
-) -> Evaluation:
-    """Scores by each set of labels, with columns for each grader and threshold if there are several."""
-    from exam_pp.phases.evaluation.result import grader_columns, threshold_columns
-
-    return grader_columns(
-        {
-            grader: threshold_columns({labels.min_grade: score(labels) for labels in of_grader})
-            for grader, of_grader in label_sets.items()
-        }
-    )
-
-
 def _scores(
     labels: _Labels,
     ranked: Path | tuple[Path, ...],
@@ -244,7 +234,6 @@ def _scores(
 ) -> Evaluation:
     """Score runs, or the rankings of a graded file, by labels."""
     from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
-    from exam_pp.provenance import with_thresholds
 
     names = measures or (labels.default_measure,)
     settings: Any = {
@@ -301,7 +290,6 @@ def _labels(
     scope: Mapping[str, Any],
 ) -> _Labels:
     from exam_pp.phases.evaluation import rubric as evaluate
-    from exam_pp.provenance import file_names
     from exam_pp.store.files import is_read_once
     from exam_pp.store.trec.runs import write_qrels
 
@@ -350,7 +338,6 @@ def _labels(
 
 def _scale_notes(labels: Sequence[Qrel], graded: Path) -> list[str]:
     """A note on labels outside the scale of the judgments in the graded file."""
-    from exam_pp.metrics.qrels import judgment_qrels
     from exam_pp.phases.evaluation.inputs import views
     from exam_pp.phases.evaluation.judgments import outside_scale_notes
 

@@ -36,7 +36,6 @@ from exam_pp.store.files import check_output, write_text
 if TYPE_CHECKING:
     from exam_pp.formats.base import Format
     from exam_pp.formats.dropped_fields import DroppedFields
-    from exam_pp.formats.trec import Runs
     from exam_pp.phases.interchange.bridges import Bridge, Conversion
     from exam_pp.store.trec.answers import Answer
 
@@ -209,7 +208,8 @@ def convert(conversion: Conversion, dropped_fields_output: Path | None = None) -
     source: Any = source_format.read(Source(conversion.source, dropped, conversion.method_name))
     value = bridge(source, dropped, conversion)
     if target_format.content == "runs" and conversion.systems:
-        value = _runs_of_systems(value, conversion)
+        _check_systems(value, conversion)
+        value = {system: run for system, run in value.items() if system in conversion.systems}
     if target_format.content == "answers" and (conversion.systems or conversion.queries):
         value = _answers_of_systems(value, conversion)
     contexts = _contexts(conversion.contexts) if conversion.contexts else {}
@@ -237,11 +237,6 @@ def _possible(source: Format, target: Format) -> Bridge:
             f"possible targets: {', '.join(reachable)}."
         )
     return bridge
-
-
-def _runs_of_systems(runs: Runs, conversion: Conversion) -> Runs:
-    _check_systems(runs, conversion)
-    return {system: runs[system] for system in runs if system in conversion.systems}
 
 
 def _answers_of_systems(answers: Iterable[Answer], conversion: Conversion) -> list[Answer]:

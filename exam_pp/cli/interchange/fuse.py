@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,61 +62,38 @@ def command(runs: tuple[Path, ...], output: Path, method_name: Any, **options: A
     \b
       exam-pp fuse runs -o fused.run
     """
-    log_summary(fuse_files(runs, output, FuseOptions(method=method_name, **options)).lines())
+    log_summary([fuse_files(runs, output, method=method_name, **options)])
 
 
 DEFAULT_NAME = "fused"
 """The name of the fused system if the run is written to standard output."""
 
 
-@dataclass(frozen=True)
-class FuseOptions:
-    """Options of the fusion.
-
-    ``top``: Number of top passages of each run that count; None for all. ``max_passages``: Number of passages
-    to write per query; None for all. ``system_name``: Name of the fused system; None for the name of the
-    output file.
-    """
-
-    k: int = DEFAULT_K
-    top: int | None = None
-    max_passages: int | None = None
-    system_name: str | None = None
-    method: MethodName = "stem"
-
-
-@dataclass(frozen=True)
-class FuseSummary:
-    """Counts for the summary; ``system`` is the name of the fused system."""
-
-    systems: int
-    queries: int
-    passages: int
-    system: str
-
-    def lines(self) -> Iterator[str]:
-        """The summary, line by line."""
-        yield (
-            f"Fused {counted(self.systems, 'run')} as {self.system!r}: {counted(self.passages, 'passage')} "
-            f"for {counted(self.queries, 'query')}."
-        )
-
-
-def fuse(runs: Sequence[Run], options: FuseOptions, system: str) -> Iterator[RunLine]:
+def fuse(
+    runs: Sequence[Run],
+    system: str,
+    *,
+    k: int = DEFAULT_K,
+    top: int | None = None,
+    max_passages: int | None = None,
+) -> Iterator[RunLine]:
     """Yield the lines of the fused run, best first, for every query that any of the runs has.
 
     Ranks are those of trec_eval: by score in single precision, then by descending id; the rank column of a
     file does not count. The lines have the same order, so that ties of fused scores are ranked as they are
     evaluated.
 
+    ``top``: Number of top passages of each run that count; None for all. ``max_passages``: Number of passages
+    of each query; None for all.
+
     Source: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", SIGIR 2009.
     """
     from exam_pp.metrics.ties_in_runs import trec_eval_ranking
 
     for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
-        rankings = [_ranks(run[query_id], options.top) for run in runs if query_id in run]
-        scores = reciprocal_rank_fusion(rankings, options.k)
-        for rank, passage_id in enumerate(trec_eval_ranking(scores)[: options.max_passages], 1):
+        rankings = [_ranks(run[query_id], top) for run in runs if query_id in run]
+        scores = reciprocal_rank_fusion(rankings, k)
+        for rank, passage_id in enumerate(trec_eval_ranking(scores)[:max_passages], 1):
             yield RunLine(query_id, passage_id, rank, scores[passage_id], system)
 
 
@@ -128,8 +104,21 @@ def _ranks(scores: Mapping[str, float], top: int | None) -> dict[str, int]:
 
 
 @reading()
-def fuse_files(sources: Sequence[Path], output: Path, options: FuseOptions) -> FuseSummary:
-    """Write the fusion of run files, or of folders of run files, as a run file."""
+def fuse_files(
+    sources: Sequence[Path],
+    output: Path,
+    *,
+    k: int = DEFAULT_K,
+    top: int | None = None,
+    max_passages: int | None = None,
+    system_name: str | None = None,
+    method: MethodName = "stem",
+) -> str:
+    """Write the fusion of run files, or of folders of run files, as a run file; returns a summary.
+
+    ``system_name``: Name of the fused system; None for the name of the output file. The other options are
+    those of :func:`fuse`.
+    """
     from exam_pp.store.trec.runs import method_of, read_rankings, run_files, warn_of_skipped_files, write_run
 
     for source in sources:
@@ -138,7 +127,7 @@ def fuse_files(sources: Sequence[Path], output: Path, options: FuseOptions) -> F
     runs: dict[str, Run] = {}
     origins: dict[str, Path] = {}
     for file in files:
-        systems = read_rankings(file, method=options.method)
+        systems = read_rankings(file, method=method)
         if not systems:
             raise DataError("has no results.", file=str(file))
         for system, run in systems.items():
@@ -150,7 +139,11 @@ def fuse_files(sources: Sequence[Path], output: Path, options: FuseOptions) -> F
             runs[system], origins[system] = run, file
     if len(runs) < 2:
         raise SelectionError(f"fuse needs at least two runs, but {files[0]} is the only one.")
-    system = options.system_name or (DEFAULT_NAME if str(output) == STDIO else method_of(output))
-    lines = list(fuse(list(runs.values()), options, system))
+    system = system_name or (DEFAULT_NAME if str(output) == STDIO else method_of(output))
+    lines = list(fuse(list(runs.values()), system, k=k, top=top, max_passages=max_passages))
     write_run(lines, output, inputs=files)
-    return FuseSummary(len(runs), len({line.query_id for line in lines}), len(lines), system)
+    queries = len({line.query_id for line in lines})
+    return (
+        f"Fused {counted(len(runs), 'run')} as {system!r}: {counted(len(lines), 'passage')} for "
+        f"{counted(queries, 'query')}."
+    )

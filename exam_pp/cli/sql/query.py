@@ -28,6 +28,7 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.output_format import of_ending
 from exam_pp.cli.ranges import IntRange
+from exam_pp.store.files import check_output, read_text
 
 if TYPE_CHECKING:
     from exam_pp.phases.sql.query import Statement
@@ -127,7 +128,6 @@ def command(
     """
     from exam_pp.phases.sql.query import SqlSources, Statement, query_files, query_to_parquet
     from exam_pp.rendering.rows import write_rows
-    from exam_pp.store.files import check_output
     from exam_pp.store.sql.duck import Limits
 
     limits = Limits(options.pop("memory_limit"), options.pop("threads"))
@@ -151,7 +151,6 @@ def command(
 def _save(arguments: tuple[str, ...], form: str, save: Path, limits: Limits, options: dict[str, Any]) -> None:
     """Write all tables to a database, or to a folder of Parquet files."""
     from exam_pp.phases.sql.query import SqlSources, build_database, export_parquet
-    from exam_pp.store.files import check_output
 
     of_statements = ("params", "output", "unsafe_sql")
     refuse(click.get_current_context(), of_statements.__contains__, "has no effect with --save")
@@ -171,7 +170,6 @@ def _save(arguments: tuple[str, ...], form: str, save: Path, limits: Limits, opt
 
 
 def _files_and_sql(arguments: tuple[str, ...]) -> tuple[list[Path], str]:
-    from exam_pp.store.files import read_text
 
     if not arguments:
         raise click.UsageError("query needs files and a SQL statement. `exam-pp list sql` has examples.")

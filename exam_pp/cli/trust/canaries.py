@@ -28,12 +28,12 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
-from exam_pp.phases.trust.canary_texts import CANARIES
+from exam_pp.phases.trust.canary_texts import CANARIES, control_of
 from exam_pp.provenance import Provenance, graded_by
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 
 if TYPE_CHECKING:
-    from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+    from exam_pp.grade_filter import GradeFilter, GradeKey
     from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
 
 
@@ -229,31 +229,23 @@ def canary_report(
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.grade_masks import gather
     from exam_pp.phases.evaluation.inputs import views
-    from exam_pp.phases.evaluation.selected_grades import selectors
-    from exam_pp.prompts.base import with_aliases
+    from exam_pp.phases.evaluation.selected_grades import selectors, threshold
 
     lines = list(views(graded, mixed=True, canaries=True))
     if not any(is_canary(r.method) for line in lines for p in line.passages for r in p.rankings):
         raise SelectionError(f"{graded} has no canaries; add them with `exam-pp canaries` before grading.")
     rows: list[CanaryGrades] = []
     keys = []
-    for key, selector in selectors(lines, with_aliases(grade_filter or GradeFilter()), graded).items():
+    for key, selector in selectors(lines, grade_filter or GradeFilter(), graded).items():
         file = gather(lines, selector)
         keys.append(key)
-        rows += _of_grader(key, file.queries.values(), _threshold(selector, min_grade))
+        rows += _of_grader(key, file.queries.values(), threshold(selector, min_grade))
     return CanaryReport(rows, graded_by(keys))
-
-
-def _threshold(selector: GradeSelector, min_grade: int | None) -> int:
-    from exam_pp.phases.evaluation.selected_grades import default_min_grade
-
-    return default_min_grade(selector) if min_grade is None else min_grade
 
 
 def _of_grader(key: GradeKey, queries: Iterable[GradedQuery], min_grade: int) -> list[CanaryGrades]:
     """A row for the real passages, and one for each canary."""
     from exam_pp.data_model import CANARY, is_canary
-    from exam_pp.phases.trust.canary_texts import control_of
 
     rows = {REAL: CanaryGrades(key, REAL, min_grade)}
     for query in queries:

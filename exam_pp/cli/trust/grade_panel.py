@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,10 +19,7 @@ from exam_pp.cli.options import (
     part_to_grade,
     required_output,
 )
-from exam_pp.cli.progress import progress
-
-if TYPE_CHECKING:
-    from exam_pp.cli.progress import Advance
+from exam_pp.cli.progress import Advance, progress
 
 
 @click.command("grade-panel", cls=Command)
@@ -78,7 +75,8 @@ def command(
       exam-pp grade-panel passages.jsonl.gz --config panel.toml --bank questions.jsonl -o panel.jsonl.gz
     """
     from exam_pp.phases.grading.distributed import refuse_process_group
-    from exam_pp.phases.trust.grade_panel import PanelFiles, PanelOptions, grade_panel
+    from exam_pp.phases.grading.grade import GradeOptions
+    from exam_pp.phases.trust.grade_panel import PanelFiles, grade_panel
     from exam_pp.signals import STOP
     from exam_pp.store.files import allow_rereading
 
@@ -88,7 +86,9 @@ def command(
     def shown(title: str) -> AbstractContextManager[Advance]:
         return progress(title, "pairs")
 
+    retry_failed, servers = options.pop("retry_failed"), options.pop("servers")
+    files = PanelFiles(passages, output, bank, queries=queries, retry_failed=retry_failed, panel=panel)
     with STOP.on_sigterm():
-        grade_panel(PanelFiles(passages, panel, output, bank, queries), PanelOptions(**options), shown)
+        grade_panel(files, GradeOptions([], **options), shown, servers=servers)
     if str(output) != "-":
         log_summary([f"Written: {output}"])

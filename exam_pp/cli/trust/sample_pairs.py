@@ -26,7 +26,12 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
-from exam_pp.pair_sample import SampledBy
+from exam_pp.metrics.poisson_sampling import (
+    inclusion_probabilities,
+    weights_by_spread,
+    weights_of_equal_strata,
+)
+from exam_pp.pair_sample import Block, PairSample, SampledBy, SampledPair, drawn_number
 from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.text.wording import counted, listed
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
     from exam_pp.data_model import Role
     from exam_pp.grade_filter import GradeFilter, GradeSelector
     from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
-    from exam_pp.pair_sample import Block, PairSample, SampledPair
     from exam_pp.phases.evaluation.inputs import Study
     from exam_pp.phases.evaluation.result import PathLike
     from exam_pp.phases.evaluation.selected_grades import SelectedGrades
@@ -147,24 +151,16 @@ class DrawnPairs:
     expected: float
     notes: Sequence[str]
 
-    @property
-    def passages(self) -> int:
-        """The number of passages with a drawn pair, which a person has to read."""
-        return len({(pair.query_id, pair.passage_id) for pair in self.sample.pairs})
-
-    @property
-    def queries(self) -> int:
-        """The number of queries with a drawn pair."""
-        return len({pair.query_id for pair in self.sample.pairs})
-
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
         yield (
             f"Drew {len(self.sample.pairs)} of {counted(self.sample.size, 'graded pair')} "
             f"(expected: {self.expected:g})."
         )
-        read = counted(self.passages, "passage")
-        yield f"A person reads {read} of {counted(self.queries, 'query', 'queries')} to label them."
+        passages = {(pair.query_id, pair.passage_id) for pair in self.sample.pairs}
+        queries = {query_id for query_id, _ in passages}
+        read, of = counted(len(passages), "passage"), counted(len(queries), "query", "queries")
+        yield f"A person reads {read} of {of} to label them."
 
 
 class _Pair(NamedTuple):
@@ -201,8 +197,6 @@ def sample_pairs(
     rankings: from all graded passages.
     """
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.metrics.poisson_sampling import inclusion_probabilities
-    from exam_pp.pair_sample import PairSample
     from exam_pp.phases.evaluation.inputs import Study
     from exam_pp.phases.evaluation.selected_grades import read_selected
     from exam_pp.prompts.base import with_aliases
@@ -235,7 +229,11 @@ def sample_pairs(
     # Sorted, because the last digits of sums depend on their order, and the order of the file must not count.
     sizes = dict(sorted(counts.items()))
     size = counts.total()
-    _check_size(size, data, cutoff)
+    if not size:
+        raise SelectionError(
+            f"No passage within the first {cutoff} ranks of a system has a grade in {data.source}. Use a "
+            "larger --cutoff, or --cutoff 0 for all graded passages."
+        )
     if budget > size:
         notes.append(
             f"--count {budget} is above the number of graded pairs ({size}): the sample has all of "
@@ -283,8 +281,6 @@ def _within(data: SelectedGrades, query: GradedQuery, cutoff: int | None) -> set
 
 def _blocks(data: SelectedGrades, query: GradedQuery, cutoff: int | None) -> list[Block]:
     """All entries and all passages within the cutoff; passages with the same graded entries are a block."""
-    from exam_pp.pair_sample import Block
-
     passages: dict[int, list[str]] = {}
     ungraded = query.all_entries
     for index in _within(data, query, cutoff):
@@ -400,16 +396,7 @@ def _by_disagreement(pairs_of: _Pairs, data: SelectedGrades, others: Sequence[_G
     return pairs
 
 
-def _check_size(size: int, data: SelectedGrades, cutoff: int | None) -> None:
-    if not size:
-        raise SelectionError(
-            f"No passage within the first {cutoff} ranks of a system has a grade in {data.source}. Use a "
-            "larger --cutoff, or --cutoff 0 for all graded passages."
-        )
-
-
 def _weights(sizes: Mapping[float, int], by: SampledBy) -> Mapping[float, float]:
-    from exam_pp.metrics.poisson_sampling import weights_by_spread, weights_of_equal_strata
 
     if by == "rating":
         return weights_of_equal_strata(sizes)
@@ -424,8 +411,6 @@ def _drawn(
     seed: int,
 ) -> list[SampledPair]:
     """The drawn pairs, sorted by ids."""
-    from exam_pp.pair_sample import SampledPair, drawn_number
-
     drawn: list[SampledPair] = []
     for query in data.queries:
         for pair in pairs_of(query):

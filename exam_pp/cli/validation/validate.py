@@ -6,7 +6,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,9 +22,6 @@ from exam_pp.store.problems import MOST_KEPT, collecting
 from exam_pp.store.tables import RUNS, columns_named, is_table
 from exam_pp.text.wording import counted
 
-if TYPE_CHECKING:
-    from exam_pp.formats.base import Format
-
 _ANY_FILE = UncheckedPath(Path)
 """An unreadable file is a finding, not a usage error."""
 
@@ -36,10 +33,7 @@ class _Kind(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name of the format."""
-        return self._choice().convert(value, param, ctx)
-
-    def _choice(self) -> click.Choice[str]:
-        return click.Choice(checkable_formats())
+        return click.Choice(checkable_formats()).convert(value, param, ctx)
 
 
 @click.command("validate", cls=Command)
@@ -125,19 +119,15 @@ def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) 
             if own := _own_checks().get(form.name):
                 contents = own(path, findings)
             else:
-                contents = check_by_reading(path, form, findings)
+                assert form.records is not None, "validate accepts only formats with records"
+                check_duplicate_keys(path, findings)
+                records = read_around_errors(path, form.records, findings, form.name)
+                contents = counted(len(records), form.noun)
         except DataError as error:
             findings.add("unreadable", str(path), error.line, error.field or "", error.problem)
         finally:
             findings.checked(str(path), format_name, contents)
     return findings
-
-
-def check_by_reading(path: Path, form: Format, findings: Findings) -> str:
-    """Check a file by reading its records; returns a summary of its contents."""
-    assert form.records is not None, "validate accepts only formats with records"
-    check_duplicate_keys(path, findings)
-    return counted(len(read_around_errors(path, form.records, findings, form.name)), form.noun)
 
 
 def read_around_errors(

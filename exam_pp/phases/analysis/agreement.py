@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import NamedTuple
 
+from exam_pp.data_model import DIRECT_ID
 from exam_pp.defaults import MIN_JUDGMENT, SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.formats.umbrela import HIGHEST_LABEL
@@ -19,7 +19,7 @@ from exam_pp.metrics.agreement import (
     cohen_kappa,
     kappa_interval,
 )
-from exam_pp.metrics.grade_masks import gather
+from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.evaluation.inputs import Graded, name_of, queries_of
@@ -29,8 +29,6 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.files import is_read_once
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.runs import read_qrels
 
 Labelling = KthBest | LabelRule
@@ -98,17 +96,23 @@ class Agreement:
 
 
 class RatedPassages(list[RatedPassage]):
-    """Judged passages with their ratings; ``provenance`` has the grader, the bank and the judgments."""
+    """Judged passages with their ratings; ``provenance`` has the grader, the bank and the judgments.
+
+    ``like_judgments``: Whether the ratings are labels on the scale of TREC judgments, as those of UMBRELA.
+    """
 
     def __init__(
         self,
         passages: Iterable[RatedPassage] = (),
         provenance: Provenance | None = None,
         notes: Iterable[str] = (),
+        *,
+        like_judgments: bool = False,
     ) -> None:
         super().__init__(passages)
         self.provenance = provenance or Provenance()
         self.notes = list(notes)
+        self.like_judgments = like_judgments
 
 
 def rated_passages(
@@ -148,7 +152,12 @@ def rated_passages(
     provenance = replace(
         graded_by([selector.key]), banks=file_names(bank), judgments=file_names(qrels or name_of(graded, ""))
     )
-    return RatedPassages(population, provenance, fraction_notes(qrel.relevance for qrel in judged))
+    return RatedPassages(
+        population,
+        provenance,
+        fraction_notes(qrel.relevance for qrel in judged),
+        like_judgments=_is_on_the_scale_of_judgments(file, selector),
+    )
 
 
 def separation(passages: Sequence[RatedPassage], min_relevant: int = MIN_JUDGMENT) -> float | None:
@@ -222,9 +231,13 @@ def agreement(
             )
         tables += [_table(passages, labelling, layout, seed) for layout in table_layouts]
     queries = len({passage.query_id for passage in passages})
+    judged_best = [max(passage.judgments) for passage in passages]
     return Agreement(
         tables,
-        _scale_coefficients(passages, labellings),
+        [
+            (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged_best))
+            for labelling in labellings
+        ],
         len(passages),
         queries,
         len(judged) - len(passages),
@@ -306,16 +319,6 @@ def _two_by_two(
         table = tables.setdefault(query_id, [[0, 0], [0, 0]])
         table[label not in row][not judgments & column] += number
     return list(tables.values())
-
-
-def _scale_coefficients(
-    passages: Sequence[RatedPassage], labellings: Sequence[Labelling]
-) -> list[tuple[str, Coefficients]]:
-    judged = [max(passage.judgments) for passage in passages]
-    return [
-        (str(labelling), coefficients([labelling(passage.ratings) for passage in passages], judged))
-        for labelling in labellings
-    ]
 
 
 SCALE = range(6)
@@ -410,10 +413,6 @@ def label_set(name: str, labels: Iterable[int]) -> LabelSet:
     return LabelSet(name, frozenset(labels))
 
 
-_SCALE = ("direct_grading", HIGHEST_LABEL)
-"""Type and highest grade of direct grades on the scale of TREC judgments."""
-
-
 def labelled_passages(labels: PathLike, qrels: PathLike) -> RatedPassages:
     """Return the judged passages of the queries in both qrels files, with the labels of the model.
 
@@ -441,37 +440,17 @@ def labelled_passages(labels: PathLike, qrels: PathLike) -> RatedPassages:
         for name, lines in files.items()
         for note in fraction_notes((line.relevance for line in lines), f"{name}: ")
     ]
-    return RatedPassages(population, Provenance(judgments=file_names(labels, qrels)), notes)
+    provenance = Provenance(judgments=file_names(labels, qrels))
+    return RatedPassages(population, provenance, notes, like_judgments=True)
 
 
-def is_on_the_scale_of_judgments(graded: PathLike, grade_filter: GradeFilter) -> bool:
-    """Whether the first grades that match the filter are direct grades from 0 to 3, as TREC judgments are.
+def _is_on_the_scale_of_judgments(file: GradedFile, selector: GradeSelector) -> bool:
+    """Whether the selected grades are direct grades from 0 to 3, as TREC judgments are.
 
-    If a direct prompt is unknown and its scale is not recorded, the highest grade in the file decides. For a
-    stream, which can be read only once, the prompt class of the filter decides.
+    If a direct prompt is unknown and its scale is not recorded, the highest grade in the file decides.
     """
-    if is_read_once(graded):
-        return _scale_of(grade_filter.prompt_class) == _SCALE
-    accepted = (
-        grades
-        for query in without_canaries(read_passages(graded))
-        for passage in query.passages
-        for grades in passage.grade_sets()
-        if grade_filter.accepts(grades)
-    )
-    first = next(accepted, None)
-    if first is None:
-        return False
-    scale = _scale_of(first.prompt_class) or (first.prompt_type, first.max_rating)
-    if scale == (_SCALE[0], None):
-        ratings = (
-            rating for grades in chain([first], accepted) for rating in grades.entry_ratings().values()
-        )
-        scale = (_SCALE[0], max(ratings, default=None))
-    return scale == _SCALE
-
-
-def _scale_of(prompt_class: str | None) -> tuple[str, int | None] | None:
-    """The type and the highest grade of a prompt; None if the prompt is unknown."""
-    prompt = PROMPTS.find(prompt_class)
-    return None if prompt is None else (f"{prompt.kind}_grading", prompt.max_rating)
+    prompt = PROMPTS.find(selector.key.prompt_class)
+    if prompt is not None:
+        return prompt.kind == "direct" and prompt.max_rating == HIGHEST_LABEL
+    is_direct = all(query.entries.keys() <= {DIRECT_ID} for query in file.queries.values())
+    return is_direct and (selector.max_rating or file.best_grade) == HIGHEST_LABEL

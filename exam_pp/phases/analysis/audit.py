@@ -186,21 +186,11 @@ def _verdict(advantages: Sequence[FamilyAdvantage], family: str, confidence: flo
     )
 
 
-@dataclass(frozen=True)
-class GamesAudit:
-    """The games section of an audit: the biases, and a verdict for each judge and bias."""
-
-    biases: GameBiases
-    verdicts: Sequence[tuple[str, str, Verdict]]
-
-
-def audit_games(games: Sequence[PathLike], families: Families | None, options: AuditOptions) -> GamesAudit:
-    """Measure the biases of the judges of games files."""
-    found = game_biases(games, families=families, confidence=options.confidence)
-    return GamesAudit(found, list(_game_verdicts(found, options.confidence)))
-
-
-def _game_verdicts(found: GameBiases, confidence: float) -> Iterator[tuple[str, str, Verdict]]:
+def _game_verdicts(found: GameBiases | None, confidence: float) -> Iterator[tuple[str, Verdict]]:
+    """The verdict on each judge and bias, with their names."""
+    if found is None:
+        yield "", undecided("no games files are given")
+        return
     for row in found.judges:
         judge = row.judge.model
         shares = {
@@ -210,9 +200,10 @@ def _game_verdicts(found: GameBiases, confidence: float) -> Iterator[tuple[str, 
         }
         for bias, (share, subject) in shares.items():
             if bias == "self-preference" and row.family is None:
-                yield judge, bias, undecided("the judge has no family; use --families FILE")
+                verdict = undecided("the judge has no family; use --families FILE")
             else:
-                yield judge, bias, _game_verdict(bias, share, subject, row.queries, confidence)
+                verdict = _game_verdict(bias, share, subject, row.queries, confidence)
+            yield f"{judge}, {bias}", verdict
 
 
 def _game_verdict(bias: str, share: Share, subject: str, queries: int, confidence: float) -> Verdict:
@@ -235,7 +226,8 @@ def _game_verdict(bias: str, share: Share, subject: str, queries: int, confidenc
 class Audit:
     """The audit of a grader.
 
-    ``people``: ``judgments``, ``human:NAME`` or None: the labels of people.
+    ``people``: ``judgments``, ``human:NAME`` or None: the labels of people. ``games``: The biases of the
+    judges of games; None without games. ``game_verdicts``: The verdict on each judge and bias.
     """
 
     grader: str
@@ -243,7 +235,8 @@ class Audit:
     people: str | None
     measure: str
     length: LengthAudit
-    games: GamesAudit | Verdict
+    games: GameBiases | None
+    game_verdicts: Sequence[tuple[str, Verdict]]
     circularity: CircularityAudit
     calibration: CalibrationAudit
     options: AuditOptions = field(default_factory=AuditOptions)
@@ -281,13 +274,15 @@ def audit(
         role=role,
         options=options,
     )
+    biases = game_biases(games, families=known, confidence=options.confidence) if games else None
     return Audit(
         data.grader.key.model,
         data.grader.key.prompt_class,
         None if data.people is None else data.people.name,
         data.grader.measure(data.cutoff),
         audit_length(data),
-        audit_games(games, known, options) if games else undecided("no games files are given"),
+        biases,
+        list(_game_verdicts(biases, options.confidence)),
         audit_circularity(data, known, bank_writer, None if official is None else read_ranks(official)),
         audit_calibration(data),
         options,

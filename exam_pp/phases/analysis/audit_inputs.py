@@ -20,7 +20,7 @@ from exam_pp.phases.analysis.graders import ratings_of_pairs
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.selected_grades import default_min_grade, entry_kind
+from exam_pp.phases.evaluation.selected_grades import entry_kind, threshold
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM
@@ -253,7 +253,7 @@ def read_input(
     selector.check(str(graded))
     if not file.graded:
         raise SelectionError(f"None of the queries in {bank} has a graded passage in {graded}.")
-    grader = GraderScores(selector.key, file, _threshold(selector, options))
+    grader = GraderScores(selector.key, file, threshold(selector, options.min_grade))
     people = _people(lines, graded, reviewer, qrels, test_bank)
     words = {
         (line.query_id, passage.passage_id): len(passage.text.split())
@@ -274,10 +274,6 @@ def read_input(
     return AuditInput(grader, others, test_bank, people, words, options, cutoff, provenance)
 
 
-def _threshold(selector: GradeSelector, options: AuditOptions) -> int:
-    return default_min_grade(selector) if options.min_grade is None else options.min_grade
-
-
 def _others(
     lines: Sequence[QueryView], selected: GradeSelector, bank: TestBank | None, options: AuditOptions
 ) -> list[GraderScores]:
@@ -289,7 +285,7 @@ def _others(
         selector = GradeSelector(GradeFilter(key.model, key.prompt_class))
         file = gather(lines, selector, bank)
         if file.graded and selector.rated == selected.rated:
-            others.append(GraderScores(key, file, default_min_grade(selector)))
+            others.append(GraderScores(key, file, threshold(selector, None)))
     return others
 
 

@@ -49,7 +49,9 @@ class LengthAudit:
 def audit_length(data: AuditInput) -> LengthAudit:
     """Correlations of grades and scores with length, within queries, with and without people's labels."""
     rows = [*_unit_rows(data), *_system_rows(data)]
-    notes = [] if _has_full_rankings(data) else [_HOLES]
+    counts = data.over_passages(lambda _query_id, _passage_id: 1)
+    is_full = len({count for of_query in counts.values() for count in of_query.values()}) < 2
+    notes = [] if is_full else [_HOLES]
     if data.people is None:
         notes.append(
             "Without labels of people, this cannot separate length from quality: longer passages can be "
@@ -68,11 +70,6 @@ _HOLES = (
     "Systems have different numbers of passages within the cutoff, so lengths of responses and scores also "
     "depend on how many passages the file has."
 )
-
-
-def _has_full_rankings(data: AuditInput) -> bool:
-    counts = data.over_passages(lambda _query_id, _passage_id: 1)
-    return len({count for of_query in counts.values() for count in of_query.values()}) < 2
 
 
 def _unit_rows(data: AuditInput) -> list[LengthRow]:

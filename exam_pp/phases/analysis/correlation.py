@@ -288,13 +288,13 @@ def compare_leaderboards(
     """Read the measures of several leaderboards for a comparison (EXAM++, figure 2)."""
     named: dict[str, dict[str, float]] = {}
     standard_errors: dict[str, dict[str, float]] = {}
-    ranks: dict[str, float] = {}
+    ranks: Mapping[str, float] = {}
     files = compared = list(dict.fromkeys(map(Path, leaderboards)))
-    if official is not None and contains_scores(official):
-        files = list(dict.fromkeys([*files, Path(official)]))
-        ranks = ranks_of(next(iter(scores_by_measure(official).values())))
-    elif official is not None:
-        ranks = read_ranks(official)
+    if official is not None:
+        reference = read_official(official)
+        ranks = reference.ranks
+        if reference.measure:
+            files = list(dict.fromkeys([*files, Path(official)]))
     read = {file: scores_by_measure(file) for file in files}
     measures = [measure for by_measure in read.values() for measure in by_measure]
     stems = [file.stem for file in files]

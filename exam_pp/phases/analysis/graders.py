@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
-from exam_pp.data_model import CriteriaGrades, QueryPassages
+from exam_pp.data_model import OfOneModel, QueryPassages
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, check_one, grader_names
@@ -59,10 +59,10 @@ def criteria_ratings(
     for query in read_passages(graded):
         for passage in query.passages:
             for grades in passage.criteria_grades or ():
-                key = _key(grades)
+                key = key_of(grades)
                 graders[key] = None
                 systems[grades.system] = None
-                if not selection.accepts(grades) or not _selects(selection.systems, grades.system):
+                if not selection.accepts(grades) or not selection.selects(grades.system):
                     continue
                 if grades.prompt_hash is not None:
                     hashes.setdefault(key, set()).add(grades.prompt_hash)
@@ -83,12 +83,9 @@ def criteria_ratings(
     return {key: ratings[key] for key in sorted(ratings, key=lambda key: (key.is_reviewer, key))}
 
 
-def _key(grades: CriteriaGrades) -> GradeKey:
+def key_of(grades: OfOneModel) -> GradeKey:
+    """The grader of ratings by criteria, or the judge of games."""
     return GradeKey(grades.model or "(no model)", grades.prompt_class or "(no prompt class)")
-
-
-def _selects(systems: Collection[str], system: str) -> bool:
-    return not systems or system in systems
 
 
 def _check(
@@ -253,8 +250,8 @@ def _comparison(name: str, items: Sequence[RatedItem], samples: int, seed: int) 
     )
 
 
-Compared = Literal["passages", "pairs", "ratings"]
-"""The compared values: labels of passages, ratings of pairs of passage and entry, or ratings by criteria."""
+Compared = Literal["passages", "pairs", "ratings", "games"]
+"""The compared values: labels of passages, ratings of pairs or by criteria, or verdicts of games."""
 
 JUDGES = "judges"
 """Name of the judgments as a grader."""
@@ -319,7 +316,7 @@ def graders(
             f"A comparison needs two graders, but {graded} has {counted(len(labels), 'grader')}"
             f"{' with ratings of entries' if per_entry else ' and no judgments'}."
         )
-    result = _agreement_of(labels, keys, "pairs" if per_entry else "passages", samples, seed)
+    result = agreement_of(labels, keys, "pairs" if per_entry else "passages", samples, seed)
     notes = [
         note
         for name, of_grader in labels.items()
@@ -359,14 +356,17 @@ def criteria_graders(
         )
     name = grader_names(keys)
     ratings: dict[str, Ratings] = {name(key): by_grader[key] for key in keys}
-    result = _agreement_of(ratings, {name(key): key for key in keys}, "ratings", samples, seed)
+    result = agreement_of(ratings, {name(key): key for key in keys}, "ratings", samples, seed)
     return replace(result, provenance=replace(graded_by(keys), queries=result.provenance.queries))
 
 
-def _agreement_of(
+def agreement_of(
     ratings: Mapping[str, Ratings], keys: Mapping[str, GradeKey], unit: Compared, samples: int, seed: int
 ) -> GraderAgreement:
-    """The agreement of graders; the judgments have no key. The provenance has the number of queries only."""
+    """The agreement of graders. The provenance has the number of queries only.
+
+    ``keys``: Name to key of the graders of grades; the judgments and judges of games have no key.
+    """
     criterion = (lambda item: item[-1]) if unit == "ratings" else None
     pairs = compare_graders(ratings, criterion=criterion, samples=samples, seed=seed)
     units: dict[Unit, list[int]] = {}

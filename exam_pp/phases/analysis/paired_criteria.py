@@ -21,15 +21,13 @@ from exam_pp.text.wording import counted
 class CriterionTest:
     """Two systems compared by a criterion.
 
-    ``second``: The second system. ``unpaired``: Queries on which only one of the systems has a rating; they
-    are in no number. ``t_adjusted``: p-value of the t test, adjusted in the same way; None if it is
-    undefined.
+    ``adjusted``: p-value of the randomisation test, adjusted over all rows. ``t_adjusted``: That of the t
+    test; None if it is undefined.
     """
 
     criterion: str
     first: str
     second: str
-    unpaired: int
     tests: PairedTests
     adjusted: float
     t_adjusted: float | None
@@ -42,7 +40,6 @@ class PairedCriteria:
     grader: str
     rows: Sequence[CriterionTest]
     confidence: float = CONFIDENCE
-    seed: int = 0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -81,7 +78,7 @@ def paired_criteria(
             f"No two of the systems have ratings by {key.model} for the same query and criterion in {graded}."
         )
     provenance = replace(graded_by([key]), queries=len({unit[0] for unit in ratings}))
-    result = PairedCriteria(key.model, _adjusted(rows), confidence, seed, provenance=provenance)
+    result = PairedCriteria(key.model, _adjusted(rows), confidence, provenance=provenance)
     return replace(result, notes=[*notes, *_undefined(rows), *_less_well_known(result)])
 
 
@@ -105,7 +102,7 @@ def _rows(
                 (0.0, float(ratings.highest[criterion] or 1)), confidence=confidence, seed=seed,
             )  # fmt: skip
             unpaired = len(left.keys() ^ right.keys())
-            row = CriterionTest(criterion, first, second, unpaired, tests, tests.p_value, tests.t_p_value)
+            row = CriterionTest(criterion, first, second, tests, tests.p_value, tests.t_p_value)
             rows.append(row)
             if unpaired:
                 have = counted(unpaired, "query has", "queries have")

@@ -24,7 +24,7 @@ from exam_pp.phases.analysis.graders import Ratings, Unit, ratings_of_pairs
 from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, name_of, views
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, panel_members
 from exam_pp.phases.evaluation.score_runs import score_rankings
-from exam_pp.phases.evaluation.selected_grades import RankingDepth, default_min_grade
+from exam_pp.phases.evaluation.selected_grades import RankingDepth, threshold
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted, listed
@@ -117,7 +117,6 @@ class PanelAnalysis:
     consensus: PanelLeaderboard | None
     systems: Sequence[SystemPlaces] = ()
     confidence: float = CONFIDENCE
-    seed: int = 0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -187,70 +186,84 @@ def analyze_panel(
     if empty:
         raise SelectionError(f"{empty[0]} has rated no entry of the bank in {source}.")
     selector = next(iter(members.selectors.values()))
-    threshold = default_min_grade(selector) if min_grade is None else min_grade
+    min_grade = threshold(selector, min_grade)
     (base,) = files
     cutoff = cutoff or base.cutoff
-    scorer = _Scorer(
-        base, lines, None if test_bank is not None else ratings.values(), threshold, cutoff, measure
-    )
-    result = _Analysis(ratings, scorer, rule, min_graders).result(confidence, seed)
-    provenance = replace(
-        graded_by(members.keys),
-        banks=file_names(bank) if test_bank is not None else (),
-        cutoff=cutoff if measure is None else None,
-        min_grades=(threshold,),
-        queries=len({unit[0] for rated in ratings.values() for unit in rated}),
+    cover = Cover(min_grade, cutoff)
+    entries = None if test_bank is not None else _entries(ratings.values())
+    panel = _Panel(ratings, base, lines, entries, cover, measure, rule, min_graders)
+    together = consensus_ratings(ratings.values(), rule, min_graders)
+    matrix = panel.scores(together)
+    board = _leaderboard(matrix)
+    compared = [panel.grader(name, board, together) for name in ratings]
+    units: dict[Unit, list[int]] = {}
+    for rated in ratings.values():
+        for unit, rating in rated.items():
+            units.setdefault(unit, []).append(rating)
+    nominal, ordinal, interval = (
+        krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
     )
     depth = RankingDepth.of([base], cutoff).notes(source) if measure is None else []
-    return replace(result, notes=[*result.notes, *depth], provenance=provenance)
+    return PanelAnalysis(
+        compared,
+        list(panel.pairs(compared)),
+        sum(len(of_unit) > 1 for of_unit in units.values()),
+        (nominal, ordinal, interval),
+        measure or str(cover),
+        rule,
+        min_graders,
+        None if matrix is None else board,
+        [] if matrix is None else _places(matrix, board, compared, 1 - confidence, seed),
+        confidence,
+        [*_notes(compared, panel, len(units), len(together)), *depth],
+        replace(
+            graded_by(members.keys),
+            banks=file_names(bank) if test_bank is not None else (),
+            cutoff=cutoff if measure is None else None,
+            min_grades=(min_grade,),
+            queries=len({unit[0] for unit in units}),
+        ),
+    )
 
 
-class _Scorer:
-    """Makes the leaderboard of ratings; all leaderboards have the same entries, rankings and threshold.
+def _entries(rated: Iterable[Ratings]) -> dict[str, dict[str, int]]:
+    """Query to the positions of the entries that any grader rated."""
+    entries: dict[str, dict[str, int]] = {}
+    for query_id, _, entry_id in (unit for ratings in rated for unit in ratings):
+        of_query = entries.setdefault(query_id, {})
+        of_query.setdefault(entry_id, len(of_query))
+    return entries
 
-    The entries are those of the base file, or those of ``rated`` if it is not None.
+
+@dataclass(frozen=True)
+class _Panel:
+    """The graders of a panel; all leaderboards have the same entries, rankings and threshold.
+
+    ``base``: The grades of the first grader, with the rankings and passages. ``entries``: Query to the
+    positions of its entries; None for those of ``base``.
     """
 
-    def __init__(
-        self,
-        base: GradedFile,
-        lines: Sequence[QueryView],
-        rated: Iterable[Ratings] | None,
-        min_grade: int,
-        cutoff: int,
-        measure: str | None,
-    ) -> None:
-        self.min_grade = min_grade
-        self.first_ranks = base.first_ranks
-        self._base = base
-        self._lines = lines
-        self._measure = measure
-        self._cover = Cover(min_grade, cutoff)
-        self._entries: dict[str, dict[str, int]] | None = None
-        if rated is not None:
-            self._entries = {}
-            for query_id, _, entry_id in (unit for ratings in rated for unit in ratings):
-                of_query = self._entries.setdefault(query_id, {})
-                of_query.setdefault(entry_id, len(of_query))
+    ratings: Mapping[str, Ratings]
+    base: GradedFile
+    lines: Sequence[QueryView]
+    entries: Mapping[str, dict[str, int]] | None
+    cover: Cover
+    measure: str | None
+    rule: ConsensusRule
+    min_graders: int
 
-    @property
-    def name(self) -> str:
-        """The name of the measure."""
-        return str(self._cover) if self._measure is None else self._measure
-
-    def __call__(self, ratings: Ratings) -> ScoreMatrix | None:
+    def scores(self, ratings: Ratings) -> ScoreMatrix | None:
         """The scores of all systems on the queries with ratings; None without rankings or ratings."""
-        if not self.first_ranks or not ratings:
+        if not self.base.first_ranks or not ratings:
             return None
         queries = self._rated_queries(ratings)
         scores: Iterable[Score]
-        if self._measure is None:
-            scores = (score for query in queries for score in self._cover(query, self.first_ranks))
+        if self.measure is None:
+            scores = (score for query in queries for score in self.cover(query, self.base.first_ranks))
         else:
-            labels = [label for query in queries for label in rubric_qrels(query, "max", self.min_grade)]
-            scores = score_rankings(
-                labels, self._lines, [self._measure], default_min_grade=self.min_grade
-            ).scores
+            least = self.cover.min_grade
+            labels = [label for query in queries for label in rubric_qrels(query, "max", least)]
+            scores = score_rankings(labels, self.lines, [self.measure], default_min_grade=least).scores
         scores = (score for score in scores if score.system != OVERALL_SYSTEM)
         return next(iter(score_matrices(scores).values()), None)
 
@@ -259,9 +272,9 @@ class _Scorer:
         by_query: dict[str, dict[str, dict[str, int]]] = {}
         for (query_id, passage_id, entry_id), rating in ratings.items():
             by_query.setdefault(query_id, {}).setdefault(passage_id, {})[entry_id] = rating
-        for query_id, base in self._base.queries.items():
+        for query_id, base in self.base.queries.items():
             if query_id in by_query:
-                entries = base.entries if self._entries is None else self._entries[query_id]
+                entries = base.entries if self.entries is None else self.entries[query_id]
                 query = GradedQuery(query_id, entries, base.weights, rankings=base.rankings)
                 for passage in base.passages:
                     graded = GradedPassage(passage.passage_id)
@@ -269,60 +282,19 @@ class _Scorer:
                     query.passages.append(graded)
                 yield query
 
-
-@dataclass(frozen=True)
-class _Analysis:
-    """The parts of the analysis of a panel."""
-
-    ratings: Mapping[str, Ratings]
-    scorer: _Scorer
-    rule: ConsensusRule
-    min_graders: int
-
-    def result(self, confidence: float, seed: int) -> PanelAnalysis:
-        """The analysis; it lacks the provenance."""
-        together = consensus_ratings(self.ratings.values(), self.rule, self.min_graders)
-        matrix = self.scorer(together)
-        board = _leaderboard(matrix)
-        graders = [self._grader(name, board, together) for name in self.ratings]
-        systems: list[SystemPlaces] = []
-        if matrix is not None:
-            systems = _places(matrix, board, graders, 1 - confidence, seed)
-        units: dict[Unit, list[int]] = {}
-        for rated in self.ratings.values():
-            for unit, rating in rated.items():
-                units.setdefault(unit, []).append(rating)
-        nominal, ordinal, interval = (
-            krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
-        )
-        return PanelAnalysis(
-            graders,
-            list(self._pairs(graders)),
-            sum(len(of_unit) > 1 for of_unit in units.values()),
-            (nominal, ordinal, interval),
-            self.scorer.name,
-            self.rule,
-            self.min_graders,
-            board if matrix is not None else None,
-            systems,
-            confidence,
-            seed,
-            list(_notes(graders, self, len(units), len(together))),
-        )
-
-    def _grader(self, name: str, board: PanelLeaderboard, together: Ratings) -> PanelGrader:
+    def grader(self, name: str, board: PanelLeaderboard, together: Ratings) -> PanelGrader:
         rated = self.ratings[name]
         others = [ratings for other, ratings in self.ratings.items() if other != name]
         rest = consensus_ratings(others, self.rule, max(1, self.min_graders - 1))
-        own = _leaderboard(self.scorer(rated))
-        without = _leaderboard(self.scorer({unit: rest[unit] for unit in rest if unit in together}))
+        own = _leaderboard(self.scores(rated))
+        without = _leaderboard(self.scores({unit: rest[unit] for unit in rest if unit in together}))
         moved = sum(without.ranks.get(system, rank) != rank for system, rank in board.ranks.items())
         return PanelGrader(
             name,
             len(rated),
             sum(rated.values()) / len(rated),
             len(set(rated.values())),
-            sum(rating >= self.scorer.min_grade for rating in rated.values()),
+            sum(rating >= self.cover.min_grade for rating in rated.values()),
             own,
             without,
             _kendall(own, without),
@@ -330,7 +302,7 @@ class _Analysis:
             moved,
         )
 
-    def _pairs(self, graders: Sequence[PanelGrader]) -> Iterator[PairAgreement]:
+    def pairs(self, graders: Sequence[PanelGrader]) -> Iterator[PairAgreement]:
         for a, b in combinations(graders, 2):
             left, right = self.ratings[a.name], self.ratings[b.name]
             common = [unit for unit in left if unit in right]
@@ -383,7 +355,7 @@ def _places(
     return sorted(rows, key=lambda row: (row.rank, row.system))
 
 
-def _notes(graders: Sequence[PanelGrader], panel: _Analysis, pairs: int, together: int) -> Iterator[str]:
+def _notes(graders: Sequence[PanelGrader], panel: _Panel, pairs: int, together: int) -> Iterator[str]:
     most = max(grader.rated for grader in graders)
     if together < pairs:
         have = counted(pairs - together, "pair was", "pairs were")
@@ -397,8 +369,8 @@ def _notes(graders: Sequence[PanelGrader], panel: _Analysis, pairs: int, togethe
         if grader.levels == 1:
             yield f"All ratings of {grader.name} are equal: its agreement with other graders is undefined."
         elif not grader.reaching:
-            yield f"No rating of {grader.name} reaches --min-grade {panel.scorer.min_grade}."
-    if not panel.scorer.first_ranks:
+            yield f"No rating of {grader.name} reaches --min-grade {panel.cover.min_grade}."
+    if not panel.base.first_ranks:
         yield "The file has no rankings, so there are no leaderboards; import runs with `exam-pp import`."
         return
     queries = {grader.leaderboard.queries for grader in graders}

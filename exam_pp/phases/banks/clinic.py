@@ -23,7 +23,7 @@ from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.selected_grades import RankingDepth, default_min_grade
+from exam_pp.phases.evaluation.selected_grades import RankingDepth, threshold
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import FORMAT, BankEdit, Edits, file_sha256
@@ -95,7 +95,7 @@ def examine(
     file = gather(recorded, selector, test_bank)
     selector.check(str(graded))
     _check(file, graded, bank)
-    min_grade = options.min_grade if options.min_grade is not None else default_min_grade(selector)
+    min_grade = threshold(selector, options.min_grade)
     closed_book_grades = None if closed_book is None else _closed_book(closed_book, bank_filter, test_bank)
     cutoff = options.cutoff or file.cutoff
     texts = {q.query_id: {key: entry.text for key, entry in q.entries.items()} for q in test_bank}

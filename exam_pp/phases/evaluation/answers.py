@@ -87,7 +87,7 @@ def criteria(
         for output in outputs_of(query).values():
             if is_canary(output.system):
                 continue
-            if output.parts and (not chosen.systems or output.system in chosen.systems):
+            if output.parts and chosen.selects(output.system):
                 known = output.parts[0].passage.criteria_grades or ()
                 system = distinct(output.key)
                 sets = [each for each in known if each.system == system and chosen.accepts(each)]
@@ -230,30 +230,10 @@ OF_PARTS = "FactualConsistency_parts"
 """The mean over the parts of an answer, each with its highest score over its sources."""
 
 
-@dataclass(frozen=True)
-class ConsistencyFilter:
-    """Criteria for consistency grades; None accepts all.
-
-    ``systems``: Names of the systems; empty for all.
-    """
-
-    model: str | None = None
-    prompt_class: str | None = None
-    systems: Collection[str] = ()
-
-    def accepts(self, grade: ConsistencyGrade) -> bool:
-        """Whether a grade matches all criteria."""
-        return (
-            self.model in (None, grade.model)
-            and self.prompt_class in (None, grade.prompt_class)
-            and (not self.systems or grade.system in self.systems)
-        )
-
-
 def factual_consistency(
     source: PathLike | Iterable[QueryPassages],
     *,
-    selection: ConsistencyFilter | None = None,
+    selection: SupportFilter | None = None,
     queries: Collection[str] | None = None,
 ) -> Evaluation:
     """Score systems by the factual consistency of their answers; higher means more consistent.
@@ -265,7 +245,7 @@ def factual_consistency(
     query: :data:`OF_ANSWERS` and :data:`OF_PARTS`, and notes on claims without a score and on shortened
     texts.
     """
-    chosen = selection or ConsistencyFilter()
+    chosen = selection or SupportFilter()
     name = str(source) if isinstance(source, str | Path) else "The file"
     lines = read_passages(source) if isinstance(source, str | Path) else source
     graders: Counter[tuple[str, str]] = Counter()
@@ -300,7 +280,7 @@ def factual_consistency(
     return Evaluation(scores, _consistency_notes(grades_of), provenance=provenance)
 
 
-def _grades(query: QueryPassages, chosen: ConsistencyFilter) -> dict[tuple[str, ...], ConsistencyGrade]:
+def _grades(query: QueryPassages, chosen: SupportFilter) -> dict[tuple[str, ...], ConsistencyGrade]:
     """The last grade of each claim: by model, prompt, system, and the passage of a part."""
     return {
         (
@@ -311,7 +291,7 @@ def _grades(query: QueryPassages, chosen: ConsistencyFilter) -> dict[tuple[str, 
         ): grade
         for passage in query.passages
         for grade in passage.consistency_grades or ()
-        if chosen.accepts(grade) and not is_canary(grade.system)
+        if chosen.accepts(grade) and chosen.selects(grade.system) and not is_canary(grade.system)
     }
 
 

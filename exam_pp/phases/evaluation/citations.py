@@ -31,7 +31,7 @@ class CitationGrader(NamedTuple):
 
 @dataclass(frozen=True)
 class SupportFilter:
-    """Selection of grades of citations, or of answers by criteria; None accepts all.
+    """Selection of grades of citations or answers, or of games; None accepts all.
 
     Attributes:
         model: Name of the model, or ``human:NAME`` for a reviewer.
@@ -49,7 +49,7 @@ class SupportFilter:
         """Whether the grades match all conditions except that on systems.
 
         Args:
-            grades: The grades of a part of an answer, or of a whole answer, by one grader.
+            grades: The grades of a part of an answer, of a whole answer, or the games, by one grader.
 
         Returns:
             True if no condition contradicts the grades.
@@ -59,6 +59,17 @@ class SupportFilter:
             and self.prompt_class in (None, grades.prompt_class)
             and self.prompt_hash in (None, grades.prompt_hash)
         )
+
+    def selects(self, *names: str) -> bool:
+        """Whether a system is selected by one of its names, with or without its repeat.
+
+        Args:
+            names: The names of the system.
+
+        Returns:
+            True if all systems are selected, or this one.
+        """
+        return not self.systems or not set(names).isdisjoint(self.systems)
 
 
 @dataclass(frozen=True)
@@ -98,16 +109,13 @@ class CitationReader:
         file after the grading, all parts count.
         """
         for output in outputs_of(query).values():
-            if not output.answered or self._excludes(output):
+            is_selected = self.selection.selects(output.system) and not is_canary(output.system)
+            if not (output.answered and is_selected):
                 continue
             parts = [part for part in output.parts if part.passage.text.strip()]
             if not parts and any(part.passage.support_grades for part in output.parts):
                 parts = output.parts
             yield output, [(part, self._citations(output, part)) for part in parts]
-
-    def _excludes(self, output: SystemOutput) -> bool:
-        chosen = not self.selection.systems or output.system in self.selection.systems
-        return not chosen or is_canary(output.system)
 
     def _citations(self, output: SystemOutput, part: AnswerPart) -> list[GradedCitation]:
         """The citations of a part; of several grades of one citation, the last one with a label counts."""

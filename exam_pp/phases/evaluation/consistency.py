@@ -77,8 +77,8 @@ class PairSimilarity(NamedTuple):
 
 
 @dataclass
-class AnswerConsistency:
-    """The similarity of repeated answers."""
+class Consistency:
+    """Consistency over repeats, and the similarity of each pair of answers."""
 
     evaluation: Evaluation = field(default_factory=Evaluation)
     pairs: list[PairSimilarity] = field(default_factory=list)
@@ -91,7 +91,7 @@ def answer_consistency(
     stem: bool = False,
     embedder: Embedder | None = None,
     rescale: bool = True,
-) -> AnswerConsistency:
+) -> Consistency:
     """Compare the answers of repeated runs with each other, all pairs of a system and query.
 
     Failed repeats and answers without tokens are in no pair. A query with fewer than two answers has no
@@ -101,7 +101,7 @@ def answer_consistency(
     pairs. F1 is symmetric, precision and recall are not.
     """
     check_names({key for of_query in repeats.values() for key in of_query}, repeats)
-    result, counts = AnswerConsistency(), Counter[str]()
+    result, counts = Consistency(), Counter[str]()
     baseline = baseline_of(embedder.name, embedder.layer) if embedder and rescale else None
     for system, of_query in repeats.items():
         for query_id, answers in of_query.items():
@@ -174,20 +174,6 @@ def _similarity_notes(
     return notes
 
 
-def by_repeat(repeats: Sequence[Iterable[Score]]) -> dict[str, dict[str, dict[str, list[float | None]]]]:
-    """Arrange the scores of repeated runs for :func:`score_consistency`.
-
-    Returns metric to system to query id to a value for each repeat; None for a repeat without this score.
-    """
-    table: dict[str, dict[str, dict[str, list[float | None]]]] = {}
-    for number, scores in enumerate(repeats):
-        for score in scores:
-            if score.query_id != ALL_QUERIES:
-                of_query = table.setdefault(score.metric, {}).setdefault(score.system, {})
-                of_query.setdefault(score.query_id, [None] * len(repeats))[number] = score.value
-    return table
-
-
 def score_consistency(scores: RepeatedScores, *, sample: bool = False) -> Evaluation:
     """Describe how much scores differ over repeats, for each system and query."""
     rows: list[Score] = []
@@ -231,19 +217,6 @@ def _spread_notes(counts: Counter[str], *, sample: bool) -> list[str]:
             )
             notes.append(f"{counted(counts[key], f'{noun} is', f'{plural} are')} {rest}")
     return notes
-
-
-@dataclass(frozen=True)
-class SimilarityOptions:
-    """Options of the similarity of answers.
-
-    ``embedder``: The encoder of BERTScore; None for no BERTScore.
-    """
-
-    with_rouge: bool = True
-    stem: bool = False
-    embedder: Embedder | None = None
-    rescale: bool = True
 
 
 @dataclass
@@ -298,18 +271,13 @@ def repeated_answers(
     return result
 
 
-@dataclass
-class Consistency:
-    """Consistency over repeats."""
-
-    evaluation: Evaluation = field(default_factory=Evaluation)
-    pairs: list[PairSimilarity] = field(default_factory=list)
-
-
 def consistency(
     repeats: RepeatedAnswers,
     *,
-    similarity: SimilarityOptions | None = None,
+    with_rouge: bool = True,
+    stem: bool = False,
+    embedder: Embedder | None = None,
+    rescale: bool = True,
     scores: Iterable[Score] = (),
     metrics: Collection[str] = (),
     sample: bool = False,
@@ -318,20 +286,15 @@ def consistency(
 
     Source: Open RAG Eval, metrics documentation, section "Consistency Metrics".
 
-    ``metrics``: The metrics of ``scores`` that count; empty for all.
+    ``embedder``: The encoder of BERTScore; None for no BERTScore. ``metrics``: The metrics of ``scores`` that
+    count; empty for all.
     """
-    chosen = similarity or SimilarityOptions()
     spread = _spread(repeats, scores, metrics, sample)
     result = Consistency()
-    if chosen.with_rouge or chosen.embedder is not None:
-        similar = answer_consistency(
-            repeats.answers,
-            with_rouge=chosen.with_rouge,
-            stem=chosen.stem,
-            embedder=chosen.embedder,
-            rescale=chosen.rescale,
+    if with_rouge or embedder is not None:
+        result = answer_consistency(
+            repeats.answers, with_rouge=with_rouge, stem=stem, embedder=embedder, rescale=rescale
         )
-        result = Consistency(similar.evaluation, similar.pairs)
     elif spread is None:
         raise SelectionError("Without ROUGE, consistency needs an encoder (--model) or scores (--scores).")
     if spread is not None:

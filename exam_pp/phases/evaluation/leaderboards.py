@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import DataError
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.metrics.score_ranges import Range, is_outside
 from exam_pp.phases.evaluation.result import Evaluation
@@ -17,25 +17,23 @@ from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.text.wording import MAX_LISTED, counted, listed
 
 if TYPE_CHECKING:
-    from exam_pp.metrics.uncertainty import Interval, ScoreMatrix
+    from exam_pp.metrics.uncertainty import ScoreMatrix
 
 
 _FEW_QUERIES = 5
 """Intervals from so few queries are wide, which needs a note."""
-
-Resampled = Literal["queries", "nested"]
 
 
 @dataclass(frozen=True)
 class Statistics:
     """Options of intervals (None: no intervals) and significance tests.
 
-    ``confidence`` is the level of the intervals; the tests use α = 1 − ``confidence``. Nested intervals use
-    ``samples`` bootstrap samples; ``seed`` is that of the samples and the tests. ``places``: Ranks also
-    without intervals, for a verdict.
+    ``confidence`` is the level of the intervals; the tests use α = 1 − ``confidence``. Intervals of Elo
+    and Bradley-Terry ratings use ``samples`` bootstrap samples; ``seed`` is that of the samples and the
+    tests. ``places``: Ranks also without intervals, for a verdict.
     """
 
-    intervals: Resampled | None = None
+    intervals: Literal["queries"] | None = None
     significance: bool = False
     confidence: float = CONFIDENCE
     samples: int = SAMPLES
@@ -44,8 +42,8 @@ class Statistics:
 
     @property
     def intervals_only(self) -> Statistics:
-        """These options without tests, and with intervals over queries by default."""
-        return replace(self, intervals=self.intervals or "queries", significance=False)
+        """These options without tests, and with intervals over queries."""
+        return replace(self, intervals="queries", significance=False)
 
 
 class SystemUncertainty(NamedTuple):
@@ -171,40 +169,24 @@ def _add_intervals(
 ) -> list[str]:
     """Add the intervals of a metric; returns the notes on them."""
     from exam_pp.metrics.uncertainty import (  # noqa: PLC0415 - scipy is slow to import
-        few_units_note,
         interval_method,
-        intervals,
         mean_interval,
-        nested_bootstrap_means,
     )
 
     metric, confidence = matrix.metric, statistics.confidence
-    found: Sequence[Interval | None]
     scores = matrix.by_system()
-    if statistics.intervals == "nested":
-        entry_values = evaluation.entry_values.get(metric)
-        if entry_values is None:
-            raise SelectionError(
-                f"--intervals nested is not available for {metric}; it needs Rubric-Cover with "
-                "--missing-queries zero."
-            )
-        means = nested_bootstrap_means(entry_values(), samples=statistics.samples, seed=statistics.seed)
-        found = intervals(means, len(matrix.query_ids), confidence)
-        how = (
-            f"{statistics.samples} bootstrap samples of queries, and of bank entries within each query (seed "
-            f"{statistics.seed}). {few_units_note()}"
-        )
-    else:
-        bounds = evaluation.range_of(metric)
-        for system, by_query in scores.items():
-            for query_id, value in by_query.items():
-                check_range(Score(system, query_id, metric, value), bounds)
-        found = [mean_interval(list(by_query.values()), bounds, confidence) for by_query in scores.values()]
-        how = f"{interval_method(bounds)}."
+    bounds = evaluation.range_of(metric)
+    for system, by_query in scores.items():
+        for query_id, value in by_query.items():
+            check_range(Score(system, query_id, metric, value), bounds)
+    found = [mean_interval(list(by_query.values()), bounds, confidence) for by_query in scores.values()]
     for system, interval in zip(matrix.systems, found, strict=True):
         if interval is not None:
             _update(result, system, metric, low=interval.low, high=interval.high)
-    return [f"{100 * confidence:g} % intervals: {how}", *_few_queries(min(map(len, scores.values())))]
+    return [
+        f"{100 * confidence:g} % intervals: {interval_method(bounds)}.",
+        *_few_queries(min(map(len, scores.values()))),
+    ]
 
 
 def _few_queries(queries: int) -> list[str]:

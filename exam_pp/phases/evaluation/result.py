@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import nanoarrow
     import pandas
 
-    from exam_pp.metrics.entry_values import EntryValues
     from exam_pp.provenance import Provenance
 
 
@@ -38,8 +37,6 @@ class Evaluation:
         best_case: Upper bounds of scores over all grades that ungraded pairs could have. Empty if all pairs
             are graded or the metric has no bounds.
         worst_case: Lower bounds. A score with only an upper bound is its own lower bound.
-        entry_values: Metric to a function that returns, for each query, the scores of the systems (in the
-            order of :attr:`systems`) on every bank entry.
         ranges: Metric to its lowest and highest possible score, if its name leaves them open
             (:func:`exam_pp.metrics.score_ranges.range_of`).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
@@ -50,7 +47,6 @@ class Evaluation:
     notes: list[str] = field(default_factory=list)
     best_case: list[Score] | Scores = field(default_factory=list)
     worst_case: list[Score] | Scores = field(default_factory=list)
-    entry_values: dict[str, Callable[[], list[EntryValues]]] = field(default_factory=dict)
     ranges: dict[str, Range] = field(default_factory=dict)
     provenance: Provenance | None = field(default=None, compare=False)
     judge_alone: Callable[[], Evaluation] | None = field(default=None, compare=False)
@@ -167,9 +163,6 @@ def _together(evaluations: Mapping[str, Evaluation], name: Callable[[str, str], 
         # Bounds need all scores: without bounds of its own, a score is its own bound.
         together.worst_case.extend(named(evaluation.worst_case or evaluation.scores, condition))
         together.best_case.extend(named(evaluation.best_case or evaluation.scores, condition))
-        together.entry_values |= {
-            name(metric, condition): values for metric, values in evaluation.entry_values.items()
-        }
         together.ranges |= {name(metric, condition): of for metric, of in evaluation.ranges.items()}
     if not any(evaluation.best_case for evaluation in evaluations.values()):
         together.worst_case, together.best_case = [], []

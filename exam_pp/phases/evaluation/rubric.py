@@ -16,7 +16,6 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm_requests import LOW_MASS
 from exam_pp.metrics.cover import Cover, SoftCover
-from exam_pp.metrics.entry_values import EntryValues
 from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrels, ungraded_label
@@ -190,16 +189,10 @@ def cover_of(
     evaluation.notes += _cover_notes(data, counts, soft=soft)
     if missing_queries == "zero":
         evaluation.notes += missing_query_notes(counts.missing)
-        # Entry values of a missing query are 0, which would contradict means that skip it.
-        evaluation.entry_values = {str(metric): partial(_entry_values, metric, data) for metric in metrics}
     # Ungraded pairs may change no score, and reports need no bounds that equal the scores.
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
     return evaluation
-
-
-def _entry_values(metric: Cover | SoftCover, data: SelectedGrades) -> list[EntryValues]:
-    return [metric.entry_values(query, data.file.first_ranks) for query in data.queries]
 
 
 def rubric_qrels(

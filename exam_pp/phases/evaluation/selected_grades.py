@@ -125,8 +125,7 @@ def read_selected(
                 f"No entry of {source} has a grade in {name}: name the bank that it was graded with."
             )
         raise SelectionError(f"None of the queries in {source} has a graded passage in {name}.")
-    if min_grade is None:
-        min_grade = default_min_grade(selector)
+    min_grade = threshold(selector, min_grade)
     notes = _query_notes(file, queries, bank, selected)
     if bank is not None:
         notes += _bank_notes(file, ids)
@@ -184,6 +183,11 @@ def default_min_grade(selector: GradeSelector) -> int:
     if not selector.rated:
         return _UNRATED_MIN_GRADE
     return min(DEFAULT_MIN_GRADE, _highest_of_scale(selector) or DEFAULT_MIN_GRADE)
+
+
+def threshold(selector: GradeSelector, min_grade: int | None) -> int:
+    """The threshold that the user chose, or the default."""
+    return default_min_grade(selector) if min_grade is None else min_grade
 
 
 def highest_grade(selector: GradeSelector, file: GradedFile) -> int:

@@ -23,9 +23,9 @@ from exam_pp.llm.embeddings import TokenEmbedder
 from exam_pp.metrics.text_similarity import default_layer
 from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
 from exam_pp.phases.banks.relevant_passages import Relevance
-from exam_pp.phases.evaluation.answers import ConsistencyFilter, answered, factual_consistency
+from exam_pp.phases.evaluation.answers import answered, factual_consistency
 from exam_pp.phases.evaluation.citations import SupportFilter, citations
-from exam_pp.phases.evaluation.consistency import Embedder, SimilarityOptions, consistency, repeated_answers
+from exam_pp.phases.evaluation.consistency import Embedder, consistency, repeated_answers
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
@@ -398,7 +398,7 @@ class _Run:
                 "claims": step.claims, "sources": step.sources, "soft": step.soft,
             }  # fmt: skip
             source = self.steps.run("Factual consistency", "scored.jsonl.gz", [self.passages], settings, work)
-        return factual_consistency(source, selection=ConsistencyFilter(_name(model)))
+        return factual_consistency(source, selection=SupportFilter(_name(model)))
 
     def no_answer(self) -> Evaluation:
         """Share of answered questions."""
@@ -425,7 +425,10 @@ class _Run:
         lacking = [metric for metric in step.metrics if metric not in computed]
         evaluation = consistency(
             repeats,
-            similarity=SimilarityOptions(step.rouge, step.stem, embedder, step.rescale),
+            with_rouge=step.rouge,
+            stem=step.stem,
+            embedder=embedder,
+            rescale=step.rescale,
             scores=[] if step.metrics and len(lacking) == len(step.metrics) else scores,
             metrics=[metric for metric in step.metrics if metric in computed],
             sample=step.variance == "sample",
@@ -456,7 +459,6 @@ def _without_absent_repeats(evaluation: Evaluation, result: RagEvaluation) -> Ev
         scores=present(evaluation.scores),
         best_case=present(evaluation.best_case),
         worst_case=present(evaluation.worst_case),
-        entry_values={},
         notes=[*evaluation.notes, f"Left out, because the repeat has no output: the zeros of {pairs}."],
     )
 

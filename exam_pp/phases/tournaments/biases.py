@@ -42,7 +42,6 @@ class GameBiases:
 
     judges: Sequence[JudgeBiases]
     confidence: float = CONFIDENCE
-    with_families: bool = False
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -74,7 +73,7 @@ def game_biases(
         queries=len({query_id for of_judge in played.values() for query_id in of_judge}),
     )
     notes = list(_notes(rows, with_families=known is not None))
-    return GameBiases(rows, confidence, known is not None, notes, provenance)
+    return GameBiases(rows, confidence, notes, provenance)
 
 
 def _judge_biases(

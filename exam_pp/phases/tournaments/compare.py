@@ -13,7 +13,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.graders.make import RATING_TOKENS
-from exam_pp.graders.pairwise import PairGrader, PairGrading, PairUnit
+from exam_pp.graders.pairwise import PairGrader, PairGrading
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.phases.grading.grading_run import (
@@ -344,16 +344,13 @@ def compared(
             summary.queries += bool(plans)
             done = {plan for plan, _ in played}
             units = [contest.unit(plan) for plan in plans if plan not in done]
-            yield (contest, played), [judge.grader.run(unit) for unit in units], _requests(judge, units)
+            requests = sum(judge.grader.asks(unit) for unit in units)
+            yield (contest, played), [judge.grader.run(unit) for unit in units], requests
 
     for (contest, played), games in results_in_windows(tasks(), answer, window_requests):
         for game in games:
             summary.add(game)
         yield judge.line(contest, games, played)
-
-
-def _requests(judge: Judge, units: Iterable[PairUnit]) -> int:
-    return sum(judge.grader.asks(unit) for unit in units)
 
 
 def _with_others(

@@ -33,12 +33,6 @@ class PlannedGame(NamedTuple):
     b: System
     order: Literal[1, 2] | None = None
 
-    @property
-    def pair(self) -> Pair:
-        """The two systems, by name."""
-        first, second = sorted((self.a.name, self.b.name))
-        return first, second
-
 
 def drawn_pairs(
     systems: Collection[str], query_id: str, seed: int, games_per_query: int | None = None
@@ -200,11 +194,8 @@ _IDENTITY = ("prompt_class", "prompt_hash", "evidence", "factors", "unparsed", "
 """Keys of ``prompt_info`` that games of the same judge share."""
 
 
-class Played(NamedTuple):
-    """A planned game that the games file has."""
-
-    plan: PlannedGame
-    game: Game
+Played = tuple[PlannedGame, Game]
+"""A planned game that the games file has."""
 
 
 @dataclass(frozen=True)
@@ -217,26 +208,22 @@ class Judge:
     prompt_info: dict[str, Any]
     known: Mapping[str, QueryGames] = field(default_factory=dict)
 
-    def games(self, query_id: str) -> list[Game]:
-        """The games of the query that this judge has played; also ungraded ones."""
-        if query_id not in self.known:
-            return []
-        sets = [of_set for of_set in self.known[query_id].game_sets if self._made(of_set)]
-        return [game for of_set in sets for game in of_set.games]
-
     def played(self, query_id: str, plans: Iterable[PlannedGame]) -> list[Played]:
         """The planned games that have a winner in the games file.
 
         A game has the same repeats. If both orders are played, it also has the same places.
         """
-        by_places = {(game.a, game.b): game for game in self.games(query_id) if game.winner is not None}
+        line = self.known.get(query_id)
+        sets = [of_set for of_set in line.game_sets if self._made(of_set)] if line else []
+        games = [game for of_set in sets for game in of_set.games]
+        by_places = {(game.a, game.b): game for game in games if game.winner is not None}
         played = []
         for plan in plans:
             game = by_places.get((plan.a, plan.b))
             if game is None and plan.order is None:
                 game = by_places.get((plan.b, plan.a))
             if game is not None:
-                played.append(Played(plan, game))
+                played.append((plan, game))
         return played
 
     def line(self, contest: Contest, new: Sequence[Game], played: Iterable[Played] = ()) -> QueryGames:

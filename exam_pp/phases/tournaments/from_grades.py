@@ -81,7 +81,9 @@ class _Games:
 
     def _of_query(self, query_id: str, scores: Mapping[str, float]) -> Iterator[Game]:
         for name_a, name_b in combinations(sorted(scores), 2):
-            (system_a, repeat_a), (system_b, repeat_b) = map(self._system, (name_a, name_b))
+            (system_a, repeat_a), (system_b, repeat_b) = (
+                self.repeats.get(name, System(name)) for name in (name_a, name_b)
+            )
             if system_a == system_b:
                 continue  # two repeats of a system
             values: dict[str, Any] = {"system_a": system_a, "system_b": system_b}
@@ -93,9 +95,6 @@ class _Games:
                 values["words_a"] = self.words.get(name_a, {}).get(query_id, 0)
                 values["words_b"] = self.words.get(name_b, {}).get(query_id, 0)
             yield Game(**values)
-
-    def _system(self, name: str) -> System:
-        return self.repeats.get(name, System(name))
 
 
 def winner_of(score_a: float, score_b: float, tie_margin: float = 0.0) -> Winner:

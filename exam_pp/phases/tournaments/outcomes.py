@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from exam_pp.errors import SelectionError
@@ -11,36 +11,10 @@ from exam_pp.formats.exam_pp_files import read_any_games
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey, check_one
 from exam_pp.metrics.outcomes import Outcome
+from exam_pp.phases.evaluation.citations import SupportFilter
 from exam_pp.phases.evaluation.result import PathLike, check_names
 from exam_pp.roles import System
 from exam_pp.text.wording import listed
-
-
-@dataclass(frozen=True)
-class GameFilter:
-    """Selection of games; None accepts all.
-
-    ``systems``: Names of systems, with or without their repeat; only games between them. Empty for all.
-    """
-
-    model: str | None = None
-    prompt_class: str | None = None
-    prompt_hash: str | None = None
-    systems: Collection[str] = ()
-
-    def accepts(self, games: GameSet) -> bool:
-        """Whether a set of games matches all criteria."""
-        return (
-            self.model in (None, games.model)
-            and self.prompt_class in (None, games.prompt_class)
-            and self.prompt_hash in (None, games.prompt_hash)
-        )
-
-    def includes(self, game: Game) -> bool:
-        """Whether a game is between selected systems."""
-        return not self.systems or all(
-            not {str(system), system.name}.isdisjoint(self.systems) for system in (game.a, game.b)
-        )
 
 
 @dataclass
@@ -86,22 +60,22 @@ def distinct_games(
 
 
 def judged_games(
-    source: Iterable[PathLike | QueryGames], selection: GameFilter | None = None, *, name: str = "the input"
+    source: Iterable[PathLike | QueryGames], selection: SupportFilter | None = None
 ) -> JudgedGames:
     """Read the selected games of one judge.
 
-    ``selection``: The games to select. None: all.
+    ``selection``: The games to select, by names of systems with or without their repeat. None: all.
     """
-    chosen = selection or GameFilter()
+    chosen = selection or SupportFilter()
     items = list(source)
-    sources = [str(item) for item in items if isinstance(item, PathLike)] or [name]
+    sources = [str(item) for item in items if isinstance(item, PathLike)] or ["the input"]
     judges: dict[tuple[GradeKey, str | None], None] = {}
     by_query: dict[str, list[Game]] = defaultdict(list)
     named: set[str] = set()
     copies = 0
     for query_id, of_judge, game, is_first in distinct_games(items):
         named |= {str(game.a), str(game.b), game.system_a, game.system_b}
-        if chosen.accepts(of_judge) and chosen.includes(game):
+        if chosen.accepts(of_judge) and all(chosen.selects(str(s), s.name) for s in (game.a, game.b)):
             judges[of_judge.judge, of_judge.prompt_hash] = None
             copies += not is_first
             if is_first:

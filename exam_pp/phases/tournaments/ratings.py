@@ -17,11 +17,12 @@ from exam_pp.metrics.leaderboard import Standing
 from exam_pp.metrics.outcomes import Ints, Outcome, Outcomes, query_counts
 from exam_pp.metrics.significance import rating_ranks
 from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, intervals
+from exam_pp.phases.evaluation.citations import SupportFilter
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
 from exam_pp.phases.tournaments.biases import bias_notes_of
 from exam_pp.phases.tournaments.from_grades import RatedGames
-from exam_pp.phases.tournaments.outcomes import GameFilter, JudgedGames, judged_games
+from exam_pp.phases.tournaments.outcomes import JudgedGames, judged_games
 from exam_pp.provenance import Provenance, combined
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.families import Families
@@ -112,7 +113,7 @@ def rate_scored(
 
     ``systems``: Only games between these systems; empty for all.
     """
-    games = judged_games(scored.queries, GameFilter(systems=systems))
+    games = judged_games(scored.queries, SupportFilter(systems=systems))
     measure = in_one_line(str(games.judge.prompt_class))
     note = f"Games are made from scores ({measure}): for each query, the higher score of two systems wins."
     return rate(games, options, families=families, notes=[note, *scored.notes], provenance=scored.provenance)
@@ -165,7 +166,9 @@ def ratings(
         uncertain.notes.append(_interval_note(statistics, methods, len(games.query_ids), counts))
     order = sorted(games.systems, key=lambda system: (-rows[system, NAMES[methods[0]]].mean, system))
     unrated = [system for system in systems if system not in games.systems]
-    all_notes = [*notes, *_method_notes(options), *_limits(games, methods), *_unrated_note(unrated)]
+    all_notes = [*notes, *_method_notes(options), *_limits(games, methods)]
+    if unrated:
+        all_notes.append(f"Not ranked: {counted_names(unrated, 'system', 'systems')} without played games.")
     names = [NAMES[method] for method in methods]
     standings = Standings(names, order, rows, statistics, uncertain, all_notes, provenance)
     return Ratings(
@@ -349,11 +352,3 @@ def _limits(games: Outcomes, methods: Sequence[Method]) -> list[str]:
             "tie with an imaginary system of rating 1000."
         )
     return notes
-
-
-def _unrated_note(systems: Sequence[str]) -> list[str]:
-    return (
-        [f"Not ranked: {counted_names(systems, 'system', 'systems')} without played games."]
-        if systems
-        else []
-    )

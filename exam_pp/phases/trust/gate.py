@@ -77,7 +77,6 @@ class Gate:
     """The comparison of a new version with a baseline.
 
     ``worst_drop``: The largest change of the score of one query, as the user names it; None: 1.
-    ``missing_queries``: What a query without a score of the new version counts.
     """
 
     baseline: str
@@ -87,7 +86,6 @@ class Gate:
     confidence: float = CONFIDENCE
     worst_drop: float | None = None
     undecided: Undecided = "estimate"
-    missing_queries: MissingQueries = "zero"
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -168,8 +166,8 @@ def gate(
             raise SelectionError(
                 f"{baseline} is the baseline and the new version; name two of its systems with --system."
             )
-    old_name, old = _scores_of(baseline, "the baseline", system, "--system")
-    new_name, after = _scores_of(new, "the new version", system_after or system, "--system")
+    old_name, old = _scores_of(baseline, "the baseline", system)
+    new_name, after = _scores_of(new, "the new version", system_after or system)
     rows, compared = [], set[str]()
     for measure in _chosen(measures, old, after):
         queries = _pairs(measure, old[measure], after[measure], missing_queries, worst_drop)
@@ -181,7 +179,7 @@ def gate(
     provenance = Provenance(leaderboards=file_names(baseline, new), queries=len(compared))
     return Gate(
         old_name, new_name, _decided(rows, 1 - confidence), max_drop, confidence, worst_drop, undecided,
-        missing_queries, list(_notes(rows, missing_queries, worst_drop)), provenance,
+        list(_notes(rows, missing_queries, worst_drop)), provenance,
     )  # fmt: skip
 
 
@@ -258,7 +256,7 @@ def _decided(rows: Sequence[MeasureGate], alpha: float) -> list[MeasureGate]:
 
 
 def _scores_of(
-    source: PathLike | Iterable[Score], role: str, system: str | None, option: str
+    source: PathLike | Iterable[Score], role: str, system: str | None
 ) -> tuple[str, dict[str, dict[str, float]]]:
     """The chosen system, and measure to query to its scores."""
     name = str(source) if isinstance(source, PathLike) else role
@@ -270,12 +268,12 @@ def _scores_of(
             f"{name} has no scores of single queries; write them with `exam-pp evaluate ... --per-query`."
         )
     if system is None:
-        check_one(systems, f"{name} has scores of {counted(len(systems), 'system')}", option)
+        check_one(systems, f"{name} has scores of {counted(len(systems), 'system')}", "--system")
     chosen = systems[0] if system is None else system
     if chosen not in systems:
         raise SelectionError(
             f"{name} has no scores of the system {chosen!r} (systems: {listed(systems)}); choose one with "
-            f"{option}."
+            "--system."
         )
     table: dict[str, dict[str, float]] = {}
     for score in scores:

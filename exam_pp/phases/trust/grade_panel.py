@@ -6,14 +6,13 @@ import logging
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from exam_pp.data_model import Role
 from exam_pp.errors import (
     DataError,
     ExamError,
@@ -138,18 +137,10 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class PanelFiles:
-    """The files of a grading by a panel.
+class PanelFiles(GradeFiles):
+    """The files of a grading by a panel; ``passages`` is not a pipe, because it is read several times."""
 
-    ``passages``: Passages file; not a pipe, because it is read several times. ``bank``: Test bank; None for
-    direct prompts. ``queries``: Texts of the queries; None for those of the bank.
-    """
-
-    passages: Path
-    panel: Path
-    output: Path
-    bank: Path | None = None
-    queries: Path | None = None
+    panel: Path = field(kw_only=True)
 
     @property
     def folder(self) -> Path:
@@ -157,63 +148,50 @@ class PanelFiles:
         return self.output.with_name(f"{self.output.name}.panel")
 
 
-@dataclass(frozen=True)
-class PanelOptions:
-    """Options of all graders, as those of :class:`~exam_pp.phases.grading.grade.GradeOptions`.
-
-    ``role``: Grade only what systems retrieved, or only parts of answers. ``max_queries``: Grade and write
-    only the first queries. ``max_passages``: Grade and write only the first passages of each query.
-    ``only_unjudged``: Grade only passages without a judgment.
-    """
-
-    role: Role | None = None
-    max_queries: int | None = None
-    max_passages: int | None = None
-    only_unjudged: bool = False
-    retry_failed: bool = False
-    servers: tuple[str, ...] = ()
-
-    def of(self, grader: PanelGrader) -> GradeOptions:
-        """The options of the grading by a grader."""
-        table = grader.table
-        return GradeOptions(
-            grader.prompts,
-            unparsed=table.unparsed,
-            soft=table.soft,
-            repairs=table.repairs,
-            calibrate=table.reply == "calibrated",
-            max_queries=self.max_queries,
-            max_passages=self.max_passages,
-            only_unjudged=self.only_unjudged,
-            role=self.role,
-        )
+def _options_of(grader: PanelGrader, options: GradeOptions) -> GradeOptions:
+    """The options of the grading by a grader."""
+    table = grader.table
+    return replace(
+        options,
+        prompts=grader.prompts,
+        unparsed=table.unparsed,
+        soft=table.soft,
+        repairs=table.repairs,
+        calibrate=table.reply == "calibrated",
+    )
 
 
 @reading()
 def grade_panel(
-    files: PanelFiles, options: PanelOptions | None = None, progress: Progress = no_progress
+    files: PanelFiles,
+    options: GradeOptions | None = None,
+    progress: Progress = no_progress,
+    *,
+    servers: Collection[str] = (),
 ) -> list[PanelGrader]:
     """Grade passages with every grader of a panel, and write the grades of all into one file.
 
     All graders and their packages are checked before the first model is loaded. Each grader has a journal of
     its own. The files of finished graders are in the folder OUTPUT.panel until the output is complete, so
     that a repeated call continues an interrupted panel. Grades that the passages already have are kept.
+
+    ``options``: The passages to grade; prompts and the reading of replies are those of each grader.
+    ``servers``: Servers that the panel may use.
     """
-    options = options or PanelOptions()
+    options = options or GradeOptions([])
     if is_read_once(files.passages):
         raise SelectionError("PASSAGES is read once for every grader and cannot be a pipe: name a file.")
-    graders = read_panel(files.panel, options.servers)
-    for server in options.servers:
+    graders = read_panel(files.panel, servers)
+    for server in servers:
         if not any(is_same_server(server, grader.model.base_url) for grader in graders):
             raise SelectionError(
                 f"No grader of {files.panel} names the server of --base-url {server}: write base_url into "
                 "its table."
             )
     for grader in graders:
-        to_check = GradeFiles(files.passages, files.output, files.bank, queries=files.queries)
         with _named(files.panel, grader):
-            check_files(to_check, options.of(grader))
-            check_fit(grader.model, options.of(grader))
+            check_files(files, _options_of(grader, options))
+            check_fit(grader.model, _options_of(grader, options))
             check_packages(grader.model)
     with ExitStack() as stack:
         stack.enter_context(reading(_model_inputs(graders)))
@@ -242,11 +220,11 @@ def _model_inputs(graders: Iterable[PanelGrader]) -> Iterator[Path]:
             yield Path(str(grader.model.response_format))
 
 
-def _grade(files: PanelFiles, graders: Sequence[PanelGrader], options: PanelOptions, steps: Steps) -> Path:
+def _grade(files: PanelFiles, graders: Sequence[PanelGrader], options: GradeOptions, steps: Steps) -> Path:
     """The file with the grades of all graders, in the work folder."""
     graded = files.passages
     for grader in graders:
-        of_grader = options.of(grader)
+        of_grader = _options_of(grader, options)
 
         def work(
             path: Path,
@@ -257,7 +235,7 @@ def _grade(files: PanelFiles, graders: Sequence[PanelGrader], options: PanelOpti
             of_grader: GradeOptions = of_grader,
         ) -> Iterable[str]:
             step = GradeFiles(
-                source, path, files.bank, queries=files.queries, retry_failed=options.retry_failed
+                source, path, files.bank, queries=files.queries, retry_failed=files.retry_failed
             )
             with _named(files.panel, grader):
                 summary = grade_file(step, grader.model, of_grader, advance)

@@ -156,15 +156,6 @@ def test_problems_are_one_sentence(
     assert tiny_passages.read_bytes() == before
 
 
-@pytest.mark.parametrize("command", ["qrels", "judgments", "nuggets"])
-def test_nested_intervals_are_only_offered_for_cover(run: Run, tiny_passages: Path, command: str) -> None:
-    code, _, err = run("evaluate", command, tiny_passages, "--intervals", "nested")
-    assert code == 2
-    assert "--intervals cannot be followed by 'nested'." in err
-    assert "nested" not in run("evaluate", command, "--help")[1]
-    assert "nested" in run("evaluate", "cover", "--help")[1]
-
-
 def test_a_sweep_names_systems_by_tag(run: Run, tiny_passages: Path, runs: Path, tmp_path: Path) -> None:
     """The run files have one tag, which does not name two systems."""
     for name in ("one", "two"):

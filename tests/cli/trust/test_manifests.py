@@ -106,7 +106,7 @@ def test_the_content_of_a_manifest() -> None:
         for name, parameter in (("graded.jsonl", "GRADED"), ("bank.jsonl", "--bank"))
     ]
     assert {"name": "--cutoff", "value": 5, "default": False} in content["options"]
-    assert {"name": "-S samples", "value": 2000, "default": True} in content["options"]
+    assert {"name": "-S confidence", "value": 0.95, "default": True} in content["options"]
     assert {"name": "--seed", "value": 0, "default": True} in content["options"]
     assert content["report"]["models"] == ["model"]
     assert content["report"]["cutoff"] == 5

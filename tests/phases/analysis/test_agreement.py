@@ -16,7 +16,6 @@ from exam_pp.metrics.qrels import LabelRule
 from exam_pp.phases.analysis.agreement import (
     RatedPassage,
     agreement,
-    is_on_the_scale_of_judgments,
     labelled_passages,
     layouts,
     rated_passages,
@@ -27,6 +26,13 @@ from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report, graders_report
 from tests.conftest import passage, rubric
 from tests.tables import pictures_of, tables_of
+
+
+def are_like_judgments(path: Path) -> bool:
+    """Whether the grades of a file are labels on the scale of TREC judgments."""
+    qrels = path.with_name("qrels")
+    qrels.write_text("".join(f"q 0 {passage_id} 1\n" for passage_id in "p0"))
+    return rated_passages(path, qrels=qrels).like_judgments
 
 
 def rated(count: int, rating: int, judgment: int) -> list[RatedPassage]:
@@ -161,7 +167,7 @@ def test_labels_on_the_scale_of_judgments(
     }  # fmt: skip
     path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
 
-    assert is_on_the_scale_of_judgments(path, GradeFilter()) is same_scale
+    assert are_like_judgments(path) is same_scale
 
 
 @pytest.mark.parametrize(("top", "same_scale"), [(3, True), (5, False), (None, False)])
@@ -174,7 +180,7 @@ def test_grades_with_an_unknown_prompt_record_their_scale(
         "prompt_info": {"prompt_class": "UMBRELA", **recorded}, "prompt_type": "direct_grading",
     }  # fmt: skip
     path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
-    assert is_on_the_scale_of_judgments(path, GradeFilter()) is same_scale
+    assert are_like_judgments(path) is same_scale
 
 
 def test_grades_of_right_and_wrong_have_one_table() -> None:
@@ -257,10 +263,8 @@ def test_real_judgments(shared_data: Path) -> None:
 def test_published_tables_of_labels_on_the_scale_of_judgments(shared_data: Path) -> None:
     """GRADED pairs every label with the equal judgment; κ as published for these labels."""
     file = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
-    labels = GradeFilter(prompt_class="exampp-llmjudge-labelling")
-    result = agreement(
-        rated_passages(file, grade_filter=labels), like_judgments=is_on_the_scale_of_judgments(file, labels)
-    )
+    labels = rated_passages(file, grade_filter=GradeFilter(prompt_class="exampp-llmjudge-labelling"))
+    result = agreement(labels, like_judgments=labels.like_judgments)
     kappas = {row.label: round(row.kappa or 0, 2) for row in result.tables[0].rows}
     assert result.tables[0].name == "GRADED"
     assert kappas == {"5": 0, "4": 0, "3": 0.32, "2": 0.28, "1": 0.2, "0": 0.42}
@@ -278,7 +282,7 @@ def test_the_highest_label_decides_for_an_unknown_direct_prompt(
 
     passages = [passage(str(label), grades=[labelled(label)]) for label in (0, highest)]
     path = write_jsonl("direct.jsonl", [["q", passages]])
-    assert is_on_the_scale_of_judgments(path, GradeFilter()) is expected
+    assert are_like_judgments(path) is expected
 
 
 def test_fractions_of_qrels_are_cut_off(tmp_path: Path) -> None:

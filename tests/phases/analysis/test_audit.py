@@ -17,7 +17,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.analysis.audit import Audit, GamesAudit, audit
+from exam_pp.phases.analysis.audit import Audit, audit
 from exam_pp.phases.analysis.audit_inputs import AuditOptions, Verdict
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.store.families import Families, Family
@@ -366,22 +366,19 @@ def test_games_have_their_own_verdicts(systems: Path, tmp_path: Path) -> None:
     games = [a_wins.model_copy(update={"repeat_a": repeat}) for repeat in (1, 2, 3)]
     lines = [QueryGames(query_id=q, game_sets=[GameSet(model="gpt-4", games=games)]) for q in TEN]
     write_games(lines, tmp_path / "games.jsonl")
-    found = audit(systems, games=[tmp_path / "games.jsonl"], families=FAMILIES, options=QUICK).games
-    assert isinstance(found, GamesAudit)
-    assert [(judge, bias) for judge, bias, _ in found.verdicts] == [
-        ("gpt-4", "position"), ("gpt-4", "length"), ("gpt-4", "self-preference"),
-    ]  # fmt: skip
+    found = audit(systems, games=[tmp_path / "games.jsonl"], families=FAMILIES, options=QUICK)
+    about, verdicts = zip(*found.game_verdicts, strict=True)
+    assert about == ("gpt-4, position", "gpt-4, length", "gpt-4, self-preference")
     low = 0.025**0.1
-    assert found.verdicts[0][2] == Verdict(
+    assert verdicts[0] == Verdict(
         "evidence", f"place A wins 100.0 % of 30 decided games (95 % interval {100 * low:.1f} to 100.0)"
     )
-    for _, _, verdict in found.verdicts[1:]:
+    for verdict in verdicts[1:]:
         assert verdict.outcome == "undecided"
         assert verdict.reason.endswith(", but these answers can also be better")
-    assert found.verdicts[2][2].reason.startswith("systems of the family gpt win 100.0 % of 30 decided games")
-    few = audit(systems, games=[few_games(tmp_path, lines)], options=QUICK).games
-    assert isinstance(few, GamesAudit)
-    assert [verdict.reason.partition("; ")[0] for _, _, verdict in few.verdicts] == [
+    assert verdicts[2].reason.startswith("systems of the family gpt win 100.0 % of 30 decided games")
+    few = audit(systems, games=[few_games(tmp_path, lines)], options=QUICK).game_verdicts
+    assert [verdict.reason.partition("; ")[0] for _, verdict in few] == [
         *["a verdict needs at least 10 queries, here 9"] * 2, "the judge has no family",
     ]  # fmt: skip
 

@@ -83,7 +83,7 @@ def test_queries_with_one_rating_are_left_out_and_said(write_jsonl: WriteLines) 
     result = paired_criteria(path)
 
     (row,) = result.rows
-    assert (row.tests.queries, row.unpaired, row.tests.difference) == (1, 1, -1.0)
+    assert (row.tests.queries, row.tests.difference) == (1, -1.0)
     assert list(result.notes) == [
         "a: 1 query has a rating of only one of RAG and RAGF: left out.",
         "RAG and RAGF have no ratings of b for the same query.",

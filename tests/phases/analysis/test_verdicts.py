@@ -44,36 +44,39 @@ def files(write_jsonl: WriteLines) -> list[Path]:
     return [write_jsonl("human.jsonl", human), write_jsonl("model.jsonl", model)]
 
 
+def rows(*files: Path) -> list[list[Any]]:
+    return [
+        list(row) for row in tables_of(verdicts_report(verdict_agreement(files)))["Every two judges"].rows
+    ]
+
+
 def test_equal_verdicts_whatever_the_places(files: list[Path]) -> None:
     result = verdict_agreement(files)
-    (judges,) = result.pairs
-
-    assert (judges.pair.first, judges.pair.second, judges.pair.common) == ("gpt", "human:ann", 5)
-    assert (judges.equal, judges.opposite) == (3 / 5, 1 / 5)
-    assert (judges.first_ties, judges.second_ties) == (1 / 5, 2 / 5)
-    # Rows gpt, columns human:ann; loss, tie, win of the first system by name.
-    assert judges.pair.coefficients.kappa == cohen_kappa([[1, 1, 0], [0, 1, 0], [1, 0, 1]])
-    assert judges.interval is None  # too few queries
-    assert list(result.notes) == ["1 ungraded game left out."]
     tables = tables_of(verdicts_report(result))
-    assert list(tables["Every two judges"].rows[0][:5]) == ["gpt", "human:ann", 5, 0.6, 0.2]
+    (row,) = tables["Every two judges"].rows
+    # Shares of equal and opposite verdicts, and of ties of both judges.
+    assert list(row[:7]) == ["gpt", "human:ann", 5, 3 / 5, 1 / 5, 1 / 5, 2 / 5]
+    # Rows gpt, columns human:ann; loss, tie, win of the first system by name.
+    assert row[7] == cohen_kappa([[1, 1, 0], [0, 1, 0], [1, 0, 1]])
+    assert row[8] is None  # too few queries for an interval
+    assert list(result.notes) == ["1 ungraded game left out."]
     assert tables["Rank correlation"].rows[0][2] == 5
 
 
 def test_unequal_verdicts_of_both_orders_are_a_tie(write_jsonl: WriteLines) -> None:
     both = games("q", "gpt", ("x", "y", "A"), ("y", "x", "A"), ("x", "z", "A"), ("z", "x", "B"))
     person = games("q", "human:ann", ("x", "y", "C"), ("x", "z", "A"))
-    (judges,) = verdict_agreement([write_jsonl("a.jsonl", [both]), write_jsonl("b.jsonl", [person])]).pairs
+    (row,) = rows(write_jsonl("a.jsonl", [both]), write_jsonl("b.jsonl", [person]))
 
-    assert (judges.equal, judges.first_ties, judges.interval) == (1.0, 0.5, None)
+    assert (row[3], row[5], row[8]) == (1.0, 0.5, None)
 
 
 def test_three_unequal_verdicts_stay_a_tie(write_jsonl: WriteLines) -> None:
     """A, B and A again: the third verdict is not that of the judge."""
     thrice = games("q", "gpt", ("x", "y", "A"), ("x", "y", "B"), ("x", "y", "A"))
     person = games("q", "human:ann", ("x", "y", "C"))
-    (judges,) = verdict_agreement([write_jsonl("a.jsonl", [thrice]), write_jsonl("b.jsonl", [person])]).pairs
-    assert judges.equal == 1.0
+    (row,) = rows(write_jsonl("a.jsonl", [thrice]), write_jsonl("b.jsonl", [person]))
+    assert row[3] == 1.0
 
 
 def test_no_common_games(write_jsonl: WriteLines) -> None:

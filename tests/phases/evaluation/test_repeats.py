@@ -9,8 +9,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.llm.embeddings import TokenVectors
-from exam_pp.phases.evaluation.consistency import answer_consistency, by_repeat, score_consistency
-from exam_pp.results import Score
+from exam_pp.phases.evaluation.consistency import answer_consistency, score_consistency
 
 pytest.importorskip("rouge_score")
 
@@ -71,13 +70,7 @@ def test_bert_score_of_all_pairs() -> None:
 
 
 def test_the_spread_of_every_score() -> None:
-    runs = [
-        [Score("rag", "q1", "V", value), Score("rag", "all", "V", 9.0), Score("rag", "q2", "V", 0.0)]
-        for value in (0.5, 0.7, 0.9)
-    ]
-    runs[1].append(Score("rag", "q1", "W", 1.0))
-    table = by_repeat(runs)
-    assert table == {
+    table: dict[str, dict[str, dict[str, list[float | None]]]] = {
         "V": {"rag": {"q1": [0.5, 0.7, 0.9], "q2": [0.0, 0.0, 0.0]}},
         "W": {"rag": {"q1": [None, 1.0, None]}},
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import DataError
 from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation import rubric as evaluate
@@ -162,12 +162,6 @@ def test_the_tests_use_the_confidence() -> None:
     assert shown == [{"a", "b"}, {"a", "b"}, set()]
 
 
-def test_intervals_of_skipped_queries_cannot_be_nested(incomplete: Path) -> None:
-    evaluation = evaluate.cover(incomplete, missing_queries="skip")
-    with pytest.raises(SelectionError, match="--missing-queries zero"):
-        uncertainty(evaluation, Statistics("nested"))
-
-
 def test_systems_with_other_queries_are_not_tested() -> None:
     evaluation = evaluation_of("RR", a=[0.5, 0.6, 0.7], b=[0.1, 0.2])
     actual = uncertainty(evaluation, ALL)
@@ -176,11 +170,6 @@ def test_systems_with_other_queries_are_not_tested() -> None:
     row = actual.systems["b", "RR"]
     assert (row.first, row.last, row.letters) == (1, 2, None)
     assert row[:2] == interval([0.1, 0.2], 0, 1)
-
-
-def test_nested_intervals_need_bank_entries() -> None:
-    with pytest.raises(SelectionError, match="Rubric-Cover"):
-        uncertainty(evaluation_of(a=[0.5, 0.6], b=[0.1, 0.2]), Statistics("nested"))
 
 
 @pytest.fixture
@@ -226,21 +215,13 @@ def test_bounds_are_always_shown(incomplete: Path) -> None:
     assert "?" in " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
 
 
-def test_entry_values_add_up_to_the_scores(incomplete: Path) -> None:
-    """The nested bootstrap resamples the entry values of the scores."""
-    evaluation = evaluate.cover(incomplete)
-    for metric, entry_values in evaluation.entry_values.items():
-        expected = [s.value for s in evaluation.scores if s.metric == metric]
-        assert [v for query in entry_values() for v in query.scores()] == pytest.approx(expected)
-
-
 def test_real_leaderboard(shared_data: Path) -> None:
     """TREC DL 2019: neural systems and BM25 differ on the judgments of GPT-4, neural ones do not."""
     folder = shared_data / "dl19-gpt4"
     evaluation = evaluate.cover(
         folder / "dl19-graded.jsonl.gz", bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3
     )
-    actual = uncertainty(evaluation, Statistics("nested", significance=True, samples=500)).systems
+    actual = uncertainty(evaluation, Statistics("queries", significance=True)).systems
     metric = "Cover(min_grade=3)@20"
 
     assert (actual["BM25", metric].first, actual["BM25", metric].last) == (2, 6)

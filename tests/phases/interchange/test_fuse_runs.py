@@ -9,7 +9,7 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from exam_pp.cli.interchange.fuse import FuseOptions, fuse, fuse_files
+from exam_pp.cli.interchange.fuse import fuse, fuse_files
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.store.trec.runs import read_run
@@ -37,7 +37,7 @@ def runs(tmp_path: Path) -> Path:
 def test_a_fusion_by_hand(runs: Path, tmp_path: Path) -> None:
     """Equation 1 of RAGElo (2024): RRF(d) = Σ 1 / (k + r(d)), here with k = 60."""
     output = tmp_path / "both.run"
-    summary = fuse_files([runs], output, FuseOptions())
+    summary = fuse_files([runs], output)
 
     a, b = Fraction(1, 61) + Fraction(1, 62), Fraction(1, 62)
     c, d = Fraction(1, 63) + Fraction(1, 61), Fraction(1, 63)
@@ -49,13 +49,13 @@ def test_a_fusion_by_hand(runs: Path, tmp_path: Path) -> None:
     expected = [float(score) for score in (a, c, b, d, Fraction(1, 61))]
     assert [line.score for line in lines] == pytest.approx(expected, abs=1e-15)
     assert {line.system for line in lines} == {"both"}
-    assert list(summary.lines()) == ["Fused 2 runs as 'both': 5 passages for 2 queries."]
+    assert summary == "Fused 2 runs as 'both': 5 passages for 2 queries."
 
 
 def test_ranks_are_those_of_trec_eval() -> None:
     """trec_eval orders by score, and ties by descending id; it ignores the order of lines and the rank."""
     tied = {"q": {"a": 1.0, "c": 1.0, "b": 1.0, "top": 2.0}}
-    lines = list(fuse([tied, tied], FuseOptions(k=0), "x"))
+    lines = list(fuse([tied, tied], "x", k=0))
     assert [(line.passage_id, line.score) for line in lines] == [
         ("top", 2.0), ("c", 1.0), ("b", pytest.approx(2 / 3)), ("a", 0.5),
     ]  # fmt: skip
@@ -66,7 +66,7 @@ def test_the_rank_column_is_the_order_in_which_trec_eval_evaluates() -> None:
     runs = [
         {"q": {f"d{key}": rng.choice([1.0, 2.0, 3.0]) for key in rng.sample(range(40), 25)}} for _ in "abc"
     ]
-    lines = list(fuse(runs, FuseOptions(), "x"))
+    lines = list(fuse(runs, "x"))
     assert len({line.score for line in lines}) < len(lines)  # a passage of one run ties with that of another
     run = [ir_measures.ScoredDoc("q", line.passage_id, line.score) for line in lines]
     for line in lines:
@@ -87,8 +87,8 @@ def test_systems_of_one_file(tmp_path: Path) -> None:
     path = tmp_path / "all.run"
     path.write_text(DENSE + SPARSE)
     with pytest.raises(DataError, match="--method-name tag"):  # c twice for q1
-        fuse_files([path], tmp_path / "out.run", FuseOptions())
-    assert fuse_files([path], tmp_path / "out.run", FuseOptions(method="tag")).systems == 2
+        fuse_files([path], tmp_path / "out.run")
+    assert fuse_files([path], tmp_path / "out.run", method="tag").startswith("Fused 2 runs")
 
 
 def test_runs_of_the_same_name_and_single_runs(runs: Path, tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ def test_runs_of_the_same_name_and_single_runs(runs: Path, tmp_path: Path) -> No
     (other / "dense.run").write_text(DENSE)
     output = tmp_path / "out.run"
     with pytest.raises(SelectionError, match=r"dense.run and .*dense.run are both runs of 'dense'"):
-        fuse_files([runs, other], output, FuseOptions())
+        fuse_files([runs, other], output)
     with pytest.raises(SelectionError, match="needs at least two runs"):
-        fuse_files([runs / "dense.run", runs / "dense.run"], output, FuseOptions())
+        fuse_files([runs / "dense.run", runs / "dense.run"], output)
     (other / "empty.run").write_text("")
     with pytest.raises(DataError, match="has no results"):
-        fuse_files([runs, other / "empty.run"], output, FuseOptions())
+        fuse_files([runs, other / "empty.run"], output)
     assert not output.exists()

@@ -14,7 +14,8 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, ModelError, OutputError, SelectionError
 from exam_pp.llm.baselines import RandomLLM
-from exam_pp.phases.trust.grade_panel import PanelFiles, PanelOptions, grade_panel
+from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.trust.grade_panel import PanelFiles, grade_panel
 from exam_pp.store.passages.graded_file import read_passages
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -22,7 +23,7 @@ RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
 @pytest.fixture
 def files(tmp_path: Path, tiny_passages: Path, tiny_bank: Path) -> PanelFiles:
-    return PanelFiles(tiny_passages, tmp_path / "panel.toml", tmp_path / "out.jsonl.gz", tiny_bank)
+    return PanelFiles(tiny_passages, tmp_path / "out.jsonl.gz", tiny_bank, panel=tmp_path / "panel.toml")
 
 
 def write_panel(files: PanelFiles, *models: str, **options: str) -> None:
@@ -136,7 +137,7 @@ def test_the_address_of_an_endpoint_is_checked_first_and_not_shown(files: PanelF
 
 def test_options_of_all_graders(files: PanelFiles) -> None:
     write_panel(files, "lexical", "random")
-    grade_panel(files, PanelOptions(max_queries=1, max_passages=1))
+    grade_panel(files, GradeOptions([], max_queries=1, max_passages=1))
     assert graders_in(files.output) == {"google/flan-t5-large": 2, "lexical": 2, "random": 2}
 
 
@@ -147,10 +148,10 @@ def test_files_of_a_model_are_no_output(files: PanelFiles, tmp_path: Path) -> No
         path.write_text("{}", encoding="utf-8")
     endpoint = {"model_pipeline": '"OpenAI"', "base_url": '"http://127.0.0.1:9/v1"'}
     write_panel(files, "model", **endpoint, response_format='"schema.json"')
-    named = PanelOptions(servers=("http://127.0.0.1:9",))
+    named = ("http://127.0.0.1:9",)
     for path in (model, schema):
         with pytest.raises(OutputError, match="is also an input"):
-            grade_panel(replace(files, output=path), named)
+            grade_panel(replace(files, output=path), servers=named)
         assert path.read_text(encoding="utf-8") == "{}"
 
 
