@@ -118,9 +118,6 @@ def _walk(value: Any, tree: Any, path: str, dropped: DroppedFields) -> None:
                 dropped.field(key_path)
 
 
-CHANGED_TEXTS = "whitespace or list numbers in texts"
-
-
 def count_dropped_bank_fields(
     lines: Iterable[BankLine],
     keeps: Collection[str],
@@ -155,7 +152,7 @@ def count_dropped_bank_fields(
             if entry_id is not None and entry_id(item) != item.entry_id:
                 dropped.add("entry ids")
             if text is not None and text(item.text) != item.text:
-                dropped.add(CHANGED_TEXTS)
+                dropped.add("whitespace or list numbers in texts")
 
 
 def _count_dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedFields) -> None:

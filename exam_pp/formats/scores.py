@@ -11,7 +11,6 @@ from exam_pp.formats.base import (
     Format,
     Schema,
     Source,
-    Target,
     known_format,
     make_reader,
     make_writer,
@@ -21,8 +20,7 @@ from exam_pp.formats.dropped_fields import DroppedFields, report_uncounted_strea
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, most, nearly_all, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.csv_cells import check_name
-from exam_pp.store.files import is_read_once, write_text
+from exam_pp.store.files import is_read_once
 from exam_pp.store.numbers import is_number, number_of
 from exam_pp.store.tables import RUNS
 from exam_pp.store.trec.published_boards import is_board_header
@@ -143,18 +141,9 @@ def _reader_of(form: Format | None) -> Callable[[Path], Iterable[Score]] | None:
     return form.records
 
 
-def _is_leaderboard_of_means(sample: Sample) -> bool:
-    """Whether the header is that of a leaderboard of the published implementation."""
-    return sample.header[:1] == ["method"] and "+/-" in sample.header
-
-
 def _is_published_table(sample: Sample) -> bool:
     """Whether a line is the header of a published table with scores, perhaps after lines with settings."""
     return any(text.count("\t") > 1 and is_board_header(text) for text in sample.texts)
-
-
-def _is_published_cover(sample: Sample) -> bool:
-    return _is_leaderboard_of_means(sample) and sample.header[1] == PUBLISHED_COVER
 
 
 def _is_of_queries(sample: Sample) -> bool:
@@ -170,7 +159,7 @@ def _is_of_queries(sample: Sample) -> bool:
 def _sniff_leaderboard(sample: Sample) -> Fit:
     if isinstance(sample.object.get("tables"), list):
         return Fit.FAIR
-    if is_trec_eval(sample.texts) or _is_published_cover(sample) or sample.has(RUNS):
+    if is_trec_eval(sample.texts) or sample.has(RUNS):
         return Fit.NOT
     # Results of AutoJudge also have a column of systems and numbers; their header sets them apart.
     is_autojudge = set(sample.header) >= {"run_id", "measure", "value"}
@@ -213,16 +202,6 @@ def read_leaderboard(source: Source) -> list[Score]:
     return scores
 
 
-def _write_cover(scores: Iterable[Score], target: Target) -> None:
-    """Write one measure under the published name: means with three decimals."""
-    kept = one_measure(scores, PUBLISHED_COVER, target.dropped)
-    rows = standings(kept)
-    for row in rows:
-        check_name(row.system)
-    target.dropped.add("digits after the third decimal", sum(round(row.mean, 3) != row.mean for row in rows))
-    write_text(target.path, published_cover(kept), inputs=target.inputs)
-
-
 register(
     Format(
         "leaderboard", "scores", "leaderboard, TSV or any table", _sniff_leaderboard, read_all_scores,
@@ -237,10 +216,6 @@ register(
         read_score_rows, "score", make_reader(read_score_rows, used("system query_id metric value")),
         make_writer(write_score_rows),
         schema=Schema("scores", "a line of scores", ScoreRow),
-    ),
-    Format(
-        "published-cover", "scores", "published leaderboard of Rubric-Cover", fits(_is_published_cover),
-        read_all_scores, "score", read_leaderboard, _write_cover,
     ),
     Format(
         "trec-eval", "scores", "output of trec_eval", fits(lambda sample: is_trec_eval(sample.texts)),
