@@ -23,7 +23,7 @@ from pathlib import Path
 
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Format, Source, Target, csv_records, read_source_cells, register
+from exam_pp.formats.base import Format, Source, Target, csv_records, register
 from exam_pp.formats.dropped_fields import count_dropped_answer_fields, trimmed
 from exam_pp.formats.open_rag_eval_results import MEASURE, read_results
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
@@ -32,7 +32,7 @@ from exam_pp.results import Score
 from exam_pp.roles import System
 from exam_pp.store.csv_cells import write_cells
 from exam_pp.store.files import is_stream
-from exam_pp.store.tables import Cells, Layout
+from exam_pp.store.tables import Cells, Layout, read_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart, references_of
 from exam_pp.text.sentences import sentences
 from exam_pp.text.wording import counted
@@ -65,7 +65,7 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
     Raises :class:`DataError` if a run has a passage number twice, two answers, or two query texts.
     """
     generations: dict[tuple[str, str], Generation] = {}
-    for line, row in cells.rows:
+    for line, row in cells:
         run = row.get("query_run") or _ONLY_RUN
         new = Generation(row["query_id"], row["query"], run, line=line)
         generation = generations.setdefault((new.query_id, run), new)
@@ -159,7 +159,7 @@ def _runs(source: Source) -> Iterator[_Run]:
     earlier run has an id of its own, and one warning names the first of them.
     """
     system = _system(source)
-    generations = generations_of(read_source_cells(source, GENERATIONS), source.path)
+    generations = generations_of(read_cells(source.path, GENERATIONS, source.dropped.fields), source.path)
     repeats = _repeats([generation.run for generation in generations])
     texts: dict[tuple[str, str], str] = {}
     different: list[str] = []
@@ -301,8 +301,7 @@ def _marks(numbers: Sequence[str]) -> str:
 
 def _read_scores(source: Source) -> list[Score]:
     scores, not_numbers = read_results(source.path, _system(source))
-    for column, count in not_numbers.items():
-        source.dropped.field(column, count)
+    source.dropped.fields(not_numbers)
     return scores
 
 

@@ -75,7 +75,7 @@ class Game(Record):
 def games_of(cells: Cells, path: str | Path) -> list[Game]:
     """Parse games; raises :class:`DataError` for an answer that is not a verdict."""
     parsed: list[Game] = []
-    for line, row in cells.rows:
+    for line, row in cells:
         if row["answer"] not in ("", *games.WINNERS):
             problem = f"{row['answer']!r} is not a verdict; write A, B or C (a tie), or leave the cell empty."
             raise DataError(problem, file=str(path), line=line, field="answer")

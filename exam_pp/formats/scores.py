@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from exam_pp.data_model import Number
@@ -16,7 +16,7 @@ from exam_pp.formats.base import (
     make_writer,
     register,
 )
-from exam_pp.formats.dropped_fields import DroppedFields, report_uncounted_stream, used
+from exam_pp.formats.dropped_fields import DroppedFields, used
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, most, nearly_all, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
@@ -51,25 +51,22 @@ def _is_table(sample: Sample) -> bool:
     return ranks and sample.is_of_pairs and (sample.is_of_numbered_pairs or alone)
 
 
-def _read(source: Source) -> Mapping[str, float]:
-    ranks = read_ranks(source.path)
-    if is_read_once(source.path):
-        report_uncounted_stream(source.dropped)
-    else:
-        source.dropped.add("cells after the rank", count_ignored_cells(source.path))
-    return ranks
+def _count_cells(path: Path, dropped: DroppedFields) -> None:
+    dropped.add("cells after the rank", count_ignored_cells(path))
 
+
+_READ = make_reader(read_ranks, _count_cells)
 
 register(
     Format(
         "official-json", "ranks", "official leaderboard, JSON {system: rank}",
-        fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _read,
+        fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _READ,
         make_writer(write_ranks, as_json=True),
         schema=Schema("leaderboard", "an official leaderboard: {system: rank}", dict[str, Number]),
     ),
     Format(
         "official-tsv", "ranks", "official leaderboard, TSV", fits(_is_table, Fit.FAIR), read_ranks, "system",
-        _read, make_writer(write_ranks, as_json=False),
+        _READ, make_writer(write_ranks, as_json=False),
     ),
 )  # fmt: skip
 

@@ -8,7 +8,6 @@ and NeuCLIR / RAGTIME (``metadata`` with ``topic_id`` or ``request_id``, and ``r
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +24,7 @@ from exam_pp.store.problems import Problems
 from exam_pp.store.tables import (
     ANSWERS,
     JsonCell,
+    Report,
     are_columns_given,
     columns_of,
     read_rows,
@@ -124,28 +124,28 @@ class PlainAnswer(Record):
     repeat: Repeat | None = None  # a key of exam_pp, which the tracks do not have
 
 
-def read_answers(path: str | Path, unused: Counter[str] | None = None) -> Iterator[Answer]:
+def read_answers(path: str | Path, report: Report | None = None) -> Iterator[Answer]:
     """Yield the answers of a file, in file order; elements without text are not in ``parts``.
 
     The file has an answer on each line, or is one JSON array of answers, or a table with a query id and an
-    answer. The system of a table is in a column, or else the name of the file. Columns of tables that are
-    ignored are counted in ``unused``, or else logged. Raises :class:`DataError` for an
-    unknown format, a citation index outside the references, and two answers of a system to the same query,
-    unless they are different repeats.
+    answer. The system of a table is in a column, or else the name of the file. The counts of cells in ignored
+    columns go to ``report``, or else the columns are logged. Raises :class:`DataError` for an unknown format,
+    a citation index outside the references, and two answers of a system to the same query, unless they are
+    different repeats.
     """
     problems = Problems(path)
     answers = (
-        _answers_of_table(path, problems, unused)
+        _answers_of_table(path, problems, report)
         if is_answer_table(path)
         else _placed_answers(path, problems)
     )
     yield from _checked(answers, path, problems)
 
 
-def read_answer_table(path: str | Path, unused: Counter[str] | None = None) -> Iterator[Answer]:
+def read_answer_table(path: str | Path, report: Report | None = None) -> Iterator[Answer]:
     """Yield the answers of a table, as :func:`read_answers` does."""
     problems = Problems(path)
-    yield from _checked(_answers_of_table(path, problems, unused), path, problems)
+    yield from _checked(_answers_of_table(path, problems, report), path, problems)
 
 
 def _checked(
@@ -189,9 +189,9 @@ def is_answer_table(path: str | Path) -> bool:
 
 
 def _answers_of_table(
-    path: str | Path, problems: Problems, unused: Counter[str] | None
+    path: str | Path, problems: Problems, report: Report | None
 ) -> Iterator[tuple[_Place, Answer]]:
-    for row, cells in read_table(path, ANSWERS, problems, unused):
+    for row, cells in read_table(path, ANSWERS, problems, report):
         system = cells.get("system") or stem_of(path)
         text = cells["answer"]
         place = _Place(row.line, None if row.record is None else f"record {row.record}")
