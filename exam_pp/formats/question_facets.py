@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from exam_pp.banks import BankLine, Question, published_id
 from exam_pp.formats.base import Format, make_reader, register
@@ -18,7 +18,7 @@ from exam_pp.formats.dropped_fields import used
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.models import Record
 from exam_pp.store.files import read_text
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.parsing import parse_json, valid
 
 _NUMBER = re.compile(r"^\s*\d+[.)]\s*")
 
@@ -39,10 +39,7 @@ def read_genq(path: str | Path) -> Iterator[BankLine]:
     the published one: the digest of the question as it stands in the file.
     """
     value: Any = parse_json(read_text(path), path)
-    try:
-        queries = _FILE.validate_python(value)
-    except ValidationError as error:
-        raise data_error(error, path) from error
+    queries = valid(_FILE.validate_python, value, path)
     for query_id, facets in queries.items():
         for facet_id, facet in facets.items():
             yield BankLine(

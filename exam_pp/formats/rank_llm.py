@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from exam_pp.data_model import (
     Id,
@@ -25,7 +25,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Fit, Sample
 from exam_pp.models import Record
 from exam_pp.store.files import is_read_once, read_lines, read_text
-from exam_pp.store.parsing import data_error, parse_json, read_records, write_records
+from exam_pp.store.parsing import parse_json, read_records, valid, write_records
 from exam_pp.store.trec.runs import check_has_name, method_of
 
 _TEXT_KEYS = ("segment", "contents", "text", "passage", "content")
@@ -103,10 +103,7 @@ def _array(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
     if not values:
         raise DataError("has no candidates.", file=str(path))
     for number, value in enumerate(values, 1):
-        try:
-            yield number, CandidateLine.model_validate(value)
-        except ValidationError as error:
-            raise data_error(error, path, within=f"element {number}") from error
+        yield number, valid(CandidateLine.model_validate, value, path, within=f"element {number}")
 
 
 def pool_candidates(

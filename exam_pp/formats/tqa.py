@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from exam_pp.banks import BankLine, Question
 from exam_pp.data_model import Id
@@ -17,7 +17,7 @@ from exam_pp.formats.dropped_fields import used
 from exam_pp.formats.sample import fits
 from exam_pp.models import Record
 from exam_pp.store.files import read_text
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.parsing import parse_json, valid
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
@@ -85,10 +85,7 @@ def _lesson(value: Any, path: str | Path, number: int) -> _Lesson:
             file=str(path),
             field=f"lesson {number}",
         )
-    try:
-        return _Lesson.model_validate(value)
-    except ValidationError as error:
-        raise data_error(error, path, within=f"lesson {number}") from error
+    return valid(_Lesson.model_validate, value, path, within=f"lesson {number}")
 
 
 def _question(

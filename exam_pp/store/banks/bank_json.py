@@ -8,13 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
-from pydantic import ValidationError
-
 from exam_pp.banks import BankLine, QueryBank, TestBank, entry_id
 from exam_pp.errors import DataError
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.games_files import is_games_line
-from exam_pp.store.parsing import data_error, parse_json, write_records
+from exam_pp.store.parsing import parse_json, valid, write_records
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
@@ -87,10 +85,7 @@ def _bank_line(value: dict[str, Any], path: str | Path, number: int) -> BankLine
                 "question_id (or nugget_id) is missing.",
                 file=str(path), line=number, field=f"items.{position}",
             )  # fmt: skip
-    try:
-        bank_line = BankLine.model_validate(value)
-    except ValidationError as error:
-        raise data_error(error, path, number) from error
+    bank_line = valid(BankLine.model_validate, value, path, number)
     for position, item in enumerate(bank_line.items, 1):
         if item.query_id != bank_line.query_id:
             raise DataError(

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import AliasChoices, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, ConfigDict, Field
 
 from exam_pp.data_model import Id, Repeat
 from exam_pp.errors import DataError
 from exam_pp.models import Record
 from exam_pp.store.files import atomic_output, read_lines
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.parsing import parse_json, valid
 from exam_pp.store.problems import Problems
 from exam_pp.store.tables import (
     ANSWERS,
@@ -231,34 +231,31 @@ def _answers_of_array(text: bytes, path: str | Path, problems: Problems) -> Iter
 
 def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
     keys = value.keys() if isinstance(value, dict) else set()
-    try:
-        if "metadata" in keys:
-            report = ReportAnswer.model_validate(value)
-            metadata = report.metadata
-            return Answer(
-                metadata.query_id, metadata.system, _parts(report, path, number),
-                query_text=metadata.query_text or "", references=tuple(report.references or ()),
-                team=metadata.team or "", repeat=metadata.repeat,
-                textless_citations=_textless_citations(report), line=number,
-            )  # fmt: skip
-        if "answer" in keys and ("run_id" in keys or not isinstance(value["answer"], str)):
-            rag = Rag24Answer.model_validate(value)
-            return Answer(
-                rag.query_id, rag.system, _parts(rag, path, number),
-                query_text=rag.query_text or "", references=tuple(rag.references or ()),
-                repeat=rag.repeat, textless_citations=_textless_citations(rag), line=number,
-            )  # fmt: skip
-        if "text" in keys:
-            plain = PlainAnswer.model_validate(value)
-            cited = tuple(dict.fromkeys(plain.citations or ()))
-            part = (AnswerPart(plain.text, cited),) if plain.text.strip() else ()
-            return Answer(
-                plain.query_id, plain.system, part, by_sentence=False,
-                references=tuple(plain.references or ()), repeat=plain.repeat,
-                textless_citations=0 if part else len(cited), line=number,
-            )  # fmt: skip
-    except ValidationError as error:
-        raise data_error(error, path, number) from error
+    if "metadata" in keys:
+        report = valid(ReportAnswer.model_validate, value, path, number)
+        metadata = report.metadata
+        return Answer(
+            metadata.query_id, metadata.system, _parts(report, path, number),
+            query_text=metadata.query_text or "", references=tuple(report.references or ()),
+            team=metadata.team or "", repeat=metadata.repeat,
+            textless_citations=_textless_citations(report), line=number,
+        )  # fmt: skip
+    if "answer" in keys and ("run_id" in keys or not isinstance(value["answer"], str)):
+        rag = valid(Rag24Answer.model_validate, value, path, number)
+        return Answer(
+            rag.query_id, rag.system, _parts(rag, path, number),
+            query_text=rag.query_text or "", references=tuple(rag.references or ()),
+            repeat=rag.repeat, textless_citations=_textless_citations(rag), line=number,
+        )  # fmt: skip
+    if "text" in keys:
+        plain = valid(PlainAnswer.model_validate, value, path, number)
+        cited = tuple(dict.fromkeys(plain.citations or ()))
+        part = (AnswerPart(plain.text, cited),) if plain.text.strip() else ()
+        return Answer(
+            plain.query_id, plain.system, part, by_sentence=False,
+            references=tuple(plain.references or ()), repeat=plain.repeat,
+            textless_citations=0 if part else len(cited), line=number,
+        )  # fmt: skip
     raise DataError(
         "is not an answer in a known format: TREC RAG 2024 (run_id, topic_id, references, answer), "
         "TREC RAG 2025 (metadata, references, answer), RAGTIME (metadata, responses) or plain "
