@@ -27,8 +27,6 @@ log = logging.getLogger(__name__)
 _SUFFIX = ".journal"
 _OF_PROBE = ', "probe": true}'
 """End of the row of a reply of a probe; no other row has it, because texts in JSON escape quotes."""
-_UNCHECKED = "replies"
-"""The table of journals of earlier versions, whose replies have no checksums."""
 
 
 def journal_path(output: str | Path) -> Path:
@@ -107,18 +105,7 @@ class Journal:
             "CREATE TABLE IF NOT EXISTS checked_replies (key TEXT PRIMARY KEY, reply TEXT, checksum TEXT) "
             "WITHOUT ROWID"
         )
-        if _UNCHECKED in self._tables():
-            self._add_checksums()
         self._db.execute("COMMIT")
-
-    def _tables(self) -> set[str]:
-        return {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-    def _add_checksums(self) -> None:
-        """Move the replies of a journal of an earlier version, which has no checksums."""
-        self._db.create_function("checksum", 2, _checksum, deterministic=True)
-        self._db.execute("INSERT INTO checked_replies SELECT key, reply, checksum(key, reply) FROM replies")
-        self._db.execute("DROP TABLE replies")
 
     @contextmanager
     def _access(self) -> Iterator[None]:
@@ -129,7 +116,8 @@ class Journal:
 
     def _refuse_other_databases(self) -> None:
         """Raise an error for any other SQLite database, because a journal is written and deleted."""
-        if self._tables() - {_UNCHECKED, "checked_replies"}:
+        tables = self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        if {name for (name,) in tables} - {"checked_replies"}:
             raise sqlite3.DatabaseError("it has other tables")
 
     def __enter__(self) -> Journal:
