@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -13,8 +14,8 @@ from exam_pp.banks import BankLine, EntryKind, Nugget, Question, entry_id, norma
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.graders.generation import TOP_UPS, EntryGenerator, Generated, GenerationUnit
 from exam_pp.llm.backends import load_llm
-from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
+from exam_pp.llm.base import LLM, ModelOptions
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, open_journal
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.generation import (
@@ -28,8 +29,6 @@ from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import Query, read_queries
 from exam_pp.text.wording import counted
-
-Advance = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -254,6 +253,22 @@ def _line(
     )
 
 
+@contextmanager
+def answering(files: GradeFiles, model: ModelOptions, advance: Advance) -> Iterator[tuple[LLM, Answerer]]:
+    """Load a model, whose replies go to the journal of the files."""
+    llm = load_llm(model)
+    with open_journal(files) as journal:
+        yield llm, Answerer(llm, journal, lambda count: advance(count, None))
+
+
+def nothing_written(model: str, what: str, reasons: Iterable[str]) -> SelectionError:
+    """The error if a model wrote nothing, with the most frequent reason."""
+    reason, count = Counter(reasons).most_common(1)[0]
+    return SelectionError(
+        f"The model {model!r} wrote no {what}. Most frequent reason ({counted(count, 'time')}): {reason}."
+    )
+
+
 def generate_file(
     queries: Path,
     output: Path,
@@ -275,20 +290,15 @@ def generate_file(
     _check_facets(selected, queries)
     _check_prompts(options, [u for query in selected for u in units_of(query, facets=options.facets)])
     advance(0, sum(len(units_of(query, facets=options.facets)) for query in selected))
-    llm = load_llm(model)
     summary = GenerateSummary(output=str(output))
-    with open_journal(files) as replies:
-        answer = Answerer(llm, replies, lambda count: advance(count, None))
+    with answering(files, model, advance) as (llm, answer):
         lines = generate(
             selected, answer, model=llm.name, provenance=llm.provenance(), options=options, summary=summary
         )
         summary.asked = answer.asked
         if not lines:
-            reason, count = Counter(summary.failed.values()).most_common(1)[0]
-            raise SelectionError(
-                f"The model {llm.name!r} wrote no {options.kind}s for {counted(summary.queries, 'query')}. "
-                f"Most frequent reason ({counted(count, 'time')}): {reason}."
-            )
+            what = f"{options.kind}s for {counted(summary.queries, 'query')}"
+            raise nothing_written(llm.name, what, summary.failed.values())
         write_bank(lines, output, inputs=files.inputs)
     return summary
 

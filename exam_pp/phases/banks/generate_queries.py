@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -17,12 +16,11 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.graders.generation import TOP_UPS, Generated, ListRequester
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.metrics.duplicates import SeenTexts
-from exam_pp.phases.banks.generate import prompt_info
-from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
-from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
+from exam_pp.phases.banks.generate import answering, nothing_written, prompt_info
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles
+from exam_pp.phases.grading.scheduler import Answer, run_requests
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.prompts.base import CUT_SLOT, Prompt
 from exam_pp.prompts.generation import (
@@ -41,8 +39,6 @@ from exam_pp.store.trec.queries import GeneratedQuery, Query, read_queries, writ
 from exam_pp.store.trec.texts import read_texts
 from exam_pp.text.sentences import sentences
 from exam_pp.text.wording import counted
-
-Advance = Callable[[int, int | None], None]
 
 WINDOW_TOKENS = 2000
 """The length of a window in the paper: up to ten pages, about 2000 tokens."""
@@ -298,20 +294,15 @@ def generate_queries_file(
     summary = QueriesSummary(output=str(output), all_windows=len(every))
     summary.empty_documents = sorted(texts.keys() - {window.document_id for window in every})
     advance(0, len(windows))
-    llm = load_llm(model)
-    with open_journal(files) as replies:
-        answer = Answerer(llm, replies, lambda count: advance(count, None))
+    with answering(files, model, advance) as (llm, answer):
         queries = generate_queries(
             windows, answer, model=llm.name, provenance=llm.provenance(), options=options,
             examples=examples, pool=pool, summary=summary,
         )  # fmt: skip
         summary.asked = answer.asked
         if not summary.queries:
-            reason, count = Counter(summary.failed.values()).most_common(1)[0]
-            raise SelectionError(
-                f"The model {llm.name!r} wrote no queries for {counted(len(windows), 'window')}. Most "
-                f"frequent reason ({counted(count, 'time')}): {reason}."
-            )
+            what = f"queries for {counted(len(windows), 'window')}"
+            raise nothing_written(llm.name, what, summary.failed.values())
         write_query_lines(queries, output, inputs=inputs)
     return summary
 

@@ -7,7 +7,7 @@ Figure 4.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,19 +15,17 @@ from exam_pp.banks import BankLine, Entry
 from exam_pp.errors import SelectionError
 from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.nuggetize import Importance, importance_order, label_importance
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.banks.generate import answering
 from exam_pp.phases.banks.nuggetize import ImportanceModel, importance_info
-from exam_pp.phases.grading.grading_run import GradeFiles, check_lists, open_journal
-from exam_pp.phases.grading.scheduler import Answerer, run_requests
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_lists
+from exam_pp.phases.grading.scheduler import run_requests
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import NUGGET_IMPORTANCE
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted
-
-Advance = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -199,10 +197,8 @@ def importance_file(
         )
     query_texts = {} if files.queries is None else read_query_texts(files.queries)
     advance(0, entries)
-    llm = load_llm(model)
     summary = ImportanceSummary(output=str(files.output))
-    with open_journal(files) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None))
+    with answering(files, model, advance) as (llm, answer):
         labelled = add_importance(
             lines,
             ImportanceModel(answer, llm.name, llm.provenance()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -13,11 +13,10 @@ from typing import Any
 from exam_pp.banks import BankLine, Nugget, entry_id
 from exam_pp.errors import OutputError, SelectionError
 from exam_pp.graders.nuggetize import Nuggetizer, Nuggets, Segments
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.banks.generate import bank_info, prompt_info
+from exam_pp.phases.banks.generate import answering, bank_info, nothing_written, prompt_info
 from exam_pp.phases.banks.relevant_passages import Relevance, RelevantPassages, relevant_passages
-from exam_pp.phases.grading.grading_run import GradeFiles, check_lists, open_journal
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_lists
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import IMPORTANCE
@@ -27,8 +26,6 @@ from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted
-
-Advance = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -264,10 +261,8 @@ def nuggetize_file(
     options, queries = _read(files, options, summary)
     planned = sum(options.nuggetizer.count_windows(len(query.passages)) for query in queries)
     advance(0, planned)
-    llm = load_llm(model)
     traced: list[dict[str, Any]] | None = None if trace is None else []
-    with open_journal(files) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None))
+    with answering(files, model, advance) as (llm, answer):
         lines = nuggetize(
             queries,
             answer,
@@ -280,11 +275,8 @@ def nuggetize_file(
         advance(planned - summary.windows.total(), None)  # iterations that were not needed
         summary.asked = answer.asked
         if not lines:
-            reason, count = Counter(summary.failed.values()).most_common(1)[0]
-            raise SelectionError(
-                f"The model {llm.name!r} wrote no nuggets for {counted(summary.queries, 'query')}. "
-                f"Most frequent reason ({counted(count, 'time')}): {reason}."
-            )
+            what = f"nuggets for {counted(summary.queries, 'query')}"
+            raise nothing_written(llm.name, what, summary.failed.values())
         if trace is not None:
             _write_trace(traced or [], trace, files)
         write_bank(lines, files.output, inputs=files.inputs)
