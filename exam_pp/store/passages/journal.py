@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -270,29 +271,13 @@ def _checksum(key: object, reply: object) -> str:
 
 
 def _encode(reply: Completion, *, probe: bool) -> str:
-    value: dict[str, object] = {"text": reply.text}
-    if reply.error is not None:
-        value["error"] = reply.error
-    if reply.label_logprobs:
-        value["label_logprobs"] = reply.label_logprobs
-    if reply.definition != "reply":
-        value["definition"] = reply.definition
-    if reply.tokens_cut:
-        value["tokens_cut"] = reply.tokens_cut
-    if reply.claim_tokens_cut:
-        value["claim_tokens_cut"] = reply.claim_tokens_cut
-    if probe:
-        value["probe"] = True
-    return json.dumps(value)
+    """The reply without the fields that have their default, except the text."""
+    default = asdict(Completion())
+    value = {key: item for key, item in asdict(reply).items() if key == "text" or item != default[key]}
+    return json.dumps({**value, "probe": True} if probe else value)
 
 
 def _decode(text: str) -> Completion:
     value = json.loads(text)
-    return Completion(
-        value["text"],
-        value.get("error"),
-        tuple(value.get("label_logprobs", ())),
-        value.get("tokens_cut", 0),
-        value.get("definition", "reply"),
-        value.get("claim_tokens_cut", 0),
-    )
+    fields = {"text": value["text"], **value, "label_logprobs": tuple(value.get("label_logprobs", ()))}
+    return Completion(**{key: item for key, item in fields.items() if key != "probe"})
