@@ -53,7 +53,20 @@ class GenerateOptions:
 
 
 @dataclass
-class GenerateSummary:
+class ModelSummary:
+    """The number of model calls, and the output, of a command that writes with a model."""
+
+    asked: int = 0
+    output: str = ""
+
+    def written(self) -> Iterator[str]:
+        """The last line of the summary; none for standard output."""
+        if self.output != STDIO:
+            yield f"Written: {self.output}"
+
+
+@dataclass
+class GenerateSummary(ModelSummary):
     """Counts for the summary.
 
     ``served`` is the number of ``queries`` with entries, ``asked`` that of model calls; ``topped_up`` counts
@@ -71,8 +84,6 @@ class GenerateSummary:
     long_nuggets: int = 0
     short: dict[str, tuple[int, int]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    asked: int = 0
-    output: str = ""
     kind: EntryKind = "question"
 
     def lines(self) -> Iterator[str]:
@@ -99,8 +110,7 @@ class GenerateSummary:
             yield f"{have} fewer {self.kind}s than requested: {', '.join(short)}."
         for query_id, reason in self.failed.items():
             yield f"No {self.kind}s for {query_id!r}: {reason}."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from self.written()
 
 
 def units_of(query: Query, *, facets: bool = True) -> list[GenerationUnit]:
@@ -254,11 +264,15 @@ def _line(
 
 
 @contextmanager
-def answering(files: GradeFiles, model: ModelOptions, advance: Advance) -> Iterator[tuple[LLM, Answerer]]:
-    """Load a model, whose replies go to the journal of the files."""
+def answering(
+    files: GradeFiles, model: ModelOptions, advance: Advance, summary: ModelSummary
+) -> Iterator[tuple[LLM, Answerer]]:
+    """Load a model, whose replies go to the journal of the files, and count its calls."""
     llm = load_llm(model)
     with open_journal(files) as journal:
-        yield llm, Answerer(llm, journal, lambda count: advance(count, None))
+        answer = Answerer(llm, journal, lambda count: advance(count, None))
+        yield llm, answer
+        summary.asked = answer.asked
 
 
 def nothing_written(model: str, what: str, reasons: Iterable[str]) -> SelectionError:
@@ -291,11 +305,10 @@ def generate_file(
     _check_prompts(options, [u for query in selected for u in units_of(query, facets=options.facets)])
     advance(0, sum(len(units_of(query, facets=options.facets)) for query in selected))
     summary = GenerateSummary(output=str(output))
-    with answering(files, model, advance) as (llm, answer):
+    with answering(files, model, advance, summary) as (llm, answer):
         lines = generate(
             selected, answer, model=llm.name, provenance=llm.provenance(), options=options, summary=summary
         )
-        summary.asked = answer.asked
         if not lines:
             what = f"{options.kind}s for {counted(summary.queries, 'query')}"
             raise nothing_written(llm.name, what, summary.failed.values())

@@ -11,14 +11,14 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.open_rag_eval import cited_sentences
 from exam_pp.graders.generation import AnswerUnit, GeneratedAnswer, generate_answer
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.banks.generate import answering, nothing_written
+from exam_pp.phases.banks.generate import ModelSummary, answering, nothing_written
 from exam_pp.phases.banks.relevant_passages import ranked_passages
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles
 from exam_pp.phases.grading.scheduler import Answer as AnswerRequests
 from exam_pp.phases.grading.scheduler import run_requests
 from exam_pp.prompts.answers import ANSWER_PROMPTS, Style, has_contexts
 from exam_pp.prompts.base import CUT_SLOT, Prompt
-from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import Answer, AnswerFormat, AnswerPart, write_answers
 from exam_pp.store.trec.queries import Query, read_queries
@@ -92,7 +92,7 @@ def _check_prompt(prompt: Prompt, *, cited: bool) -> None:
 
 
 @dataclass
-class AnswersSummary:
+class AnswersSummary(ModelSummary):
     """Counts for the summary.
 
     ``answers`` counts answers with a text, ``asked`` model calls, ``invalid`` citations of passages that the
@@ -110,8 +110,6 @@ class AnswersSummary:
     dropped: int = 0
     empty: dict[tuple[str, str], str] = field(default_factory=dict)
     failed: dict[tuple[str, str], str] = field(default_factory=dict)
-    asked: int = 0
-    output: str = ""
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
@@ -131,8 +129,7 @@ class AnswersSummary:
             yield f"Empty answer of {system!r} to {query_id!r}: {reason}."
         for (system, query_id), reason in self.failed.items():
             yield f"No answer of {system!r} to {query_id!r}: {reason}."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from self.written()
 
 
 def generate_answers(
@@ -207,10 +204,9 @@ def generate_answers_file(
     units = _units(list(read_queries(queries).values())[: options.max_queries], options)
     advance(0, len(units) * len(systems))
     summary = AnswersSummary(output=str(output))
-    with answering(files, model, advance) as (llm, answer):
+    with answering(files, model, advance, summary) as (llm, answer):
         by_sentence = options.answer_format != "plain"
         answers = list(generate_answers(units, systems, answer, summary, by_sentence=by_sentence))
-        summary.asked = answer.asked
         if not summary.answers:
             what = f"answers to {counted(summary.queries, 'query')}"
             raise nothing_written(llm.name, what, [*summary.failed.values(), *summary.empty.values()])

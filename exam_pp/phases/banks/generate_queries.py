@@ -18,7 +18,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.graders.generation import TOP_UPS, Generated, ListRequester
 from exam_pp.llm.base import ModelOptions
 from exam_pp.metrics.duplicates import SeenTexts
-from exam_pp.phases.banks.generate import answering, nothing_written, prompt_info
+from exam_pp.phases.banks.generate import ModelSummary, answering, nothing_written, prompt_info
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles
 from exam_pp.phases.grading.scheduler import Answer, run_requests
 from exam_pp.phases.passages.sample import random_key
@@ -34,7 +34,7 @@ from exam_pp.prompts.generation import (
     shows_user_queries,
 )
 from exam_pp.roles import is_part_of_answer
-from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.files import check_output
 from exam_pp.store.trec.queries import GeneratedQuery, Query, read_queries, write_query_lines
 from exam_pp.store.trec.texts import read_texts
 from exam_pp.text.sentences import sentences
@@ -92,7 +92,7 @@ class QueryOptions:
 
 
 @dataclass
-class QueriesSummary:
+class QueriesSummary(ModelSummary):
     """Counts for the summary.
 
     ``queries`` counts new queries, ``pooled`` those of other files, and ``asked`` model calls. ``duplicates``
@@ -114,8 +114,6 @@ class QueriesSummary:
     short: int = 0
     failed: dict[Window, str] = field(default_factory=dict)
     empty_documents: list[str] = field(default_factory=list)
-    asked: int = 0
-    output: str = ""
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
@@ -145,8 +143,7 @@ class QueriesSummary:
         if self.short:
             yield f"{counted(self.short, 'window has', 'windows have')} fewer queries than requested."
         yield from self._failures()
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from self.written()
 
     def _failures(self) -> Iterator[str]:
         """The documents and windows without queries."""
@@ -294,12 +291,11 @@ def generate_queries_file(
     summary = QueriesSummary(output=str(output), all_windows=len(every))
     summary.empty_documents = sorted(texts.keys() - {window.document_id for window in every})
     advance(0, len(windows))
-    with answering(files, model, advance) as (llm, answer):
+    with answering(files, model, advance, summary) as (llm, answer):
         queries = generate_queries(
             windows, answer, model=llm.name, provenance=llm.provenance(), options=options,
             examples=examples, pool=pool, summary=summary,
         )  # fmt: skip
-        summary.asked = answer.asked
         if not summary.queries:
             what = f"queries for {counted(len(windows), 'window')}"
             raise nothing_written(llm.name, what, summary.failed.values())

@@ -16,14 +16,14 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.nuggetize import Importance, importance_order, label_importance
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.banks.generate import answering
+from exam_pp.phases.banks.generate import ModelSummary, answering
 from exam_pp.phases.banks.nuggetize import ImportanceModel, importance_info
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_lists
 from exam_pp.phases.grading.scheduler import run_requests
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import NUGGET_IMPORTANCE
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.files import check_output
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted
 
@@ -43,7 +43,7 @@ class ImportanceOptions:
 
 
 @dataclass
-class ImportanceSummary:
+class ImportanceSummary(ModelSummary):
     """Counts for the summary.
 
     ``labels`` counts the new labels, ``before`` the entries that keep their importance, ``cut`` the entries
@@ -54,8 +54,6 @@ class ImportanceSummary:
     before: int = 0
     cut: int = 0
     unlabelled: Counter[str] = field(default_factory=Counter)
-    asked: int = 0
-    output: str = ""
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
@@ -71,8 +69,7 @@ class ImportanceSummary:
             yield f"{counted(count, 'entry is', 'entries are')} without a new label: {reason}."
         if self.cut:
             yield f"Dropped: {counted(self.cut, 'entry', 'entries')} beyond --keep."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from self.written()
 
 
 def add_importance(
@@ -198,7 +195,7 @@ def importance_file(
     query_texts = {} if files.queries is None else read_query_texts(files.queries)
     advance(0, entries)
     summary = ImportanceSummary(output=str(files.output))
-    with answering(files, model, advance) as (llm, answer):
+    with answering(files, model, advance, summary) as (llm, answer):
         labelled = add_importance(
             lines,
             ImportanceModel(answer, llm.name, llm.provenance()),
@@ -206,6 +203,5 @@ def importance_file(
             query_texts=query_texts,
             summary=summary,
         )
-        summary.asked = answer.asked
         write_bank(labelled, files.output, inputs=files.inputs)
     return summary

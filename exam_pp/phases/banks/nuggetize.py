@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,14 +13,15 @@ from exam_pp.banks import BankLine, Nugget, entry_id
 from exam_pp.errors import OutputError, SelectionError
 from exam_pp.graders.nuggetize import Nuggetizer, Nuggets, Segments
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.banks.generate import answering, bank_info, nothing_written, prompt_info
+from exam_pp.phases.banks.generate import ModelSummary, answering, bank_info, nothing_written, prompt_info
 from exam_pp.phases.banks.relevant_passages import Relevance, RelevantPassages, relevant_passages
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_lists
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import IMPORTANCE
 from exam_pp.store.banks.bank_json import write_bank
-from exam_pp.store.files import STDIO, atomic_output, check_output
+from exam_pp.store.files import check_output
+from exam_pp.store.parsing import write_json_lines
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.queries import read_query_texts
@@ -39,7 +39,7 @@ class NuggetizeOptions:
 
 
 @dataclass
-class NuggetizeSummary:
+class NuggetizeSummary(ModelSummary):
     """Counts for the summary.
 
     ``windows`` counts windows by outcome, ``left_out`` listed nuggets that are dropped, by reason, and
@@ -58,9 +58,7 @@ class NuggetizeSummary:
     without_text: int = 0
     errors: Counter[str] = field(default_factory=Counter)
     failed: dict[str, str] = field(default_factory=dict)
-    asked: int = 0
     for_editing: bool = False
-    output: str = ""
 
     def add(self, nuggets: Nuggets) -> None:
         """Count the nuggets and windows of a query."""
@@ -104,8 +102,7 @@ class NuggetizeSummary:
             yield f"Skipped: {passages} without text."
         for query_id, reason in self.failed.items():
             yield f"No nuggets for {query_id!r}: {reason}."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from self.written()
 
 
 def nuggetizer_prompts(prompts: Iterable[Prompt]) -> dict[str, Any]:
@@ -262,7 +259,7 @@ def nuggetize_file(
     planned = sum(options.nuggetizer.count_windows(len(query.passages)) for query in queries)
     advance(0, planned)
     traced: list[dict[str, Any]] | None = None if trace is None else []
-    with answering(files, model, advance) as (llm, answer):
+    with answering(files, model, advance, summary) as (llm, answer):
         lines = nuggetize(
             queries,
             answer,
@@ -273,12 +270,11 @@ def nuggetize_file(
             trace=traced,
         )
         advance(planned - summary.windows.total(), None)  # iterations that were not needed
-        summary.asked = answer.asked
         if not lines:
             what = f"nuggets for {counted(summary.queries, 'query')}"
             raise nothing_written(llm.name, what, summary.failed.values())
         if trace is not None:
-            _write_trace(traced or [], trace, files)
+            write_json_lines(traced or [], trace, inputs=files.inputs)
         write_bank(lines, files.output, inputs=files.inputs)
     return summary
 
@@ -320,9 +316,3 @@ def _check_any(relevant: RelevantPassages, options: NuggetizeOptions, files: Gra
         f"{files.passages} has no passage with a text and a judgment of at least "
         f"{options.relevance.min_judgment} ({judged}). Choose a lower --min-judgment."
     )
-
-
-def _write_trace(windows: Iterable[Mapping[str, Any]], path: Path, files: GradeFiles) -> None:
-    with atomic_output(path, inputs=files.inputs) as stream:
-        for window in windows:
-            stream.write(json.dumps(window, ensure_ascii=False).encode() + b"\n")
