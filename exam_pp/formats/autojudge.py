@@ -8,7 +8,6 @@ value in one of two orders: ``run topic measure value`` (``ir_measures``) or ``r
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from exam_pp.models import Record
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
 from exam_pp.store.numbers import is_number, parse_number
-from exam_pp.store.parsing import parse_json, valid
+from exam_pp.store.parsing import parse_json, valid, write_json_lines
 from exam_pp.store.trec.scores import without_duplicates
 
 _VERSION = "v3"
@@ -152,9 +151,7 @@ def write_autojudge(
         for item in line.items:
             key, value = _written(item)
             bank["nugget_bank" if isinstance(item, Question) else "claim_bank"][key] = value
-    with atomic_output(path, inputs=inputs) as stream:
-        for bank in banks.values():
-            stream.write(json.dumps(bank, ensure_ascii=False).encode() + b"\n")
+    write_json_lines(banks.values(), path, inputs=inputs)
 
 
 def _new_bank(line: BankLine) -> dict[str, Any]:

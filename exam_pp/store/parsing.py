@@ -115,3 +115,10 @@ def write_records(
                     raise
                 raise DataError(TOO_DEEP, file=str(path), line=number) from error
             stream.write(line.encode() + b"\n")
+
+
+def write_json_lines(values: Iterable[Any], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write one value per line as JSON."""
+    with atomic_output(path, inputs=inputs) as stream:
+        for value in values:
+            stream.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")

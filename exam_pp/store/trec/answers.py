@@ -7,7 +7,6 @@ and NeuCLIR / RAGTIME (``metadata`` with ``topic_id`` or ``request_id``, and ``r
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +17,8 @@ from pydantic import AliasChoices, ConfigDict, Field
 from exam_pp.data_model import Id, Repeat
 from exam_pp.errors import DataError
 from exam_pp.models import Record
-from exam_pp.store.files import atomic_output, read_lines
-from exam_pp.store.parsing import parse_json, valid
+from exam_pp.store.files import read_lines
+from exam_pp.store.parsing import parse_json, valid, write_json_lines
 from exam_pp.store.problems import Problems
 from exam_pp.store.tables import (
     ANSWERS,
@@ -313,9 +312,7 @@ def write_answers(
 
     The plain format has the text, with the parts joined by a space, and the citations of all parts.
     """
-    with atomic_output(path, inputs=inputs) as stream:
-        for answer in answers:
-            stream.write(json.dumps(_WRITERS[form](answer), ensure_ascii=False).encode() + b"\n")
+    write_json_lines(map(_WRITERS[form], answers), path, inputs=inputs)
 
 
 def references_of(answer: Answer) -> list[str]:
