@@ -28,7 +28,7 @@ from exam_pp.prompts.generation import (
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import Query, read_queries
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, noted
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,22 @@ class ModelSummary:
 
 
 @dataclass
-class GenerateSummary(ModelSummary):
+class ListSummary(ModelSummary):
+    """Counts of lists: ``repaired`` after a reply without one, ``topped_up`` because they were short."""
+
+    repaired: int = 0
+    topped_up: int = 0
+
+    def asked_again(self, noun: str) -> Iterator[str]:
+        """The lines on further requests."""
+        again = "{} no list at first, and the model was asked again."
+        yield from noted(self.repaired, again, "reply had", "replies had")
+        more = f"{{}} too short at first, and the model was asked for more {noun}."
+        yield from noted(self.topped_up, more, "list was", "lists were")
+
+
+@dataclass
+class GenerateSummary(ListSummary):
     """Counts for the summary.
 
     ``served`` is the number of ``queries`` with entries, ``asked`` that of model calls; ``topped_up`` counts
@@ -77,8 +92,6 @@ class GenerateSummary(ModelSummary):
     queries: int = 0
     served: int = 0
     entries: int = 0
-    repaired: int = 0
-    topped_up: int = 0
     duplicates: int = 0
     surplus: int = 0
     long_nuggets: int = 0
@@ -91,19 +104,11 @@ class GenerateSummary(ModelSummary):
         entries = counted(self.entries, self.kind)
         queries = counted(self.served, "query")
         yield f"{entries} for {queries} ({counted(self.asked, 'model call')})."
-        if self.repaired:
-            replies = counted(self.repaired, "reply had", "replies had")
-            yield f"{replies} no list at first, and the model was asked again."
-        if self.topped_up:
-            lists = counted(self.topped_up, "list was", "lists were")
-            yield f"{lists} too short at first, and the model was asked for more {self.kind}s."
-        if self.duplicates:
-            yield f"Dropped: {counted(self.duplicates, f'duplicate {self.kind}')}."
-        if self.surplus:
-            yield f"Dropped: {counted(self.surplus, self.kind)} beyond --count."
-        if self.long_nuggets:
-            have = counted(self.long_nuggets, "nugget has", "nuggets have")
-            yield f"{have} more than {MAX_NUGGET_WORDS} words (see info.flag in the bank)."
+        yield from self.asked_again(f"{self.kind}s")
+        yield from noted(self.duplicates, "Dropped: {}.", f"duplicate {self.kind}")
+        yield from noted(self.surplus, "Dropped: {} beyond --count.", self.kind)
+        long = f"{{}} more than {MAX_NUGGET_WORDS} words (see info.flag in the bank)."
+        yield from noted(self.long_nuggets, long, "nugget has", "nuggets have")
         if self.short:
             have = counted(len(self.short), "query has", "queries have")
             short = (f"{query_id!r} ({number} of {of})" for query_id, (number, of) in self.short.items())

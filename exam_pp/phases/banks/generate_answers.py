@@ -23,7 +23,7 @@ from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import Answer, AnswerFormat, AnswerPart, write_answers
 from exam_pp.store.trec.queries import Query, read_queries
 from exam_pp.text.sentences import sentences
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, noted
 
 DEFAULT_CONTEXTS = 5
 """Default number of passages that an answer can cite."""
@@ -118,13 +118,10 @@ class AnswersSummary(ModelSummary):
             f"{counted(self.answers, 'answer')}{cited} of {counted(self.systems, 'system')} to "
             f"{counted(self.queries, 'query')} ({counted(self.asked, 'model call')})."
         )
-        if self.invalid:
-            yield f"Dropped: {counted(self.invalid, 'citation')} of passages that the prompt does not have."
-        if self.dropped:
-            yield f"Dropped: {counted(self.dropped, 'citation')}, which the format plain cannot hold."
-        if self.shortened:
-            prompts = counted(self.shortened, "prompt was", "prompts were")
-            yield f"{prompts} too long for the model, and the last contexts were shortened."
+        yield from noted(self.invalid, "Dropped: {} of passages that the prompt does not have.", "citation")
+        yield from noted(self.dropped, "Dropped: {}, which the format plain cannot hold.", "citation")
+        shortened = "{} too long for the model, and the last contexts were shortened."
+        yield from noted(self.shortened, shortened, "prompt was", "prompts were")
         for (system, query_id), reason in self.empty.items():
             yield f"Empty answer of {system!r} to {query_id!r}: {reason}."
         for (system, query_id), reason in self.failed.items():

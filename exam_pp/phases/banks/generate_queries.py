@@ -18,7 +18,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.graders.generation import TOP_UPS, Generated, ListRequester
 from exam_pp.llm.base import ModelOptions
 from exam_pp.metrics.duplicates import SeenTexts
-from exam_pp.phases.banks.generate import ModelSummary, answering, nothing_written, prompt_info
+from exam_pp.phases.banks.generate import ListSummary, answering, nothing_written, prompt_info
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles
 from exam_pp.phases.grading.scheduler import Answer, run_requests
 from exam_pp.phases.passages.sample import random_key
@@ -38,7 +38,7 @@ from exam_pp.store.files import check_output
 from exam_pp.store.trec.queries import GeneratedQuery, Query, read_queries, write_query_lines
 from exam_pp.store.trec.texts import read_texts
 from exam_pp.text.sentences import sentences
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, noted
 
 WINDOW_TOKENS = 2000
 """The length of a window in the paper: up to ten pages, about 2000 tokens."""
@@ -92,7 +92,7 @@ class QueryOptions:
 
 
 @dataclass
-class QueriesSummary(ModelSummary):
+class QueriesSummary(ListSummary):
     """Counts for the summary.
 
     ``queries`` counts new queries, ``pooled`` those of other files, and ``asked`` model calls. ``duplicates``
@@ -105,8 +105,6 @@ class QueriesSummary(ModelSummary):
     all_windows: int = 0
     queries: int = 0
     pooled: int = 0
-    repaired: int = 0
-    topped_up: int = 0
     duplicates: int = 0
     copied: int = 0
     surplus: int = 0
@@ -123,25 +121,14 @@ class QueriesSummary(ModelSummary):
         )
         if self.windows < self.all_windows:
             yield f"Drawn: {self.windows} of {counted(self.all_windows, 'window')}."
-        if self.pooled:
-            yield f"Pooled: {counted(self.pooled, 'query')} of other files."
-        if self.repaired:
-            replies = counted(self.repaired, "reply had", "replies had")
-            yield f"{replies} no list at first, and the model was asked again."
-        if self.topped_up:
-            lists = counted(self.topped_up, "list was", "lists were")
-            yield f"{lists} too short at first, and the model was asked for more queries."
-        if self.duplicates:
-            yield f"Dropped: {counted(self.duplicates, 'query')} that repeat another one, or nearly so."
-        if self.copied:
-            yield f"Dropped: {counted(self.copied, 'query')} that repeat an example, or nearly so."
-        if self.surplus:
-            yield f"Dropped: {counted(self.surplus, 'query')} beyond --count."
-        if self.shortened:
-            windows = counted(self.shortened, "window was", "windows were")
-            yield f"{windows} too long for the model and shortened; use a lower -S window-tokens."
-        if self.short:
-            yield f"{counted(self.short, 'window has', 'windows have')} fewer queries than requested."
+        yield from noted(self.pooled, "Pooled: {} of other files.", "query")
+        yield from self.asked_again("queries")
+        yield from noted(self.duplicates, "Dropped: {} that repeat another one, or nearly so.", "query")
+        yield from noted(self.copied, "Dropped: {} that repeat an example, or nearly so.", "query")
+        yield from noted(self.surplus, "Dropped: {} beyond --count.", "query")
+        shortened = "{} too long for the model and shortened; use a lower -S window-tokens."
+        yield from noted(self.shortened, shortened, "window was", "windows were")
+        yield from noted(self.short, "{} fewer queries than requested.", "window has", "windows have")
         yield from self._failures()
         yield from self.written()
 

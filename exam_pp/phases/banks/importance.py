@@ -25,7 +25,7 @@ from exam_pp.prompts.nuggets import NUGGET_IMPORTANCE
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, noted
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,11 @@ class ImportanceSummary(ModelSummary):
             f"{entries} labelled: {self.labels['vital']} vital, {self.labels['okay']} okay "
             f"({counted(self.asked, 'model call')})."
         )
-        if self.before:
-            entries = counted(self.before, "entry has", "entries have")
-            yield f"{entries} an importance already; --regrade asks for it again."
+        already = "{} an importance already; --regrade asks for it again."
+        yield from noted(self.before, already, "entry has", "entries have")
         for reason, count in self.unlabelled.most_common():
             yield f"{counted(count, 'entry is', 'entries are')} without a new label: {reason}."
-        if self.cut:
-            yield f"Dropped: {counted(self.cut, 'entry', 'entries')} beyond --keep."
+        yield from noted(self.cut, "Dropped: {} beyond --keep.", "entry")
         yield from self.written()
 
 

@@ -25,7 +25,7 @@ from exam_pp.store.parsing import write_json_lines
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, noted
 
 
 @dataclass(frozen=True)
@@ -82,24 +82,18 @@ class NuggetizeSummary(ModelSummary):
             f"{counted(self.passages, 'passage')} in {counted(self.windows.total(), 'window')} "
             f"({counted(self.asked, 'model call')})."
         )
-        if self.windows["no list"]:
-            replies = counted(self.windows["no list"], "reply", "replies")
-            yield f"{replies} without a list of nuggets; the previous list of the query was kept."
+        kept = "{} without a list of nuggets; the previous list of the query was kept."
+        yield from noted(self.windows["no list"], kept, "reply")
         for reason, count in self.errors.most_common():
             yield f"{counted(count, 'call')} failed ({reason}); the previous list of the query was kept."
         for reason, count in sorted(self.left_out.items()):
             yield f"Dropped: {counted(count, 'listed nugget')} ({reason})."
-        if self.cut:
-            yield f"Dropped: {counted(self.cut, 'nugget')} beyond --keep."
-        if self.unlabelled:
-            without = counted(self.unlabelled, "nugget has", "nuggets have")
-            yield f"{without} no importance, because its label could not be read."
-        if self.shortened:
-            long = counted(self.shortened, "window was", "windows were")
-            yield f"{long} too long for the model, and the last passages were shortened."
-        if self.without_text:
-            passages = counted(self.without_text, "relevant passage")
-            yield f"Skipped: {passages} without text."
+        yield from noted(self.cut, "Dropped: {} beyond --keep.", "nugget")
+        unlabelled = "{} no importance, because its label could not be read."
+        yield from noted(self.unlabelled, unlabelled, "nugget has", "nuggets have")
+        shortened = "{} too long for the model, and the last passages were shortened."
+        yield from noted(self.shortened, shortened, "window was", "windows were")
+        yield from noted(self.without_text, "Skipped: {} without text.", "relevant passage")
         for query_id, reason in self.failed.items():
             yield f"No nuggets for {query_id!r}: {reason}."
         yield from self.written()
