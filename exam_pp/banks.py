@@ -135,6 +135,22 @@ def entry_id(query_id: str, text: str, facet_id: str | None = None) -> str:
     return _id_of(query_id, text.strip(), facet_id)
 
 
+def make_entry(
+    kind: EntryKind,
+    query_id: str,
+    text: str,
+    facet_id: str | None = None,
+    identifier: str | None = None,
+    **fields: Any,
+) -> Entry:
+    """Make a question or nugget; without an identifier it gets the id of a new entry."""
+    key = identifier or entry_id(query_id, text, facet_id)
+    where = {"query_id": query_id} | ({} if facet_id is None else {"facet_id": facet_id})
+    if kind == "question":
+        return Question(**where, question_id=key, question_text=text, **fields)
+    return Nugget(**where, nugget_id=key, nugget_text=text, **fields)
+
+
 def published_id(query_id: str, text: str, facet_id: str | None = None) -> str:
     """Return the id that the published implementation gives an entry: the text is not stripped."""
     return _id_of(query_id, text, facet_id)

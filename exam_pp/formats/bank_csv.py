@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_pp.banks import BankLine, Entry, EntryKind, Nugget, Question, entry_id, is_stale
+from exam_pp.banks import BankLine, Entry, EntryKind, is_stale, make_entry
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
@@ -178,19 +178,15 @@ def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
     ``kinds`` are the kinds of entries in the base bank: a row without a kind gets the only one. Raises
     :class:`DataError`.
     """
-    kind = row.kind.strip().lower() or (kinds[0] if len(kinds) == 1 else "")
-    if kind not in ("question", "nugget"):
+    named = row.kind.strip().lower() or (kinds[0] if len(kinds) == 1 else "")
+    kind = next((known for known in _KINDS if known == named), None)
+    if kind is None:
         found = "the file has no such column" if "kind" in row.missing else f"is {row.kind!r}"
         problem = f"must be 'question' or 'nugget', but {found}."
         raise DataError(problem, file=str(file), line=row.line, field="kind")
-    key = row.entry_id
-    if not key or is_stale(key, row.text):
-        key = entry_id(row.query_id, row.text, row.facet_id or None)
-    where = {"query_id": row.query_id} | ({"facet_id": row.facet_id} if row.facet_id else {})
-    shared = {**where, **entry_fields(file, row)}
-    if kind == "question":
-        return Question(**shared, question_id=key, question_text=row.text)
-    return Nugget(**shared, nugget_id=key, nugget_text=row.text)
+    key = None if is_stale(row.entry_id, row.text) else row.entry_id
+    fields = entry_fields(file, row)
+    return make_entry(kind, row.query_id, row.text, row.facet_id or None, key, **fields)
 
 
 def entry_fields(file: Path, row: Row) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import BankLine, EntryKind, Nugget, Question, entry_id, normalised_text
+from exam_pp.banks import BankLine, Entry, EntryKind, make_entry, normalised_text
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.graders.generation import TOP_UPS, EntryGenerator, Generated, GenerationUnit
 from exam_pp.llm.backends import load_llm
@@ -243,19 +243,15 @@ def _line(
     options: GenerateOptions,
     counts: GenerateSummary,
 ) -> BankLine:
-    where = {"query_id": unit.query_id} | ({"facet_id": unit.facet_id} if unit.facet_id is not None else {})
-    items: list[Question | Nugget] = []
+    items: list[Entry] = []
     for text in texts:
-        key = entry_id(unit.query_id, text, unit.facet_id)
-        if options.kind == "question":
-            items.append(Question(**where, question_id=key, question_text=text))
-            continue
-        words = 0 if options.prompts else len(text.split())  # other prompts have other limits
-        flag = {"info": {"flag": f"{words} words, asked for at most {MAX_NUGGET_WORDS}"}}
-        counts.long_nuggets += words > MAX_NUGGET_WORDS
-        items.append(
-            Nugget(**where, nugget_id=key, nugget_text=text, **(flag if words > MAX_NUGGET_WORDS else {}))
-        )
+        # other prompts have other limits
+        words = 0 if options.prompts or options.kind == "question" else len(text.split())
+        is_long = words > MAX_NUGGET_WORDS
+        flag = {"flag": f"{words} words, asked for at most {MAX_NUGGET_WORDS}"}
+        fields: dict[str, Any] = {"info": flag} if is_long else {}
+        counts.long_nuggets += is_long
+        items.append(make_entry(options.kind, unit.query_id, text, unit.facet_id, **fields))
     counts.entries += len(items)
     facet = {} if unit.facet_id is None else {"facet_id": unit.facet_id, "facet_text": unit.facet_text}
     return BankLine(
