@@ -135,6 +135,22 @@ def entry_id(query_id: str, text: str, facet_id: str | None = None) -> str:
     return _id_of(query_id, text.strip(), facet_id)
 
 
+def make_entry(
+    kind: EntryKind,
+    query_id: str,
+    text: str,
+    facet_id: str | None = None,
+    identifier: str | None = None,
+    **fields: Any,
+) -> Entry:
+    """Make a question or nugget; without an identifier it gets the id of a new entry."""
+    key = identifier or entry_id(query_id, text, facet_id)
+    where = {"query_id": query_id} | ({} if facet_id is None else {"facet_id": facet_id})
+    if kind == "question":
+        return Question(**where, question_id=key, question_text=text, **fields)
+    return Nugget(**where, nugget_id=key, nugget_text=text, **fields)
+
+
 def published_id(query_id: str, text: str, facet_id: str | None = None) -> str:
     """Return the id that the published implementation gives an entry: the text is not stripped."""
     return _id_of(query_id, text, facet_id)
@@ -154,28 +170,18 @@ _LAST_NUMBER = 30
 """Highest list number that is tried; published prompts ask for ten questions."""
 
 
-def original_text(identifier: str, text: str) -> str | None:
-    """The text that the digest in an entry's id was made of.
+def is_stale(identifier: str, text: str) -> bool:
+    """Whether the id of an entry is the digest of another text; false for an id without a digest.
 
     The digest may be of the text as it stands, of the stripped text, or of the text as the model wrote it,
     with a list number in front (``1. ``) or blanks at the end. Published banks have ids of all these texts.
-
-    Returns the text; None if the id has no digest, or the digest is of another text.
     """
     digest = identifier.rpartition("/")[2]
-    if not _MD5.fullmatch(digest):
-        return None
     bare = text.strip()
     variants = list(dict.fromkeys((text, bare, f"{bare} ", f"{bare}  ")))
     numbers = (f"{number}{mark} " for number in range(1, _LAST_NUMBER + 1) for mark in ".)")
     candidates = (number + variant for number in chain([""], numbers) for variant in variants)
-    return next((candidate for candidate in candidates if _md5(candidate) == digest), None)
-
-
-def is_stale(identifier: str, text: str) -> bool:
-    """Whether the id of an entry is the digest of another text; false for an id without a digest."""
-    is_digest = _MD5.fullmatch(identifier.rpartition("/")[2]) is not None
-    return is_digest and original_text(identifier, text) is None
+    return _MD5.fullmatch(digest) is not None and all(_md5(candidate) != digest for candidate in candidates)
 
 
 def normalised_text(text: str) -> str:

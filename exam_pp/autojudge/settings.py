@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from exam_pp.banks import EntryKind
 from exam_pp.data_model import WHOLE, Integer
@@ -18,7 +18,7 @@ from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.store.parsing import data_error
+from exam_pp.store.parsing import valid
 
 WORK_FOLDER = "exam_pp_work"
 """Default name of the folder of grades and journals, in the output folder of ``auto-judge run``."""
@@ -91,10 +91,7 @@ def read_settings(values: Mapping[str, Any]) -> Settings:
     for name in values:
         if name not in Settings.model_fields:
             raise DataError(f"is unknown; the settings are {', '.join(own)}.", file=SOURCE, field=name)
-    try:
-        settings = Settings.model_validate(dict(values))
-    except ValidationError as error:
-        raise data_error(error, SOURCE) from error
+    settings = valid(Settings.model_validate, dict(values), SOURCE)
     _FILE.table(ModelSettings, {"model": "-", **settings.model_options}, "model_options.")
     for name in ("bank", "prompt_class", "assignment_class"):
         path = values.get(name)

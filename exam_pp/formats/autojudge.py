@@ -8,7 +8,6 @@ value in one of two orders: ``run topic measure value`` (``ir_measures``) or ``r
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from exam_pp.banks import BankLine, Entry, Nugget, Question, entry_id
 from exam_pp.data_model import Id
@@ -29,7 +28,7 @@ from exam_pp.models import Record
 from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
 from exam_pp.store.numbers import is_number, parse_number
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.parsing import parse_json, valid, write_json_lines
 from exam_pp.store.trec.scores import without_duplicates
 
 _VERSION = "v3"
@@ -59,10 +58,7 @@ def read_autojudge(path: str | Path) -> Iterator[BankLine]:
     of the format.
     """
     for number, value in _objects(path):
-        try:
-            bank = NuggetBankLine.model_validate(value)
-        except ValidationError as error:
-            raise data_error(error, path, number) from error
+        bank = valid(NuggetBankLine.model_validate, value, path, number)
         if bank.format_version != _VERSION:
             raise DataError(
                 f"{bank.format_version!r} is not supported; the version must be {_VERSION!r}.",
@@ -155,9 +151,7 @@ def write_autojudge(
         for item in line.items:
             key, value = _written(item)
             bank["nugget_bank" if isinstance(item, Question) else "claim_bank"][key] = value
-    with atomic_output(path, inputs=inputs) as stream:
-        for bank in banks.values():
-            stream.write(json.dumps(bank, ensure_ascii=False).encode() + b"\n")
+    write_json_lines(banks.values(), path, inputs=inputs)
 
 
 def _new_bank(line: BankLine) -> dict[str, Any]:

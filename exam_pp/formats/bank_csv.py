@@ -5,23 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_pp.banks import BankLine, Entry, EntryKind, Nugget, Question, entry_id, is_stale
+from exam_pp.banks import BankLine, Entry, EntryKind, is_stale, make_entry
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
-from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_bank_fields, report_uncounted_stream
+from exam_pp.formats.dropped_fields import count_dropped_bank_fields
 from exam_pp.formats.sample import Fit, Sample
 from exam_pp.store.csv_cells import BOM
-from exam_pp.store.files import is_read_once, write_text
+from exam_pp.store.files import write_text
 from exam_pp.store.numbers import parse_number
 from exam_pp.store.problems import Problems, is_repairing
-from exam_pp.store.tables import Layout, read_table
+from exam_pp.store.tables import Layout, Report, read_table
 from exam_pp.text.spreadsheet_cells import escaped, unescaped
 from exam_pp.text.wording import listed
 
@@ -111,27 +110,18 @@ def has_bank(used: Mapping[str, str]) -> bool:
     return bool({"query_id", "query_text"} & used.keys()) and bool({"text", *_KINDS} & used.keys())
 
 
-def unused_cells(path: str | Path) -> Counter[str]:
-    """Count the non-empty cells in each column that :func:`read_bank_csv` ignores.
-
-    Cells after the last column are counted under the name ``""``.
-    """
-    unused: Counter[str] = Counter()
-    list(read_table(path, BANK, Problems(path), unused))
-    return unused
-
-
-def read_bank_csv(path: str | Path) -> list[Row]:
+def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> list[Row]:
     """Read the rows of a table, such as a file of :func:`write_bank_csv` that a spreadsheet changed.
 
     Columns may have any order and many names, unknown columns are ignored; the separator is a comma,
-    semicolon or tab. A query without an id has its text as id. Raises :class:`DataError` for a missing
+    semicolon or tab. A query without an id has its text as id. ``report`` takes the counts of ignored cells,
+    as in :func:`~exam_pp.store.tables.read_table`. Raises :class:`DataError` for a missing
     column, and for a row without a query or a text.
     """
     rows: list[Row] = []
     seen: set[Row] = set()
     problems = Problems(path)
-    for record, by_role in read_table(path, BANK, problems, Counter()):
+    for record, by_role in read_table(path, BANK, problems, report):
         if not has_bank(by_role):
             missing = "text" if {"query_id", "query_text"} & by_role.keys() else "query_id"
             shown = listed(record.columns) or "none"
@@ -188,19 +178,15 @@ def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
     ``kinds`` are the kinds of entries in the base bank: a row without a kind gets the only one. Raises
     :class:`DataError`.
     """
-    kind = row.kind.strip().lower() or (kinds[0] if len(kinds) == 1 else "")
-    if kind not in ("question", "nugget"):
+    named = row.kind.strip().lower() or (kinds[0] if len(kinds) == 1 else "")
+    kind = next((known for known in _KINDS if known == named), None)
+    if kind is None:
         found = "the file has no such column" if "kind" in row.missing else f"is {row.kind!r}"
         problem = f"must be 'question' or 'nugget', but {found}."
         raise DataError(problem, file=str(file), line=row.line, field="kind")
-    key = row.entry_id
-    if not key or is_stale(key, row.text):
-        key = entry_id(row.query_id, row.text, row.facet_id or None)
-    where = {"query_id": row.query_id} | ({"facet_id": row.facet_id} if row.facet_id else {})
-    shared = {**where, **entry_fields(file, row)}
-    if kind == "question":
-        return Question(**shared, question_id=key, question_text=row.text)
-    return Nugget(**shared, nugget_id=key, nugget_text=row.text)
+    key = None if is_stale(row.entry_id, row.text) else row.entry_id
+    fields = entry_fields(file, row)
+    return make_entry(kind, row.query_id, row.text, row.facet_id or None, key, **fields)
 
 
 def entry_fields(file: Path, row: Row) -> dict[str, Any]:
@@ -246,17 +232,9 @@ def _golds(file: Path, row: Row) -> list[str]:
     return [str(answer) for answer in answers]
 
 
-def count_unused_cells(path: Path, dropped: DroppedFields) -> None:
-    """Count the cells in columns that a bank does not have; skips streams, which can be read only once."""
-    if not is_read_once(path):
-        dropped.fields(unused_cells(path))
-
-
 def _read(source: Source) -> list[BankLine]:
-    if is_read_once(source.path):
-        report_uncounted_stream(source.dropped)
-    count_unused_cells(source.path, source.dropped)
-    lines = bank_of_rows((source.path, row) for row in read_bank_csv(source.path))
+    rows = read_bank_csv(source.path, source.dropped.fields)
+    lines = bank_of_rows((source.path, row) for row in rows)
     if not lines:
         raise DataError("has no questions or nuggets.", file=str(source.path))
     return lines

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from exam_pp.errors import DataError
-from exam_pp.formats.dropped_fields import DroppedFields, Used, count_unused_keys
+from exam_pp.formats.dropped_fields import DroppedFields, Used, count_unless_stream, count_unused_keys
 from exam_pp.formats.sample import Fit, Sample, Sniff, never
 from exam_pp.registry import Registry
 from exam_pp.store.files import is_read_once
@@ -137,14 +138,20 @@ def known_format(path: str | Path) -> Format | None:
     return best if fit > Fit.NOT else None
 
 
-def make_reader(read: Callable[[Path], Any], tree: Used | None = None) -> Callable[[Source], Any]:
-    """Make a reader from a function of a path; it counts the keys outside ``tree``, if any, as dropped."""
+def make_reader(
+    read: Callable[[Path], Any], ignored: Used | Callable[[Path, DroppedFields], None] | None = None
+) -> Callable[[Source], Any]:
+    """Make a reader from a function of a path.
+
+    ``ignored`` counts what the reader ignores as dropped; a tree of keys counts the keys outside it.
+    """
+    count = partial(count_unused_keys, tree=ignored) if isinstance(ignored, Mapping) else ignored
 
     def reader(source: Source) -> Any:
         content = read(source.path)
-        if tree is not None:
+        if count is not None:
             content = content if isinstance(content, Mapping) else list(content)
-            count_unused_keys(source.path, tree, source.dropped)
+            count_unless_stream(source.path, source.dropped, count)
         return content
 
     return reader
@@ -173,7 +180,8 @@ def csv_format(
     """
 
     def read(source: Source) -> Any:
-        return (content_of or parse)(read_source_cells(source, layout), source.path)
+        cells = read_cells(source.path, layout, source.dropped.fields)
+        return (content_of or parse)(cells, source.path)
 
     return Format(name, content, about, sniff, csv_records(parse, layout), noun, read, write)
 
@@ -181,10 +189,3 @@ def csv_format(
 def csv_records(parse: Callable[[Cells, Path], Any], layout: Layout) -> Callable[[Path], Any]:
     """Make a function that reads the cells of a CSV file and turns them into records with ``parse``."""
     return lambda path: parse(read_cells(path, layout), path)
-
-
-def read_source_cells(source: Source, layout: Layout) -> Cells:
-    """Read the cells of a CSV file, and count the values of columns outside the layout as dropped."""
-    cells = read_cells(source.path, layout)
-    source.dropped.fields(cells.unused)
-    return cells

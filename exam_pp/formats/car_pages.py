@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import Field
 
-from exam_pp.data_model import Id, Integer, Number, Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.data_model import Id, Integer, Number
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Schema, Source, register
+from exam_pp.formats.base import Format, Schema, register
 from exam_pp.formats.sample import with_keys
 from exam_pp.models import Record
 from exam_pp.results import RunLine
@@ -106,37 +106,10 @@ def read_run_pages(path: str | Path) -> Iterator[tuple[int, RunPage]]:
         yield number, page
 
 
-def _read(source: Source) -> list[QueryPassages]:
-    """Read the pages as passages that their systems ranked in the order of the page."""
-    queries: dict[str, dict[str, Passage]] = {}
-    for number, page in read_run_pages(source.path):
-        source.dropped.add("query texts", bool(page.title))
-        source.dropped.add("facets", len(page.query_facets or ()))
-        source.dropped.add("ranks of passages for facets", len(page.paragraph_origins or ()))
-        passages = queries.setdefault(page.squid, {})
-        texts = {paragraph.para_id: paragraph.text for paragraph in page.paragraphs}
-        for line in page.page_ranking():
-            text = texts[line.passage_id]
-            if text is None:
-                problem = (
-                    f"the paragraph {line.passage_id!r} has no para_body; import the file with "
-                    "exam-pp import --from car-pages and name a file of texts with --texts."
-                )
-                raise DataError(problem, file=str(source.path), line=number, field="paragraphs")
-            new = Passage(passage_id=line.passage_id, text=text, data=PassageData(judgments=[], rankings=[]))
-            passages.setdefault(line.passage_id, new).rankings.append(
-                RankingEntry(
-                    method=line.system, passage_id=line.passage_id, query_id=line.query_id, rank=line.rank,
-                    score=line.score,
-                )
-            )  # fmt: skip
-    return [QueryPassages(query_id, list(passages.values())) for query_id, passages in queries.items()]
-
-
 register(
     Format(
         "car-pages", "passages", "run pages of TREC CAR Y3, JSON lines", with_keys("squid", "run_id"),
-        read_run_pages, "page", _read, written_by="--to run",
+        read_run_pages, "page", read_by="exam-pp import --from car-pages",
         schema=Schema("car-pages", "a run page of TREC CAR Y3", RunPage),
     ),
 )  # fmt: skip

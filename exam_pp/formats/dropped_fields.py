@@ -75,18 +75,20 @@ def used(keys: str, **nested: Any) -> Used:
     return {**dict.fromkeys(keys.split(), True), **nested}
 
 
-def count_unused_keys(path: Path, tree: Used, dropped: DroppedFields) -> None:
-    """Count every key of a JSON or JSON lines file that is not in the tree."""
+def count_unless_stream(
+    path: Path, dropped: DroppedFields, count: Callable[[Path, DroppedFields], None]
+) -> None:
+    """Count what a reader ignores; that of a stream is not counted, because it cannot be read again."""
     if is_read_once(path):
-        report_uncounted_stream(dropped)
-        return
+        dropped.add("unread fields of a stream, not counted")
+    else:
+        count(path, dropped)
+
+
+def count_unused_keys(path: Path, dropped: DroppedFields, *, tree: Used) -> None:
+    """Count every key of a JSON or JSON lines file that is not in the tree."""
     for value in _values(path):
         _walk(value, tree, "", dropped)
-
-
-def report_uncounted_stream(dropped: DroppedFields) -> None:
-    """Report fields of a stream as not counted, because a stream cannot be read a second time."""
-    dropped.add("unread fields of a stream, not counted")
 
 
 def _values(path: Path) -> Iterator[Any]:
@@ -116,9 +118,6 @@ def _walk(value: Any, tree: Any, path: str, dropped: DroppedFields) -> None:
                 _walk(item, tree[known], key_path, dropped)
             elif item not in EMPTY:
                 dropped.field(key_path)
-
-
-CHANGED_TEXTS = "whitespace or list numbers in texts"
 
 
 def count_dropped_bank_fields(
@@ -155,7 +154,7 @@ def count_dropped_bank_fields(
             if entry_id is not None and entry_id(item) != item.entry_id:
                 dropped.add("entry ids")
             if text is not None and text(item.text) != item.text:
-                dropped.add(CHANGED_TEXTS)
+                dropped.add("whitespace or list numbers in texts")
 
 
 def _count_dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedFields) -> None:

@@ -34,7 +34,7 @@ from exam_pp.models import Record
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.store.parsing import read_records, write_records
-from exam_pp.text.wording import counted, listed
+from exam_pp.text.wording import counted, listed, noted
 
 PROMPT_CLASS = "NuggetAssignment"
 DEFAULT_GRADER = "nuggetizer"
@@ -115,13 +115,11 @@ class AssignmentSummary:
                 "nuggets are ungraded, as their labels are",
             )
             yield f"{count} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
-        if self.foreign:
-            count = counted(len(self.foreign), "nugget has", "nuggets have")
-            yield f"{count} no match in the bank by query and text; the assignments are imported anyway."
-        if self.inconsistent:
-            ids = ", ".join(self.inconsistent[:5])
-            count = counted(len(self.inconsistent), "query has", "queries have")
-            yield f"{count} different nuggets for different answers; --also bank writes all of them: {ids}"
+        foreign = "{} no match in the bank by query and text; the assignments are imported anyway."
+        yield from noted(len(self.foreign), foreign, "nugget has", "nuggets have")
+        ids = ", ".join(self.inconsistent[:5])
+        different = f"{{}} different nuggets for different answers; --also bank writes all of them: {ids}"
+        yield from noted(len(self.inconsistent), different, "query has", "queries have")
         yield from self.dropped.lines()
 
 

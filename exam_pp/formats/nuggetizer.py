@@ -19,11 +19,9 @@ from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
-from exam_pp.metrics.leaderboard import standings
-from exam_pp.metrics.nuggets import NUGGET_METRICS
 from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.files import read_lines, write_text
+from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import parse_record, write_records
 
 
@@ -191,30 +189,6 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
     write_nuggetizer(lines, target.path, inputs=target.inputs)
 
 
-def _write_metrics(scores: Iterable[Score], target: Target) -> None:
-    """Write the scores of one run, without its name. Means are computed from the topics, if any."""
-    scores = list(scores)
-    systems = list(dict.fromkeys(score.system for score in scores))
-    if len(systems) != 1:
-        raise SelectionError(
-            "A file of AutoNuggetizer's nugget scores can have only one system, but the source has "
-            f"{len(systems)}: {', '.join(systems[:5])}."
-        )
-    target.dropped.add("system names")
-    target.dropped.add(
-        "scores of other measures", sum(score.metric not in NUGGET_METRICS for score in scores)
-    )
-    kept = [score for score in scores if score.metric in NUGGET_METRICS]
-    if not kept:
-        raise SelectionError(
-            f"The source has no scores of AutoNuggetizer's measures: {', '.join(NUGGET_METRICS)}."
-        )
-    by_topic = [score for score in kept if score.query_id != ALL_QUERIES]
-    means = {row.metric: row.mean for row in standings(by_topic or kept)}
-    topics = dict.fromkeys(score.query_id for score in by_topic)
-    write_text(target.path, nugget_metrics(topics, by_topic, means), inputs=target.inputs)
-
-
 register(
     Format(
         "nuggetizer", "bank", "nuggets of AutoNuggetizer", with_keys("qid", "nuggets", fit=Fit.GOOD),
@@ -224,6 +198,7 @@ register(
     Format(
         "nuggetizer-metrics", "scores", "nugget scores of AutoNuggetizer, one run", fits(_are_metrics),
         read_nugget_metrics, "score",
-        make_reader(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")), _write_metrics,
+        make_reader(read_nugget_metrics, used(f"qid run_id {' '.join(_NAMES.values())}")),
+        written_by="exam-pp evaluate nuggets --format nuggetizer",
     ),
 )  # fmt: skip

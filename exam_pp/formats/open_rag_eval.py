@@ -20,27 +20,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
 
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Format, Source, Target, csv_records, read_source_cells, register
+from exam_pp.formats.base import Format, Source, Target, csv_records, register
 from exam_pp.formats.dropped_fields import count_dropped_answer_fields, trimmed
-from exam_pp.formats.open_rag_eval_results import (
-    MEASURE,
-    QUERY_COLUMNS,
-    RUN_COLUMN,
-    ResultRow,
-    read_results,
-    write_result_rows,
-)
+from exam_pp.formats.open_rag_eval_results import MEASURE, read_results
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.records import replace
-from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.results import Score
 from exam_pp.roles import System
 from exam_pp.store.csv_cells import write_cells
 from exam_pp.store.files import is_stream
-from exam_pp.store.tables import Cells, Layout
+from exam_pp.store.tables import Cells, Layout, read_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart, references_of
 from exam_pp.text.sentences import sentences
 from exam_pp.text.wording import counted
@@ -73,7 +65,7 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
     Raises :class:`DataError` if a run has a passage number twice, two answers, or two query texts.
     """
     generations: dict[tuple[str, str], Generation] = {}
-    for line, row in cells.rows:
+    for line, row in cells:
         run = row.get("query_run") or _ONLY_RUN
         new = Generation(row["query_id"], row["query"], run, line=line)
         generation = generations.setdefault((new.query_id, run), new)
@@ -93,43 +85,6 @@ def generations_of(cells: Cells, path: str | Path) -> list[Generation]:
         generation.answer = generation.answer or row["generated_answer"]
     return list(generations.values())
 
-
-def write_results(scores: Sequence[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write the scores of single queries, one row per query; several systems get the prefixes ``run_i_``.
-
-    Scores with names such as ``retrieval_score_precision_metrics.precision@.1`` are in JSON cells. Raises
-    :class:`DataError` for a measure whose name has another meaning in this format.
-    """
-    kept = [score for score in scores if score.query_id != ALL_QUERIES]
-    systems = list(dict.fromkeys(score.system for score in kept))
-    metrics = dict.fromkeys(score.metric for score in kept)
-    nested = {metric.split(".")[0] for metric in metrics if _NESTED.fullmatch(metric)}
-    for metric in metrics:
-        if (
-            metric in (*QUERY_COLUMNS, *nested)
-            or RUN_COLUMN.fullmatch(metric)
-            or " ".join(metric.split()) != metric
-            or not metric
-        ):
-            raise DataError(f"the measure {metric!r} cannot be a column name in Open RAG Eval.")
-    numbers = {name: number if len(systems) > 1 else None for number, name in enumerate(systems, 1)}
-    order = {metric: position for position, metric in enumerate(metrics)}
-    rows: dict[tuple[str, int | None], dict[str, Any]] = {}
-    for score in sorted(kept, key=lambda score: (numbers[score.system] or 0, order[score.metric])):
-        cells = rows.setdefault((score.query_id, numbers[score.system]), {})
-        keys = score.metric.split(".") if _NESTED.fullmatch(score.metric) else [score.metric]
-        for key in keys[:-1]:
-            cells = cells.setdefault(key, {})
-            if not isinstance(cells, dict):
-                raise DataError(f"the measure {score.metric!r} cannot be in a JSON cell of Open RAG Eval.")
-        cells[keys[-1]] = score.value
-    in_order = {score.query_id: position for position, score in reversed(list(enumerate(kept)))}
-    results = [ResultRow(query_id, "", number, cells) for (query_id, number), cells in rows.items()]
-    write_result_rows(sorted(results, key=lambda row: in_order[row.query_id]), path, inputs=inputs)
-
-
-_NESTED = re.compile(r"((retrieval|generation)_score|consistency)_\w+(\.[^.]+)+")
-"""A score from a JSON cell: its column, and the keys in the cell."""
 
 _NUMBERS = r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]"
 _NEXT = re.compile(r"\s+(\S)")
@@ -204,7 +159,7 @@ def _runs(source: Source) -> Iterator[_Run]:
     earlier run has an id of its own, and one warning names the first of them.
     """
     system = _system(source)
-    generations = generations_of(read_source_cells(source, GENERATIONS), source.path)
+    generations = generations_of(read_cells(source.path, GENERATIONS, source.dropped.fields), source.path)
     repeats = _repeats([generation.run for generation in generations])
     texts: dict[tuple[str, str], str] = {}
     different: list[str] = []
@@ -346,18 +301,8 @@ def _marks(numbers: Sequence[str]) -> str:
 
 def _read_scores(source: Source) -> list[Score]:
     scores, not_numbers = read_results(source.path, _system(source))
-    for column, count in not_numbers.items():
-        source.dropped.field(column, count)
+    source.dropped.fields(not_numbers)
     return scores
-
-
-def _write_scores(scores: Iterable[Score], target: Target) -> None:
-    scores = list(scores)
-    if all(score.query_id == ALL_QUERIES for score in scores):
-        raise SelectionError("Open RAG Eval needs scores of single queries, but the file has only means.")
-    target.dropped.add("means", sum(score.query_id == ALL_QUERIES for score in scores))
-    target.dropped.add("system names", len({score.system for score in scores}))
-    write_results(scores, target.path, inputs=target.inputs)
 
 
 def _are_scores(sample: Sample) -> bool:
@@ -376,6 +321,7 @@ register(
     ),
     Format(
         "open-rag-eval-scores", "scores", "results of Open RAG Eval, CSV", fits(_are_scores, Fit.FAIR),
-        lambda path: read_results(path, _stem(path))[0], "score", _read_scores, _write_scores,
+        lambda path: read_results(path, _stem(path))[0], "score", _read_scores,
+        written_by="exam-pp evaluate rag",
     ),
 )  # fmt: skip

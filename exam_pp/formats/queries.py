@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from exam_pp.formats.base import Format, Schema, Source, Target, make_reader, register
-from exam_pp.formats.dropped_fields import count_dropped_query_fields, report_uncounted_stream
+from exam_pp.formats.base import Format, Schema, Target, make_reader, register
+from exam_pp.formats.dropped_fields import count_dropped_query_fields
 from exam_pp.formats.sample import Fit, Sample, fits, nearly_all
-from exam_pp.store.files import is_read_once, read_text
+from exam_pp.store.files import read_text
 from exam_pp.store.trec.queries import (
     Query,
     is_query,
@@ -49,15 +49,6 @@ def _read(path: Path) -> list[Query]:
     return list(read_queries(path).values())
 
 
-def _read_topics(source: Source) -> list[Query]:
-    if is_read_once(source.path):
-        report_uncounted_stream(source.dropped)
-    else:
-        for tag, count in unused_fields(read_text(source.path)).items():
-            source.dropped.field(tag, count)
-    return _read(source.path)
-
-
 def _write(queries: Iterable[Query], target: Target, form: Literal["json", "tsv", "jsonl"]) -> None:
     queries = list(queries)
     if form != "jsonl":
@@ -87,7 +78,10 @@ register(
         "query", make_reader(_read), partial(_write, form="jsonl"),
         schema=Schema("queries", "a line of queries", Query),
     ),
-    Format("topics", "queries", "TREC topics, titles only", fits(_are_topics), _read, "query", _read_topics),
+    Format(
+        "topics", "queries", "TREC topics, titles only", fits(_are_topics), _read, "query",
+        make_reader(_read, lambda path, dropped: dropped.fields(unused_fields(read_text(path)))),
+    ),
     Format(
         "car-outlines", "queries", "outlines of TREC CAR (CBOR): pages with sections",
         fits(lambda sample: sample.is_outlines), _read, "query", make_reader(_read),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Format, Source, Target, csv_format, register
+from exam_pp.formats.base import Format, Target, csv_format, register
 from exam_pp.formats.dropped_fields import (
     count_dropped_answer_fields,
     count_dropped_passage_fields,
@@ -82,9 +82,9 @@ def passages_of(cells: Cells, path: str | Path) -> list[QueryPassages]:
     Raises :class:`DataError` for a document with two texts, and for a document that an agent has twice.
     """
     queries: dict[str, dict[str, Passage]] = {}
-    totals = Counter((row["qid"], row.get("agent")) for _, row in cells.rows)
+    totals = Counter((row["qid"], row.get("agent")) for _, row in cells)
     ranks: Counter[tuple[str, str | None]] = Counter()
-    for line, row in cells.rows:
+    for line, row in cells:
         qid, did, agent = row["qid"], row["did"], row.get("agent")
         passages = queries.setdefault(qid, {})
         new = Passage(passage_id=did, text=row["document"], data=PassageData(judgments=[], rankings=[]))
@@ -111,7 +111,7 @@ def reasonings_of(cells: Cells, path: str | Path) -> list[Reasoning]:
     """Parse reasonings; raises :class:`DataError` for a document that occurs twice for a query."""
     seen: set[tuple[str, str]] = set()
     reasonings: list[Reasoning] = []
-    for line, row in cells.rows:
+    for line, row in cells:
         reasoning = Reasoning(row["qid"], row["did"], row["raw_answer"], row["answer"])
         if reasoning[:2] in seen:
             problem = f"the document {row['did']!r} occurs twice for the query {row['qid']!r}."
@@ -287,28 +287,16 @@ def _has_answers(sample: Sample) -> Fit:
     return Fit.NOT if used["answer"].lower() == "text" else Fit.LOOSE
 
 
-def _read_queries(source: Source) -> list[Query]:
-    unused: Counter[str] = Counter()
-    queries = list(read_query_table(source.path, unused).values())
-    source.dropped.fields(unused)
-    return queries
-
-
-def _read_answers(source: Source) -> list[Answer]:
-    unused: Counter[str] = Counter()
-    answers = list(read_answer_table(source.path, unused))
-    source.dropped.fields(unused)
-    return answers
-
-
 register(
     Format(
         "ragelo-queries", "queries", "queries as a table, such as those of RAGElo", _are_queries,
-        lambda path: read_query_table(path).values(), "query", _read_queries, _write_queries,
+        lambda path: read_query_table(path).values(), "query",
+        lambda source: read_query_table(source.path, source.dropped.fields).values(), _write_queries,
     ),
     Format(
         "ragelo-answers", "answers", "answers as a table, such as those of RAGElo", _has_answers,
-        read_answer_table, "answer", _read_answers, _write_answers,
+        read_answer_table, "answer",
+        lambda source: read_answer_table(source.path, source.dropped.fields), _write_answers,
     ),
     csv_format(
         "ragelo-documents", "passages", "retrieved documents of RAGElo, CSV",

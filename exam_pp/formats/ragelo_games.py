@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError, model_validator
+from pydantic import model_validator
 
 from exam_pp import games
 from exam_pp.data_model import Id
@@ -27,7 +27,7 @@ from exam_pp.models import Record
 from exam_pp.roles import DistinctNames
 from exam_pp.store.csv_cells import write_cells
 from exam_pp.store.files import read_lines
-from exam_pp.store.parsing import data_error, parse_record, write_records
+from exam_pp.store.parsing import parse_record, valid, write_records
 from exam_pp.store.tables import Cells, Layout
 
 GAMES = Layout(
@@ -75,14 +75,13 @@ class Game(Record):
 def games_of(cells: Cells, path: str | Path) -> list[Game]:
     """Parse games; raises :class:`DataError` for an answer that is not a verdict."""
     parsed: list[Game] = []
-    for line, row in cells.rows:
+    for line, row in cells:
         if row["answer"] not in ("", *games.WINNERS):
             problem = f"{row['answer']!r} is not a verdict; write A, B or C (a tie), or leave the cell empty."
             raise DataError(problem, file=str(path), line=line, field="answer")
-        try:
-            parsed.append(Game.model_validate({name: cell for name, cell in row.items() if cell}))
-        except ValidationError as error:
-            raise data_error(error, path, line) from error
+        parsed.append(
+            valid(Game.model_validate, {key: cell for key, cell in row.items() if cell}, path, line)
+        )
     return parsed
 
 
@@ -244,10 +243,7 @@ def _both_orders(path: Path) -> Iterator[tuple[Game, Literal[1, 2]]]:
             where = f"the game of {game.agent_a!r} and {game.agent_b!r} on the query {game.qid!r}, {key}"
             if not isinstance(extras.get(key), dict):
                 raise DataError(f"{where}: is missing; use --from ragelo-games-jsonl.", file=str(path))
-            try:
-                yield Game.model_validate(extras[key]), order
-            except ValidationError as error:
-                raise data_error(error, path, within=where) from error
+            yield valid(Game.model_validate, extras[key], path, within=where), order
 
 
 def _read_orders(source: Source) -> list[QueryGames]:

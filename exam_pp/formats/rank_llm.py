@@ -1,4 +1,4 @@
-"""Retrieved segments of rank_llm (also older results), UMBRELA and AutoNuggetizer, one record per query."""
+"""Retrieved segments of rank_llm, UMBRELA and AutoNuggetizer, one record per query."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from exam_pp.data_model import (
     Id,
@@ -22,10 +22,10 @@ from exam_pp.data_model import (
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Source, make_writer, register
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.formats.sample import Fit, Sample
+from exam_pp.formats.sample import with_keys
 from exam_pp.models import Record
 from exam_pp.store.files import is_read_once, read_lines, read_text
-from exam_pp.store.parsing import data_error, parse_json, read_records, write_records
+from exam_pp.store.parsing import parse_json, read_records, valid, write_records
 from exam_pp.store.trec.runs import check_has_name, method_of
 
 _TEXT_KEYS = ("segment", "contents", "text", "passage", "content")
@@ -64,28 +64,6 @@ class CandidateLine(Record):
     query: CandidateQuery
     candidates: list[Candidate]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_older_versions(cls, value: Any) -> Any:
-        """Convert older results of rank_llm: ``query`` is a text, and ``hits`` have the query's id."""
-        hits = value.get("hits") if isinstance(value, dict) else None
-        if not isinstance(hits, list) or "candidates" in value or not all(isinstance(h, dict) for h in hits):
-            return value
-        rest = {key: item for key, item in value.items() if key != "hits"}
-        qid = next((str(hit["qid"]) for hit in hits if "qid" in hit), rest.get("qid"))
-        candidates = [_candidate_of(hit) for hit in hits]
-        query = {"text": value.get("query", "")} | ({} if qid is None else {"qid": qid})
-        return {**rest, "query": query, "candidates": candidates}
-
-
-_HIT_KEYS = ("docid", "score", "judgment")
-
-
-def _candidate_of(hit: dict[str, Any]) -> dict[str, Any]:
-    """An older hit as a candidate; its rank is its place, and its query's id that of the line."""
-    doc = {key: hit[key] for key in hit if key not in (*_HIT_KEYS, "rank", "qid")}
-    return {**{key: hit[key] for key in _HIT_KEYS if key in hit}, "doc": doc}
-
 
 def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
     """Read the lines with their numbers, in file order; raises :class:`~exam_pp.errors.DataError`.
@@ -103,10 +81,7 @@ def _array(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
     if not values:
         raise DataError("has no candidates.", file=str(path))
     for number, value in enumerate(values, 1):
-        try:
-            yield number, CandidateLine.model_validate(value)
-        except ValidationError as error:
-            raise data_error(error, path, within=f"element {number}") from error
+        yield number, valid(CandidateLine.model_validate, value, path, within=f"element {number}")
 
 
 def pool_candidates(
@@ -181,15 +156,10 @@ def _read(source: Source) -> list[QueryPassages]:
     return queries
 
 
-def _sniff(sample: Sample) -> Fit:
-    keys = sample.item.keys()
-    return Fit.CERTAIN if "query" in keys and ("candidates" in keys or "hits" in keys) else Fit.NOT
-
-
 register(
     Format(
         "candidates", "passages", "retrieved segments of rank_llm, UMBRELA and AutoNuggetizer",
-        _sniff, read_candidates, "query", _read,
+        with_keys("query", "candidates", arrays=True), read_candidates, "query", _read,
         make_writer(write_records),
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from exam_pp.data_model import Number
@@ -11,18 +11,16 @@ from exam_pp.formats.base import (
     Format,
     Schema,
     Source,
-    Target,
     known_format,
     make_reader,
     make_writer,
     register,
 )
-from exam_pp.formats.dropped_fields import DroppedFields, report_uncounted_stream, used
+from exam_pp.formats.dropped_fields import DroppedFields, used
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, most, nearly_all, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.csv_cells import check_name
-from exam_pp.store.files import is_read_once, write_text
+from exam_pp.store.files import is_read_once
 from exam_pp.store.numbers import is_number, number_of
 from exam_pp.store.tables import RUNS
 from exam_pp.store.trec.published_boards import is_board_header
@@ -53,25 +51,22 @@ def _is_table(sample: Sample) -> bool:
     return ranks and sample.is_of_pairs and (sample.is_of_numbered_pairs or alone)
 
 
-def _read(source: Source) -> Mapping[str, float]:
-    ranks = read_ranks(source.path)
-    if is_read_once(source.path):
-        report_uncounted_stream(source.dropped)
-    else:
-        source.dropped.add("cells after the rank", count_ignored_cells(source.path))
-    return ranks
+def _count_cells(path: Path, dropped: DroppedFields) -> None:
+    dropped.add("cells after the rank", count_ignored_cells(path))
 
+
+_READ = make_reader(read_ranks, _count_cells)
 
 register(
     Format(
         "official-json", "ranks", "official leaderboard, JSON {system: rank}",
-        fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _read,
+        fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _READ,
         make_writer(write_ranks, as_json=True),
         schema=Schema("leaderboard", "an official leaderboard: {system: rank}", dict[str, Number]),
     ),
     Format(
         "official-tsv", "ranks", "official leaderboard, TSV", fits(_is_table, Fit.FAIR), read_ranks, "system",
-        _read, make_writer(write_ranks, as_json=False),
+        _READ, make_writer(write_ranks, as_json=False),
     ),
 )  # fmt: skip
 
@@ -143,18 +138,9 @@ def _reader_of(form: Format | None) -> Callable[[Path], Iterable[Score]] | None:
     return form.records
 
 
-def _is_leaderboard_of_means(sample: Sample) -> bool:
-    """Whether the header is that of a leaderboard of the published implementation."""
-    return sample.header[:1] == ["method"] and "+/-" in sample.header
-
-
 def _is_published_table(sample: Sample) -> bool:
     """Whether a line is the header of a published table with scores, perhaps after lines with settings."""
     return any(text.count("\t") > 1 and is_board_header(text) for text in sample.texts)
-
-
-def _is_published_cover(sample: Sample) -> bool:
-    return _is_leaderboard_of_means(sample) and sample.header[1] == PUBLISHED_COVER
 
 
 def _is_of_queries(sample: Sample) -> bool:
@@ -170,7 +156,7 @@ def _is_of_queries(sample: Sample) -> bool:
 def _sniff_leaderboard(sample: Sample) -> Fit:
     if isinstance(sample.object.get("tables"), list):
         return Fit.FAIR
-    if is_trec_eval(sample.texts) or _is_published_cover(sample) or sample.has(RUNS):
+    if is_trec_eval(sample.texts) or sample.has(RUNS):
         return Fit.NOT
     # Results of AutoJudge also have a column of systems and numbers; their header sets them apart.
     is_autojudge = set(sample.header) >= {"run_id", "measure", "value"}
@@ -213,16 +199,6 @@ def read_leaderboard(source: Source) -> list[Score]:
     return scores
 
 
-def _write_cover(scores: Iterable[Score], target: Target) -> None:
-    """Write one measure under the published name: means with three decimals."""
-    kept = one_measure(scores, PUBLISHED_COVER, target.dropped)
-    rows = standings(kept)
-    for row in rows:
-        check_name(row.system)
-    target.dropped.add("digits after the third decimal", sum(round(row.mean, 3) != row.mean for row in rows))
-    write_text(target.path, published_cover(kept), inputs=target.inputs)
-
-
 register(
     Format(
         "leaderboard", "scores", "leaderboard, TSV or any table", _sniff_leaderboard, read_all_scores,
@@ -237,10 +213,6 @@ register(
         read_score_rows, "score", make_reader(read_score_rows, used("system query_id metric value")),
         make_writer(write_score_rows),
         schema=Schema("scores", "a line of scores", ScoreRow),
-    ),
-    Format(
-        "published-cover", "scores", "published leaderboard of Rubric-Cover", fits(_is_published_cover),
-        read_all_scores, "score", read_leaderboard, _write_cover,
     ),
     Format(
         "trec-eval", "scores", "output of trec_eval", fits(lambda sample: is_trec_eval(sample.texts)),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from exam_pp.banks import BankLine, Entry, Question
 from exam_pp.data_model import Id, Passage, PassageData, QueryPassages
@@ -21,7 +21,7 @@ from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import Sample, fits
 from exam_pp.models import Record
 from exam_pp.store.files import read_text, write_text
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.parsing import parse_json, valid
 
 
 class _Answer(Record):
@@ -67,10 +67,7 @@ def read_squad(path: str | Path) -> Iterator[SquadParagraph]:
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict) or "data" not in value:
         raise DataError('is not a SQuAD2-style file, which is a JSON object with "data".', file=str(path))
-    try:
-        file = _File.model_validate(value)
-    except ValidationError as error:
-        raise data_error(error, path) from error
+    file = valid(_File.model_validate, value, path)
     numbers: Counter[str] = Counter()
     for article in file.data:
         for paragraph in article.paragraphs:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from exam_pp.banks import BankLine, Question
 from exam_pp.data_model import Id
 from exam_pp.errors import DataError
-from exam_pp.formats.bank import of_kind
-from exam_pp.formats.base import Format, Target, make_reader, register
-from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
+from exam_pp.formats.base import Format, make_reader, register
+from exam_pp.formats.dropped_fields import used
 from exam_pp.formats.sample import fits
 from exam_pp.models import Record
-from exam_pp.store.files import read_text, write_text
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.files import read_text
+from exam_pp.store.parsing import parse_json, valid
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
@@ -87,10 +85,7 @@ def _lesson(value: Any, path: str | Path, number: int) -> _Lesson:
             file=str(path),
             field=f"lesson {number}",
         )
-    try:
-        return _Lesson.model_validate(value)
-    except ValidationError as error:
-        raise data_error(error, path, within=f"lesson {number}") from error
+    return valid(_Lesson.model_validate, value, path, within=f"lesson {number}")
 
 
 def _question(
@@ -113,35 +108,6 @@ def _question(
     return Question(**values)
 
 
-def _write(lines: Iterable[BankLine], target: Target) -> None:
-    """Write one lesson per query with its questions; the correct answer is the text of the first gold answer.
-
-    The questions have no choices.
-    """
-    lines = of_kind(lines, "question", target.dropped)
-    count_dropped_bank_fields(
-        lines, {"query texts", "gold answers"}, target.dropped, collection="tqa", text=str.strip
-    )
-    lessons: dict[str, dict[str, Any]] = {}
-    for line in lines:
-        target.dropped.add("query ids without the prefix 'tqa2:'", not line.query_id.startswith(_PREFIX))
-        name = line.query_id.removeprefix(_PREFIX)
-        lesson = {"globalID": name, "lessonName": line.query_text, "questions": {"nonDiagramQuestions": {}}}
-        questions = lessons.setdefault(name, lesson)["questions"]["nonDiagramQuestions"]
-        for item in line.items:
-            golds = item.gold_answers or [""]
-            target.dropped.add("gold answers after the first", len(golds) - 1)
-            target.dropped.add("empty lists of gold answers", item.gold_answers == [])
-            questions[item.entry_id] = {
-                "globalID": item.entry_id,
-                "beingAsked": {"processedText": item.text},
-                "correctAnswer": {"processedText": golds[0]},
-                "answerChoices": {},
-            }
-    text = json.dumps(list(lessons.values()), ensure_ascii=False, indent=1) + "\n"
-    write_text(target.path, text, inputs=target.inputs)
-
-
 _QUESTION = {
     "beingAsked": used("processedText"),
     "correctAnswer": used("processedText"),
@@ -153,6 +119,6 @@ register(
     Format(
         "tqa", "bank", "lessons of Textbook Question Answering",
         fits(lambda sample: sample.item.keys() >= {"globalID", "questions"}), read_tqa, "lesson",
-        make_reader(read_tqa, _USED), _write,
+        make_reader(read_tqa, _USED),
     ),
 )  # fmt: skip

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Format, Source, Target, make_writer, register
-from exam_pp.formats.dropped_fields import report_uncounted_stream
+from exam_pp.formats.base import Format, Source, Target, make_reader, make_writer, register
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Fit, Sample, fits, most
-from exam_pp.results import Qrel, RunLine
-from exam_pp.store.files import folder_output, is_read_once, is_stream, safe_name
+from exam_pp.results import RunLine
+from exam_pp.store.files import folder_output, is_stream, safe_name
 from exam_pp.store.numbers import is_number
 from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, is_table, key_of
 from exam_pp.store.trec.runs import (
@@ -50,15 +51,10 @@ def _is_run(sample: Sample) -> bool:
     return sample.is_folder or sample.has(RUNS) or (are_results and not is_table)
 
 
-def _read_qrels(source: Source) -> list[Qrel]:
-    """Read qrels; a second column other than 0 is counted as dropped."""
-    if is_read_once(source.path):
-        report_uncounted_stream(source.dropped)
-    else:
-        is_trec = not is_table(source.path, QRELS)
-        columns = [fields[1:2] for _, fields in qrels_rows(source.path)] if is_trec else []
-        source.dropped.add("second columns other than 0", sum(c not in (["0"], ["Q0"]) for c in columns))
-    return read_qrels(source.path)
+def _count_second_columns(path: Path, dropped: DroppedFields) -> None:
+    """Count second columns other than 0."""
+    columns = [] if is_table(path, QRELS) else [fields[1:2] for _, fields in qrels_rows(path)]
+    dropped.add("second columns other than 0", sum(column not in (["0"], ["Q0"]) for column in columns))
 
 
 def _read_runs(source: Source) -> Runs:
@@ -109,7 +105,7 @@ register(
     ),
     Format(
         "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read_qrels, "judgment",
-        read=_read_qrels, write=make_writer(write_qrels),
+        read=make_reader(read_qrels, _count_second_columns), write=make_writer(write_qrels),
     ),
     Format(
         "run", "runs", "TREC run, or a folder of runs", fits(_is_run, Fit.STRONG), read=_read_runs,

@@ -15,15 +15,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from exam_pp.banks import EntryKind
 from exam_pp.data_model import HUMAN, Id, Integer, Number, SupportLabel
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Winner
 from exam_pp.models import Record
-from exam_pp.store.files import read_lines, read_text, write_text
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.files import read_lines, write_text
+from exam_pp.store.parsing import parse_json, read_document
 
 FORMAT: Literal["exam_pp.edits.v1"] = "exam_pp.edits.v1"
 
@@ -132,13 +132,7 @@ def canonical_sha256(lines: Iterable[Any]) -> str:
 
 def read_edits(path: str | Path) -> Edits:
     """Read an edits file; raises :class:`DataError` with the field."""
-    value = parse_json(read_text(path), path)
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise DataError(f'is not an edits file: its key "format" must be {FORMAT!r}.', file=str(path))
-    try:
-        return Edits.model_validate(value)
-    except ValidationError as error:
-        raise data_error(error, path) from error
+    return read_document(Edits, path, FORMAT, "an edits file")
 
 
 def write_edits(edits: Edits, path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:

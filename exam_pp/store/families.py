@@ -17,11 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, TypeAdapter
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_text
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.parsing import parse_json, valid
 
 _Pattern = Annotated[StrictStr, Field(min_length=1)]
 
@@ -106,7 +106,4 @@ def _validated(values: Any, path: str | Path) -> dict[str, Family]:
                 "is not a table; write models = [...] and systems = [...] below its name.",
                 file=str(path), field=name,
             )  # fmt: skip
-    try:
-        return _FAMILIES.validate_python(values)
-    except ValidationError as error:
-        raise data_error(error, path) from error
+    return valid(_FAMILIES.validate_python, values, path)

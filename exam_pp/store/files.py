@@ -125,18 +125,18 @@ def _check_length(length: int, limit: int, path: str | Path, line: int | None = 
 
 def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Like :func:`read_lines`, decoded from UTF-8."""
-    for number, line in read_lines(path):
-        try:
-            yield number, line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(NO_UTF8, file=str(path), line=number) from error
+    return _decoded(read_lines(path), path)
 
 
 def read_whole_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Like :func:`read_text_lines`, with blank lines, the whitespace around lines, and line ends."""
-    for number, line in _raw_lines(path):
+    return ((number, line + "\n") for number, line in _decoded(_raw_lines(path), path))
+
+
+def _decoded(lines: Iterable[tuple[int, bytes]], path: str | Path) -> Iterator[tuple[int, str]]:
+    for number, line in lines:
         try:
-            yield number, line.decode("utf-8") + "\n"
+            yield number, line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError(NO_UTF8, file=str(path), line=number) from error
 

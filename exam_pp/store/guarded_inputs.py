@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from exam_pp.errors import DataError
 
@@ -15,13 +14,8 @@ _MODEL_FILES = (".safetensors", ".bin", ".json", ".model", ".txt", ".jinja", ".p
 """Suffixes of the files of a checkpoint."""
 
 
-class _Version(NamedTuple):
-    """A file as it was when it was opened; another file, or a changed one, has other values."""
-
-    device: int
-    inode: int
-    size: int
-    modified_ns: int
+_Version = tuple[int, int, int, int]
+"""Device, inode, size and time of a file when it was opened; another file, or a changed one, has others."""
 
 
 class Running:
@@ -95,7 +89,7 @@ def note_opened(path: str | Path, state: os.stat_result) -> None:
     """Note the version of a file that is opened; raises :class:`DataError` if an earlier one was opened."""
     if not _commands or not stat.S_ISREG(state.st_mode):
         return
-    version = _Version(state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
+    version = (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
     real = os.path.realpath(path)
     # The outer block is that of the whole command.
     _commands[0].opened.setdefault(real, Path(path))

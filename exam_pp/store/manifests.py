@@ -7,13 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from exam_pp.data_model import Integer
-from exam_pp.errors import DataError
 from exam_pp.models import Record
-from exam_pp.store.files import read_text, size_and_sha256, write_text
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.files import size_and_sha256, write_text
+from exam_pp.store.parsing import read_document
 
 FORMAT: Literal["exam_pp.manifest.v1"] = "exam_pp.manifest.v1"
 SUFFIX = ".manifest.json"
@@ -92,13 +89,7 @@ def visible_entries(folder: Path) -> list[Path]:
 
 def read_manifest(path: str | Path) -> Manifest:
     """Read a manifest."""
-    values = parse_json(read_text(path), path)
-    if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise DataError(f'is not a manifest: its key "format" must be {FORMAT!r}.', file=str(path))
-    try:
-        return Manifest.model_validate(values)
-    except ValidationError as error:
-        raise data_error(error, path) from error
+    return read_document(Manifest, path, FORMAT, "a manifest")
 
 
 def write_manifest(manifest: Manifest, path: Path) -> None:

@@ -6,27 +6,16 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from exam_pp.errors import DataError
 from exam_pp.pair_sample import FORMAT, PairSample, drawn_number
-from exam_pp.store.files import read_text, write_text
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.files import write_text
+from exam_pp.store.parsing import read_document
 
 
 def read_pair_sample(path: str | Path) -> PairSample:
     """Read a file of sampled pairs."""
-    values = parse_json(read_text(path), path)
-    if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise DataError(
-            f'is not a sample of pairs: its key "format" must be {FORMAT!r}. Write it with exam-pp '
-            "sample-pairs; the same graded file, options and seed give the same pairs.",
-            file=str(path),
-        )
-    try:
-        sample = PairSample.model_validate(values)
-    except ValidationError as error:
-        raise data_error(error, path) from error
+    hint = " Write it with exam-pp sample-pairs; the same graded file, options and seed give the same pairs."
+    sample = read_document(PairSample, path, FORMAT, "a sample of pairs", hint)
     counts = Counter((pair.query_id, pair.passage_id, pair.entry_id) for pair in sample.pairs)
     for key, count in counts.items():
         if count > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,17 +13,25 @@ from pydantic_core import PydanticSerializationError
 
 from exam_pp.errors import DataError, sentence
 from exam_pp.records import TOO_DEEP
-from exam_pp.store.files import atomic_output, read_lines
+from exam_pp.store.files import atomic_output, read_lines, read_text
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
+
+
+def valid(
+    validate: Callable[[Any], T], value: Any, file: str | Path, number: int | None = None, within: str = ""
+) -> T:
+    """The result of a function of pydantic; its errors become a :class:`DataError` by :func:`data_error`."""
+    try:
+        return validate(value)
+    except ValidationError as error:
+        raise data_error(error, file, number, within) from error
 
 
 def parse_record(model: type[M], line: bytes | str, file: str | Path, number: int) -> M:
     """Parse a line of JSON as ``model``; raises :class:`DataError` with file, line and field."""
-    try:
-        return model.model_validate_json(line)
-    except ValidationError as error:
-        raise data_error(error, file, number) from error
+    return valid(model.model_validate_json, line, file, number)
 
 
 def data_error(
@@ -59,6 +67,14 @@ def parse_json(
     except (ValueError, RecursionError) as error:
         raise DataError(_json_problem(text, error, number), file=str(file), line=number) from error
     return value
+
+
+def read_document(model: type[M], path: str | Path, form: str, noun: str, hint: str = "") -> M:
+    """Read a JSON object whose key ``format`` is ``form``; raises :class:`DataError`."""
+    value = parse_json(read_text(path), path)
+    if not isinstance(value, dict) or value.get("format") != form:
+        raise DataError(f'is not {noun}: its key "format" must be {form!r}.{hint}', file=str(path))
+    return valid(model.model_validate, value, path)
 
 
 def _json_problem(text: bytes | str, error: Exception, number: int | None) -> str:
@@ -99,3 +115,10 @@ def write_records(
                     raise
                 raise DataError(TOO_DEEP, file=str(path), line=number) from error
             stream.write(line.encode() + b"\n")
+
+
+def write_json_lines(values: Iterable[Any], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write one value per line as JSON."""
+    with atomic_output(path, inputs=inputs) as stream:
+        for value in values:
+            stream.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")

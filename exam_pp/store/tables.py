@@ -12,7 +12,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -237,108 +237,82 @@ def is_table(path: str | Path, layout: Layout) -> bool:
     return layout.fits(columns_of(path, layout))
 
 
-@dataclass
-class Table:
-    """A table that is read by a layout.
+Report = Callable[[Mapping[str, int]], object]
+"""Takes the counts of the cells that are not empty in each column outside the layout.
 
-    ``unused`` counts the cells that are not empty in each column outside the layout, once the table is read;
-    cells after the last column have the name "".
-    """
-
-    path: str | Path
-    layout: Layout
-    unused: Counter[str] = field(default_factory=Counter)
-
-    def read(self, problems: Problems) -> Iterator[tuple[Row, dict[str, str]]]:
-        """Yield each row and its cells by role, without the rows that have a problem.
-
-        Columns that the table lacks have no key, and missing cells are empty. Raises :class:`DataError` for a
-        table without rows or without a required column, and for one that cannot be parsed.
-        """
-        layout = self.layout
-        known: dict[tuple[str, ...], dict[str, str]] = {}
-        for row in read_rows(self.path, layout):
-            if not known and row.header is not None and not layout.fits(row.header):
-                raise self._missing(row.header)
-            used = known.get(row.columns)
-            if used is None:
-                used = known[row.columns] = layout.used(row.columns)
-            if problem := self._problem(row, used):
-                problems.add(problem)
-                continue
-            cells = {role: row.cells.get(name, "") for role, name in used.items()}
-            if not layout.as_it_is:
-                cells = {role: cell.strip() for role, cell in cells.items()}
-            names = used.values()
-            self.unused.update(name for name, cell in row.cells.items() if name not in names and cell.strip())
-            self.unused.update([""] if any(row.extra) else [])
-            yield row, cells
-        if not known and not layout.as_it_is:
-            raise DataError("has no rows.", file=str(self.path))
-
-    def log_unused(self) -> None:
-        """Log the names of the columns that are ignored."""
-        if self.unused:
-            names = listed([repr(name) if name else "(no name)" for name in self.unused])
-            log.warning("%s: ignored the columns %s; --columns gives columns a meaning.", self.path, names)
-
-    def _missing(self, columns: Sequence[str]) -> DataError:
-        layout = self.layout
-        used = layout.used(columns)
-        role = next((role for role in (*layout.required, *layout.any_of) if role not in used), "")
-        others = layout.names.get(role, ())
-        accepted = f" (or {', '.join(others)})" if others else ""
-        return DataError(f"the column {role!r}{accepted} is missing.", file=str(self.path), line=1)
-
-    def _problem(self, row: Row, used: Mapping[str, str]) -> DataError | None:
-        layout = self.layout
-        for role in layout.required:
-            if role not in used:
-                return row.error("is missing.", self.path, role)
-        if not layout.as_it_is and row.extra:
-            return row.error("has more cells than the header.", self.path)
-        if not layout.as_it_is and row.header is not None and len(row.cells) < len(row.header):
-            return row.error("has fewer cells than the header.", self.path)  # a missing cell is not empty
-        for role in used.keys() - set(layout.lists):
-            if isinstance(row.cells.get(used[role]), JsonCell):
-                return row.error("is a list or an object, but must be a text.", self.path, used[role])
-        empty = (
-            used[role] for role in layout.ids if role in used and not row.cells.get(used[role], "").strip()
-        )
-        column = next(empty, None)
-        return None if column is None else row.error("is empty.", self.path, column)
+Cells after the last column have the name "".
+"""
 
 
 def read_table(
-    path: str | Path, layout: Layout, problems: Problems, unused: Counter[str] | None = None
+    path: str | Path, layout: Layout, problems: Problems, report: Report | None = None
 ) -> Iterator[tuple[Row, dict[str, str]]]:
-    """Yield the rows of a table, as :meth:`Table.read` does.
+    """Yield each row and its cells by role, without the rows that have a problem.
 
-    Columns that are ignored are counted in ``unused``; if it is None, their names are logged.
+    Columns that the table lacks have no key, and missing cells are empty. At the end, the counts of cells in
+    ignored columns go to ``report``; if it is None, the names of these columns are logged. Raises
+    :class:`DataError` for a table without rows or without a required column, and for one that cannot be
+    parsed.
     """
-    table = Table(path, layout)
-    yield from table.read(problems)
-    if unused is None:
-        table.log_unused()
-    else:
-        unused.update(table.unused)
+    known: dict[tuple[str, ...], dict[str, str]] = {}
+    unused: Counter[str] = Counter()
+    for row in read_rows(path, layout):
+        if not known and row.header is not None and not layout.fits(row.header):
+            raise _missing(path, layout, row.header)
+        used = known.get(row.columns)
+        if used is None:
+            used = known[row.columns] = layout.used(row.columns)
+        if problem := _problem(path, layout, row, used):
+            problems.add(problem)
+            continue
+        cells = {role: row.cells.get(name, "") for role, name in used.items()}
+        if not layout.as_it_is:
+            cells = {role: cell.strip() for role, cell in cells.items()}
+        names = used.values()
+        unused.update(name for name, cell in row.cells.items() if name not in names and cell.strip())
+        unused.update([""] if any(row.extra) else [])
+        yield row, cells
+    if not known and not layout.as_it_is:
+        raise DataError("has no rows.", file=str(path))
+    if report is not None:
+        report(unused)
+    elif unused:
+        ignored = listed([repr(name) if name else "(no name)" for name in unused])
+        log.warning("%s: ignored the columns %s; --columns gives columns a meaning.", path, ignored)
 
 
-@dataclass
-class Cells:
-    """The rows of a table, each as its last line number and its cells by role.
-
-    ``unused`` counts the values that are not empty in each column outside the layout.
-    """
-
-    rows: list[tuple[int | None, dict[str, str]]] = field(default_factory=list)
-    unused: Counter[str] = field(default_factory=Counter)
+def _missing(path: str | Path, layout: Layout, columns: Sequence[str]) -> DataError:
+    used = layout.used(columns)
+    role = next((role for role in (*layout.required, *layout.any_of) if role not in used), "")
+    others = layout.names.get(role, ())
+    accepted = f" (or {', '.join(others)})" if others else ""
+    return DataError(f"the column {role!r}{accepted} is missing.", file=str(path), line=1)
 
 
-def read_cells(path: str | Path, layout: Layout) -> Cells:
-    """Read a table; raises :class:`DataError` for rows that lack cells or ids, and as :meth:`Table.read`."""
-    problems, cells = Problems(path), Cells()
-    cells.rows = [(row.line, by_role) for row, by_role in read_table(path, layout, problems, cells.unused)]
+def _problem(path: str | Path, layout: Layout, row: Row, used: Mapping[str, str]) -> DataError | None:
+    for role in layout.required:
+        if role not in used:
+            return row.error("is missing.", path, role)
+    if not layout.as_it_is and row.extra:
+        return row.error("has more cells than the header.", path)
+    if not layout.as_it_is and row.header is not None and len(row.cells) < len(row.header):
+        return row.error("has fewer cells than the header.", path)  # a missing cell is not empty
+    for role in used.keys() - set(layout.lists):
+        if isinstance(row.cells.get(used[role]), JsonCell):
+            return row.error("is a list or an object, but must be a text.", path, used[role])
+    empty = (used[role] for role in layout.ids if role in used and not row.cells.get(used[role], "").strip())
+    column = next(empty, None)
+    return None if column is None else row.error("is empty.", path, column)
+
+
+Cells = Sequence[tuple[int | None, Mapping[str, str]]]
+"""The rows of a table, each as its last line number and its cells by role."""
+
+
+def read_cells(path: str | Path, layout: Layout, report: Report = lambda _unused: None) -> Cells:
+    """Read a table; raises :class:`DataError` for rows that lack cells or ids, and as :func:`read_table`."""
+    problems = Problems(path)
+    cells = [(row.line, by_role) for row, by_role in read_table(path, layout, problems, report)]
     problems.check()
     return cells
 

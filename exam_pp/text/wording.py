@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 MAX_LISTED = 5
@@ -26,6 +26,12 @@ def counted(count: int, singular: str, plural: str | None = None) -> str:
 
 def _ends_in_consonant_y(noun: str) -> bool:
     return noun.endswith("y") and noun[-2:-1] not in "aeiou"
+
+
+def noted(count: int, text: str, singular: str, plural: str | None = None) -> Iterator[str]:
+    """The line of a summary with a counted noun in place of ``{}``; no line for 0."""
+    if count:
+        yield text.replace("{}", counted(count, singular, plural), 1)
 
 
 def listed(names: Sequence[str], separator: str = ", ") -> str:

@@ -376,7 +376,6 @@ _CONVERSIONS = (
     ("bank.jsonl", "bank", "bank-csv"),
     ("answers.jsonl", "rag24", "plain-answers"),
     ("candidates.jsonl", "candidates", "graded"),
-    ("pages.jsonl", "car-pages", "graded"),
     ("published.tsv", "leaderboard", "scores-jsonl"),
     ("assignments.jsonl", "nuggetizer-assignments", "graded"),
     ("eval.txt", "autojudge-eval", "leaderboard"),

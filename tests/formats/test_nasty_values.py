@@ -64,7 +64,6 @@ MADE: dict[str, Callable[[str, str, str, str, float], Any]] = {
 }
 ALWAYS_DROPPED = {
     "squad2": {"field 'version'", "paragraphs missing from --passages"},
-    "tqa": {"field 'questions.nonDiagramQuestions.*.globalID'"},
     "rag24": {"field 'response_length'"},
 }
 """Fields that a writer of the format always writes, and its reader always counts as dropped."""

@@ -13,7 +13,8 @@ from exam_pp.cli.interchange.convert import convert
 from exam_pp.cli.validation.validate import validate
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
-from exam_pp.formats.nuggetizer import read_nugget_metrics
+from exam_pp.formats.nuggetizer import nugget_metrics, read_nugget_metrics
+from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.results import Qrel, Score
 from exam_pp.store.trec.answers import read_answers
@@ -65,33 +66,18 @@ def test_formats_are_detected_from_the_content(write_jsonl: Write, value: Any, f
     assert not validate([path]).kept
 
 
-def test_metrics_both_ways(write_jsonl: Write, tmp_path: Path) -> None:
-    """The line of means is computed from the topics."""
+def test_metrics_become_scores(write_jsonl: Write, tmp_path: Path) -> None:
+    """The line of means is no topic."""
     source, rows = write_jsonl("run-a.jsonl", METRICS), tmp_path / "rows.jsonl"
     convert(Conversion(source, rows, "scores-jsonl"))
     assert list(read_score_rows(rows))[:2] == [
         Score("run-a", "1", "V_strict", 0.5),
         Score("run-a", "1", "V", 0.75),
     ]
-    dropped = convert(Conversion(rows, tmp_path / "again.jsonl", "nuggetizer-metrics"))
-
-    again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
-    assert again == METRICS
-    assert dropped.counts == {"system names": 1}
     both = write_jsonl("both.jsonl", [{**METRICS[0], "run_id": run} for run in "ab"])
     assert {score.system for score in read_nugget_metrics(both)} == {"a", "b"}
-    with pytest.raises(SelectionError, match="2: a, b"):
-        convert(Conversion(both, tmp_path / "x.jsonl", "nuggetizer-metrics"))
-
-
-def test_metrics_always_have_all_scores(write_jsonl: Write, tmp_path: Path) -> None:
-    """AutoNuggetizer reads no line without one of its six scores, so that none is written."""
-    source = write_jsonl("run.jsonl", [METRICS[0], {"qid": "02", "all_score": 1.0, "strict_all_score": 1.0}])
-    convert(Conversion(source, tmp_path / "rows.jsonl", "scores-jsonl"))
-    with pytest.raises(
-        SelectionError, match=r"no V_strict and no V and no W_strict and no W of the topic '02'"
-    ):
-        convert(Conversion(tmp_path / "rows.jsonl", tmp_path / "again.jsonl", "nuggetizer-metrics"))
+    with pytest.raises(SelectionError, match="use exam-pp evaluate nuggets --format nuggetizer"):
+        convert(Conversion(rows, tmp_path / "again.jsonl", "nuggetizer-metrics"))
     assert not (tmp_path / "again.jsonl").exists()
 
 
@@ -115,15 +101,26 @@ def test_candidates_become_runs_and_qrels(write_jsonl: Write, tmp_path: Path) ->
     assert dropped.counts["field 'title'"] == 1
 
 
-def test_real_files(shared_data: Path, tmp_path: Path) -> None:
-    """TREC RAG 2024: metrics of 301 topics survive as score rows, and as metrics again."""
+def written(scores: list[Score]) -> list[Any]:
+    topics = dict.fromkeys(score.query_id for score in scores)
+    means = {row.metric: row.mean for row in standings(scores)}
+    return [json.loads(line) for line in nugget_metrics(topics, scores, means).splitlines()]
+
+
+def test_metrics_always_have_all_scores(write_jsonl: Write) -> None:
+    """AutoNuggetizer reads no line without one of its six scores, so that none is written."""
+    source = write_jsonl("run.jsonl", [METRICS[0], {"qid": "02", "all_score": 1.0, "strict_all_score": 1.0}])
+    with pytest.raises(
+        SelectionError, match=r"no V_strict and no V and no W_strict and no W of the topic '02'"
+    ):
+        written(read_nugget_metrics(source))
+
+
+def test_real_files(shared_data: Path) -> None:
+    """TREC RAG 2024: metrics of 301 topics survive as scores."""
     source = shared_data / "rag24" / "metrics.command-r-plus.jsonl"
-    convert(Conversion(source, tmp_path / "rows.jsonl", "scores-jsonl"))
-    convert(Conversion(tmp_path / "rows.jsonl", tmp_path / "again.jsonl", "nuggetizer-metrics"))
-    before, after = (
-        [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        for path in (source, tmp_path / "again.jsonl")
-    )
+    before = [json.loads(line) for line in source.read_text("utf-8").splitlines()]
+    after = written(read_nugget_metrics(source))
 
     assert after[:-1] == before[:-1]
     assert after[-1].pop("qid") == before[-1].pop("qid")

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.interchange.convert import convert
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
-from exam_pp.formats.open_rag_eval import GENERATIONS, cited_sentences, generations_of, write_results
+from exam_pp.formats.open_rag_eval import GENERATIONS, cited_sentences, generations_of
 from exam_pp.formats.open_rag_eval_results import (
     ResultRow,
     read_result_rows,
@@ -32,7 +32,7 @@ from exam_pp.store.parsing import write_records
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.tables import read_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, write_answers
-from exam_pp.store.trec.scores import read_score_rows, write_score_rows
+from exam_pp.store.trec.scores import read_score_rows
 from tests.conftest import data_error
 
 names = st.text("ab1_-é", min_size=1, max_size=5)
@@ -162,27 +162,6 @@ def test_contradictions_in_a_file_of_open_rag_eval(
         generations_of(read_cells(path, GENERATIONS), path)
 
 
-@given(
-    st.lists(
-        st.builds(Score, names, names, names.map("m".__add__), st.floats(-1e6, 1e6, allow_nan=False)),
-        min_size=1, max_size=6, unique_by=lambda score: score[:3],
-    )
-)  # fmt: skip
-def test_scores_survive_open_rag_eval_except_for_system_names(scores: list[Score]) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
-        write_score_rows(scores, source)
-        systems = list(dict.fromkeys(score.system for score in scores))
-        dropped = convert(Conversion(source, there, "open-rag-eval-scores"))
-        assert dropped.counts == {"system names": len(systems)}
-        assert not convert(Conversion(there, back, "scores-jsonl", "open-rag-eval-scores"))
-        named = {
-            system: f"b-run-{number}" if len(systems) > 1 else "b" for number, system in enumerate(systems, 1)
-        }
-        expected = [score._replace(system=named[score.system]) for score in scores]
-        assert sorted(read_score_rows(back)) == sorted(expected)
-
-
 def test_values_of_open_rag_eval_that_are_not_numbers_are_dropped(tmp_path: Path) -> None:
     """The columns are those of its document on metrics (Output Format)."""
     path = tmp_path / "vectara.csv"
@@ -299,7 +278,7 @@ CELLS = {
 def test_json_cells_of_open_rag_eval_are_written_and_read(
     tmp_path: Path, repeats: Sequence[int | None]
 ) -> None:
-    path, back = tmp_path / "system.csv", tmp_path / "back.csv"
+    path = tmp_path / "system.csv"
     rows = [ResultRow("q1", 'What "is" it, then?', repeat, CELLS) for repeat in repeats]
     rows.append(ResultRow("q2", "", None, {}))
     write_result_rows(rows, path)
@@ -314,17 +293,6 @@ def test_json_cells_of_open_rag_eval_are_written_and_read(
         Score(name, "q1", "generation_score_citation_f1_score", 0.25),
         Score(name, "q1", "Answered", 1.0),
     ]
-    write_results(scores, back)
-    assert read_results(back, "s")[0] == scores
-    written = next(iter(read_result_rows(back))).cells
-    assert written["retrieval_score_precision_metrics"] == CELLS["retrieval_score_precision_metrics"]
-
-
-def test_a_score_and_a_json_cell_cannot_share_a_column(tmp_path: Path) -> None:
-    column = "retrieval_score_precision_metrics"
-    scores = [Score("s", "q", column, 1.0), Score("s", "q", f"{column}.MRR", 1.0)]
-    with pytest.raises(DataError, match="cannot be a column name"):
-        write_results(scores, tmp_path / "x.csv")
 
 
 verdicts = st.sampled_from(["A", "B", "C", None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,8 @@ def test_answers_are_found_under_all_names_of_columns(tmp_path: Path, header: st
 def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> None:
     rows = "q,d1,One.,x,\nq,d2,Two.,y,kept\nq,d2,Two.,x,\nr,d1,One.,x,\nr,d3,Three.,,\n"
     path = file(tmp_path, f"qid,did,document,agent,note\n{rows}")
-    cells = read_cells(path, DOCUMENTS)
+    unused: Counter[str] = Counter()
+    cells = read_cells(path, DOCUMENTS, unused.update)
     first, second = passages_of(cells, path)
     assert [
         (p.passage_id, p.text, [(r.method, r.rank, r.score) for r in p.rankings]) for p in first.passages
@@ -55,7 +57,7 @@ def test_documents_are_ranked_in_the_order_of_their_agent(tmp_path: Path) -> Non
         ("d2", "Two.", [("y", 1, 1.0), ("x", 2, 1.0)]),
     ]
     assert [len(passage.rankings) for passage in second.passages] == [1, 0]
-    assert cells.unused == {"note": 1}
+    assert unused == {"note": 1}
 
 
 @pytest.mark.parametrize(

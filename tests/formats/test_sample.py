@@ -42,7 +42,7 @@ KNOWN = {
     "agent,score\nagent1,1030\n": "leaderboard",
     "system\tRR\tRR stderr\tRR low\tRR high\tRR letters\nbm25\t0.4\t0.1\t0.3\t0.5\ta\n": "leaderboard",
     "run1\tQ0\tp1\t1\t2.5\tt\nrun1\tQ0\tp2\t2\t1.5\tt\n": "run",
-    "method\tExamCover\t+/-\tstd-err\nbm25\t0.358\t+/-\t0.040\n": "published-cover",
+    "method\tExamCover\t+/-\tstd-err\nbm25\t0.358\t+/-\t0.040\n": "leaderboard",
     "run_id\tquery_id\tmeasure\tvalue\nr1\tleaf\tREL\t0.85\nr2\tleaf\tREL\t0.5\n": "autojudge-eval",
     "method\texam\t+/-\texam-std\tn-exam\t+/-\tn-exam-std\torig_TREC_leaderboard_rank\t"
     "orig_EXAM_leaderboard_rank\nbm25\t0.4\t+/-\t0.1\t0.6\t+/-\t0.1\t1\t2\n": "leaderboard",

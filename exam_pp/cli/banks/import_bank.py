@@ -303,15 +303,13 @@ def _bank_of_spreadsheets(
     dropped: DroppedFields,
 ) -> list[BankLine]:
     from exam_pp.banks import is_stale
-    from exam_pp.formats.bank_csv import bank_of_rows, count_unused_cells, read_bank_csv
+    from exam_pp.formats.bank_csv import bank_of_rows, read_bank_csv
     from exam_pp.store.banks.bank_json import read_bank
     from exam_pp.store.trec.queries import read_query_texts
 
-    for file in files:
-        count_unused_cells(file, dropped)
     texts = {} if queries is None else read_query_texts(queries)
     ids = {text: key for key, text in texts.items()}
-    rows = [(file, row) for file in files for row in read_bank_csv(file)]
+    rows = [(file, row) for file in files for row in read_bank_csv(file, dropped.fields)]
     if queries is not None:
         rows = [(file, _with_query(row, texts, ids)) for file, row in rows]
         unknown = list(dict.fromkeys(row.query_id for _, row in rows if row.query_id not in texts))

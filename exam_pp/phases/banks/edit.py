@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import BankLine, Entry, EntryKind, Nugget, Question, entry_id, normalised_text
+from exam_pp.banks import BankLine, Entry, EntryKind, entry_id, make_entry, normalised_text
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.store.banks.bank_json import read_bank, write_bank
@@ -116,15 +116,9 @@ class _Working:
             raise _DoesNotFitError(f"the bank has no query {edit.query_id!r}{facet}")
         line, text = self.lines[at], str(edit.text).strip()
         self._refuse_duplicate(line.query_id, text)
-        key = entry_id(line.query_id, text, line.facet_id)
-        where = {"query_id": line.query_id}
-        if line.facet_id is not None:
-            where["facet_id"] = line.facet_id
-        if self._kind(edit, line) == "question":
-            line.items.append(Question(**where, question_id=key, question_text=text))
-        else:
-            line.items.append(Nugget(**where, nugget_id=key, nugget_text=text))
-        return at, key
+        item = make_entry(self._kind(edit, line), line.query_id, text, line.facet_id)
+        line.items.append(item)
+        return at, item.entry_id
 
     def _kind(self, edit: BankEdit, line: BankLine) -> EntryKind:
         for items in (line.items, [item for line in self.lines for item in line.items]):

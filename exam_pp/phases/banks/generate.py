@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import BankLine, EntryKind, Nugget, Question, entry_id, normalised_text
+from exam_pp.banks import BankLine, Entry, EntryKind, make_entry, normalised_text
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.graders.generation import TOP_UPS, EntryGenerator, Generated, GenerationUnit
 from exam_pp.llm.backends import load_llm
-from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
+from exam_pp.llm.base import LLM, ModelOptions
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, open_journal
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.generation import (
@@ -27,9 +28,7 @@ from exam_pp.prompts.generation import (
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.trec.queries import Query, read_queries
-from exam_pp.text.wording import counted
-
-Advance = Callable[[int, int | None], None]
+from exam_pp.text.wording import counted, noted
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,35 @@ class GenerateOptions:
 
 
 @dataclass
-class GenerateSummary:
+class ModelSummary:
+    """The number of model calls, and the output, of a command that writes with a model."""
+
+    asked: int = 0
+    output: str = ""
+
+    def written(self) -> Iterator[str]:
+        """The last line of the summary; none for standard output."""
+        if self.output != STDIO:
+            yield f"Written: {self.output}"
+
+
+@dataclass
+class ListSummary(ModelSummary):
+    """Counts of lists: ``repaired`` after a reply without one, ``topped_up`` because they were short."""
+
+    repaired: int = 0
+    topped_up: int = 0
+
+    def asked_again(self, noun: str) -> Iterator[str]:
+        """The lines on further requests."""
+        again = "{} no list at first, and the model was asked again."
+        yield from noted(self.repaired, again, "reply had", "replies had")
+        more = f"{{}} too short at first, and the model was asked for more {noun}."
+        yield from noted(self.topped_up, more, "list was", "lists were")
+
+
+@dataclass
+class GenerateSummary(ListSummary):
     """Counts for the summary.
 
     ``served`` is the number of ``queries`` with entries, ``asked`` that of model calls; ``topped_up`` counts
@@ -65,15 +92,11 @@ class GenerateSummary:
     queries: int = 0
     served: int = 0
     entries: int = 0
-    repaired: int = 0
-    topped_up: int = 0
     duplicates: int = 0
     surplus: int = 0
     long_nuggets: int = 0
     short: dict[str, tuple[int, int]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    asked: int = 0
-    output: str = ""
     kind: EntryKind = "question"
 
     def lines(self) -> Iterator[str]:
@@ -81,27 +104,18 @@ class GenerateSummary:
         entries = counted(self.entries, self.kind)
         queries = counted(self.served, "query")
         yield f"{entries} for {queries} ({counted(self.asked, 'model call')})."
-        if self.repaired:
-            replies = counted(self.repaired, "reply had", "replies had")
-            yield f"{replies} no list at first, and the model was asked again."
-        if self.topped_up:
-            lists = counted(self.topped_up, "list was", "lists were")
-            yield f"{lists} too short at first, and the model was asked for more {self.kind}s."
-        if self.duplicates:
-            yield f"Dropped: {counted(self.duplicates, f'duplicate {self.kind}')}."
-        if self.surplus:
-            yield f"Dropped: {counted(self.surplus, self.kind)} beyond --count."
-        if self.long_nuggets:
-            have = counted(self.long_nuggets, "nugget has", "nuggets have")
-            yield f"{have} more than {MAX_NUGGET_WORDS} words (see info.flag in the bank)."
+        yield from self.asked_again(f"{self.kind}s")
+        yield from noted(self.duplicates, "Dropped: {}.", f"duplicate {self.kind}")
+        yield from noted(self.surplus, "Dropped: {} beyond --count.", self.kind)
+        long = f"{{}} more than {MAX_NUGGET_WORDS} words (see info.flag in the bank)."
+        yield from noted(self.long_nuggets, long, "nugget has", "nuggets have")
         if self.short:
             have = counted(len(self.short), "query has", "queries have")
             short = (f"{query_id!r} ({number} of {of})" for query_id, (number, of) in self.short.items())
             yield f"{have} fewer {self.kind}s than requested: {', '.join(short)}."
         for query_id, reason in self.failed.items():
             yield f"No {self.kind}s for {query_id!r}: {reason}."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from self.written()
 
 
 def units_of(query: Query, *, facets: bool = True) -> list[GenerationUnit]:
@@ -229,19 +243,15 @@ def _line(
     options: GenerateOptions,
     counts: GenerateSummary,
 ) -> BankLine:
-    where = {"query_id": unit.query_id} | ({"facet_id": unit.facet_id} if unit.facet_id is not None else {})
-    items: list[Question | Nugget] = []
+    items: list[Entry] = []
     for text in texts:
-        key = entry_id(unit.query_id, text, unit.facet_id)
-        if options.kind == "question":
-            items.append(Question(**where, question_id=key, question_text=text))
-            continue
-        words = 0 if options.prompts else len(text.split())  # other prompts have other limits
-        flag = {"info": {"flag": f"{words} words, asked for at most {MAX_NUGGET_WORDS}"}}
-        counts.long_nuggets += words > MAX_NUGGET_WORDS
-        items.append(
-            Nugget(**where, nugget_id=key, nugget_text=text, **(flag if words > MAX_NUGGET_WORDS else {}))
-        )
+        # other prompts have other limits
+        words = 0 if options.prompts or options.kind == "question" else len(text.split())
+        is_long = words > MAX_NUGGET_WORDS
+        flag = {"flag": f"{words} words, asked for at most {MAX_NUGGET_WORDS}"}
+        fields: dict[str, Any] = {"info": flag} if is_long else {}
+        counts.long_nuggets += is_long
+        items.append(make_entry(options.kind, unit.query_id, text, unit.facet_id, **fields))
     counts.entries += len(items)
     facet = {} if unit.facet_id is None else {"facet_id": unit.facet_id, "facet_text": unit.facet_text}
     return BankLine(
@@ -251,6 +261,26 @@ def _line(
         query_text=unit.query_text,
         info=info,
         items=items,
+    )
+
+
+@contextmanager
+def answering(
+    files: GradeFiles, model: ModelOptions, advance: Advance, summary: ModelSummary
+) -> Iterator[tuple[LLM, Answerer]]:
+    """Load a model, whose replies go to the journal of the files, and count its calls."""
+    llm = load_llm(model)
+    with open_journal(files) as journal:
+        answer = Answerer(llm, journal, lambda count: advance(count, None))
+        yield llm, answer
+        summary.asked = answer.asked
+
+
+def nothing_written(model: str, what: str, reasons: Iterable[str]) -> SelectionError:
+    """The error if a model wrote nothing, with the most frequent reason."""
+    reason, count = Counter(reasons).most_common(1)[0]
+    return SelectionError(
+        f"The model {model!r} wrote no {what}. Most frequent reason ({counted(count, 'time')}): {reason}."
     )
 
 
@@ -275,20 +305,14 @@ def generate_file(
     _check_facets(selected, queries)
     _check_prompts(options, [u for query in selected for u in units_of(query, facets=options.facets)])
     advance(0, sum(len(units_of(query, facets=options.facets)) for query in selected))
-    llm = load_llm(model)
     summary = GenerateSummary(output=str(output))
-    with open_journal(files) as replies:
-        answer = Answerer(llm, replies, lambda count: advance(count, None))
+    with answering(files, model, advance, summary) as (llm, answer):
         lines = generate(
             selected, answer, model=llm.name, provenance=llm.provenance(), options=options, summary=summary
         )
-        summary.asked = answer.asked
         if not lines:
-            reason, count = Counter(summary.failed.values()).most_common(1)[0]
-            raise SelectionError(
-                f"The model {llm.name!r} wrote no {options.kind}s for {counted(summary.queries, 'query')}. "
-                f"Most frequent reason ({counted(count, 'time')}): {reason}."
-            )
+            what = f"{options.kind}s for {counted(summary.queries, 'query')}"
+            raise nothing_written(llm.name, what, summary.failed.values())
         write_bank(lines, output, inputs=files.inputs)
     return summary
 

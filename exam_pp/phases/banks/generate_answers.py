@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -11,22 +10,20 @@ from pathlib import Path
 from exam_pp.errors import SelectionError
 from exam_pp.formats.open_rag_eval import cited_sentences
 from exam_pp.graders.generation import AnswerUnit, GeneratedAnswer, generate_answer
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.banks.generate import ModelSummary, answering, nothing_written
 from exam_pp.phases.banks.relevant_passages import ranked_passages
-from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles
 from exam_pp.phases.grading.scheduler import Answer as AnswerRequests
-from exam_pp.phases.grading.scheduler import Answerer, run_requests
+from exam_pp.phases.grading.scheduler import run_requests
 from exam_pp.prompts.answers import ANSWER_PROMPTS, Style, has_contexts
 from exam_pp.prompts.base import CUT_SLOT, Prompt
-from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import Answer, AnswerFormat, AnswerPart, write_answers
 from exam_pp.store.trec.queries import Query, read_queries
 from exam_pp.text.sentences import sentences
-from exam_pp.text.wording import counted
-
-Advance = Callable[[int, int | None], None]
+from exam_pp.text.wording import counted, noted
 
 DEFAULT_CONTEXTS = 5
 """Default number of passages that an answer can cite."""
@@ -95,7 +92,7 @@ def _check_prompt(prompt: Prompt, *, cited: bool) -> None:
 
 
 @dataclass
-class AnswersSummary:
+class AnswersSummary(ModelSummary):
     """Counts for the summary.
 
     ``answers`` counts answers with a text, ``asked`` model calls, ``invalid`` citations of passages that the
@@ -113,8 +110,6 @@ class AnswersSummary:
     dropped: int = 0
     empty: dict[tuple[str, str], str] = field(default_factory=dict)
     failed: dict[tuple[str, str], str] = field(default_factory=dict)
-    asked: int = 0
-    output: str = ""
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
@@ -123,19 +118,15 @@ class AnswersSummary:
             f"{counted(self.answers, 'answer')}{cited} of {counted(self.systems, 'system')} to "
             f"{counted(self.queries, 'query')} ({counted(self.asked, 'model call')})."
         )
-        if self.invalid:
-            yield f"Dropped: {counted(self.invalid, 'citation')} of passages that the prompt does not have."
-        if self.dropped:
-            yield f"Dropped: {counted(self.dropped, 'citation')}, which the format plain cannot hold."
-        if self.shortened:
-            prompts = counted(self.shortened, "prompt was", "prompts were")
-            yield f"{prompts} too long for the model, and the last contexts were shortened."
+        yield from noted(self.invalid, "Dropped: {} of passages that the prompt does not have.", "citation")
+        yield from noted(self.dropped, "Dropped: {}, which the format plain cannot hold.", "citation")
+        shortened = "{} too long for the model, and the last contexts were shortened."
+        yield from noted(self.shortened, shortened, "prompt was", "prompts were")
         for (system, query_id), reason in self.empty.items():
             yield f"Empty answer of {system!r} to {query_id!r}: {reason}."
         for (system, query_id), reason in self.failed.items():
             yield f"No answer of {system!r} to {query_id!r}: {reason}."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from self.written()
 
 
 def generate_answers(
@@ -209,20 +200,13 @@ def generate_answers_file(
     systems = options.systems(model.model)
     units = _units(list(read_queries(queries).values())[: options.max_queries], options)
     advance(0, len(units) * len(systems))
-    llm = load_llm(model)
     summary = AnswersSummary(output=str(output))
-    with open_journal(files) as replies:
-        answer = Answerer(llm, replies, lambda count: advance(count, None))
+    with answering(files, model, advance, summary) as (llm, answer):
         by_sentence = options.answer_format != "plain"
         answers = list(generate_answers(units, systems, answer, summary, by_sentence=by_sentence))
-        summary.asked = answer.asked
         if not summary.answers:
-            reasons = Counter([*summary.failed.values(), *summary.empty.values()])
-            reason, count = reasons.most_common(1)[0]
-            raise SelectionError(
-                f"The model {llm.name!r} wrote no answers to {counted(summary.queries, 'query')}. Most "
-                f"frequent reason ({counted(count, 'time')}): {reason}."
-            )
+            what = f"answers to {counted(summary.queries, 'query')}"
+            raise nothing_written(llm.name, what, [*summary.failed.values(), *summary.empty.values()])
         if options.answer_format == "plain":
             summary.dropped, summary.citations = summary.citations, 0
         write_answers(answers, output, options.answer_format, inputs=files.inputs)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -17,12 +16,11 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.graders.generation import TOP_UPS, Generated, ListRequester
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.metrics.duplicates import SeenTexts
-from exam_pp.phases.banks.generate import prompt_info
-from exam_pp.phases.grading.grading_run import GradeFiles, open_journal
-from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
+from exam_pp.phases.banks.generate import ListSummary, answering, nothing_written, prompt_info
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles
+from exam_pp.phases.grading.scheduler import Answer, run_requests
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.prompts.base import CUT_SLOT, Prompt
 from exam_pp.prompts.generation import (
@@ -36,13 +34,11 @@ from exam_pp.prompts.generation import (
     shows_user_queries,
 )
 from exam_pp.roles import is_part_of_answer
-from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.files import check_output
 from exam_pp.store.trec.queries import GeneratedQuery, Query, read_queries, write_query_lines
 from exam_pp.store.trec.texts import read_texts
 from exam_pp.text.sentences import sentences
-from exam_pp.text.wording import counted
-
-Advance = Callable[[int, int | None], None]
+from exam_pp.text.wording import counted, noted
 
 WINDOW_TOKENS = 2000
 """The length of a window in the paper: up to ten pages, about 2000 tokens."""
@@ -96,7 +92,7 @@ class QueryOptions:
 
 
 @dataclass
-class QueriesSummary:
+class QueriesSummary(ListSummary):
     """Counts for the summary.
 
     ``queries`` counts new queries, ``pooled`` those of other files, and ``asked`` model calls. ``duplicates``
@@ -109,8 +105,6 @@ class QueriesSummary:
     all_windows: int = 0
     queries: int = 0
     pooled: int = 0
-    repaired: int = 0
-    topped_up: int = 0
     duplicates: int = 0
     copied: int = 0
     surplus: int = 0
@@ -118,8 +112,6 @@ class QueriesSummary:
     short: int = 0
     failed: dict[Window, str] = field(default_factory=dict)
     empty_documents: list[str] = field(default_factory=list)
-    asked: int = 0
-    output: str = ""
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
@@ -129,28 +121,16 @@ class QueriesSummary:
         )
         if self.windows < self.all_windows:
             yield f"Drawn: {self.windows} of {counted(self.all_windows, 'window')}."
-        if self.pooled:
-            yield f"Pooled: {counted(self.pooled, 'query')} of other files."
-        if self.repaired:
-            replies = counted(self.repaired, "reply had", "replies had")
-            yield f"{replies} no list at first, and the model was asked again."
-        if self.topped_up:
-            lists = counted(self.topped_up, "list was", "lists were")
-            yield f"{lists} too short at first, and the model was asked for more queries."
-        if self.duplicates:
-            yield f"Dropped: {counted(self.duplicates, 'query')} that repeat another one, or nearly so."
-        if self.copied:
-            yield f"Dropped: {counted(self.copied, 'query')} that repeat an example, or nearly so."
-        if self.surplus:
-            yield f"Dropped: {counted(self.surplus, 'query')} beyond --count."
-        if self.shortened:
-            windows = counted(self.shortened, "window was", "windows were")
-            yield f"{windows} too long for the model and shortened; use a lower -S window-tokens."
-        if self.short:
-            yield f"{counted(self.short, 'window has', 'windows have')} fewer queries than requested."
+        yield from noted(self.pooled, "Pooled: {} of other files.", "query")
+        yield from self.asked_again("queries")
+        yield from noted(self.duplicates, "Dropped: {} that repeat another one, or nearly so.", "query")
+        yield from noted(self.copied, "Dropped: {} that repeat an example, or nearly so.", "query")
+        yield from noted(self.surplus, "Dropped: {} beyond --count.", "query")
+        shortened = "{} too long for the model and shortened; use a lower -S window-tokens."
+        yield from noted(self.shortened, shortened, "window was", "windows were")
+        yield from noted(self.short, "{} fewer queries than requested.", "window has", "windows have")
         yield from self._failures()
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from self.written()
 
     def _failures(self) -> Iterator[str]:
         """The documents and windows without queries."""
@@ -298,20 +278,14 @@ def generate_queries_file(
     summary = QueriesSummary(output=str(output), all_windows=len(every))
     summary.empty_documents = sorted(texts.keys() - {window.document_id for window in every})
     advance(0, len(windows))
-    llm = load_llm(model)
-    with open_journal(files) as replies:
-        answer = Answerer(llm, replies, lambda count: advance(count, None))
+    with answering(files, model, advance, summary) as (llm, answer):
         queries = generate_queries(
             windows, answer, model=llm.name, provenance=llm.provenance(), options=options,
             examples=examples, pool=pool, summary=summary,
         )  # fmt: skip
-        summary.asked = answer.asked
         if not summary.queries:
-            reason, count = Counter(summary.failed.values()).most_common(1)[0]
-            raise SelectionError(
-                f"The model {llm.name!r} wrote no queries for {counted(len(windows), 'window')}. Most "
-                f"frequent reason ({counted(count, 'time')}): {reason}."
-            )
+            what = f"queries for {counted(len(windows), 'window')}"
+            raise nothing_written(llm.name, what, summary.failed.values())
         write_query_lines(queries, output, inputs=inputs)
     return summary
 

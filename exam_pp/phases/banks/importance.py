@@ -7,7 +7,7 @@ Figure 4.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,19 +15,17 @@ from exam_pp.banks import BankLine, Entry
 from exam_pp.errors import SelectionError
 from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.nuggetize import Importance, importance_order, label_importance
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.banks.generate import ModelSummary, answering
 from exam_pp.phases.banks.nuggetize import ImportanceModel, importance_info
-from exam_pp.phases.grading.grading_run import GradeFiles, check_lists, open_journal
-from exam_pp.phases.grading.scheduler import Answerer, run_requests
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_lists
+from exam_pp.phases.grading.scheduler import run_requests
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import NUGGET_IMPORTANCE
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.files import STDIO, check_output
+from exam_pp.store.files import check_output
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.text.wording import counted
-
-Advance = Callable[[int, int | None], None]
+from exam_pp.text.wording import counted, noted
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class ImportanceOptions:
 
 
 @dataclass
-class ImportanceSummary:
+class ImportanceSummary(ModelSummary):
     """Counts for the summary.
 
     ``labels`` counts the new labels, ``before`` the entries that keep their importance, ``cut`` the entries
@@ -56,8 +54,6 @@ class ImportanceSummary:
     before: int = 0
     cut: int = 0
     unlabelled: Counter[str] = field(default_factory=Counter)
-    asked: int = 0
-    output: str = ""
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
@@ -66,15 +62,12 @@ class ImportanceSummary:
             f"{entries} labelled: {self.labels['vital']} vital, {self.labels['okay']} okay "
             f"({counted(self.asked, 'model call')})."
         )
-        if self.before:
-            entries = counted(self.before, "entry has", "entries have")
-            yield f"{entries} an importance already; --regrade asks for it again."
+        already = "{} an importance already; --regrade asks for it again."
+        yield from noted(self.before, already, "entry has", "entries have")
         for reason, count in self.unlabelled.most_common():
             yield f"{counted(count, 'entry is', 'entries are')} without a new label: {reason}."
-        if self.cut:
-            yield f"Dropped: {counted(self.cut, 'entry', 'entries')} beyond --keep."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from noted(self.cut, "Dropped: {} beyond --keep.", "entry")
+        yield from self.written()
 
 
 def add_importance(
@@ -199,10 +192,8 @@ def importance_file(
         )
     query_texts = {} if files.queries is None else read_query_texts(files.queries)
     advance(0, entries)
-    llm = load_llm(model)
     summary = ImportanceSummary(output=str(files.output))
-    with open_journal(files) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None))
+    with answering(files, model, advance, summary) as (llm, answer):
         labelled = add_importance(
             lines,
             ImportanceModel(answer, llm.name, llm.provenance()),
@@ -210,6 +201,5 @@ def importance_file(
             query_texts=query_texts,
             summary=summary,
         )
-        summary.asked = answer.asked
         write_bank(labelled, files.output, inputs=files.inputs)
     return summary

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -13,22 +12,20 @@ from typing import Any
 from exam_pp.banks import BankLine, Nugget, entry_id
 from exam_pp.errors import OutputError, SelectionError
 from exam_pp.graders.nuggetize import Nuggetizer, Nuggets, Segments
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.banks.generate import bank_info, prompt_info
+from exam_pp.phases.banks.generate import ModelSummary, answering, bank_info, nothing_written, prompt_info
 from exam_pp.phases.banks.relevant_passages import Relevance, RelevantPassages, relevant_passages
-from exam_pp.phases.grading.grading_run import GradeFiles, check_lists, open_journal
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_lists
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import IMPORTANCE
 from exam_pp.store.banks.bank_json import write_bank
-from exam_pp.store.files import STDIO, atomic_output, check_output
+from exam_pp.store.files import check_output
+from exam_pp.store.parsing import write_json_lines
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.text.wording import counted
-
-Advance = Callable[[int, int | None], None]
+from exam_pp.text.wording import counted, noted
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class NuggetizeOptions:
 
 
 @dataclass
-class NuggetizeSummary:
+class NuggetizeSummary(ModelSummary):
     """Counts for the summary.
 
     ``windows`` counts windows by outcome, ``left_out`` listed nuggets that are dropped, by reason, and
@@ -61,9 +58,7 @@ class NuggetizeSummary:
     without_text: int = 0
     errors: Counter[str] = field(default_factory=Counter)
     failed: dict[str, str] = field(default_factory=dict)
-    asked: int = 0
     for_editing: bool = False
-    output: str = ""
 
     def add(self, nuggets: Nuggets) -> None:
         """Count the nuggets and windows of a query."""
@@ -87,28 +82,21 @@ class NuggetizeSummary:
             f"{counted(self.passages, 'passage')} in {counted(self.windows.total(), 'window')} "
             f"({counted(self.asked, 'model call')})."
         )
-        if self.windows["no list"]:
-            replies = counted(self.windows["no list"], "reply", "replies")
-            yield f"{replies} without a list of nuggets; the previous list of the query was kept."
+        kept = "{} without a list of nuggets; the previous list of the query was kept."
+        yield from noted(self.windows["no list"], kept, "reply")
         for reason, count in self.errors.most_common():
             yield f"{counted(count, 'call')} failed ({reason}); the previous list of the query was kept."
         for reason, count in sorted(self.left_out.items()):
             yield f"Dropped: {counted(count, 'listed nugget')} ({reason})."
-        if self.cut:
-            yield f"Dropped: {counted(self.cut, 'nugget')} beyond --keep."
-        if self.unlabelled:
-            without = counted(self.unlabelled, "nugget has", "nuggets have")
-            yield f"{without} no importance, because its label could not be read."
-        if self.shortened:
-            long = counted(self.shortened, "window was", "windows were")
-            yield f"{long} too long for the model, and the last passages were shortened."
-        if self.without_text:
-            passages = counted(self.without_text, "relevant passage")
-            yield f"Skipped: {passages} without text."
+        yield from noted(self.cut, "Dropped: {} beyond --keep.", "nugget")
+        unlabelled = "{} no importance, because its label could not be read."
+        yield from noted(self.unlabelled, unlabelled, "nugget has", "nuggets have")
+        shortened = "{} too long for the model, and the last passages were shortened."
+        yield from noted(self.shortened, shortened, "window was", "windows were")
+        yield from noted(self.without_text, "Skipped: {} without text.", "relevant passage")
         for query_id, reason in self.failed.items():
             yield f"No nuggets for {query_id!r}: {reason}."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
+        yield from self.written()
 
 
 def nuggetizer_prompts(prompts: Iterable[Prompt]) -> dict[str, Any]:
@@ -264,10 +252,8 @@ def nuggetize_file(
     options, queries = _read(files, options, summary)
     planned = sum(options.nuggetizer.count_windows(len(query.passages)) for query in queries)
     advance(0, planned)
-    llm = load_llm(model)
     traced: list[dict[str, Any]] | None = None if trace is None else []
-    with open_journal(files) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None))
+    with answering(files, model, advance, summary) as (llm, answer):
         lines = nuggetize(
             queries,
             answer,
@@ -278,15 +264,11 @@ def nuggetize_file(
             trace=traced,
         )
         advance(planned - summary.windows.total(), None)  # iterations that were not needed
-        summary.asked = answer.asked
         if not lines:
-            reason, count = Counter(summary.failed.values()).most_common(1)[0]
-            raise SelectionError(
-                f"The model {llm.name!r} wrote no nuggets for {counted(summary.queries, 'query')}. "
-                f"Most frequent reason ({counted(count, 'time')}): {reason}."
-            )
+            what = f"nuggets for {counted(summary.queries, 'query')}"
+            raise nothing_written(llm.name, what, summary.failed.values())
         if trace is not None:
-            _write_trace(traced or [], trace, files)
+            write_json_lines(traced or [], trace, inputs=files.inputs)
         write_bank(lines, files.output, inputs=files.inputs)
     return summary
 
@@ -328,9 +310,3 @@ def _check_any(relevant: RelevantPassages, options: NuggetizeOptions, files: Gra
         f"{files.passages} has no passage with a text and a judgment of at least "
         f"{options.relevance.min_judgment} ({judged}). Choose a lower --min-judgment."
     )
-
-
-def _write_trace(windows: Iterable[Mapping[str, Any]], path: Path, files: GradeFiles) -> None:
-    with atomic_output(path, inputs=files.inputs) as stream:
-        for window in windows:
-            stream.write(json.dumps(window, ensure_ascii=False).encode() + b"\n")

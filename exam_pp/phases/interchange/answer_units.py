@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from exam_pp.data_model import RankingEntry, Role
 from exam_pp.formats.base import Source, known_format
-from exam_pp.formats.dropped_fields import DroppedFields, count_dropped_answer_fields, count_unused_keys, used
+from exam_pp.formats.dropped_fields import (
+    DroppedFields,
+    count_dropped_answer_fields,
+    count_unless_stream,
+    count_unused_keys,
+    used,
+)
 from exam_pp.records import replace
 from exam_pp.results import RunLine
 from exam_pp.roles import System
@@ -109,11 +115,10 @@ def read_any_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
     """
     form = None if is_read_once(file) else known_format(file)
     if form is None or form.content != "answers" or form.records is read_answers or form.read is None:
-        is_table, unused = is_answer_table(file), Counter[str]()
-        yield from read_answers(file, unused)
-        dropped.fields(unused)
+        is_table = is_answer_table(file)
+        yield from read_answers(file, dropped.fields)
         if not is_table:
-            count_unused_keys(file, _USED, dropped)
+            count_unless_stream(file, dropped, partial(count_unused_keys, tree=_USED))
     else:
         yield from form.read(Source(file, dropped))
 

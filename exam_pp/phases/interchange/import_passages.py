@@ -120,15 +120,12 @@ class ImportSummary:
         yield from self.dropped.lines()
 
 
-class _Rankings:
-    """Rankings under construction: query and system to query or facet to lines."""
+_Rankings = dict[tuple[str, str], dict[str, list[RunLine]]]
+"""Query and system to query or facet to lines."""
 
-    def __init__(self) -> None:
-        self.by_query: dict[tuple[str, str], dict[str, list[RunLine]]] = {}
 
-    def add(self, title: str, line: RunLine) -> None:
-        """Add a line to the ranking of its query or facet."""
-        self.by_query.setdefault((title, line.system), {}).setdefault(line.query_id, []).append(line)
+def _new_rankings() -> _Rankings:
+    return defaultdict(lambda: defaultdict(list))
 
 
 @dataclass(slots=True)
@@ -202,12 +199,12 @@ class _Pool:
     def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
         """Pool the top passages of each run, without ranks, which :meth:`add_rankings` adds."""
         for file in files:
-            rankings = _Rankings()
+            rankings = _new_rankings()
             for line in read_run(file, method=method_name):
                 self._register_system(line.system, file)
                 title = self._title_of(line.query_id)
                 if self._accepts(title, "runs"):
-                    rankings.add(title, line)
+                    rankings[title, line.system][line.query_id].append(line)
             if file not in self._sources.values():
                 raise DataError("has no results; remove the file or create the run again.", file=str(file))
             self._pool_top(rankings, top)
@@ -218,11 +215,11 @@ class _Pool:
         Only the rankings of queries with facets are kept, one run after the other, to merge them.
         """
         for file in files:
-            of_facets = _Rankings()
+            of_facets = _new_rankings()
             for line in read_run(file, method=method_name):
                 title = self._title_of(line.query_id)
                 if title in self._ranked_facets:
-                    of_facets.add(title, line)
+                    of_facets[title, line.system][line.query_id].append(line)
                 else:
                     self._add_rank(title, line)
             for title, ranking in self._rankings(of_facets):
@@ -237,14 +234,14 @@ class _Pool:
         The order of a page is its merged ranking.
         """
         for file in files:
-            rankings = _Rankings()
+            rankings = _new_rankings()
             for number, page in read_run_pages(file):
                 self._register_system(page.run_id, file)
                 lines = page.page_ranking() if self._facet_rankings == "title" else page.facet_rankings()
                 for line in lines:
                     title = line.query_id if self._facet_rankings == "facet" else page.squid
                     if self._accepts(title, "pages"):
-                        rankings.add(title, line)
+                        rankings[title, line.system][line.query_id].append(line)
                         self._page_rankings.append((title, line))
                 for paragraph in page.paragraphs:
                     text = paragraph.text
@@ -257,7 +254,7 @@ class _Pool:
             self._pool_top(rankings, top)
 
     def _pool_top(self, rankings: _Rankings, top: int) -> None:
-        for (title, _), by_query in rankings.by_query.items():
+        for (title, _), by_query in rankings.items():
             if facets := by_query.keys() - {title}:
                 self._ranked_facets.setdefault(title, set()).update(facets)
         for title, ranking in self._rankings(rankings):
@@ -266,7 +263,7 @@ class _Pool:
 
     def _rankings(self, rankings: _Rankings) -> Iterator[tuple[str, Sequence[RunLine]]]:
         """Yield pairs of query and ranking: one per system, or one per system and facet."""
-        for (title, _), by_query in rankings.by_query.items():
+        for (title, _), by_query in rankings.items():
             if self._facet_rankings == "title":
                 yield title, merged_ranking(by_query, title, self._facets.get(title, ()))
             else:

@@ -16,7 +16,7 @@ from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.text.wording import counted, listed
+from exam_pp.text.wording import counted, listed, noted
 
 DEFAULT_MODEL = "umbrela"
 
@@ -44,16 +44,12 @@ class JudgeSummary:
         """The lines of the summary."""
         labelled = counted(self.graded, "passage")
         yield f"Read {counted(self.rows, 'label')}: {labelled} labelled, {self.ungraded} ungraded."
-        if self.unknown:
-            match = counted(len(self.unknown), "label does not match", "labels do not match")
-            yield f"{match} a passage of the passages file ({_lines(self.unknown)})."
-        if self.repeated:
-            repeat = counted(self.repeated, "label is a duplicate", "labels are duplicates")
-            yield f"{repeat} and used once."
-        if self.contradicting:
-            contradict = counted(len(self.contradicting), "label contradicts", "labels contradict")
-            lines = _lines(self.contradicting)
-            yield f"{contradict} an earlier label of the same model; the last label is used ({lines})."
+        unknown = f"{{}} a passage of the passages file ({_lines(self.unknown)})."
+        yield from noted(len(self.unknown), unknown, "label does not match", "labels do not match")
+        yield from noted(self.repeated, "{} and used once.", "label is a duplicate", "labels are duplicates")
+        lines = _lines(self.contradicting)
+        contradicting = f"{{}} an earlier label of the same model; the last label is used ({lines})."
+        yield from noted(len(self.contradicting), contradicting, "label contradicts", "labels contradict")
         yield from self.dropped.lines()
 
 

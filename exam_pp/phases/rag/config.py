@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from exam_pp.data_model import WHOLE
 from exam_pp.errors import DataError, MissingExtraError
@@ -24,7 +24,7 @@ from exam_pp.prompts import ANSWER_ATTEMPT, GRADED_RELEVANCE
 from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.prompts.nuggets import PER_CALL
 from exam_pp.store.files import read_text
-from exam_pp.store.parsing import data_error
+from exam_pp.store.parsing import valid
 
 Count = Annotated[int, Field(ge=1), WHOLE]
 
@@ -163,10 +163,7 @@ def config_of(values: Mapping[str, Any], path: PathLike, base_url: str | None = 
         where = f"the table [{table}]" if table else "the file"
         problem = f"is unknown; {where} can have {known}." if known else "is not a table of options."
         raise DataError(problem, file=source.name, field=field)
-    try:
-        config = RagConfig.model_validate(_with_models(values, source, base_url))
-    except ValidationError as error:
-        raise data_error(error, path) from error
+    config = valid(RagConfig.model_validate, _with_models(values, source, base_url), path)
     bank, queries, encoder = config.nuggets.bank, config.queries, config.consistency.encoder
     if queries is not None and not is_data_set(queries):
         queries = source.path(str(queries), "queries")

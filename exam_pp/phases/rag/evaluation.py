@@ -7,7 +7,7 @@ write graded files into a work folder.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -271,13 +271,31 @@ class _Run:
         bank: Path | None = None,
     ) -> Path:
         """Grade a file with a prompt."""
-        inputs = [path for path in (source, bank, self.queries) if path is not None]
+        options = GradeOptions([prompt])
+        return self._asked(
+            name, output, asked(model, prompt),
+            lambda files, advance: grade_file(files, model, options, advance),
+            source, bank, self.queries,
+        )  # fmt: skip
 
-        def work(path: Path, advance: Any) -> Iterable[str]:
-            files = GradeFiles(source, path, bank, queries=self.queries)
-            return grade_file(files, model, GradeOptions([prompt]), advance).lines()
+    def _asked(
+        self,
+        name: str,
+        output: str,
+        settings: Mapping[str, Any],
+        work: Callable[[GradeFiles, Any], Any],
+        source: Path,
+        bank: Path | None = None,
+        queries: Path | None = None,
+    ) -> Path:
+        """Run a step that asks a model about a file; ``work`` returns a summary."""
+        inputs = [path for path in (source, bank, queries) if path is not None]
 
-        return self.steps.run(name, output, inputs, asked(model, prompt), work)
+        def run(path: Path, advance: Any) -> Iterable[str]:
+            lines: Iterable[str] = work(GradeFiles(source, path, bank, queries=queries), advance).lines()
+            return lines
+
+        return self.steps.run(name, output, inputs, settings, run)
 
     def _whole_answers(self) -> Path:
         """A file with each answer as one passage, which prompts read as a whole."""
@@ -346,13 +364,13 @@ class _Run:
         options = NuggetizeOptions(relevance, nuggetizer)
         source = self.labelled() if by_grades else self.passages
 
-        def work(path: Path, advance: Any) -> Iterable[str]:
-            files = GradeFiles(source, path, queries=self.queries)
-            return nuggetize_file(files, model, options, advance=advance).lines()
-
         prompts = asked(model, nuggetizer.creation, nuggetizer.importance)
         settings = prompts | {"relevance": vars(relevance)} | fields
-        return self.steps.run("Nuggets", "nuggets.jsonl", [source, self.queries], settings, work)
+        return self._asked(
+            "Nuggets", "nuggets.jsonl", settings,
+            lambda files, advance: nuggetize_file(files, model, options, advance=advance),
+            source, queries=self.queries,
+        )  # fmt: skip
 
     def citations(self) -> Evaluation:
         """Precision and recall of citations."""
@@ -361,14 +379,11 @@ class _Run:
         source = self.passages
         if model is not None:
             prompt = PROMPTS.get(step.prompt_class)
-
-            def work(path: Path, advance: Any) -> Iterable[str]:
-                files = GradeFiles(self.passages, path)
-                return grade_citations(files, model, CitationOptions(prompt), advance).lines()
-
-            source = self.steps.run(
-                "Citations", "citations.jsonl.gz", [self.passages], asked(model, prompt), work
-            )
+            source = self._asked(
+                "Citations", "citations.jsonl.gz", asked(model, prompt),
+                lambda files, advance: grade_citations(files, model, CitationOptions(prompt), advance),
+                self.passages,
+            )  # fmt: skip
         selection = SupportFilter(_name(model), None if model is None else prompt.name)
         return citations(source, selection=selection, rule=step.citations)
 
@@ -389,15 +404,13 @@ class _Run:
         if model is not None:
             prompt = None if step.prompt_class is None else PROMPTS.get(step.prompt_class)
             options = ScoreOptions(step.claims, step.sources, prompt=prompt, soft=step.soft)
-
-            def work(path: Path, advance: Any) -> Iterable[str]:
-                files = GradeFiles(self.passages, path)
-                return score_answers(files, model, options, advance).lines()
-
             settings = asked(model, prompt or FACTUAL_CONSISTENCY) | {
                 "claims": step.claims, "sources": step.sources, "soft": step.soft,
             }  # fmt: skip
-            source = self.steps.run("Factual consistency", "scored.jsonl.gz", [self.passages], settings, work)
+            source = self._asked(
+                "Factual consistency", "scored.jsonl.gz", settings,
+                lambda files, advance: score_answers(files, model, options, advance), self.passages,
+            )  # fmt: skip
         return factual_consistency(source, selection=SupportFilter(_name(model)))
 
     def no_answer(self) -> Evaluation:

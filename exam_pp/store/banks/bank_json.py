@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, overload
-
-from pydantic import ValidationError
+from typing import Any
 
 from exam_pp.banks import BankLine, QueryBank, TestBank, entry_id
 from exam_pp.errors import DataError
+from exam_pp.packed import LazySequence
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.games_files import is_games_line
-from exam_pp.store.parsing import data_error, parse_json, write_records
+from exam_pp.store.parsing import parse_json, valid, write_records
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
@@ -87,10 +86,7 @@ def _bank_line(value: dict[str, Any], path: str | Path, number: int) -> BankLine
                 "question_id (or nugget_id) is missing.",
                 file=str(path), line=number, field=f"items.{position}",
             )  # fmt: skip
-    try:
-        bank_line = BankLine.model_validate(value)
-    except ValidationError as error:
-        raise data_error(error, path, number) from error
+    bank_line = valid(BankLine.model_validate, value, path, number)
     for position, item in enumerate(bank_line.items, 1):
         if item.query_id != bank_line.query_id:
             raise DataError(
@@ -141,72 +137,48 @@ def _line_of_entry(value: dict[str, Any], text_key: str) -> dict[str, Any]:
 
 
 def _packed(path: str | Path) -> TestBank:
-    lines = _PackedLines(path)
-    queries = _PackedQueries(lines)
+    queries = _PackedQueries(path)
     duplicates = [key for number, line in read_lines(path) for key in queries.append(number, line)]
-    return TestBank(queries, duplicates, lines)
-
-
-class _PackedLines(Sequence[BankLine]):
-    """The lines of a file, stored as bytes and parsed at each access."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._path = path
-        self._lines: list[tuple[int, bytes]] = []
-
-    def append(self, number: int, line: bytes) -> BankLine:
-        """Append a line and return it parsed; raises :class:`DataError`."""
-        self._lines.append((number, line))
-        return self[-1]
-
-    @overload
-    def __getitem__(self, index: int) -> BankLine: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[BankLine]: ...
-
-    def __getitem__(self, index: int | slice) -> BankLine | list[BankLine]:
-        if isinstance(index, slice):
-            return [_parse(line, self._path, number) for number, line in self._lines[index]]
-        number, line = self._lines[index]
-        return _parse(line, self._path, number)
-
-    def __len__(self) -> int:
-        return len(self._lines)
+    return TestBank(queries, duplicates, LazySequence(queries.lines))
 
 
 class _PackedQueries(Mapping[str, QueryBank]):
-    """Query id to query; only the query of the last access stays parsed."""
+    """Query id to query, whose lines are stored as bytes; only the query of the last access stays parsed."""
 
-    def __init__(self, lines: _PackedLines) -> None:
-        self._lines = lines
-        self._line_indices: dict[str, list[int]] = {}
+    def __init__(self, path: str | Path) -> None:
+        self._path = path
+        self._stored: dict[str, list[tuple[int, bytes]]] = {}
         self._last = QueryBank("")
 
     def append(self, number: int, line: bytes) -> list[str]:
         """Append a line of the file; returns those of its entry ids that the query already has."""
-        bank_line = self._lines.append(number, line)
-        query = self[bank_line.query_id] if bank_line.query_id in self else QueryBank(bank_line.query_id)
-        self._line_indices.setdefault(bank_line.query_id, []).append(len(self._lines) - 1)
-        self._last = query
-        return query.add(bank_line)
+        bank_line = _parse(line, self._path, number)
+        query_id = bank_line.query_id
+        self._last = self[query_id] if query_id in self else QueryBank(query_id)
+        self._stored.setdefault(query_id, []).append((number, line))
+        return self._last.add(bank_line)
+
+    def lines(self) -> Iterator[BankLine]:
+        """Parse all lines, in file order."""
+        for number, line in sorted(chain.from_iterable(self._stored.values())):
+            yield _parse(line, self._path, number)
 
     def __getitem__(self, query_id: str) -> QueryBank:
-        indices = self._line_indices[query_id]
+        stored = self._stored[query_id]
         if self._last.query_id != query_id:
             self._last = QueryBank(query_id)
-            for index in indices:
-                self._last.add(self._lines[index])
+            for number, line in stored:
+                self._last.add(_parse(line, self._path, number))
         return self._last
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self._line_indices
+        return query_id in self._stored
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._line_indices)
+        return iter(self._stored)
 
     def __len__(self) -> int:
-        return len(self._line_indices)
+        return len(self._stored)
 
 
 def write_bank(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:

@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -27,8 +28,6 @@ log = logging.getLogger(__name__)
 _SUFFIX = ".journal"
 _OF_PROBE = ', "probe": true}'
 """End of the row of a reply of a probe; no other row has it, because texts in JSON escape quotes."""
-_UNCHECKED = "replies"
-"""The table of journals of earlier versions, whose replies have no checksums."""
 
 
 def journal_path(output: str | Path) -> Path:
@@ -107,18 +106,7 @@ class Journal:
             "CREATE TABLE IF NOT EXISTS checked_replies (key TEXT PRIMARY KEY, reply TEXT, checksum TEXT) "
             "WITHOUT ROWID"
         )
-        if _UNCHECKED in self._tables():
-            self._add_checksums()
         self._db.execute("COMMIT")
-
-    def _tables(self) -> set[str]:
-        return {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-    def _add_checksums(self) -> None:
-        """Move the replies of a journal of an earlier version, which has no checksums."""
-        self._db.create_function("checksum", 2, _checksum, deterministic=True)
-        self._db.execute("INSERT INTO checked_replies SELECT key, reply, checksum(key, reply) FROM replies")
-        self._db.execute("DROP TABLE replies")
 
     @contextmanager
     def _access(self) -> Iterator[None]:
@@ -129,7 +117,8 @@ class Journal:
 
     def _refuse_other_databases(self) -> None:
         """Raise an error for any other SQLite database, because a journal is written and deleted."""
-        if self._tables() - {_UNCHECKED, "checked_replies"}:
+        tables = self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        if {name for (name,) in tables} - {"checked_replies"}:
             raise sqlite3.DatabaseError("it has other tables")
 
     def __enter__(self) -> Journal:
@@ -282,29 +271,13 @@ def _checksum(key: object, reply: object) -> str:
 
 
 def _encode(reply: Completion, *, probe: bool) -> str:
-    value: dict[str, object] = {"text": reply.text}
-    if reply.error is not None:
-        value["error"] = reply.error
-    if reply.label_logprobs:
-        value["label_logprobs"] = reply.label_logprobs
-    if reply.definition != "reply":
-        value["definition"] = reply.definition
-    if reply.tokens_cut:
-        value["tokens_cut"] = reply.tokens_cut
-    if reply.claim_tokens_cut:
-        value["claim_tokens_cut"] = reply.claim_tokens_cut
-    if probe:
-        value["probe"] = True
-    return json.dumps(value)
+    """The reply without the fields that have their default, except the text."""
+    default = asdict(Completion())
+    value = {key: item for key, item in asdict(reply).items() if key == "text" or item != default[key]}
+    return json.dumps({**value, "probe": True} if probe else value)
 
 
 def _decode(text: str) -> Completion:
     value = json.loads(text)
-    return Completion(
-        value["text"],
-        value.get("error"),
-        tuple(value.get("label_logprobs", ())),
-        value.get("tokens_cut", 0),
-        value.get("definition", "reply"),
-        value.get("claim_tokens_cut", 0),
-    )
+    fields = {"text": value["text"], **value, "label_logprobs": tuple(value.get("label_logprobs", ()))}
+    return Completion(**{key: item for key, item in fields.items() if key != "probe"})

@@ -157,25 +157,27 @@ class GradedRows:
 
     def _judgments_and_rankings(self, where: tuple[str, str], passages: Sequence[Passage]) -> None:
         """Emit duplicate judgments and rankings once, because joins would count them twice."""
-        seen: set[tuple[Any, ...]] = set()
-
-        def is_new(table: TableName, row: tuple[Any, ...], citations: list[str] | None = None) -> bool:
-            key = (table, row, None if citations is None else tuple(citations))
-            new = key not in seen
-            seen.add(key)
-            return new
-
-        for passage in passages:
-            here = (*where, passage.passage_id)
-            for judgment in passage.judgments if "judgments" in self._tables else ():
-                row = (*here, judgment.relevance, judgment.query_id, judgment.title_query)
-                if is_new("judgments", row):
-                    self._emit("judgments", row)
-            for r in passage.data.rankings if "rankings" in self._tables else ():
-                role = role_of(where[1], passage.passage_id, r)
-                ranking = (*here, r.method, r.rank, r.score, role, r.repeat)
-                if is_new("rankings", ranking, r.citations):
-                    self._emit("rankings", (*ranking[:6], r.citations, *ranking[6:]))
+        if "judgments" in self._tables:
+            judged = (
+                (*where, passage.passage_id, j.relevance, j.query_id, j.title_query)
+                for passage in passages
+                for j in passage.judgments
+            )
+            for row in dict.fromkeys(judged):
+                self._emit("judgments", row)
+        if "rankings" in self._tables:
+            ranked = (
+                (
+                    *(*where, passage.passage_id, r.method, r.rank, r.score),
+                    None if r.citations is None else tuple(r.citations),
+                    role_of(where[1], passage.passage_id, r),
+                    r.repeat,
+                )
+                for passage in passages
+                for r in passage.data.rankings
+            )
+            for ranking in dict.fromkeys(ranked):
+                self._emit("rankings", ranking)
 
     def _emit_grade_sets(self, here: tuple[str, str, str], passage: Passage) -> None:
         sets = [*passage.grade_sets()]

@@ -7,24 +7,23 @@ and NeuCLIR / RAGTIME (``metadata`` with ``topic_id`` or ``request_id``, and ``r
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import AliasChoices, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, ConfigDict, Field
 
 from exam_pp.data_model import Id, Repeat
 from exam_pp.errors import DataError
 from exam_pp.models import Record
-from exam_pp.store.files import atomic_output, read_lines
-from exam_pp.store.parsing import data_error, parse_json
+from exam_pp.store.files import read_lines
+from exam_pp.store.parsing import parse_json, valid, write_json_lines
 from exam_pp.store.problems import Problems
 from exam_pp.store.tables import (
     ANSWERS,
     JsonCell,
+    Report,
     are_columns_given,
     columns_of,
     read_rows,
@@ -124,28 +123,28 @@ class PlainAnswer(Record):
     repeat: Repeat | None = None  # a key of exam_pp, which the tracks do not have
 
 
-def read_answers(path: str | Path, unused: Counter[str] | None = None) -> Iterator[Answer]:
+def read_answers(path: str | Path, report: Report | None = None) -> Iterator[Answer]:
     """Yield the answers of a file, in file order; elements without text are not in ``parts``.
 
     The file has an answer on each line, or is one JSON array of answers, or a table with a query id and an
-    answer. The system of a table is in a column, or else the name of the file. Columns of tables that are
-    ignored are counted in ``unused``, or else logged. Raises :class:`DataError` for an
-    unknown format, a citation index outside the references, and two answers of a system to the same query,
-    unless they are different repeats.
+    answer. The system of a table is in a column, or else the name of the file. The counts of cells in ignored
+    columns go to ``report``, or else the columns are logged. Raises :class:`DataError` for an unknown format,
+    a citation index outside the references, and two answers of a system to the same query, unless they are
+    different repeats.
     """
     problems = Problems(path)
     answers = (
-        _answers_of_table(path, problems, unused)
+        _answers_of_table(path, problems, report)
         if is_answer_table(path)
         else _placed_answers(path, problems)
     )
     yield from _checked(answers, path, problems)
 
 
-def read_answer_table(path: str | Path, unused: Counter[str] | None = None) -> Iterator[Answer]:
+def read_answer_table(path: str | Path, report: Report | None = None) -> Iterator[Answer]:
     """Yield the answers of a table, as :func:`read_answers` does."""
     problems = Problems(path)
-    yield from _checked(_answers_of_table(path, problems, unused), path, problems)
+    yield from _checked(_answers_of_table(path, problems, report), path, problems)
 
 
 def _checked(
@@ -189,9 +188,9 @@ def is_answer_table(path: str | Path) -> bool:
 
 
 def _answers_of_table(
-    path: str | Path, problems: Problems, unused: Counter[str] | None
+    path: str | Path, problems: Problems, report: Report | None
 ) -> Iterator[tuple[_Place, Answer]]:
-    for row, cells in read_table(path, ANSWERS, problems, unused):
+    for row, cells in read_table(path, ANSWERS, problems, report):
         system = cells.get("system") or stem_of(path)
         text = cells["answer"]
         place = _Place(row.line, None if row.record is None else f"record {row.record}")
@@ -231,34 +230,31 @@ def _answers_of_array(text: bytes, path: str | Path, problems: Problems) -> Iter
 
 def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
     keys = value.keys() if isinstance(value, dict) else set()
-    try:
-        if "metadata" in keys:
-            report = ReportAnswer.model_validate(value)
-            metadata = report.metadata
-            return Answer(
-                metadata.query_id, metadata.system, _parts(report, path, number),
-                query_text=metadata.query_text or "", references=tuple(report.references or ()),
-                team=metadata.team or "", repeat=metadata.repeat,
-                textless_citations=_textless_citations(report), line=number,
-            )  # fmt: skip
-        if "answer" in keys and ("run_id" in keys or not isinstance(value["answer"], str)):
-            rag = Rag24Answer.model_validate(value)
-            return Answer(
-                rag.query_id, rag.system, _parts(rag, path, number),
-                query_text=rag.query_text or "", references=tuple(rag.references or ()),
-                repeat=rag.repeat, textless_citations=_textless_citations(rag), line=number,
-            )  # fmt: skip
-        if "text" in keys:
-            plain = PlainAnswer.model_validate(value)
-            cited = tuple(dict.fromkeys(plain.citations or ()))
-            part = (AnswerPart(plain.text, cited),) if plain.text.strip() else ()
-            return Answer(
-                plain.query_id, plain.system, part, by_sentence=False,
-                references=tuple(plain.references or ()), repeat=plain.repeat,
-                textless_citations=0 if part else len(cited), line=number,
-            )  # fmt: skip
-    except ValidationError as error:
-        raise data_error(error, path, number) from error
+    if "metadata" in keys:
+        report = valid(ReportAnswer.model_validate, value, path, number)
+        metadata = report.metadata
+        return Answer(
+            metadata.query_id, metadata.system, _parts(report, path, number),
+            query_text=metadata.query_text or "", references=tuple(report.references or ()),
+            team=metadata.team or "", repeat=metadata.repeat,
+            textless_citations=_textless_citations(report), line=number,
+        )  # fmt: skip
+    if "answer" in keys and ("run_id" in keys or not isinstance(value["answer"], str)):
+        rag = valid(Rag24Answer.model_validate, value, path, number)
+        return Answer(
+            rag.query_id, rag.system, _parts(rag, path, number),
+            query_text=rag.query_text or "", references=tuple(rag.references or ()),
+            repeat=rag.repeat, textless_citations=_textless_citations(rag), line=number,
+        )  # fmt: skip
+    if "text" in keys:
+        plain = valid(PlainAnswer.model_validate, value, path, number)
+        cited = tuple(dict.fromkeys(plain.citations or ()))
+        part = (AnswerPart(plain.text, cited),) if plain.text.strip() else ()
+        return Answer(
+            plain.query_id, plain.system, part, by_sentence=False,
+            references=tuple(plain.references or ()), repeat=plain.repeat,
+            textless_citations=0 if part else len(cited), line=number,
+        )  # fmt: skip
     raise DataError(
         "is not an answer in a known format: TREC RAG 2024 (run_id, topic_id, references, answer), "
         "TREC RAG 2025 (metadata, references, answer), RAGTIME (metadata, responses) or plain "
@@ -316,9 +312,7 @@ def write_answers(
 
     The plain format has the text, with the parts joined by a space, and the citations of all parts.
     """
-    with atomic_output(path, inputs=inputs) as stream:
-        for answer in answers:
-            stream.write(json.dumps(_WRITERS[form](answer), ensure_ascii=False).encode() + b"\n")
+    write_json_lines(map(_WRITERS[form], answers), path, inputs=inputs)
 
 
 def references_of(answer: Answer) -> list[str]:

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from exam_pp.results import ALL_QUERIES
 from exam_pp.store.csv_cells import cells_of
@@ -29,20 +28,16 @@ UNDEFINED = "nan"
 """A correlation with a leaderboard of equal scores."""
 
 
-class BoardRow(NamedTuple):
-    """A row of a table: its line number and cells by column, of which some may be missing."""
-
-    number: int
-    cells: dict[str, str]
-
-
 @dataclass
 class Board:
-    """A table with its settings, such as ``min_rating``, from the lines before and after it."""
+    """A table with its settings, such as ``min_rating``, from the lines before and after it.
+
+    A row is its line number and its cells by column, of which some may be missing.
+    """
 
     columns: Sequence[str]
     settings: dict[str, str] = field(default_factory=dict)
-    rows: list[BoardRow] = field(default_factory=list)
+    rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
 
     @property
     def is_of_correlations(self) -> bool:
@@ -78,7 +73,7 @@ def read_boards(lines: Iterable[tuple[int, str]]) -> tuple[list[Board], Counter[
             boards.append(Board(cells, waiting))
             waiting, last = {}, number
         elif boards and _is_row(cells):
-            boards[-1].rows.append(BoardRow(number, dict(zip(boards[-1].columns, cells, strict=False))))
+            boards[-1].rows.append((number, dict(zip(boards[-1].columns, cells, strict=False))))
             last = number
         else:
             match = _SETTING.fullmatch(line)

@@ -32,7 +32,7 @@ from exam_pp.store.files import (
 )
 from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.problems import Problems
-from exam_pp.store.tables import QUERIES, are_columns_given, columns_of, read_table
+from exam_pp.store.tables import QUERIES, Report, are_columns_given, columns_of, read_table
 
 _TAG = re.compile(r"<(?:(top|topic)\b([^<>]*)|/(top|topic))>", re.IGNORECASE)
 _ELEMENT = re.compile(r"<(\w+)\b[^<>]*>([^<]*)")
@@ -201,25 +201,24 @@ class GeneratedQuery(Query):
     end: int
 
 
-def read_queries(path: str | Path, unused: Counter[str] | None = None) -> dict[str, Query]:
+def read_queries(path: str | Path) -> dict[str, Query]:
     """Read queries as a mapping of query id to query, in file order; the format is detected by content.
 
-    Tables have a header with a query id and a query text. Columns that are ignored are counted in ``unused``,
-    or else logged. JSON lines have the keys ``query_id`` and ``query_text``, or names that other collections
-    use for them. Of TREC topics (``<top>`` or XML) the title is the text. In TREC CAR outlines (CBOR)
-    pages are queries and sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which
-    downloads missing data.
+    Tables have a header with a query id and a query text. Columns that are ignored are logged. JSON lines
+    have the keys ``query_id`` and ``query_text``, or names that other collections use for them. Of TREC
+    topics (``<top>`` or XML) the title is the text. In TREC CAR outlines (CBOR) pages are queries and
+    sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which downloads missing data.
 
     Raises :class:`DataError` for duplicate ids and keys, queries without id or text, and unknown formats.
     """
     problems = Problems(path)
-    return _checked(_parse(path, problems, unused), path, problems)
+    return _checked(_parse(path, problems), path, problems)
 
 
-def read_query_table(path: str | Path, unused: Counter[str] | None = None) -> dict[str, Query]:
-    """Read queries of a table, as :func:`read_queries` does."""
+def read_query_table(path: str | Path, report: Report | None = None) -> dict[str, Query]:
+    """Read queries of a table, as :func:`read_queries` does; ignored cells go to ``report``, if any."""
     problems = Problems(path)
-    return _checked(_parse_table(path, problems, unused), path, problems)
+    return _checked(_parse_table(path, problems, report), path, problems)
 
 
 def _checked(
@@ -245,9 +244,9 @@ def _checked(
 
 
 def _parse_table(
-    path: str | Path, problems: Problems, unused: Counter[str] | None
+    path: str | Path, problems: Problems, report: Report | None = None
 ) -> Iterator[tuple[int | None, Query]]:
-    for row, cells in read_table(path, QUERIES, problems, unused):
+    for row, cells in read_table(path, QUERIES, problems, report):
         yield row.line, Query(query_id=cells["query_id"], query_text=cells["query_text"])
 
 
@@ -289,15 +288,13 @@ def write_query_lines(
             stream.write(f"{query.query_id}\t{' '.join(query.query_text.split())}\n".encode())
 
 
-def _parse(
-    path: str | Path, problems: Problems, unused: Counter[str] | None
-) -> list[tuple[int | None, Query]]:
+def _parse(path: str | Path, problems: Problems) -> list[tuple[int | None, Query]]:
     if str(path).startswith(IRDS):
         return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS))]
     if not is_read_once(path) and is_outlines(next(read_lines(path), (0, b""))[1]):
         return [(None, _of_page(*page)) for page in read_outlines(path)]
     if _is_table(path):
-        return list(_parse_table(path, problems, unused))
+        return list(_parse_table(path, problems))
     lines = list(read_text_lines(path))
     if not lines:
         return []

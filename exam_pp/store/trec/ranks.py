@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from exam_pp.errors import DataError
+from exam_pp.splicing import duplicate_key
 from exam_pp.store.csv_cells import cells_of, check_name
 from exam_pp.store.files import read_text_lines, write_text
 from exam_pp.store.numbers import is_number, number_of, parse_number
@@ -32,7 +32,8 @@ def read_ranks(path: str | Path) -> dict[str, float]:
     if lines and lines[0][1].startswith("{"):
         text = "\n".join(text for _, text in lines)
         ranks = _json(parse_json(text, path), path)
-        _check_names(json.loads(text, object_pairs_hook=list), path)
+        if (system := duplicate_key(text.encode("utf-8", "surrogatepass"))) is not None:
+            raise DataError(f"the system {system!r} occurs twice.", file=str(path))
     else:
         ranks = _table(lines, path)
     if not ranks:
@@ -49,13 +50,6 @@ def _json(value: object, path: str | Path) -> dict[str, float]:
             raise DataError(f"the rank {rank!r} is not a number.", file=str(path), field=system)
         ranks[system] = number
     return ranks
-
-
-def _check_names(pairs: Iterable[tuple[str, object]], path: str | Path) -> None:
-    """Raise :class:`DataError` for a duplicate system, of which the JSON parser keeps only the last."""
-    for system, count in Counter(name for name, _ in pairs).items():
-        if count > 1:
-            raise DataError(f"the system {system!r} occurs twice.", file=str(path))
 
 
 def count_ignored_cells(path: str | Path) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import unquote
 
 from exam_pp.errors import DataError
@@ -42,6 +42,7 @@ from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
+N = TypeVar("N", int, float)
 MethodName = Literal["stem", "tag"]
 _RUN_SUFFIXES = (".gz", ".run", ".txt")
 
@@ -188,9 +189,8 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
                 )  # fmt: skip
             query_id, _, passage_id, rank, score, tag = fields
             system = stem if method == "stem" else tag
-            result = RunLine(
-                query_id, passage_id, _rank(rank, path, number), _score(score, path, number), system
-            )
+            place = _number(parse_integer, rank, "rank", path, number)
+            value = _number(parse_number, score, "score", path, number)
         except DataError as error:
             problems.add(error)
             continue
@@ -202,7 +202,7 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
             problems.add(DataError(problem, file=str(path), line=number), "repeated")
             continue
         seen.add(key)
-        yield result
+        yield RunLine(query_id, passage_id, place, value, system)
     problems.check()
 
 
@@ -301,22 +301,13 @@ def _valid_rankings(path: str | Path, method: MethodName) -> dict[str, Run] | No
     return systems if are_distinct and are_finite else None
 
 
-def _rank(text: str, path: str | Path, number: int) -> int:
+def _number(
+    parse: Callable[[str], N], text: str, field: Literal["rank", "score"], path: str | Path, line: int
+) -> N:
     try:
-        return parse_integer(text)
-    except ValueError:
-        raise DataError(
-            f"{text!r} is not a whole number.", file=str(path), line=number, field="rank"
-        ) from None
-
-
-def _score(text: str, path: str | Path, number: int) -> float:
-    try:
-        return parse_number(text)
-    except ValueError:
-        raise DataError(
-            f"{text!r} is not a finite number.", file=str(path), line=number, field="score"
-        ) from None
+        return parse(text)
+    except ValueError as error:
+        raise DataError(f"{error}.", file=str(path), line=line, field=field) from None
 
 
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]

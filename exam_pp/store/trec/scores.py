@@ -15,9 +15,9 @@ from exam_pp.errors import DataError
 from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.csv_cells import cells_of, check_name
-from exam_pp.store.files import atomic_output, read_lines, read_text, read_text_lines, write_text
+from exam_pp.store.files import read_lines, read_text, read_text_lines, write_text
 from exam_pp.store.numbers import is_number, number_of
-from exam_pp.store.parsing import parse_json, parse_record
+from exam_pp.store.parsing import parse_json, parse_record, write_json_lines
 from exam_pp.store.trec.published_boards import UNDEFINED, is_board_header, is_footer, long_rows, read_boards
 
 _RUN = "runid"
@@ -409,6 +409,4 @@ def read_score_rows(path: str | Path) -> Iterator[Score]:
 
 def write_score_rows(scores: Iterable[Score], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
     """Write one score per line, with all digits."""
-    with atomic_output(path, inputs=inputs) as stream:
-        for score in scores:
-            stream.write(json.dumps(score._asdict(), ensure_ascii=False).encode() + b"\n")
+    write_json_lines((score._asdict() for score in scores), path, inputs=inputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +23,16 @@ TEXT_KEYS = ("text", "contents", "segment", "passage")
 """Keys of ids and texts in collections, in order of preference: MS MARCO v2 has ``pid`` and ``docid``."""
 
 
-class _Line(msgspec.Struct, rename={"under_id": "_id"}):
-    """The fields of a JSON line that may be id, text or title; all others are skipped."""
-
-    paragraph_id: str | int | None = None
-    passage_id: str | int | None = None
-    pid: str | int | None = None
-    docid: str | int | None = None
-    doc_id: str | int | None = None
-    id: str | int | None = None
-    under_id: str | int | None = None
-    text: str | None = None
-    contents: str | None = None
-    segment: str | None = None
-    passage: str | None = None
-    title: Any = None
-
-    @property
-    def identifier(self) -> str | None:
-        ids = (
-            self.paragraph_id, self.passage_id, self.pid, self.docid, self.doc_id, self.id, self.under_id,
-        )  # fmt: skip
-        return next((str(value) for value in ids if value is not None), None)
-
-    @property
-    def passage_text(self) -> str | None:
-        texts = (self.text, self.contents, self.segment, self.passage)
-        return next((value for value in texts if value is not None), None)
-
-
-_DECODER = msgspec.json.Decoder(_Line)
+_LINE = msgspec.defstruct(
+    "_LINE",
+    [
+        *((key, str | int | None, None) for key in ID_KEYS),
+        *((key, str | None, None) for key in TEXT_KEYS),
+        ("title", Any, None),
+    ],
+)
+"""The fields of a JSON line that may be id, text or title; all others are skipped."""
+_DECODER: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_LINE)
 
 _Text = tuple[str, str, bool]
 """Passage id, text, and whether the line has more: a title, or tabs that may separate further columns."""
@@ -156,17 +136,22 @@ def _json(line: bytes, path: str | Path, number: int) -> _Text:
         entry = _decode(line)
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise DataError(f"cannot be read ({error}).", file=str(path), line=number) from error
-    passage_id, text = entry.identifier, entry.passage_text
+    passage_id, text = _first(entry, ID_KEYS), _first(entry, TEXT_KEYS)
     if passage_id is None:
         keys = ", ".join(ID_KEYS)
         raise DataError(f"has no passage id under one of the keys {keys}.", file=str(path), line=number)
     if text is None:
         keys = ", ".join(TEXT_KEYS)
         raise DataError(f"has no passage text under one of the keys {keys}.", file=str(path), line=number)
-    return passage_id, text, bool(entry.title)
+    return str(passage_id), text, bool(entry.title)
 
 
-def _decode(line: bytes) -> _Line:
+def _first(entry: Any, keys: Iterable[str]) -> Any:
+    """The first value that is not None."""
+    return next((value for key in keys if (value := getattr(entry, key)) is not None), None)
+
+
+def _decode(line: bytes) -> Any:
     try:
         return _DECODER.decode(line)
     except msgspec.ValidationError:

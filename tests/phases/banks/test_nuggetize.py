@@ -362,8 +362,7 @@ def test_another_model_labels_the_importance(
         llm.name = options.model
         return llm
 
-    monkeypatch.setattr("exam_pp.phases.banks.nuggetize.load_llm", load)
-    monkeypatch.setattr("exam_pp.phases.banks.importance.load_llm", load)
+    monkeypatch.setattr("exam_pp.phases.banks.generate.load_llm", load)
     listed, bank = tmp_path / "list.jsonl", tmp_path / "bank.jsonl"
     command(passages, listed, demo_data, "--model", "gpt", "--model-pipeline", "openai", "--only", "nuggets")
     assert {item.importance for line in read_bank(listed).lines for item in line.items} == {None}

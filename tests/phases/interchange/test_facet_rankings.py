@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError
-from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.phases.interchange.import_passages import (
     FacetRankings,
     ImportSources,
@@ -104,8 +102,6 @@ def test_pages_without_origins_and_texts(collection: Path) -> None:
     _, by_id = imported(collection, runs=[], pages=[collection / "short.jsonl"], facets="keep")
     assert rankings(by_id["car:bees"], "good") == MERGED
     assert {p.passage_id: p.text for p in by_id["car:bees"].passages}["p-store"] == PASSAGES["p-store"]
-    with pytest.raises(DataError, match="'p-dance' has no para_body"):
-        convert(Conversion(collection / "short.jsonl", collection / "p.jsonl", "graded"))
 
 
 def test_two_texts_or_pages_are_refused(collection: Path) -> None:

@@ -392,24 +392,13 @@ def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Pa
         convert(replace(back, queries=tmp_path / "other.json"))
 
 
-@pytest.mark.parametrize("as_array", [True, False])
-def test_older_results_of_rank_llm(as_array: bool, tmp_path: Path) -> None:
-    """The query is a text, and each hit has the query's id and its text as ``content``."""
-    hits = [
-        {"content": "First.", "qid": 17, "docid": "d2", "rank": 1, "score": 0.5},
-        {"content": "Second.", "qid": 17, "docid": "d1", "rank": 2, "score": 0.25},
-    ]
-    line = {"query": "what is it", "hits": hits, "ranking_exec_summary": None}
+def test_results_of_rank_llm_are_an_array(tmp_path: Path) -> None:
     path = tmp_path / "zephyr.json"
-    path.write_text(json.dumps([line]) if as_array else json.dumps(line) + "\n")
+    path.write_text(json.dumps([CANDIDATES]))
     assert format_of(path).name == "candidates"
     summary = import_candidates([path], tmp_path / "p.jsonl", queries_output=tmp_path / "q.json")
-    assert summary == ["Imported 1 query, 2 passages."]
-    assert json.loads((tmp_path / "q.json").read_text()) == {"17": "what is it"}
-    (query,) = read_passages(tmp_path / "p.jsonl")
-    entries = [(p.passage_id, p.text, e.method, e.rank, e.score) for p in query.passages for e in p.rankings]
-    assert entries == [("d2", "First.", "zephyr", 1, 0.5), ("d1", "Second.", "zephyr", 2, 0.25)]
-    path.write_text(json.dumps([line, {"query": "no id", "hits": []}]))
+    assert summary[0] == f"Imported 1 query, {len(CANDIDATES['candidates'])} passages."
+    path.write_text(json.dumps([CANDIDATES, {"query": {"text": "no id"}, "candidates": []}]))
     with pytest.raises(DataError, match=r"element 2 query\.qid"):
         import_candidates([path], tmp_path / "p.jsonl")
 

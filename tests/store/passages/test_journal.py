@@ -112,18 +112,6 @@ def test_no_flipped_bit_of_a_journal_is_taken_for_a_reply(times: int, tmp_path: 
     assert missing > times / 3
 
 
-def test_a_journal_of_an_earlier_version_continues(tmp_path: Path) -> None:
-    path = tmp_path / "j"
-    with closing(sqlite3.connect(path)) as old:
-        old.execute("CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT) WITHOUT ROWID")
-        old.execute("INSERT INTO replies VALUES ('a', '{\"text\": \"4\"}')")
-        old.commit()
-    for _ in range(2):
-        with Journal(path) as journal:
-            assert len(journal) == 1
-            assert journal.get(["a"]) == {"a": Completion("4")}
-
-
 def test_a_truncated_journal_is_an_error_and_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "j"
     with Journal(path) as journal:
