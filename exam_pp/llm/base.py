@@ -22,8 +22,6 @@ Batch = list[int]
 PUBLISHED_BEAMS = 5
 """Beam size of the published FLAN-T5 gradings."""
 
-"""Model name of the grader that is part of the package."""
-
 
 def is_gguf(model: str) -> bool:
     """Whether a local model of this name is a GGUF file."""

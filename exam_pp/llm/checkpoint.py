@@ -139,13 +139,11 @@ _ONLY_TRANSFORMERS = ("question-answering", "text-classification", "sentence-sim
 
 
 class ModelCheckpoint:
-    """A checkpoint for one pipeline. Config and tokenizer are loaded at once, weights by :meth:`model`.
+    """A checkpoint for the pipeline of its options: config and tokenizer, and weights by :meth:`model`.
 
     ``revision`` is the commit on the Hub, so that all files come from the same commit; None for a folder.
     Raises :class:`ModelError` for a missing checkpoint, a missing tokenizer, and models of other pipelines.
     """
-
-    pipeline: str
 
     def __init__(self, options: ModelOptions) -> None:
         transformers = import_transformers()
@@ -218,7 +216,7 @@ class ModelCheckpoint:
     @property
     def _loader(self) -> str:
         """The name of the class of transformers that loads the weights."""
-        return _LOADERS[self.pipeline][0]
+        return _LOADERS[self.options.pipeline][0]
 
     @property
     def _source(self) -> dict[str, Any]:
@@ -247,17 +245,18 @@ class ModelCheckpoint:
 
     def _check_pipeline(self) -> None:
         """Raise ModelError for models of other pipelines, whose missing head would be random numbers."""
+        wanted = self.options.pipeline
         architectures = getattr(self.config, "architectures", None) or []
         fitting = [pipeline for pipeline in _LOADERS if set(architectures) & _architectures(pipeline)]
-        if self.pipeline in fitting or (
-            not architectures and self.config.is_encoder_decoder == (self.pipeline == "text2text")
+        if wanted in fitting or (
+            not architectures and self.config.is_encoder_decoder == (wanted == "text2text")
         ):
             return
         architecture = architectures[0] if architectures else f"{self.config.model_type} model"
         hint = f"; use --model-pipeline {fitting[0]}" if fitting else ""
         raise ModelError(
             f"The model {self.options.model!r} ({architecture}) cannot be used with --model-pipeline "
-            f"{self.pipeline}{hint}."
+            f"{wanted}{hint}."
         )
 
     def _load_tokenizer(self) -> Any:
@@ -379,6 +378,11 @@ class PlacedModel:
     def on_gpu(self) -> bool:
         """Whether the model is on a GPU, where batches may be larger."""
         return self.device.startswith("cuda")
+
+    @property
+    def encoder_batch_tokens(self) -> int:
+        """The default number of padded tokens in a batch of an encoder."""
+        return 65536 if self.on_gpu else 4096
 
     @property
     def overflow(self) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.chat import plain_text
 from exam_pp.llm.encoding import clean
 from exam_pp.llm.endpoint import TOP_LOGPROBS, EndpointLLM
@@ -19,14 +18,6 @@ from exam_pp.llm_requests import Completion, Request
 
 _OPENAI_TOP_LOGPROBS = 5
 """The maximum of api.openai.com for completions."""
-
-
-def load_completions(options: ModelOptions) -> LLM:
-    """Make a model behind a completions endpoint, without a call.
-
-    Raises :class:`exam_pp.errors.ModelError` for invalid options.
-    """
-    return CompletionsLLM(options)
 
 
 class CompletionsLLM(EndpointLLM):

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from exam_pp._version import __version__
 from exam_pp.errors import ModelError
-from exam_pp.llm.base import LLM, Batch, ModelOptions
+from exam_pp.llm.base import Batch, ModelOptions
 from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.llm.chat import as_messages
 from exam_pp.llm.decoding import recorded_decoding, response_format
@@ -120,17 +120,12 @@ _HINTS = {
 }
 
 
-def load_endpoint(options: ModelOptions) -> LLM:
-    """Make a model behind an endpoint; raises :class:`ModelError` for invalid options.
-
-    Only with ``allow_redirects`` this calls the endpoint, because grades record where redirects end. With
-    ``any_server``, URL and key are not needed before the first request.
-    """
-    return EndpointLLM(options)
-
-
 class EndpointLLM:
     """A chat-completions endpoint with ``concurrency`` simultaneous calls and retries with growing delays.
+
+    Invalid options raise :class:`ModelError`. Only with ``allow_redirects`` the endpoint is called at once,
+    because grades record where redirects end. With ``any_server``, URL and key are not needed before the
+    first request.
 
     A request that fails in all attempts gets a completion with an error. An invalid key, an unknown model, an
     endpoint that refuses every request, and an endpoint that cannot be reached (during the run: for
@@ -348,9 +343,6 @@ class EndpointLLM:
         """The arguments that request likelihoods."""
         return {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
 
-    def _not_a_completion(self) -> AttemptError:
-        return AttemptError(f"the reply is not {self._expected}")
-
     def _read(self, answer: Any, request: Request, has_logprobs: bool) -> Completion:
         """Read text and label likelihoods of a reply; raises :class:`AttemptError` for other replies.
 
@@ -440,7 +432,7 @@ class EndpointLLM:
         """A text of a reply, which may be missing; raises :class:`AttemptError` for other values."""
         text = member(value, key)
         if not isinstance(value, dict) or not (text is None or isinstance(text, str)):
-            raise self._not_a_completion()
+            raise AttemptError(f"the reply is not {self._expected}")
         return text
 
     def _tokens(self, choice: Any) -> Iterator[Token]:

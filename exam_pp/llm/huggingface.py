@@ -33,8 +33,6 @@ _PUBLISHED_INPUT_TOKENS = 512
 class Checkpoint(ModelCheckpoint):
     """A sequence-to-sequence checkpoint."""
 
-    pipeline = "text2text"
-
     def __init__(self, options: ModelOptions) -> None:
         super().__init__(options)
         positions = self._first_of(
