@@ -36,9 +36,8 @@ def load_llm(options: ModelOptions) -> LLM:
     :class:`exam_pp.errors.MissingExtraError`.
     """
     _refuse_misspelt_name(options)
-    if options.pipeline not in _ENDPOINTS and (options.base_url or options.allow_redirects):
-        option = "--base-url" if options.base_url else "-M allow_redirects=true"
-        raise ModelError(f"{option} needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
+    if options.pipeline not in _ENDPOINTS and options.base_url:
+        raise ModelError(f"--base-url needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
     if options.thinking_tokens and options.model in _OWN_MODELS:
         raise ModelError(f"-M thinking_tokens cannot be used with the model {options.model!r}.")
     if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:

@@ -54,7 +54,6 @@ class ModelOptions:
             without connection to the endpoint stops.
         concurrency: The number of simultaneous calls to an endpoint.
         max_reply_mb: The maximal size of an endpoint's reply in megabytes, unpacked.
-        allow_redirects: Whether an endpoint may redirect requests to other servers; grades record where.
         any_server: Whether the replies of all servers count as those of the same model: files do not record
             the URL, which is not read before the first request.
         temperature: The temperature of sampling. 0: always the likeliest reply. Local models sample with
@@ -97,7 +96,6 @@ class ModelOptions:
     timeout: float = 120.0
     concurrency: int = 16
     max_reply_mb: float = 16.0
-    allow_redirects: bool = False
     any_server: bool = False
     temperature: float = 0
     top_p: float | None = None

@@ -123,9 +123,8 @@ _HINTS = {
 class EndpointLLM:
     """A chat-completions endpoint with ``concurrency`` simultaneous calls and retries with growing delays.
 
-    Invalid options raise :class:`ModelError`. Only with ``allow_redirects`` the endpoint is called at once,
-    because grades record where redirects end. With ``any_server``, URL and key are not needed before the
-    first request.
+    Invalid options raise :class:`ModelError`, without a call. With ``any_server``, URL and key are not needed
+    before the first request.
 
     A request that fails in all attempts gets a completion with an error. An invalid key, an unknown model, an
     endpoint that refuses every request, and an endpoint that cannot be reached (during the run: for
@@ -145,7 +144,7 @@ class EndpointLLM:
         self._lock = threading.Lock()
         self._warned: set[str] = set()
         if not options.any_server:
-            self._connect()
+            self._transport  # noqa: B018 - the first use checks URL and key
 
     @cached_property
     def _transport(self) -> Transport:
@@ -160,19 +159,11 @@ class EndpointLLM:
         return {
             "pipeline": self._options.pipeline,
             "engine": "openai",
-            **({} if self._options.any_server else self._server),
+            **({} if self._options.any_server else {"base_url": address(self._transport.url)}),
             **({} if self._options.choose else self._limits),
             **self._decoding,
             **self._options.thinking,
             "exam_pp": __version__,
-        }
-
-    @property
-    def _server(self) -> dict[str, Any]:
-        redirected_to = self._transport.redirected_to
-        return {
-            "base_url": address(self._transport.url),
-            **({"redirected_to": redirected_to} if redirected_to else {}),
         }
 
     @property
@@ -190,12 +181,10 @@ class EndpointLLM:
         order = (
             index for batch in (self.batches(requests) if batches is None else batches) for index in batch
         )
-        if self._options.any_server:
-            self._connect()
         stopped = threading.Event()
         with self._transport.client(stopped) as client:
             if self._is_first("server"):
-                server = self._transport.redirected_to or address(self._transport.url)
+                server = address(self._transport.url)
                 log.info("Prompts, with queries and passages, go to the server %s.", server)
 
             def work(index: int) -> Outcome:
@@ -210,25 +199,6 @@ class EndpointLLM:
 
     def _error(self, problem: str) -> ModelError:
         return ModelError(f"The endpoint {address(self._transport.url)} {problem}.")
-
-    def _connect(self) -> None:
-        """Check URL and key, and find redirects with a short request, if they are allowed.
-
-        They may lead to other servers, which later requests then use.
-        """
-        transport = self._transport  # the first use checks URL and key
-        if not self._options.allow_redirects:
-            return
-        transport.follows_new_redirects = True
-        try:
-            with transport.client(threading.Event()) as client:
-                self._call(client, self._arguments(_PROBE, wants_logprobs=False))
-        except BadReplyError:  # the server is known nevertheless
-            pass
-        except AttemptError as failure:
-            raise self._error(f"does not answer ({failure})") from None
-        finally:
-            transport.follows_new_redirects = False
 
     def _reply(self, client: Any, request: Request, stopped: threading.Event) -> Outcome:
         """Send one request, with retries after temporary failures."""
@@ -246,10 +216,7 @@ class EndpointLLM:
         except StatusError as error:
             return self._after_status_error(client, request, error, wants_logprobs)
         except RedirectError as error:
-            raise self._error(
-                f"redirects requests to {error}: name that server with --base-url, or permit other servers "
-                "with -M allow_redirects=true"
-            ) from None
+            raise self._error(f"redirects requests to {error}: name that server with --base-url") from None
         except BadReplyError as error:
             raise AttemptError(str(error)) from None
         self._ever_accepted = True
