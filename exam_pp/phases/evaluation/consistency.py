@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from exam_pp.data_model import QueryPassages, is_canary
 from exam_pp.errors import SelectionError
@@ -22,7 +22,7 @@ from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
-    import numpy
+    from exam_pp.llm.embeddings import TokenEmbedder, TokenVectors
 
 
 BERT_SCORE = "BERTScore"
@@ -32,32 +32,6 @@ Repeats = Mapping[str, Mapping[str, Sequence[str | None]]]
 """System to query id to the answers of its repeats; None for a repeat that failed."""
 RepeatedScores = Mapping[str, Mapping[str, Mapping[str, Sequence[float | None]]]]
 """Metric to system to query id to the scores of its repeats; None for a repeat without a score."""
-
-
-class Vectors(Protocol):
-    """The vectors and weights of the tokens of a text."""
-
-    @property
-    def vectors(self) -> numpy.ndarray[Any, Any]:
-        """An array of the shape (tokens, dimensions)."""
-
-    @property
-    def weights(self) -> numpy.ndarray[Any, Any]:
-        """A weight for each token."""
-
-    @property
-    def tokens_cut(self) -> int:
-        """The number of tokens that the encoder did not read."""
-
-
-class Embedder(Protocol):
-    """An encoder for BERTScore, such as :class:`exam_pp.llm.embeddings.TokenEmbedder`."""
-
-    name: str
-    layer: int
-
-    def vectors(self, texts: Sequence[str]) -> Sequence[Vectors]:
-        """Return the vectors of each text, in order."""
 
 
 class PairSimilarity(NamedTuple):
@@ -77,32 +51,38 @@ class PairSimilarity(NamedTuple):
 
 
 @dataclass
-class AnswerConsistency:
-    """The similarity of repeated answers."""
+class Consistency:
+    """Consistency over repeats, and the similarity of each two answers."""
 
     evaluation: Evaluation = field(default_factory=Evaluation)
     pairs: list[PairSimilarity] = field(default_factory=list)
 
 
-def answer_consistency(
-    repeats: Repeats,
-    *,
-    with_rouge: bool = True,
-    stem: bool = False,
-    embedder: Embedder | None = None,
-    rescale: bool = True,
-) -> AnswerConsistency:
+@dataclass(frozen=True)
+class SimilarityOptions:
+    """Options of the similarity of answers.
+
+    ``embedder``: The encoder of BERTScore; None for no BERTScore.
+    """
+
+    with_rouge: bool = True
+    stem: bool = False
+    embedder: TokenEmbedder | None = None
+    rescale: bool = True
+
+
+def answer_consistency(repeats: Repeats, options: SimilarityOptions) -> Consistency:
     """Compare the answers of repeated runs with each other, all pairs of a system and query.
 
     Failed repeats and answers without tokens are in no pair. A query with fewer than two answers has no
     score.
 
-    ``embedder``: The encoder of BERTScore; None for no BERTScore. Returns pairs, and the mean F1 over the
-    pairs. F1 is symmetric, precision and recall are not.
+    Returns pairs, and the mean F1 over the pairs. F1 is symmetric, precision and recall are not.
     """
     check_names({key for of_query in repeats.values() for key in of_query}, repeats)
-    result, counts = AnswerConsistency(), Counter[str]()
-    baseline = baseline_of(embedder.name, embedder.layer) if embedder and rescale else None
+    result, counts = Consistency(), Counter[str]()
+    embedder = options.embedder
+    baseline = baseline_of(embedder.name, embedder.layer) if embedder and options.rescale else None
     for system, of_query in repeats.items():
         for query_id, answers in of_query.items():
             present = {
@@ -114,7 +94,8 @@ def answer_consistency(
                 continue
             vectors = _vectors(embedder, present, counts)
             for first, second in combinations(present, 2):
-                found = rouge(present[first], present[second], stem=stem) if with_rouge else {}
+                texts = present[first], present[second]
+                found = rouge(*texts, stem=options.stem) if options.with_rouge else {}
                 counts["tokenless"] += found is None
                 overlaps: dict[str, Overlap | None] = {**(found or {})}
                 if vectors:
@@ -125,15 +106,13 @@ def answer_consistency(
                     for metric, overlap in overlaps.items()
                     if overlap is not None
                 ]
-    result.evaluation = Evaluation(
-        _means(result.pairs), _similarity_notes(counts, embedder, baseline, with_rouge, stem)
-    )
+    result.evaluation = Evaluation(_means(result.pairs), _similarity_notes(counts, options, baseline))
     return result
 
 
 def _vectors(
-    embedder: Embedder | None, answers: Mapping[int, str], counts: Counter[str]
-) -> dict[int, Vectors]:
+    embedder: TokenEmbedder | None, answers: Mapping[int, str], counts: Counter[str]
+) -> dict[int, TokenVectors]:
     if embedder is None:
         return {}
     vectors = dict(zip(answers, embedder.vectors(list(answers.values())), strict=True))
@@ -149,13 +128,13 @@ def _means(pairs: Iterable[PairSimilarity]) -> list[Score]:
 
 
 def _similarity_notes(
-    counts: Counter[str], embedder: Embedder | None, baseline: Overlap | None, with_rouge: bool, stem: bool
+    counts: Counter[str], options: SimilarityOptions, baseline: Overlap | None
 ) -> list[str]:
     notes = ["Scores are the mean F1 over all pairs of repeats; higher means more consistent."]
-    if with_rouge:
-        how = "stemmed words" if stem else "words without stemming"
+    if options.with_rouge:
+        how = "stemmed words" if options.stem else "words without stemming"
         notes.append(f"ROUGE compares {how}: lower-cased letters from a to z, and digits.")
-    if embedder is not None:
+    if (embedder := options.embedder) is not None:
         scaled = "rescaled with the baseline of English texts" if baseline else "not rescaled with a baseline"
         notes.append(f"BERTScore uses layer {embedder.layer} of {embedder.name}, {scaled}.")
     if counts["cut"]:
@@ -172,20 +151,6 @@ def _similarity_notes(
         are = counted(counts["single"], "query of a system has", "queries of systems have")
         notes.append(f"{are} fewer than two answers and no score.")
     return notes
-
-
-def by_repeat(repeats: Sequence[Iterable[Score]]) -> dict[str, dict[str, dict[str, list[float | None]]]]:
-    """Arrange the scores of repeated runs for :func:`score_consistency`.
-
-    Returns metric to system to query id to a value for each repeat; None for a repeat without this score.
-    """
-    table: dict[str, dict[str, dict[str, list[float | None]]]] = {}
-    for number, scores in enumerate(repeats):
-        for score in scores:
-            if score.query_id != ALL_QUERIES:
-                of_query = table.setdefault(score.metric, {}).setdefault(score.system, {})
-                of_query.setdefault(score.query_id, [None] * len(repeats))[number] = score.value
-    return table
 
 
 def score_consistency(scores: RepeatedScores, *, sample: bool = False) -> Evaluation:
@@ -231,19 +196,6 @@ def _spread_notes(counts: Counter[str], *, sample: bool) -> list[str]:
             )
             notes.append(f"{counted(counts[key], f'{noun} is', f'{plural} are')} {rest}")
     return notes
-
-
-@dataclass(frozen=True)
-class SimilarityOptions:
-    """Options of the similarity of answers.
-
-    ``embedder``: The encoder of BERTScore; None for no BERTScore.
-    """
-
-    with_rouge: bool = True
-    stem: bool = False
-    embedder: Embedder | None = None
-    rescale: bool = True
 
 
 @dataclass
@@ -298,14 +250,6 @@ def repeated_answers(
     return result
 
 
-@dataclass
-class Consistency:
-    """Consistency over repeats."""
-
-    evaluation: Evaluation = field(default_factory=Evaluation)
-    pairs: list[PairSimilarity] = field(default_factory=list)
-
-
 def consistency(
     repeats: RepeatedAnswers,
     *,
@@ -324,14 +268,7 @@ def consistency(
     spread = _spread(repeats, scores, metrics, sample)
     result = Consistency()
     if chosen.with_rouge or chosen.embedder is not None:
-        similar = answer_consistency(
-            repeats.answers,
-            with_rouge=chosen.with_rouge,
-            stem=chosen.stem,
-            embedder=chosen.embedder,
-            rescale=chosen.rescale,
-        )
-        result = Consistency(similar.evaluation, similar.pairs)
+        result = answer_consistency(repeats.answers, chosen)
     elif spread is None:
         raise SelectionError("Without ROUGE, consistency needs an encoder (--model) or scores (--scores).")
     if spread is not None:

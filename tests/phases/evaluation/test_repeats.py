@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.llm.embeddings import TokenVectors
-from exam_pp.phases.evaluation.consistency import answer_consistency, by_repeat, score_consistency
-from exam_pp.results import Score
+from exam_pp.llm.embeddings import TokenEmbedder, TokenVectors
+from exam_pp.phases.evaluation.consistency import SimilarityOptions, answer_consistency, score_consistency
 
 pytest.importorskip("rouge_score")
 
@@ -24,10 +23,11 @@ REPEATS: dict[str, dict[str, list[str | None]]] = {
 }
 
 
-class Letters:
+class Letters(TokenEmbedder):
     """An encoder whose tokens are letters, each with its own dimension."""
 
-    name, layer = "letters", 1
+    def __init__(self) -> None:
+        self.name, self.layer = "letters", 1
 
     def vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
         rows = [[np.eye(128)[ord(char) % 128] for char in text] for text in texts]
@@ -35,7 +35,7 @@ class Letters:
 
 
 def test_all_pairs_of_repeats_are_compared() -> None:
-    result = answer_consistency(REPEATS)
+    result = answer_consistency(REPEATS, SimilarityOptions())
     pairs = [pair for pair in result.pairs if (pair.system, pair.query_id) == ("rag", "q1")]
     assert [(p.first, p.second, p.metric) for p in pairs if p.metric == "ROUGE-L"] == [
         (1, 2, "ROUGE-L"), (1, 3, "ROUGE-L"), (2, 3, "ROUGE-L"),
@@ -54,7 +54,7 @@ def test_all_pairs_of_repeats_are_compared() -> None:
 
 
 def test_what_is_in_no_score_is_noted() -> None:
-    notes = answer_consistency(REPEATS, stem=True).evaluation.notes
+    notes = answer_consistency(REPEATS, SimilarityOptions(stem=True)).evaluation.notes
     assert "ROUGE compares stemmed words: lower-cased letters from a to z, and digits." in notes
     assert "1 pair has no ROUGE, because an answer has no letters from a to z and no digits." in notes
     assert "3 repeats have no answer and are in no pair." in notes
@@ -62,7 +62,7 @@ def test_what_is_in_no_score_is_noted() -> None:
 
 
 def test_bert_score_of_all_pairs() -> None:
-    result = answer_consistency(REPEATS, with_rouge=False, embedder=Letters())
+    result = answer_consistency(REPEATS, SimilarityOptions(with_rouge=False, embedder=Letters()))
     assert {pair.metric for pair in result.pairs} == {"BERTScore"}
     values = {(s.system, s.query_id): s.value for s in result.evaluation.scores}
     assert values["rag", "q2"] == values["other", "q1"] == 1.0
@@ -71,13 +71,7 @@ def test_bert_score_of_all_pairs() -> None:
 
 
 def test_the_spread_of_every_score() -> None:
-    runs = [
-        [Score("rag", "q1", "V", value), Score("rag", "all", "V", 9.0), Score("rag", "q2", "V", 0.0)]
-        for value in (0.5, 0.7, 0.9)
-    ]
-    runs[1].append(Score("rag", "q1", "W", 1.0))
-    table = by_repeat(runs)
-    assert table == {
+    table: dict[str, dict[str, dict[str, list[float | None]]]] = {
         "V": {"rag": {"q1": [0.5, 0.7, 0.9], "q2": [0.0, 0.0, 0.0]}},
         "W": {"rag": {"q1": [None, 1.0, None]}},
     }
@@ -103,6 +97,6 @@ def test_the_spread_of_every_score() -> None:
 
 def test_reserved_names_are_refused() -> None:
     with pytest.raises(SelectionError, match="'all' is reserved"):
-        answer_consistency({"s": {"all": ["a", "b"]}})
+        answer_consistency({"s": {"all": ["a", "b"]}}, SimilarityOptions())
     with pytest.raises(SelectionError, match="'_overall_' is reserved"):
         score_consistency({"V": {"_overall_": {"q": [1.0, 0.5]}}})
