@@ -186,9 +186,10 @@ def command(
 
     selected = None if queries is None else query_ids(queries)
     if metric == "factual-consistency":
-        from exam_pp.phases.evaluation.answers import ConsistencyFilter, factual_consistency
+        from exam_pp.phases.evaluation.answers import factual_consistency
+        from exam_pp.phases.evaluation.citations import SupportFilter
 
-        of_scores = ConsistencyFilter(grader, prompt_class, systems)
+        of_scores = SupportFilter(grader, prompt_class, systems=systems)
         evaluation = factual_consistency(graded, selection=of_scores, queries=selected)
     else:
         from exam_pp.phases.evaluation.answers import criteria

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -31,7 +31,7 @@ class CitationGrader(NamedTuple):
 
 @dataclass(frozen=True)
 class SupportFilter:
-    """Selection of grades of citations, or of answers by criteria; None accepts all.
+    """Selection of grades of citations, or of answers by criteria or consistency; None accepts all.
 
     Attributes:
         model: Name of the model, or ``human:NAME`` for a reviewer.
@@ -222,7 +222,10 @@ def citations(
     check_names(result.queries, result.systems)
     notes = _notes(result)
     if missing_queries == "zero":
-        notes += _add_missing(result)
+        zeros, missing_notes = zeros_of_missing(result.systems, result.queries, METRICS)
+        result.scores += zeros
+        result.best_case += zeros
+        notes += missing_notes
     provenance = provenance_of(grader, len({score.query_id for score in result.scores}))
     return Evaluation(
         result.scores, notes, result.best_case if result.ungraded else [], provenance=provenance
@@ -266,13 +269,14 @@ def _notes(result: _Evaluated) -> list[str]:
     return notes
 
 
-def _add_missing(result: _Evaluated) -> list[str]:
-    """Add zeros for queries without an answer; returns notes on them."""
-    notes = []
-    for system, answered in list(result.systems.items()):
-        missing = [query_id for query_id in result.queries if query_id not in answered]
-        for query_id in missing:
-            result.add(system, query_id, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+def zeros_of_missing(
+    answered: Mapping[str, Collection[str]], queries: Iterable[str], metrics: Sequence[str]
+) -> tuple[list[Score], list[str]]:
+    """Zeros for the queries that a system did not answer, and notes on them."""
+    zeros, notes = [], []
+    for system, of_system in answered.items():
+        missing = [query_id for query_id in queries if query_id not in of_system]
+        zeros += [Score(system, query_id, metric, 0.0) for query_id in missing for metric in metrics]
         if missing:
             notes.append(f"No answer of {system} to {counted_names(missing, 'query', 'queries')}: scored 0.")
-    return notes
+    return zeros, notes

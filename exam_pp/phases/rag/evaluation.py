@@ -23,7 +23,7 @@ from exam_pp.llm.embeddings import TokenEmbedder
 from exam_pp.metrics.text_similarity import default_layer
 from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
 from exam_pp.phases.banks.relevant_passages import Relevance
-from exam_pp.phases.evaluation.answers import ConsistencyFilter, answered, factual_consistency
+from exam_pp.phases.evaluation.answers import answered, factual_consistency
 from exam_pp.phases.evaluation.citations import SupportFilter, citations
 from exam_pp.phases.evaluation.consistency import SimilarityOptions, consistency, repeated_answers
 from exam_pp.phases.evaluation.judgments import judgments
@@ -398,7 +398,7 @@ class _Run:
                 "claims": step.claims, "sources": step.sources, "soft": step.soft,
             }  # fmt: skip
             source = self.steps.run("Factual consistency", "scored.jsonl.gz", [self.passages], settings, work)
-        return factual_consistency(source, selection=ConsistencyFilter(_name(model)))
+        return factual_consistency(source, selection=SupportFilter(_name(model)))
 
     def no_answer(self) -> Evaluation:
         """Share of answered questions."""

@@ -15,7 +15,8 @@ from exam_pp.graders.answers import NO_CITATION, NO_SOURCE, NO_TEXT, ClaimUnit, 
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.evaluation.answers import ConsistencyFilter, factual_consistency
+from exam_pp.phases.evaluation.answers import factual_consistency
+from exam_pp.phases.evaluation.citations import SupportFilter
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.phases.grading.score_answers import ScoreOptions, ScoreSummary, score_answers, scored_queries
 from exam_pp.prompts import PROMPTS
@@ -208,7 +209,7 @@ def test_a_file_from_answers_to_a_leaderboard(
     assert "1 cited passage (gone)" in notes
 
     with pytest.raises(SelectionError, match=r"no selected scores.*grade"):
-        factual_consistency(output, selection=ConsistencyFilter(model="other"))
+        factual_consistency(output, selection=SupportFilter(model="other"))
     again = tmp_path / "again.jsonl.gz"
     prompt = PROMPTS.get("GradedRelevance")
     with pytest.raises(SelectionError, match="does not score claims"):
@@ -241,7 +242,7 @@ def test_scores_by_two_models_need_a_choice() -> None:
     run(other, query)
     with pytest.raises(SelectionError, match="--grader 'other'; --grader 'scorer'"):
         factual_consistency([query])
-    scores = factual_consistency([query], selection=ConsistencyFilter("other")).scores
+    scores = factual_consistency([query], selection=SupportFilter("other")).scores
     assert [(s.metric, s.value) for s in scores] == [
         ("FactualConsistency", round(5 / 7, 4)), ("FactualConsistency_parts", 0.75),
     ]  # fmt: skip
