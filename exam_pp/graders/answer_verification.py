@@ -130,12 +130,14 @@ class AnswerVerifier:
         accepted = False
         problem = None
         for request, reply in replies:
-            reason = reply.error
-            if reason is None:
-                verdict = self.prompt.parse(reply.text, None, "default")
-                accepted, reason = accepted or verdict.correct, verdict.reason
-            if reason is not None and problem is None:
-                problem = {"response": reply.text, "prompt": request.text, "failure_reason": reason}
+            verdict = self.prompt.verdict(reply, None, "default")
+            accepted = accepted or verdict.correct
+            if verdict.reason is not None and problem is None:
+                problem = {
+                    "response": reply.text,
+                    "prompt": request.text,
+                    "failure_reason": verdict.reason,
+                }
         return accepted, problem
 
 

@@ -133,7 +133,7 @@ class ListRequester:
                 break
             request = self._after(request, reply.text, self.repair, values)
         if not texts:
-            reason = reply.error or self.prompt.parse(reply.text, None, "default").reason
+            reason = self.prompt.verdict(reply, None, "default").reason
             return Generated([], reply.text, calls, reason, requested=requested, tokens_cut=cut)
         top_ups: list[str] = []
         known: dict[str, str] = {}

@@ -111,14 +111,11 @@ class PairGrader:
         fields: dict[str, Any] = {"answer": reply.text}
         if reply.tokens_cut:
             fields["tokens_cut"] = reply.tokens_cut
-        reason = reply.error
-        if reason is None:
-            verdict = self.prompt.parse(reply.text, None, self.unparsed)
-            if verdict.rating is not None:
-                decided: DecidedBy = "choice" if self.choose else "reply"
-                return self._game(unit, winner=WINNERS[verdict.rating], decided_by=decided, **fields)
-            reason = verdict.reason
-        fields["error"] = {"response": reply.text, "prompt": request.text, "failure_reason": reason}
+        verdict = self.prompt.verdict(reply, None, self.unparsed)
+        if verdict.rating is not None:
+            decided: DecidedBy = "choice" if self.choose else "reply"
+            return self._game(unit, winner=WINNERS[verdict.rating], decided_by=decided, **fields)
+        fields["error"] = {"response": reply.text, "prompt": request.text, "failure_reason": verdict.reason}
         return self._game(unit, **fields)
 
     def _game(self, unit: PairUnit, **fields: Any) -> Game:
