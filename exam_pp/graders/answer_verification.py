@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from exam_pp.banks import Entry
@@ -49,10 +49,6 @@ class AnswerVerifier:
         if self.only_model:
             return {"verified_by": "model"}
         return {"verified_by": "words or model", "answer_match": self.answer_match}
-
-    def with_source(self, source: dict[str, Any]) -> AnswerVerifier:
-        """A copy of this verifier for answers from ``source``."""
-        return replace(self, source=source)
 
     def run(self, answers: Sequence[tuple[Entry, str]]) -> Grading[RubricGrades]:
         """Verify the answers that need a call, and return the grades of all answers.
