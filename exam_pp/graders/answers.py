@@ -15,7 +15,7 @@ from exam_pp.data_model import (
     SourceScore,
     SupportGrades,
 )
-from exam_pp.graders.base import ConsistencyGrading, CriteriaGrading, SupportGrading
+from exam_pp.graders.base import Grading
 from exam_pp.graders.rubric import PromptGrader
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request, pair_request
@@ -47,7 +47,7 @@ class CriteriaGrader:
     info: dict[str, Any]
     max_new_tokens: int = MAX_NEW_TOKENS
 
-    def run(self, unit: AnsweredQuery) -> CriteriaGrading:
+    def run(self, unit: AnsweredQuery) -> Grading[CriteriaGrades]:
         """Ask once; an empty answer gets the lowest ratings without a request.
 
         If the request is too long for the model, documents are cut from the end, never the answer.
@@ -112,7 +112,7 @@ class SupportGrader(PromptGrader):
     unparsed: Unparsed = "ungraded"
     soft: bool = False
 
-    def run(self, part: CitingPart) -> SupportGrading:
+    def run(self, part: CitingPart) -> Grading[SupportGrades]:
         """Ask about each citation; a reply without a label leaves its citation ungraded."""
         requests = [self.request({CUT_SLOT: text, CLAIM_SLOT: part.text}) for _, text in part.cited]
         replies = yield requests
@@ -194,7 +194,7 @@ class ConsistencyGrader:
     soft: bool = True
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
-    def run(self, unit: ClaimUnit) -> ConsistencyGrading:
+    def run(self, unit: ClaimUnit) -> Grading[ConsistencyGrade]:
         """Score a claim against each source, or against all sources together.
 
         If a request fails, the claim has no score, because the highest score could be missing.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from exam_pp.games import WINNERS, DecidedBy, Game, Winner
+from exam_pp.graders.base import Grading
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 from exam_pp.prompts.base import DOCUMENTS_SLOT, NO_DOCUMENTS, Prompt, Unparsed
 from exam_pp.prompts.pairwise import FACTORS, Evidence
-
-PairGrading = Generator[list[Request], list[Completion], Game]
-"""A generator that yields requests, receives their completions in the same order, and returns a game."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class PairGrader:
     same_text_is_tie: bool = False
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
-    def run(self, unit: PairUnit) -> PairGrading:
+    def run(self, unit: PairUnit) -> Grading[Game]:
         """Play the game; an empty answer loses against a text without a request, and two of them tie."""
         decided = self._without_call(unit)
         if decided is not None:
