@@ -41,13 +41,10 @@ class CausalCheckpoint(ModelCheckpoint):
 
     def ends(self) -> list[int]:
         """All end-of-sequence token ids of the checkpoint; some checkpoints have several."""
-        values = (self._generation_end(), self.config.get_text_config().eos_token_id)
+        configs = (self.generation, self.config.get_text_config())
+        values = (getattr(config, "eos_token_id", None) for config in configs)
         ids = [i for value in values for i in (value if isinstance(value, list) else [value])]
         return [i for i in dict.fromkeys([*ids, self.tokenizer.eos_token_id]) if i is not None]
-
-    def _generation_end(self) -> Any:
-        config = self.generation_config()
-        return None if config is None else config.eos_token_id
 
 
 class DecoderLLM(BatchedLLM[Encoded]):

@@ -7,6 +7,7 @@ import io
 import logging
 import warnings
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -178,8 +179,9 @@ class ModelCheckpoint:
         self._check_pipeline()
         self.tokenizer: Any = self._load_tokenizer()
 
-    def generation_config(self) -> Any:
-        """Load the generation config of the checkpoint; None if the file is missing."""
+    @cached_property
+    def generation(self) -> Any:
+        """The generation config of the checkpoint; None if the file is missing."""
         try:
             return import_transformers().GenerationConfig.from_pretrained(self.path, revision=self.revision)
         except OSError:  # the file is optional
@@ -359,15 +361,15 @@ def longest_input(checkpoint: ModelCheckpoint, unlimited: int) -> int:
 
 
 class PlacedModel:
-    """The weights of a checkpoint on the device and in the dtype of its options.
+    """The weights of a checkpoint on the device and in the dtype of its options, or of ``options``.
 
     Raises :class:`ModelError` if the device does not exist or the weights cannot be loaded.
     """
 
-    def __init__(self, checkpoint: ModelCheckpoint) -> None:
+    def __init__(self, checkpoint: ModelCheckpoint, options: ModelOptions | None = None) -> None:
         import torch
 
-        options = checkpoint.options
+        options = options or checkpoint.options
         self.device = pick_device(options)
         self._dtype = pick_dtype(options, self.device)
         if options.threads:
