@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from exam_pp.metrics.uncertainty import Interval
     from exam_pp.phases.analysis.paired_criteria import CriterionTest, PairedCriteria
     from exam_pp.phases.evaluation.result import PathLike
-    from exam_pp.rendering.pictures.boxes import Box
+    from exam_pp.rendering.pictures.rows import Box
 
 
 @click.command("distributions", cls=Command)
@@ -356,7 +356,7 @@ def distributions_report(result: Distributions, *, decimals: int = 3) -> Report:
 
 def distribution_pictures(result: Distributions) -> list[Picture]:
     """A box plot of each measure; bars of the means for the share of questions answered."""
-    from exam_pp.rendering.pictures.boxes import box_plot, share_bars
+    from exam_pp.rendering.pictures.rows import box_plot, share_bars
 
     return [
         share_bars(_boxes(rows), "share of questions", "Questions answered", _interval(result))
@@ -368,7 +368,7 @@ def distribution_pictures(result: Distributions) -> list[Picture]:
 
 def _boxes(rows: Sequence[SystemDistribution]) -> list[Box]:
     """The rows as boxes of a picture."""
-    from exam_pp.rendering.pictures.boxes import Box
+    from exam_pp.rendering.pictures.rows import Box
 
     return [
         Box(
