@@ -22,8 +22,8 @@ from scipy.stats import rankdata
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.agreement import Estimate
-from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.outcomes import Ints, query_counts
+from exam_pp.metrics.entry_values import Floats, Ints
+from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.uncertainty import intervals
 
 BINS = 10

@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
-from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.entry_values import Bools, Floats
 from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.partial_correlation import known
 from exam_pp.metrics.uncertainty import Interval, intervals
 
-Bools = NDArray[np.bool_]
 Matrix = Sequence[Sequence[float]]
 """Scores, systems × queries."""
 
