@@ -45,7 +45,6 @@ class CriteriaGrader:
     model: str
     options: dict[str, Any]
     info: dict[str, Any]
-    max_new_tokens: int = MAX_NEW_TOKENS
 
     def run(self, unit: AnsweredQuery) -> Grading[CriteriaGrades]:
         """Ask once; an empty answer gets the lowest ratings without a request.
@@ -65,7 +64,7 @@ class CriteriaGrader:
     def _request(self, unit: AnsweredQuery) -> Request:
         documents = "\n".join(f"[{key}] {' '.join(text.split())}" for key, text in unit.documents)
         values = {"query": unit.query_text, ANSWER_SLOT: unit.answer, CUT_SLOT: documents or NO_DOCUMENTS}
-        return Request(self.criteria.prompt.render(values), max_new_tokens=self.max_new_tokens)
+        return Request(self.criteria.prompt.render(values), max_new_tokens=MAX_NEW_TOKENS)
 
     def _grades(
         self,

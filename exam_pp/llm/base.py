@@ -144,7 +144,8 @@ class LLM(Protocol):
     """A model that answers requests.
 
     Files record ``name`` as ``llm``. The failure of one request is a :class:`Completion` with an ``error``;
-    an exception means that no further request can be answered.
+    an exception means that no further request can be answered. A backend whose label likelihoods take about
+    as long as the replies has the attribute ``labels_are_expensive``.
     """
 
     name: str
@@ -184,15 +185,6 @@ class LearnsFromPassages(Protocol):
 
     def learn(self, passages: Iterable[str]) -> None:
         """Read the texts of the passages; called once before the first request."""
-
-
-@runtime_checkable
-class HasExpensiveLabels(Protocol):
-    """A backend whose label likelihoods may take about as long as the replies."""
-
-    @property
-    def labels_are_expensive(self) -> bool:
-        """Whether label likelihoods take about as long as replies."""
 
 
 log = logging.getLogger(__name__)

@@ -37,7 +37,7 @@ class CompletionsLLM(EndpointLLM):
         return {"prompt": clean(plain_text(self.name, request.parts))}
 
     def _logprobs_arguments(self) -> dict[str, Any]:
-        return {"logprobs": _OPENAI_TOP_LOGPROBS if self._is_openai else TOP_LOGPROBS}
+        return {"logprobs": _OPENAI_TOP_LOGPROBS if self._transport.is_openai else TOP_LOGPROBS}
 
     def _read(self, answer: Any, request: Request, has_logprobs: bool) -> Completion:
         # The line is cut here, because models may begin with a line break, at which a server would stop.

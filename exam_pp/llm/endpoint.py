@@ -150,10 +150,6 @@ class EndpointLLM:
     def _transport(self) -> Transport:
         return Transport(self._options)
 
-    @property
-    def _is_openai(self) -> bool:
-        return self._transport.is_openai
-
     def provenance(self) -> dict[str, Any]:
         """The known settings that determine the replies, without credentials."""
         return {
@@ -276,7 +272,7 @@ class EndpointLLM:
 
         Most other servers ignore unknown arguments; OpenAI refuses them.
         """
-        if self._is_openai or not self._supports_choice:
+        if self._transport.is_openai or not self._supports_choice:
             return {}
         return {"extra_body": {"structured_outputs": {"choice": [*labels]}, "guided_choice": [*labels]}}
 
@@ -304,7 +300,7 @@ class EndpointLLM:
 
         Some of OpenAI's models support only the newer name, many other servers only the older one.
         """
-        return "max_completion_tokens" if self._is_openai else "max_tokens"
+        return "max_completion_tokens" if self._transport.is_openai else "max_tokens"
 
     def _logprobs_arguments(self) -> dict[str, Any]:
         """The arguments that request likelihoods."""

@@ -173,13 +173,6 @@ class _Evaluated:
     without_citations: int = 0
     parts: int = 0
 
-    def add(self, name: str, query_id: str, low: Iterable[float], high: Iterable[float]) -> None:
-        """Add the scores of an answer."""
-        self.systems.setdefault(name, set()).add(query_id)
-        for metric, value, best in zip(METRICS, low, high, strict=True):
-            self.scores.append(Score(name, query_id, metric, value))
-            self.best_case.append(Score(name, query_id, metric, best))
-
 
 def citations(
     source: PathLike | Iterable[QueryPassages],
@@ -248,11 +241,11 @@ def _add_answer(
         if citation.is_missing:
             result.missing[citation.citation] = None
         result.ungraded += citation.value is None
-    low, high = (
-        [{c.citation: ungraded if c.value is None else c.value for c in part} for part in parts]
-        for ungraded in (0.0, 1.0)
-    )
-    result.add(name, query_id, citation_scores(low, rule), citation_scores(high, rule))
+    result.systems.setdefault(name, set()).add(query_id)
+    for scores, ungraded in ((result.scores, 0.0), (result.best_case, 1.0)):
+        values = [{c.citation: ungraded if c.value is None else c.value for c in part} for part in parts]
+        of_metrics = zip(METRICS, citation_scores(values, rule), strict=True)
+        scores += [Score(name, query_id, metric, value) for metric, value in of_metrics]
 
 
 def _notes(result: _Evaluated) -> list[str]:
