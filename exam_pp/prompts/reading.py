@@ -323,6 +323,38 @@ def final_score_reader(max_rating: int) -> ReadingRule:
     )
 
 
+def label_rule(
+    name: str,
+    description: str,
+    pattern: re.Pattern[str],
+    degrees: Sequence[str],
+    *,
+    in_markup: bool = False,
+    whole_reply: bool = False,
+) -> ReadingRule:
+    """The rule of labels that stand anywhere in a reply, unless it has different ones or negates one.
+
+    ``pattern`` matches a label as group ``n``, the word in which labels differ as ``degree``, and a negation
+    of the label as ``negation``. The rating is the position in ``degrees``. With ``in_markup``, tags of the
+    reply may be labels; else they are removed.
+    """
+
+    def find(reply: str, _unparsed: Unparsed) -> re.Match[str] | None:
+        matches = list(pattern.finditer(reply))
+        if any(match["negation"] for match in matches):
+            return None
+        return matches[0] if len({match["degree"].lower() for match in matches}) == 1 else None
+
+    def read(reply: str, _entry: Entry | None, unparsed: Unparsed) -> Verdict:
+        match = find(reply if in_markup else without_markup(reply), unparsed)
+        if match is None:
+            return Verdict(None, False, reason=NOT_A_LABEL)
+        rating = degrees.index(match["degree"].lower())
+        return Verdict(rating, rating > 0)
+
+    return ReadingRule(name, description, read, find, whole_reply)
+
+
 def by_cut_points(rule: Reader, cut_points: Sequence[float]) -> Reader:
     """Adapt a rule of ratings to replies with a cosine: the rating is the number of cut points it reaches."""
 
