@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TypeGuard
 from urllib.parse import quote
 
-from exam_pp.rendering.cells import format_row, is_numeric
+from exam_pp.rendering.cells import format_rows, is_numeric
 from exam_pp.rendering.document import (
     Bars,
     Block,
@@ -229,7 +229,7 @@ def _picture(picture: Picture, name: str) -> str:
 
 
 def _table(table: Table, name: str) -> str:
-    cells = [format_row(table, row) for row in range(len(table.rows))]
+    _, *cells = format_rows(table)
     forms = short_forms([*table.columns, *(text for row in cells for text in row)])
     kinds = [_kind(table, cells, column) for column in range(len(table.columns))]
     header = "".join(
