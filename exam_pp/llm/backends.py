@@ -187,7 +187,7 @@ for _name, _module, _class in (
     (_SIMILARITY, "embeddings", "load_similarity"),
     (E5, "packaged_e5", "load_e5"),
     ("openai", "endpoint", "EndpointLLM"),
-    ("openai-completions", "completions", "CompletionsLLM"),
+    ("openai-completions", "endpoint", "CompletionsLLM"),
 ):
     BACKENDS.add(_name, partial(_load, _module, _class))
 for _name, _module, _class in (

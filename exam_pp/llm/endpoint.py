@@ -1,4 +1,7 @@
-"""OpenAI-compatible chat endpoints, such as a vLLM server, for the pipeline ``openai``.
+"""OpenAI-compatible endpoints, such as a vLLM server, for ``openai`` and ``openai-completions``.
+
+The pipeline ``openai`` sends chat messages. ``openai-completions`` sends the prompt as plain text to
+``/v1/completions``, without a chat template: for base models, and for ``gpt-3.5-turbo-instruct``.
 
 The API key comes from the environment variable ``OPENAI_API_KEY``; it is never logged or written to files.
 """
@@ -8,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from queue import SimpleQueue
@@ -17,11 +21,18 @@ from exam_pp._version import __version__
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import Batch, ModelOptions
 from exam_pp.llm.batch_plan import batches_in_order
-from exam_pp.llm.chat import as_messages
+from exam_pp.llm.chat import as_messages, plain_text
 from exam_pp.llm.decoding import recorded_decoding, response_format
 from exam_pp.llm.encoding import choice as choose
 from exam_pp.llm.encoding import clean
-from exam_pp.llm.endpoint_replies import Token, chat_tokens, first_label_logprobs, label_logprobs, member
+from exam_pp.llm.endpoint_replies import (
+    Token,
+    chat_tokens,
+    first_label_logprobs,
+    label_logprobs,
+    member,
+    text_tokens,
+)
 from exam_pp.llm.retries import AttemptError, Outcome, Retries, UnreachableError
 from exam_pp.llm.transport import (
     KEY,
@@ -98,6 +109,8 @@ LONGEST_TEXT, LONGEST_TOKEN = 100_000, 16
 """Maximal number of characters of a reply, and of further ones for each token of thinking."""
 
 TOP_LOGPROBS = 20
+_OPENAI_TOP_LOGPROBS = 5
+"""The maximum of api.openai.com for completions."""
 _ARGUMENTS = {"sampling_seed": "seed"}
 """Names of decoding options in calls, where they differ."""
 _CHOICE_NAMES = ("structured_outputs", "guided_choice")
@@ -452,3 +465,34 @@ class EndpointLLM:
     def _hide(self, text: str) -> str:
         """A message of the server in one line without secrets, which it may quote."""
         return " ".join(self._transport.secrets.mask(clean(text)).split())[:300]
+
+
+class CompletionsLLM(EndpointLLM):
+    """A completions endpoint, which continues a prompt.
+
+    As for local base models, a reply that grades ends with its first line, and a prompt with a system part
+    raises :class:`exam_pp.errors.ModelError`.
+    """
+
+    _expected = "a completion"
+    _limit_name = "max_tokens"
+
+    def _create(self, client: Any, arguments: dict[str, Any]) -> Any:
+        return client.completions.with_raw_response.create(**arguments)
+
+    def _prompt(self, request: Request) -> dict[str, Any]:
+        return {"prompt": clean(plain_text(self.name, request.parts))}
+
+    def _logprobs_arguments(self) -> dict[str, Any]:
+        return {"logprobs": _OPENAI_TOP_LOGPROBS if self._transport.is_openai else TOP_LOGPROBS}
+
+    def _read(self, answer: Any, request: Request, has_logprobs: bool) -> Completion:
+        # The line is cut here, because models may begin with a line break, at which a server would stop.
+        reply = super()._read(answer, request, has_logprobs)
+        return replace(reply, text=reply.text.split("\n", 1)[0].rstrip()) if request.one_line else reply
+
+    def _fields(self, choice: Any) -> tuple[str | None, Any, Any]:
+        return self._text(choice, "text"), member(choice, "finish_reason"), None
+
+    def _tokens(self, choice: Any) -> Iterator[Token]:
+        return text_tokens(choice)
