@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from exam_pp.banks import Entry
@@ -49,10 +49,6 @@ class AnswerVerifier:
         if self.only_model:
             return {"verified_by": "model"}
         return {"verified_by": "words or model", "answer_match": self.answer_match}
-
-    def with_source(self, source: dict[str, Any]) -> AnswerVerifier:
-        """A copy of this verifier for answers from ``source``."""
-        return replace(self, source=source)
 
     def run(self, answers: Sequence[tuple[Entry, str]]) -> Grading[RubricGrades]:
         """Verify the answers that need a call, and return the grades of all answers.
@@ -130,12 +126,14 @@ class AnswerVerifier:
         accepted = False
         problem = None
         for request, reply in replies:
-            reason = reply.error
-            if reason is None:
-                verdict = self.prompt.parse(reply.text, None, "default")
-                accepted, reason = accepted or verdict.correct, verdict.reason
-            if reason is not None and problem is None:
-                problem = {"response": reply.text, "prompt": request.text, "failure_reason": reason}
+            verdict = self.prompt.verdict(reply, None, "default")
+            accepted = accepted or verdict.correct
+            if verdict.reason is not None and problem is None:
+                problem = {
+                    "response": reply.text,
+                    "prompt": request.text,
+                    "failure_reason": verdict.reason,
+                }
         return accepted, problem
 
 

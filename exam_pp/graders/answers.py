@@ -15,7 +15,8 @@ from exam_pp.data_model import (
     SourceScore,
     SupportGrades,
 )
-from exam_pp.graders.base import ConsistencyGrading, CriteriaGrading, SupportGrading
+from exam_pp.graders.base import Grading
+from exam_pp.graders.rubric import PromptGrader
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request, pair_request
 from exam_pp.prompts.base import CUT_SLOT, NO_DOCUMENTS, Prompt, Unparsed
@@ -44,9 +45,8 @@ class CriteriaGrader:
     model: str
     options: dict[str, Any]
     info: dict[str, Any]
-    max_new_tokens: int = MAX_NEW_TOKENS
 
-    def run(self, unit: AnsweredQuery) -> CriteriaGrading:
+    def run(self, unit: AnsweredQuery) -> Grading[CriteriaGrades]:
         """Ask once; an empty answer gets the lowest ratings without a request.
 
         If the request is too long for the model, documents are cut from the end, never the answer.
@@ -64,7 +64,7 @@ class CriteriaGrader:
     def _request(self, unit: AnsweredQuery) -> Request:
         documents = "\n".join(f"[{key}] {' '.join(text.split())}" for key, text in unit.documents)
         values = {"query": unit.query_text, ANSWER_SLOT: unit.answer, CUT_SLOT: documents or NO_DOCUMENTS}
-        return Request(self.criteria.prompt.render(values), max_new_tokens=self.max_new_tokens)
+        return Request(self.criteria.prompt.render(values), max_new_tokens=MAX_NEW_TOKENS)
 
     def _grades(
         self,
@@ -102,22 +102,18 @@ class CitingPart:
 
 
 @dataclass(frozen=True)
-class SupportGrader:
+class SupportGrader(PromptGrader):
     """Labels every citation of a part with a prompt of the kind ``support``, in one request each.
 
-    ``model`` and ``options`` are recorded with the grades. With ``choose``, the label is the likeliest one.
+    With ``soft``, the model may choose the likeliest label.
     """
 
-    prompt: Prompt
-    model: str
-    options: dict[str, Any]
     unparsed: Unparsed = "ungraded"
-    choose: bool = False
-    max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
+    soft: bool = False
 
-    def run(self, part: CitingPart) -> SupportGrading:
+    def run(self, part: CitingPart) -> Grading[SupportGrades]:
         """Ask about each citation; a reply without a label leaves its citation ungraded."""
-        requests = [self._request(part.text, text) for _, text in part.cited]
+        requests = [self.request({CUT_SLOT: text, CLAIM_SLOT: part.text}) for _, text in part.cited]
         replies = yield requests
         return SupportGrades(
             supports=[
@@ -131,25 +127,13 @@ class SupportGrader:
             **self._cut(part, replies),
         )
 
-    def _request(self, claim: str, passage: str) -> Request:
-        return Request(
-            self.prompt.render({CUT_SLOT: passage, CLAIM_SLOT: claim}),
-            self.prompt.labels if self.choose else (),
-            self.max_new_tokens,
-            one_line=True,
-            search=self.prompt.label_search(self.unparsed),
-        )
-
     def _support(self, citation: str, reply: Completion, request: Request) -> CitationSupport:
-        reason = reply.error
-        if reason is None:
-            verdict = self.prompt.parse(reply.text, None, self.unparsed)
-            if verdict.rating is not None:
-                return CitationSupport(
-                    citation=citation, support=SUPPORT_LABELS[verdict.rating], answer=reply.text
-                )
-            reason = verdict.reason
-        error = {"response": reply.text, "prompt": request.text, "failure_reason": reason}
+        verdict = self.prompt.verdict(reply, None, self.unparsed)
+        if verdict.rating is not None:
+            return CitationSupport(
+                citation=citation, support=SUPPORT_LABELS[verdict.rating], answer=reply.text
+            )
+        error = {"response": reply.text, "prompt": request.text, "failure_reason": verdict.reason}
         return CitationSupport(citation=citation, answer=reply.text, error=error)
 
     def _cut(self, part: CitingPart, replies: Sequence[Completion]) -> dict[str, Any]:
@@ -209,7 +193,7 @@ class ConsistencyGrader:
     soft: bool = True
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
-    def run(self, unit: ClaimUnit) -> ConsistencyGrading:
+    def run(self, unit: ClaimUnit) -> Grading[ConsistencyGrade]:
         """Score a claim against each source, or against all sources together.
 
         If a request fails, the claim has no score, because the highest score could be missing.

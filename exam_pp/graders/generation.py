@@ -75,7 +75,6 @@ class EntryGenerator:
     kind: EntryKind
     count: int | None = None
     repairs: int = 1
-    max_new_tokens: int = MAX_NEW_TOKENS
     prompts: Sequence[Prompt] = ()
     top_ups: int = TOP_UPS
 
@@ -97,7 +96,6 @@ class EntryGenerator:
             TOP_UP_PROMPTS[self.kind],
             self.repairs,
             self.top_ups,
-            self.max_new_tokens,
         )
         return (yield from requester.run(values, count if requests_number(prompt) else None))
 
@@ -116,13 +114,12 @@ class ListRequester:
     top_up: Prompt
     repairs: int = 1
     top_ups: int = TOP_UPS
-    max_new_tokens: int = MAX_NEW_TOKENS
 
     def run(
         self, values: Mapping[str, str], requested: int | None
     ) -> Generator[list[Request], list[Completion], Generated]:
         """Fill the prompts with ``values`` and send them; ``requested`` is the length of the list."""
-        first = request = Request(self.prompt.render(values), max_new_tokens=self.max_new_tokens)
+        first = request = Request(self.prompt.render(values), max_new_tokens=MAX_NEW_TOKENS)
         calls = cut = 0
         while True:
             calls += 1
@@ -133,7 +130,7 @@ class ListRequester:
                 break
             request = self._after(request, reply.text, self.repair, values)
         if not texts:
-            reason = reply.error or self.prompt.parse(reply.text, None, "default").reason
+            reason = self.prompt.verdict(reply, None, "default").reason
             return Generated([], reply.text, calls, reason, requested=requested, tokens_cut=cut)
         top_ups: list[str] = []
         known: dict[str, str] = {}
@@ -166,7 +163,7 @@ class ListRequester:
     def _after(self, request: Request, reply: str, prompt: Prompt, values: Mapping[str, str]) -> Request:
         """The request that continues a conversation after a reply of the model."""
         turn = Part(reply, slot="reply", may_be_cut=True, role="assistant")
-        return Request((*request.parts, turn, *prompt.render(values)), (), self.max_new_tokens)
+        return Request((*request.parts, turn, *prompt.render(values)), (), MAX_NEW_TOKENS)
 
 
 @dataclass(frozen=True)

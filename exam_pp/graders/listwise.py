@@ -75,10 +75,7 @@ def _labels(reply: Completion, count: int) -> list[Completion]:
 
 
 def _count_unread(labels: Sequence[Completion], prompt: Prompt) -> int:
-    return sum(
-        label.error is not None or prompt.parse(label.text, None, "default").reason is not None
-        for label in labels
-    )
+    return sum(prompt.verdict(label, None, "default").reason is not None for label in labels)
 
 
 def _repair(request: Request, reply: Completion, prompt: Prompt, count: int) -> Request:

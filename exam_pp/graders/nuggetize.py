@@ -203,7 +203,7 @@ def label_importance(
 
 
 def _importance(label: Completion, prompt: Prompt) -> Importance:
-    reason = label.error or prompt.parse(label.text, None, "default").reason
+    reason = prompt.verdict(label, None, "default").reason
     if reason is None:
         return Importance(plain_label(label.text))
     return Importance(None, f"{reason}: {label.text}" if label.text else reason)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from exam_pp.games import WINNERS, DecidedBy, Game, Winner
+from exam_pp.graders.base import Grading
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 from exam_pp.prompts.base import DOCUMENTS_SLOT, NO_DOCUMENTS, Prompt, Unparsed
 from exam_pp.prompts.pairwise import FACTORS, Evidence
-
-PairGrading = Generator[list[Request], list[Completion], Game]
-"""A generator that yields requests, receives their completions in the same order, and returns a game."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class PairGrader:
     same_text_is_tie: bool = False
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
-    def run(self, unit: PairUnit) -> PairGrading:
+    def run(self, unit: PairUnit) -> Grading[Game]:
         """Play the game; an empty answer loses against a text without a request, and two of them tie."""
         decided = self._without_call(unit)
         if decided is not None:
@@ -111,14 +109,11 @@ class PairGrader:
         fields: dict[str, Any] = {"answer": reply.text}
         if reply.tokens_cut:
             fields["tokens_cut"] = reply.tokens_cut
-        reason = reply.error
-        if reason is None:
-            verdict = self.prompt.parse(reply.text, None, self.unparsed)
-            if verdict.rating is not None:
-                decided: DecidedBy = "choice" if self.choose else "reply"
-                return self._game(unit, winner=WINNERS[verdict.rating], decided_by=decided, **fields)
-            reason = verdict.reason
-        fields["error"] = {"response": reply.text, "prompt": request.text, "failure_reason": reason}
+        verdict = self.prompt.verdict(reply, None, self.unparsed)
+        if verdict.rating is not None:
+            decided: DecidedBy = "choice" if self.choose else "reply"
+            return self._game(unit, winner=WINNERS[verdict.rating], decided_by=decided, **fields)
+        fields["error"] = {"response": reply.text, "prompt": request.text, "failure_reason": verdict.reason}
         return self._game(unit, **fields)
 
     def _game(self, unit: PairUnit, **fields: Any) -> Game:

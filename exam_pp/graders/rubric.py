@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,8 +30,8 @@ def recorded_policy(prompt: Prompt, unparsed: Unparsed) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class RubricGrader:
-    """Grades a passage with a question or nugget prompt.
+class PromptGrader:
+    """The base of graders that fill a prompt with texts, for one grade in each reply.
 
     ``model`` and ``options`` are recorded with the grades. With ``soft``, requests of prompts with a scale
     also ask for the likelihoods of the scale's labels.
@@ -44,6 +44,25 @@ class RubricGrader:
     soft: bool = True
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
+    def request(self, values: Mapping[str, str]) -> Request:
+        """The request with these texts in place of the placeholders."""
+        return Request(
+            self.prompt.render(values),
+            self.prompt.labels if self.soft else (),
+            self.max_new_tokens,
+            one_line=not self.prompt.keeps_whole_reply,
+            search=self._search,
+        )
+
+    @cached_property
+    def _search(self) -> LabelSearch | None:
+        return self.prompt.label_search(self.unparsed)
+
+
+@dataclass(frozen=True)
+class RubricGrader(PromptGrader):
+    """Grades a passage with a question or nugget prompt."""
+
     def run(self, unit: PassageUnit) -> Grading[RubricGrades]:
         """Send one request for each entry; a passage without text stays ungraded and needs no request."""
         if not unit.text.strip():
@@ -53,15 +72,7 @@ class RubricGrader:
         return self._grades(unit, replies)
 
     def _request(self, unit: PassageUnit, entry: Entry) -> Request:
-        values = {entry.kind: entry.text, CUT_SLOT: unit.text, "query": unit.query_text}
-        labels = self.prompt.labels if self.soft else ()
-        return Request(
-            self.prompt.render(values), labels, self.max_new_tokens, one_line=True, search=self._search
-        )
-
-    @cached_property
-    def _search(self) -> LabelSearch | None:
-        return self.prompt.label_search(self.unparsed)
+        return self.request({entry.kind: entry.text, CUT_SLOT: unit.text, "query": unit.query_text})
 
     def _grades(self, unit: PassageUnit, replies: Sequence[Completion]) -> RubricGrades:
         correct: list[str] = []
@@ -73,7 +84,7 @@ class RubricGrader:
         for entry, reply in zip(unit.entries, replies, strict=True):
             if reply.tokens_cut:
                 cut[entry.entry_id] = reply.tokens_cut
-            verdict = self._verdict(entry, reply)
+            verdict = self.prompt.verdict(reply, entry, self.unparsed)
             if verdict.reason is not None:
                 errors[entry.entry_id] = self._error(unit, entry, reply, verdict.reason)
                 continue
@@ -102,11 +113,6 @@ class RubricGrader:
             grades["tokens_cut"] = cut
         return RubricGrades(**grades)
 
-    def _verdict(self, entry: Entry, reply: Completion) -> Verdict:
-        if reply.error is not None:
-            return Verdict(None, False, reason=reply.error)
-        return self.prompt.parse(reply.text, entry, self.unparsed)
-
     def _self_rating(self, entry: Entry, verdict: Verdict, reply: Completion) -> SelfRating:
         values: dict[str, Any] = {"self_rating": verdict.rating}
         values[f"{entry.kind}_id"] = entry.entry_id
@@ -131,19 +137,12 @@ class ClosedBookGrader(RubricGrader):
 
 
 @dataclass(frozen=True)
-class DirectGrader:
+class DirectGrader(PromptGrader):
     """Grades a passage as a whole with a direct prompt (EXAM++, appendix A).
 
-    ``model`` and ``options`` are recorded with the grade. A reply that cannot be read leaves the passage
-    ungraded: the grade has no rating, and ``error`` contains the reply and the reason.
+    A reply that cannot be read leaves the passage ungraded: the grade has no rating, and ``error`` contains
+    the reply and the reason.
     """
-
-    prompt: Prompt
-    model: str
-    options: dict[str, Any]
-    unparsed: Unparsed = "default"
-    soft: bool = True
-    max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
     def run(self, unit: PassageUnit) -> Grading[DirectGrade]:
         """Send one request; a passage without text stays ungraded and needs no request.
@@ -151,30 +150,14 @@ class DirectGrader:
         For a prompt on whole answers, an answer without text is no attempt, without a request.
         """
         if not unit.text.strip() and self.prompt.whole_answer:
-            return self._graded(Completion(), Verdict(None, False), "")
+            return self._grade(Completion(), Verdict(None, False), "")
         if not unit.text.strip():
-            return self._grade(Completion(error=NO_TEXT), "")
-        values = {"query": unit.query_text, CUT_SLOT: unit.text}
-        labels = self.prompt.labels if self.soft else ()
-        request = Request(
-            self.prompt.render(values),
-            labels,
-            self.max_new_tokens,
-            one_line=not self.prompt.keeps_whole_reply,
-            search=self.prompt.label_search(self.unparsed),
-        )
+            return self._grade(Completion(), Verdict(None, False, reason=NO_TEXT), "")
+        request = self.request({"query": unit.query_text, CUT_SLOT: unit.text})
         (reply,) = yield [request]
-        return self._grade(reply, request.text)
+        return self._grade(reply, self.prompt.verdict(reply, None, self.unparsed), request.text)
 
-    def _grade(self, reply: Completion, prompt_text: str) -> DirectGrade:
-        verdict = (
-            self.prompt.parse(reply.text, None, self.unparsed)
-            if reply.error is None
-            else Verdict(None, False, reason=reply.error)
-        )
-        return self._graded(reply, verdict, prompt_text)
-
-    def _graded(self, reply: Completion, verdict: Verdict, prompt_text: str) -> DirectGrade:
+    def _grade(self, reply: Completion, verdict: Verdict, prompt_text: str) -> DirectGrade:
         policy = recorded_policy(self.prompt, self.unparsed) if self.unparsed == "chat" else {}
         grade: dict[str, Any] = {
             "correct": verdict.correct,

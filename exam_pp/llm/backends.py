@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,9 +36,8 @@ def load_llm(options: ModelOptions) -> LLM:
     :class:`exam_pp.errors.MissingExtraError`.
     """
     refuse_misspelt_name(options)
-    if options.pipeline not in _ENDPOINTS and (options.base_url or options.allow_redirects):
-        option = "--base-url" if options.base_url else "-M allow_redirects=true"
-        raise ModelError(f"{option} needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
+    if options.pipeline not in _ENDPOINTS and options.base_url:
+        raise ModelError(f"--base-url needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
     if options.thinking_tokens and options.model in _OWN_MODELS:
         raise ModelError(f"-M thinking_tokens cannot be used with the model {options.model!r}.")
     if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
@@ -136,15 +136,10 @@ def refuse_misspelt_name(options: ModelOptions) -> None:
         raise UnknownNameError(f"No model named {model!r}. Did you mean {close[0]!r}?")
 
 
-def _fake(options: ModelOptions) -> LLM:
-    from exam_pp.llm.fake import FakeLLM
-
-    return FakeLLM()
-
-
 def _seq2seq(options: ModelOptions) -> LLM:
     """Load a T5-like checkpoint with the engine that the options and the installation allow."""
-    from exam_pp.llm.ctranslate2 import start_ctranslate2
+    from exam_pp.llm.conversion import start_or_none
+    from exam_pp.llm.ctranslate2 import CTranslate2Engine
     from exam_pp.llm.encoding import PromptEncoder
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
     from exam_pp.llm.seq2seq import Seq2SeqEngine, Seq2SeqLLM
@@ -154,7 +149,7 @@ def _seq2seq(options: ModelOptions) -> LLM:
     encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
     engine: Seq2SeqEngine | None = None
     if options.engine != "transformers" and not (options.device_map or options.samples):
-        engine = start_ctranslate2(options, checkpoint)
+        engine = start_or_none(options, lambda: CTranslate2Engine(options, checkpoint))
     engine = engine or TransformersEngine(options, checkpoint)
     return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
 
@@ -173,69 +168,32 @@ def _causal(options: ModelOptions) -> LLM:
     return CausalLLM(checkpoint)
 
 
-def _extractive(options: ModelOptions) -> LLM:
-    from exam_pp.llm.extractive import load_extractive
-
-    return load_extractive(options)
-
-
-def _pair_scorer(options: ModelOptions) -> LLM:
-    from exam_pp.llm.pair_scorer import load_pair_scorer
-
-    return load_pair_scorer(options)
+def _load(module: str, name: str, options: ModelOptions) -> LLM:
+    """Load a model from its options; only then the module, with its heavy packages, is imported."""
+    llm: LLM = getattr(import_module(f"{__package__}.{module}"), name)(options)
+    return llm
 
 
-def _endpoint(options: ModelOptions) -> LLM:
-    from exam_pp.llm.endpoint import load_endpoint
-
-    return load_endpoint(options)
-
-
-def _completions(options: ModelOptions) -> LLM:
-    from exam_pp.llm.completions import load_completions
-
-    return load_completions(options)
-
-
-def _lexical(options: ModelOptions) -> LLM:
-    from exam_pp.llm.lexical import LexicalLLM
-
-    return LexicalLLM()
-
-
-def _similarity(options: ModelOptions) -> LLM:
-    from exam_pp.llm.embeddings import load_similarity
-
-    return load_similarity(options)
-
-
-def _e5(options: ModelOptions) -> LLM:
-    from exam_pp.llm.packaged_e5 import load_e5
-
-    return load_e5(options)
-
-
-def _random(options: ModelOptions) -> LLM:
-    from exam_pp.llm.baselines import RandomLLM
-
-    return RandomLLM()
-
-
-def _constant(options: ModelOptions) -> LLM:
-    from exam_pp.llm.baselines import ConstantLLM
-
-    return ConstantLLM()
+def _baseline(module: str, name: str, _options: ModelOptions) -> LLM:
+    llm: LLM = getattr(import_module(f"{__package__}.{module}"), name)()
+    return llm
 
 
 BACKENDS.add("text2text", _seq2seq)
 BACKENDS.add("text-generation", _causal)
-BACKENDS.add("question-answering", _extractive)
-BACKENDS.add("text-classification", _pair_scorer)
-BACKENDS.add(_SIMILARITY, _similarity)
-BACKENDS.add("openai", _endpoint)
-BACKENDS.add("openai-completions", _completions)
-BACKENDS.add("fake", _fake)
-BACKENDS.add("lexical", _lexical)
-BACKENDS.add(E5, _e5)
-BACKENDS.add("random", _random)
-BACKENDS.add("constant", _constant)
+for _name, _module, _class in (
+    ("question-answering", "extractive", "ExtractiveLLM"),
+    ("text-classification", "pair_scorer", "ClassifierPairScorer"),
+    (_SIMILARITY, "embeddings", "load_similarity"),
+    (E5, "packaged_e5", "load_e5"),
+    ("openai", "endpoint", "EndpointLLM"),
+    ("openai-completions", "endpoint", "CompletionsLLM"),
+):
+    BACKENDS.add(_name, partial(_load, _module, _class))
+for _name, _module, _class in (
+    ("fake", "fake", "FakeLLM"),
+    ("lexical", "lexical", "LexicalLLM"),
+    ("random", "baselines", "RandomLLM"),
+    ("constant", "baselines", "ConstantLLM"),
+):
+    BACKENDS.add(_name, partial(_baseline, _module, _class))

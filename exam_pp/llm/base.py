@@ -22,8 +22,6 @@ Batch = list[int]
 PUBLISHED_BEAMS = 5
 """Beam size of the published FLAN-T5 gradings."""
 
-"""Model name of the grader that is part of the package."""
-
 
 def is_gguf(model: str) -> bool:
     """Whether a local model of this name is a GGUF file."""
@@ -56,7 +54,6 @@ class ModelOptions:
             without connection to the endpoint stops.
         concurrency: The number of simultaneous calls to an endpoint.
         max_reply_mb: The maximal size of an endpoint's reply in megabytes, unpacked.
-        allow_redirects: Whether an endpoint may redirect requests to other servers; grades record where.
         any_server: Whether the replies of all servers count as those of the same model: files do not record
             the URL, which is not read before the first request.
         temperature: The temperature of sampling. 0: always the likeliest reply. Local models sample with
@@ -99,7 +96,6 @@ class ModelOptions:
     timeout: float = 120.0
     concurrency: int = 16
     max_reply_mb: float = 16.0
-    allow_redirects: bool = False
     any_server: bool = False
     temperature: float = 0
     top_p: float | None = None
@@ -148,7 +144,8 @@ class LLM(Protocol):
     """A model that answers requests.
 
     Files record ``name`` as ``llm``. The failure of one request is a :class:`Completion` with an ``error``;
-    an exception means that no further request can be answered.
+    an exception means that no further request can be answered. A backend whose label likelihoods take about
+    as long as the replies has the attribute ``labels_are_expensive``.
     """
 
     name: str
@@ -188,15 +185,6 @@ class LearnsFromPassages(Protocol):
 
     def learn(self, passages: Iterable[str]) -> None:
         """Read the texts of the passages; called once before the first request."""
-
-
-@runtime_checkable
-class HasExpensiveLabels(Protocol):
-    """A backend whose label likelihoods may take about as long as the replies."""
-
-    @property
-    def labels_are_expensive(self) -> bool:
-        """Whether label likelihoods take about as long as replies."""
 
 
 log = logging.getLogger(__name__)

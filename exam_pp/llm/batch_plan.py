@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 
 from exam_pp.llm.base import Batch
 
@@ -20,9 +20,12 @@ def plan_batches(
     first, so that a batch that does not fit into memory fails early.
     """
     batches: list[Batch] = []
-    for members in _by_group(range(len(lengths)), groups):
+    members: dict[Hashable, list[int]] = {}
+    for index in range(len(lengths)):
+        members.setdefault(groups[index] if groups else None, []).append(index)
+    for of_group in members.values():
         current: Batch = []
-        for index in sorted(members, key=lambda i: -lengths[i]):
+        for index in sorted(of_group, key=lambda i: -lengths[i]):
             # Later rows are no longer than the first one.
             longest = lengths[current[0]] if current else 0
             if current and (longest * (len(current) + 1) > batch_tokens or len(current) >= MAX_BATCH_SIZE):
@@ -37,12 +40,3 @@ def plan_batches(
 def batches_in_order(count: int, size: int) -> list[Batch]:
     """Group the indices below ``count`` into batches of a fixed size."""
     return [list(range(start, min(start + size, count))) for start in range(0, count, size)]
-
-
-def _by_group(indices: Iterable[int], groups: Sequence[Hashable] | None) -> list[list[int]]:
-    if groups is None:
-        return [list(indices)]
-    members: dict[Hashable, list[int]] = {}
-    for index in indices:
-        members.setdefault(groups[index], []).append(index)
-    return list(members.values())

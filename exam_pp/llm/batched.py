@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import Batch, failures_as_model_error, reason_of
 from exam_pp.llm.batch_plan import plan_batches
+from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm_requests import Completion, Request
 
@@ -139,6 +140,37 @@ class BatchedLLM(ABC, Generic[E]):
         middle = (len(batch) + 1) // 2
         for half in (batch[:middle], batch[middle:]):
             yield from self._parts(encoded, half)
+
+
+class EncoderLLM(BatchedLLM[E]):
+    """A model on transformers that answers a request of any kind in one forward pass, one batch at a time."""
+
+    def __init__(self, checkpoint: ModelCheckpoint) -> None:
+        import torch
+
+        self._torch = torch
+        self._checkpoint = checkpoint
+        self._options = checkpoint.options
+        self._tokenizer = checkpoint.tokenizer
+        self._placed = PlacedModel(checkpoint)
+        self._model = self._placed.model
+        batch_tokens = self._options.batch_tokens or self._placed.encoder_batch_tokens
+        super().__init__(self._options.model, batch_tokens)
+
+    def group(self, request: Request, prompt: E) -> Hashable:
+        """All requests may share a batch."""
+        return None
+
+    def start(self, requests: Sequence[Request], encoded: Sequence[E]) -> Callable[[], list[Completion]]:
+        """Return a function that runs the batch when it is called."""
+        return lambda: self._run(encoded)
+
+    @abstractmethod
+    def _run(self, encoded: Sequence[E]) -> list[Completion]: ...
+
+    def _padded(self, rows: Sequence[dict[str, list[int]]]) -> Any:
+        """The arguments of the model for a batch of rows."""
+        return self._tokenizer.pad(rows, padding=True, return_tensors="pt").to(self._placed.device)
 
 
 def _size(encoded: Sequence[Encoded], batch: Batch) -> int:

@@ -32,8 +32,6 @@ SHORTEST_PREFIX = 16
 class CausalCheckpoint(ModelCheckpoint):
     """A decoder-only checkpoint. ``context`` is the maximal number of tokens in prompt and reply together."""
 
-    pipeline = "text-generation"
-
     def __init__(self, options: ModelOptions) -> None:
         super().__init__(options)
         config = self.config.get_text_config()
@@ -43,13 +41,10 @@ class CausalCheckpoint(ModelCheckpoint):
 
     def ends(self) -> list[int]:
         """All end-of-sequence token ids of the checkpoint; some checkpoints have several."""
-        values = (self._generation_end(), self.config.get_text_config().eos_token_id)
+        configs = (self.generation, self.config.get_text_config())
+        values = (getattr(config, "eos_token_id", None) for config in configs)
         ids = [i for value in values for i in (value if isinstance(value, list) else [value])]
         return [i for i in dict.fromkeys([*ids, self.tokenizer.eos_token_id]) if i is not None]
-
-    def _generation_end(self) -> Any:
-        config = self.generation_config()
-        return None if config is None else config.eos_token_id
 
 
 class DecoderLLM(BatchedLLM[Encoded]):
@@ -109,10 +104,6 @@ class DecoderLLM(BatchedLLM[Encoded]):
         """Whether to stop at the line end; models without a chat template would continue the text."""
         return request.one_line and not self._encoder.is_chat
 
-    def has_line(self, reply: Sequence[int]) -> bool:
-        """Whether the reply so far has a line break after its first word."""
-        return "\n" in self._encoder.decode([reply])[0].lstrip()
-
     def texts(self, rows: Sequence[Sequence[int]], one_line: bool) -> list[str]:
         """Decode replies to text."""
         replies = [self._encoder.opening_tag + text.strip() for text in self._encoder.decode(rows)]
@@ -124,7 +115,8 @@ class DecoderLLM(BatchedLLM[Encoded]):
 
     def ends_early(self, request: Request, reply: Sequence[int]) -> bool:
         """Whether a reply ends here: at its line end, or as soon as its label is known."""
-        if self.ends_with_line(request) and self.has_line(reply):
+        # A line break before the first word does not end a reply.
+        if self.ends_with_line(request) and "\n" in self._encoder.decode([reply])[0].lstrip():
             return True
         search = request.search
         if search is None or search.is_settled is None:
@@ -175,11 +167,6 @@ class LabelPlace:
 
     at: int
     pieces: list[list[int]]
-
-    @property
-    def has_single_tokens(self) -> bool:
-        """Whether each label is one token."""
-        return all(len(label) == 1 for label in self.pieces)
 
 
 def shared_start(prompts: Iterable[list[int]]) -> list[int]:
@@ -254,7 +241,7 @@ class CausalLLM(DecoderLLM):
         place = self.label_place(request, reply.tokens) if request.labels else None
         if place is None:
             return Completion(text)
-        if place.has_single_tokens and place.at in reply.scores:
+        if place.at in reply.scores and all(len(label) == 1 for label in place.pieces):
             scores = reply.scores[place.at].log_softmax(-1)
             logprobs = scores[[label[0] for label in place.pieces]].tolist()
         else:

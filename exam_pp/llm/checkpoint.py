@@ -7,6 +7,7 @@ import io
 import logging
 import warnings
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -139,13 +140,11 @@ _ONLY_TRANSFORMERS = ("question-answering", "text-classification", "sentence-sim
 
 
 class ModelCheckpoint:
-    """A checkpoint for one pipeline. Config and tokenizer are loaded at once, weights by :meth:`model`.
+    """A checkpoint for the pipeline of its options: config and tokenizer, and weights by :meth:`model`.
 
     ``revision`` is the commit on the Hub, so that all files come from the same commit; None for a folder.
     Raises :class:`ModelError` for a missing checkpoint, a missing tokenizer, and models of other pipelines.
     """
-
-    pipeline: str
 
     def __init__(self, options: ModelOptions) -> None:
         transformers = import_transformers()
@@ -180,8 +179,9 @@ class ModelCheckpoint:
         self._check_pipeline()
         self.tokenizer: Any = self._load_tokenizer()
 
-    def generation_config(self) -> Any:
-        """Load the generation config of the checkpoint; None if the file is missing."""
+    @cached_property
+    def generation(self) -> Any:
+        """The generation config of the checkpoint; None if the file is missing."""
         try:
             return import_transformers().GenerationConfig.from_pretrained(self.path, revision=self.revision)
         except OSError:  # the file is optional
@@ -218,7 +218,7 @@ class ModelCheckpoint:
     @property
     def _loader(self) -> str:
         """The name of the class of transformers that loads the weights."""
-        return _LOADERS[self.pipeline][0]
+        return _LOADERS[self.options.pipeline][0]
 
     @property
     def _source(self) -> dict[str, Any]:
@@ -247,17 +247,18 @@ class ModelCheckpoint:
 
     def _check_pipeline(self) -> None:
         """Raise ModelError for models of other pipelines, whose missing head would be random numbers."""
+        wanted = self.options.pipeline
         architectures = getattr(self.config, "architectures", None) or []
         fitting = [pipeline for pipeline in _LOADERS if set(architectures) & _architectures(pipeline)]
-        if self.pipeline in fitting or (
-            not architectures and self.config.is_encoder_decoder == (self.pipeline == "text2text")
+        if wanted in fitting or (
+            not architectures and self.config.is_encoder_decoder == (wanted == "text2text")
         ):
             return
         architecture = architectures[0] if architectures else f"{self.config.model_type} model"
         hint = f"; use --model-pipeline {fitting[0]}" if fitting else ""
         raise ModelError(
             f"The model {self.options.model!r} ({architecture}) cannot be used with --model-pipeline "
-            f"{self.pipeline}{hint}."
+            f"{wanted}{hint}."
         )
 
     def _load_tokenizer(self) -> Any:
@@ -360,15 +361,15 @@ def longest_input(checkpoint: ModelCheckpoint, unlimited: int) -> int:
 
 
 class PlacedModel:
-    """The weights of a checkpoint on the device and in the dtype of its options.
+    """The weights of a checkpoint on the device and in the dtype of its options, or of ``options``.
 
     Raises :class:`ModelError` if the device does not exist or the weights cannot be loaded.
     """
 
-    def __init__(self, checkpoint: ModelCheckpoint) -> None:
+    def __init__(self, checkpoint: ModelCheckpoint, options: ModelOptions | None = None) -> None:
         import torch
 
-        options = checkpoint.options
+        options = options or checkpoint.options
         self.device = pick_device(options)
         self._dtype = pick_dtype(options, self.device)
         if options.threads:
@@ -379,6 +380,11 @@ class PlacedModel:
     def on_gpu(self) -> bool:
         """Whether the model is on a GPU, where batches may be larger."""
         return self.device.startswith("cuda")
+
+    @property
+    def encoder_batch_tokens(self) -> int:
+        """The default number of padded tokens in a batch of an encoder."""
+        return 65536 if self.on_gpu else 4096
 
     @property
     def overflow(self) -> str:

@@ -57,7 +57,10 @@ def start(options: ModelOptions, make: Callable[[], T]) -> T:
 
 
 def start_or_none(options: ModelOptions, make: Callable[[], T]) -> T | None:
-    """Like :func:`start`, but if the options do not request CTranslate2, return None after an error."""
+    """Like :func:`start`, but if the options do not request CTranslate2, return None after an error.
+
+    They request it with ``-M engine=ctranslate2`` and ``-M compute_type``.
+    """
     try:
         return start(options, make)
     except (MissingExtraError, ModelError) as error:
@@ -210,17 +213,6 @@ def _convert(checkpoint: ModelCheckpoint, folder: Path, compute_type: str) -> No
     except (AttributeError, KeyError, TypeError, IndexError) as error:
         # The converter may not know newer config formats.
         raise ModelError(f"the conversion fails ({type(error).__name__}: {error})") from error
-
-
-def start_engine(load: Callable[[], T], probe: Callable[[T], object]) -> T:
-    """Load the engine and run ``probe`` on it once.
-
-    GPU libraries are loaded with the first batch, so the probe shows a missing library while another engine
-    can still be chosen.
-    """
-    engine = load()
-    probe(engine)
-    return engine
 
 
 def probe_compute_type(compute_type: str) -> str:

@@ -18,8 +18,6 @@ from exam_pp.llm.conversion import (
     check_distributions,
     convert_once,
     probe_compute_type,
-    start_engine,
-    start_or_none,
 )
 from exam_pp.llm.encoding import choice
 from exam_pp.llm.seq2seq import Job
@@ -48,15 +46,6 @@ _PROBES = (
 )
 
 
-def start_ctranslate2(options: ModelOptions, checkpoint: Checkpoint) -> CTranslate2Engine | None:
-    """Start the engine; None if it is not installed or cannot run the checkpoint.
-
-    Raises the reason instead if the options request CTranslate2 (``-M engine=ctranslate2``,
-    ``-M compute_type``).
-    """
-    return start_or_none(options, lambda: CTranslate2Engine(options, checkpoint))
-
-
 class CTranslate2Engine:
     """Runs several batches at a time on CTranslate2 workers."""
 
@@ -75,12 +64,10 @@ class CTranslate2Engine:
         folder = convert_once(
             checkpoint, placement.compute_type, lambda part: _check(checkpoint, part, placement.compute_type)
         )
-        self._translator = start_engine(
-            lambda: ctranslate2.Translator(str(folder), **placement.arguments),
-            lambda translator: translator.translate_batch(
-                [[self._tokenizer.eos_token]], beam_size=1, max_decoding_length=1
-            ),
-        )
+        self._translator = ctranslate2.Translator(str(folder), **placement.arguments)
+        # GPU libraries are loaded with the first batch, so this probe shows a missing library while another
+        # engine can still be chosen.
+        self._translator.translate_batch([[self._tokenizer.eos_token]], beam_size=1, max_decoding_length=1)
         self.parallel = 2 * placement.workers
         usual = _GPU_BATCH_TOKENS if placement.device == "cuda" else _CPU_BATCH_TOKENS
         self.batch_tokens = options.batch_tokens or usual

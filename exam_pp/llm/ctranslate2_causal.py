@@ -15,7 +15,6 @@ from exam_pp.llm.conversion import (
     check_distributions,
     convert_once,
     probe_compute_type,
-    start_engine,
 )
 from exam_pp.llm.encoding import Encoded, choice, exclusive, label_pieces
 from exam_pp.llm_requests import Completion, Request
@@ -59,12 +58,9 @@ class CTranslate2CausalLLM(DecoderLLM):
         if not self._stops:
             raise ModelError("the checkpoint has no end-of-sequence token")
         folder = convert_once(checkpoint, placement.compute_type, self._check)
-        self._generator = start_engine(
-            lambda: ctranslate2.Generator(str(folder), **placement.arguments),
-            lambda generator: generator.generate_batch(
-                [self._tokens([self._stops[0]])], beam_size=1, max_length=1
-            ),
-        )
+        self._generator = ctranslate2.Generator(str(folder), **placement.arguments)
+        # GPU libraries are loaded with the first batch, so this probe shows a missing library at the start.
+        self._generator.generate_batch([self._tokens([self._stops[0]])], beam_size=1, max_length=1)
         self._prefixes: dict[str, list[int]] = {}
         self._kept: set[TokenPath] = set()
 

@@ -70,19 +70,19 @@ def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> Non
     for name, value in given.items():
         is_valid, expected = _RANGES.get(name, (None, ""))
         if is_valid is not None and not is_valid(value):
-            raise ModelError(f"{_option(name)} must be {expected}, not {value!r}.")
+            raise ModelError(f"-M {name} must be {expected}, not {value!r}.")
     if options.no_answer_at != "auto" and (has_own_rules or options.pipeline != "question-answering"):
         raise ModelError("-M no_answer_at needs --model-pipeline question-answering.")
     if has_own_rules:
         if given:
-            raise ModelError(f"{_option(min(given))} cannot be used with the model {options.model!r}.")
+            raise ModelError(f"-M {min(given)} cannot be used with the model {options.model!r}.")
         return
     supported = _SUPPORTED.get(options.pipeline)
     for name in given:
         if supported is not None and name not in supported:
             fitting = [pipeline for pipeline, names in _SUPPORTED.items() if name in names]
             raise ModelError(
-                f"{_option(name)} cannot be used with --model-pipeline {options.pipeline}; it needs "
+                f"-M {name} cannot be used with --model-pipeline {options.pipeline}; it needs "
                 f"{' or '.join(fitting)}."
             )
     if options.pipeline in ("text2text", "text-generation"):
@@ -100,7 +100,7 @@ def _check_choice(options: ModelOptions, given: Mapping[str, Any], has_own_rules
     unused = [*(name for name in _NO_CHOICE if name in given), *options.thinking]
     if unused:
         raise ModelError(
-            f"{_option(unused[0])} cannot be combined with --reply chosen, which takes the likeliest label "
+            f"-M {unused[0]} cannot be combined with --reply chosen, which takes the likeliest label "
             "without decoding."
         )
 
@@ -111,7 +111,7 @@ def _check_sampling(options: ModelOptions) -> None:
         for name in _SAMPLING:
             if getattr(options, name) is not None:
                 raise ModelError(
-                    f"{_option(name)} needs -M temperature above 0: at temperature 0 a local model always "
+                    f"-M {name} needs -M temperature above 0: at temperature 0 a local model always "
                     "takes the likeliest token."
                 )
         return
@@ -188,10 +188,6 @@ def _given(options: ModelOptions) -> dict[str, Any]:
         if value is not None and (name, value) != ("temperature", 0):
             given[name] = value
     return given
-
-
-def _option(name: str) -> str:
-    return f"-M {name}"
 
 
 class Sampler:

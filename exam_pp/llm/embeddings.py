@@ -24,9 +24,6 @@ UNLIMITED_TOKENS = 512
 _SPACE_FIRST = {"roberta", "gpt2"}
 """Model types with byte-level tokens, whose first word bert-score encodes with a space before it."""
 
-_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 4096, 65536
-
-
 _OTHER_POOLING = {
     f"pooling_mode_{name}"
     for name in ("cls_token", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
@@ -48,8 +45,6 @@ class TokenVectors(NamedTuple):
 
 class EncoderCheckpoint(ModelCheckpoint):
     """A checkpoint with an encoder, whatever its head; of T5-like models, the encoder alone is used."""
-
-    pipeline = "feature-extraction"
 
     @property
     def _loader(self) -> str:
@@ -112,8 +107,7 @@ class TokenEmbedder:
             raise ModelError(
                 f"The model {options.model!r} has no layer {layer}; its layers are 1 to {layers}."
             )
-        usual = _GPU_BATCH_TOKENS if self._placed.on_gpu else _CPU_BATCH_TOKENS
-        self._batch_tokens = options.batch_tokens or usual
+        self._batch_tokens = options.batch_tokens or self._placed.encoder_batch_tokens
 
     def provenance(self) -> dict[str, Any]:
         """Return all facts that determine the vectors."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -43,8 +43,8 @@ class PromptEncoder:
         self._tokenizer = tokenizer
         self.max_tokens = max_tokens
         self._joins_ids = _works_word_by_word(tokenizer)
-        self._pieces: OrderedDict[str, _Piece] = OrderedDict()
-        self._shortened: OrderedDict[tuple[str, int], tuple[str, int]] = OrderedDict()
+        self._piece = lru_cache(maxsize=_CACHED_TEXTS)(self._encoded_alone)
+        self._start_of = lru_cache(maxsize=_CACHED_TEXTS)(self._beginning)
         probe = self._whole([Part("a")])
         alone = tokenizer("a", add_special_tokens=False)["input_ids"]
         start = next((i for i in range(len(probe)) if probe[i : i + len(alone)] == alone), None)
@@ -94,32 +94,22 @@ class PromptEncoder:
             room -= excess
         return Encoded([], error=f"the prompt without its passage is longer than {limit} tokens")
 
-    def _start_of(self, text: str, tokens: int) -> tuple[str, int]:
+    def _beginning(self, text: str, tokens: int) -> tuple[str, int]:
         """The text up to the end of its ``tokens``-th token, and the number of tokens after it."""
-        key = (text, tokens)
-        if key not in self._shortened:
-            encoding = self._tokenizer(
-                text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        encoding = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        ids, offsets = encoding["input_ids"], encoding.get("offset_mapping")
+        kept = min(tokens, len(ids))
+        if offsets is None:  # tokenizers in Python, such as ByT5's, have no offsets
+            start = self._tokenizer.decode(
+                ids[:kept], skip_special_tokens=True, clean_up_tokenization_spaces=False
             )
-            ids, offsets = encoding["input_ids"], encoding.get("offset_mapping")
-            kept = min(tokens, len(ids))
-            if offsets is None:  # tokenizers in Python, such as ByT5's, have no offsets
-                start = self._tokenizer.decode(
-                    ids[:kept], skip_special_tokens=True, clean_up_tokenization_spaces=False
-                )
-            else:
-                start = text[: offsets[kept - 1][1] if kept else 0]
-            _remember(self._shortened, key, (start, len(ids) - kept))
-        return self._shortened[key]
+        else:
+            start = text[: offsets[kept - 1][1] if kept else 0]
+        return start, len(ids) - kept
 
-    def _piece(self, text: str) -> _Piece:
-        if text in self._pieces:
-            self._pieces.move_to_end(text)
-            return self._pieces[text]
+    def _encoded_alone(self, text: str) -> _Piece:
         ids = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        piece = _Piece(ids, self._tokenizer.unk_token_id in ids)
-        _remember(self._pieces, text, piece)
-        return piece
+        return _Piece(ids, self._tokenizer.unk_token_id in ids)
 
     def _whole(self, parts: list[Part]) -> list[int]:
         ids: list[int] = self._tokenizer(
@@ -159,12 +149,6 @@ def choice(
         return None
     best = labels[list(logprobs).index(max(logprobs))]
     return Completion(best, label_logprobs=tuple(logprobs), definition=definition)
-
-
-def _remember(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
-    cache[key] = value
-    if len(cache) > _CACHED_TEXTS:
-        cache.popitem(last=False)
 
 
 def clean(text: str) -> str:

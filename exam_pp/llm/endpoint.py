@@ -1,4 +1,7 @@
-"""OpenAI-compatible chat endpoints, such as a vLLM server, for the pipeline ``openai``.
+"""OpenAI-compatible endpoints, such as a vLLM server, for ``openai`` and ``openai-completions``.
+
+The pipeline ``openai`` sends chat messages. ``openai-completions`` sends the prompt as plain text to
+``/v1/completions``, without a chat template: for base models, and for ``gpt-3.5-turbo-instruct``.
 
 The API key comes from the environment variable ``OPENAI_API_KEY``; it is never logged or written to files.
 """
@@ -8,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from queue import SimpleQueue
@@ -15,13 +19,20 @@ from typing import Any, TypeVar
 
 from exam_pp._version import __version__
 from exam_pp.errors import ModelError
-from exam_pp.llm.base import LLM, Batch, ModelOptions
+from exam_pp.llm.base import Batch, ModelOptions
 from exam_pp.llm.batch_plan import batches_in_order
-from exam_pp.llm.chat import as_messages
+from exam_pp.llm.chat import as_messages, plain_text
 from exam_pp.llm.decoding import recorded_decoding, response_format
 from exam_pp.llm.encoding import choice as choose
 from exam_pp.llm.encoding import clean
-from exam_pp.llm.endpoint_replies import Token, chat_tokens, first_label_logprobs, label_logprobs, member
+from exam_pp.llm.endpoint_replies import (
+    Token,
+    chat_tokens,
+    first_label_logprobs,
+    label_logprobs,
+    member,
+    text_tokens,
+)
 from exam_pp.llm.retries import AttemptError, Outcome, Retries, UnreachableError
 from exam_pp.llm.transport import (
     KEY,
@@ -98,6 +109,8 @@ LONGEST_TEXT, LONGEST_TOKEN = 100_000, 16
 """Maximal number of characters of a reply, and of further ones for each token of thinking."""
 
 TOP_LOGPROBS = 20
+_OPENAI_TOP_LOGPROBS = 5
+"""The maximum of api.openai.com for completions."""
 _ARGUMENTS = {"sampling_seed": "seed"}
 """Names of decoding options in calls, where they differ."""
 _CHOICE_NAMES = ("structured_outputs", "guided_choice")
@@ -120,17 +133,11 @@ _HINTS = {
 }
 
 
-def load_endpoint(options: ModelOptions) -> LLM:
-    """Make a model behind an endpoint; raises :class:`ModelError` for invalid options.
-
-    Only with ``allow_redirects`` this calls the endpoint, because grades record where redirects end. With
-    ``any_server``, URL and key are not needed before the first request.
-    """
-    return EndpointLLM(options)
-
-
 class EndpointLLM:
     """A chat-completions endpoint with ``concurrency`` simultaneous calls and retries with growing delays.
+
+    Invalid options raise :class:`ModelError`, without a call. With ``any_server``, URL and key are not needed
+    before the first request.
 
     A request that fails in all attempts gets a completion with an error. An invalid key, an unknown model, an
     endpoint that refuses every request, and an endpoint that cannot be reached (during the run: for
@@ -150,34 +157,22 @@ class EndpointLLM:
         self._lock = threading.Lock()
         self._warned: set[str] = set()
         if not options.any_server:
-            self._connect()
+            self._transport  # noqa: B018 - the first use checks URL and key
 
     @cached_property
     def _transport(self) -> Transport:
         return Transport(self._options)
-
-    @property
-    def _is_openai(self) -> bool:
-        return self._transport.is_openai
 
     def provenance(self) -> dict[str, Any]:
         """The known settings that determine the replies, without credentials."""
         return {
             "pipeline": self._options.pipeline,
             "engine": "openai",
-            **({} if self._options.any_server else self._server),
+            **({} if self._options.any_server else {"base_url": address(self._transport.url)}),
             **({} if self._options.choose else self._limits),
             **self._decoding,
             **self._options.thinking,
             "exam_pp": __version__,
-        }
-
-    @property
-    def _server(self) -> dict[str, Any]:
-        redirected_to = self._transport.redirected_to
-        return {
-            "base_url": address(self._transport.url),
-            **({"redirected_to": redirected_to} if redirected_to else {}),
         }
 
     @property
@@ -195,12 +190,10 @@ class EndpointLLM:
         order = (
             index for batch in (self.batches(requests) if batches is None else batches) for index in batch
         )
-        if self._options.any_server:
-            self._connect()
         stopped = threading.Event()
         with self._transport.client(stopped) as client:
             if self._is_first("server"):
-                server = self._transport.redirected_to or address(self._transport.url)
+                server = address(self._transport.url)
                 log.info("Prompts, with queries and passages, go to the server %s.", server)
 
             def work(index: int) -> Outcome:
@@ -215,25 +208,6 @@ class EndpointLLM:
 
     def _error(self, problem: str) -> ModelError:
         return ModelError(f"The endpoint {address(self._transport.url)} {problem}.")
-
-    def _connect(self) -> None:
-        """Check URL and key, and find redirects with a short request, if they are allowed.
-
-        They may lead to other servers, which later requests then use.
-        """
-        transport = self._transport  # the first use checks URL and key
-        if not self._options.allow_redirects:
-            return
-        transport.follows_new_redirects = True
-        try:
-            with transport.client(threading.Event()) as client:
-                self._call(client, self._arguments(_PROBE, wants_logprobs=False))
-        except BadReplyError:  # the server is known nevertheless
-            pass
-        except AttemptError as failure:
-            raise self._error(f"does not answer ({failure})") from None
-        finally:
-            transport.follows_new_redirects = False
 
     def _reply(self, client: Any, request: Request, stopped: threading.Event) -> Outcome:
         """Send one request, with retries after temporary failures."""
@@ -251,10 +225,7 @@ class EndpointLLM:
         except StatusError as error:
             return self._after_status_error(client, request, error, wants_logprobs)
         except RedirectError as error:
-            raise self._error(
-                f"redirects requests to {error}: name that server with --base-url, or permit other servers "
-                "with -M allow_redirects=true"
-            ) from None
+            raise self._error(f"redirects requests to {error}: name that server with --base-url") from None
         except BadReplyError as error:
             raise AttemptError(str(error)) from None
         self._ever_accepted = True
@@ -314,7 +285,7 @@ class EndpointLLM:
 
         Most other servers ignore unknown arguments; OpenAI refuses them.
         """
-        if self._is_openai or not self._supports_choice:
+        if self._transport.is_openai or not self._supports_choice:
             return {}
         return {"extra_body": {"structured_outputs": {"choice": [*labels]}, "guided_choice": [*labels]}}
 
@@ -342,14 +313,11 @@ class EndpointLLM:
 
         Some of OpenAI's models support only the newer name, many other servers only the older one.
         """
-        return "max_completion_tokens" if self._is_openai else "max_tokens"
+        return "max_completion_tokens" if self._transport.is_openai else "max_tokens"
 
     def _logprobs_arguments(self) -> dict[str, Any]:
         """The arguments that request likelihoods."""
         return {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-
-    def _not_a_completion(self) -> AttemptError:
-        return AttemptError(f"the reply is not {self._expected}")
 
     def _read(self, answer: Any, request: Request, has_logprobs: bool) -> Completion:
         """Read text and label likelihoods of a reply; raises :class:`AttemptError` for other replies.
@@ -440,7 +408,7 @@ class EndpointLLM:
         """A text of a reply, which may be missing; raises :class:`AttemptError` for other values."""
         text = member(value, key)
         if not isinstance(value, dict) or not (text is None or isinstance(text, str)):
-            raise self._not_a_completion()
+            raise AttemptError(f"the reply is not {self._expected}")
         return text
 
     def _tokens(self, choice: Any) -> Iterator[Token]:
@@ -497,3 +465,34 @@ class EndpointLLM:
     def _hide(self, text: str) -> str:
         """A message of the server in one line without secrets, which it may quote."""
         return " ".join(self._transport.secrets.mask(clean(text)).split())[:300]
+
+
+class CompletionsLLM(EndpointLLM):
+    """A completions endpoint, which continues a prompt.
+
+    As for local base models, a reply that grades ends with its first line, and a prompt with a system part
+    raises :class:`exam_pp.errors.ModelError`.
+    """
+
+    _expected = "a completion"
+    _limit_name = "max_tokens"
+
+    def _create(self, client: Any, arguments: dict[str, Any]) -> Any:
+        return client.completions.with_raw_response.create(**arguments)
+
+    def _prompt(self, request: Request) -> dict[str, Any]:
+        return {"prompt": clean(plain_text(self.name, request.parts))}
+
+    def _logprobs_arguments(self) -> dict[str, Any]:
+        return {"logprobs": _OPENAI_TOP_LOGPROBS if self._transport.is_openai else TOP_LOGPROBS}
+
+    def _read(self, answer: Any, request: Request, has_logprobs: bool) -> Completion:
+        # The line is cut here, because models may begin with a line break, at which a server would stop.
+        reply = super()._read(answer, request, has_logprobs)
+        return replace(reply, text=reply.text.split("\n", 1)[0].rstrip()) if request.one_line else reply
+
+    def _fields(self, choice: Any) -> tuple[str | None, Any, Any]:
+        return self._text(choice, "text"), member(choice, "finish_reason"), None
+
+    def _tokens(self, choice: Any) -> Iterator[Token]:
+        return text_tokens(choice)

@@ -11,23 +11,21 @@ question, because the tokenizer does not insert it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exam_pp._version import __version__
 from exam_pp.errors import ModelError
-from exam_pp.llm.base import LLM, ModelOptions
-from exam_pp.llm.batched import BatchedLLM
-from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.baselines import UNANSWERABLE
+from exam_pp.llm.batched import EncoderLLM
+from exam_pp.llm.checkpoint import ModelCheckpoint
 from exam_pp.llm.encoding import Encoded, clean
 from exam_pp.llm_requests import Completion, Request
 
 if TYPE_CHECKING:
     import torch
-
-UNANSWERABLE = "unanswerable"
-"""The published reply for a passage without an answer."""
 
 MAX_WINDOW, STRIDE = 384, 128
 """Length of a window and overlap of windows in tokens, as in SQuAD fine-tuning."""
@@ -38,19 +36,6 @@ NULL_THRESHOLD = 0.0
 
 _T5_LIKE = {"t5", "mt5", "umt5", "longt5", "switch_transformers"}
 """Model types whose tokenizers do not insert a classification token."""
-
-_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 4096, 65536
-
-
-def load_extractive(options: ModelOptions) -> LLM:
-    """Load an extractive model; raises :class:`exam_pp.errors.ModelError` for other models."""
-    return ExtractiveLLM(options, ExtractiveCheckpoint(options))
-
-
-class ExtractiveCheckpoint(ModelCheckpoint):
-    """A checkpoint of an encoder with a span head."""
-
-    pipeline = "question-answering"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +52,19 @@ class Window(Encoded):
     null: int = 0
 
 
-class ExtractiveLLM(BatchedLLM[Window]):
-    """An extractive model, which replies with a span of the passage or with "unanswerable"."""
+class ExtractiveLLM(EncoderLLM[Window]):
+    """An encoder with a span head, which replies with a span of the passage or with "unanswerable".
 
-    def __init__(self, options: ModelOptions, checkpoint: ExtractiveCheckpoint) -> None:
-        import torch
+    Raises :class:`exam_pp.errors.ModelError` for other models.
+    """
 
-        self._torch = torch
-        self._options = options
-        self._checkpoint = checkpoint
-        self._tokenizer = checkpoint.tokenizer
+    def __init__(self, options: ModelOptions) -> None:
+        checkpoint = ModelCheckpoint(options)
         self._adds_cls = _adds_cls(options, checkpoint)
-        self._placed = PlacedModel(checkpoint)
-        self._model, self._device = self._placed.model, self._placed.device
+        super().__init__(checkpoint)
         longest = getattr(checkpoint.config, "max_position_embeddings", None) or MAX_WINDOW
         longest = min(longest, self._tokenizer.model_max_length, MAX_WINDOW)
         self._window = min(longest, options.max_input_tokens or longest)
-        usual = _GPU_BATCH_TOKENS if self._placed.on_gpu else _CPU_BATCH_TOKENS
-        super().__init__(options.model, options.batch_tokens or usual)
 
     def provenance(self) -> dict[str, Any]:
         """Return all facts that determine the replies, in a fixed order of keys."""
@@ -106,10 +86,6 @@ class ExtractiveLLM(BatchedLLM[Window]):
         if self._adds_cls:
             return {"no_answer_at": "cls"}
         return {"no_answer_at": "first"} if self._options.no_answer_at == "first" else {}
-
-    def group(self, request: Request, prompt: Window) -> Hashable:
-        """All requests may share a batch."""
-        return None
 
     def encode(self, requests: Sequence[Request]) -> list[Window]:
         """Encode question and passage of each request as overlapping windows."""
@@ -155,16 +131,10 @@ class ExtractiveLLM(BatchedLLM[Window]):
             null = first.index(self._tokenizer.cls_token_id)
         return Window(ids, passage=passage, inputs=inputs, spans=spans, null=null)
 
-    def start(self, requests: Sequence[Request], encoded: Sequence[Window]) -> Callable[[], list[Completion]]:
-        """Return a function that runs the batch when it is called, so that one batch runs at a time."""
-        return lambda: self._run(encoded)
-
     def _run(self, encoded: Sequence[Window]) -> list[Completion]:
         rows = [(window, prompt) for prompt in encoded for window in range(len(prompt.inputs))]
         with self._torch.inference_mode():
-            batch = self._tokenizer.pad(
-                [prompt.inputs[window] for window, prompt in rows], padding=True, return_tensors="pt"
-            ).to(self._device)
+            batch = self._padded([prompt.inputs[window] for window, prompt in rows])
             output = self._model(**batch)
             starts, ends = output.start_logits.float(), output.end_logits.float()
             best = self._best_spans(starts, ends, [prompt.spans[window] for window, prompt in rows])
@@ -221,7 +191,7 @@ class ExtractiveLLM(BatchedLLM[Window]):
         return Completion(text if text and null - score <= NULL_THRESHOLD else UNANSWERABLE)
 
 
-def _adds_cls(options: ModelOptions, checkpoint: ExtractiveCheckpoint) -> bool:
+def _adds_cls(options: ModelOptions, checkpoint: ModelCheckpoint) -> bool:
     """Whether to put the classification token before the question.
 
     Raises :class:`ModelError` if the options request a token that the tokenizer lacks.

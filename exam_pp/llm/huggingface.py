@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.checkpoint import (
-    ModelCheckpoint,
-    import_transformers,
-    pick_device,
-    pick_dtype,
-)
+from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
 from exam_pp.llm.decoding import Sampler
 from exam_pp.llm.encoding import choice
 from exam_pp.llm.seq2seq import Job
@@ -32,8 +26,6 @@ _PUBLISHED_INPUT_TOKENS = 512
 
 class Checkpoint(ModelCheckpoint):
     """A sequence-to-sequence checkpoint."""
-
-    pipeline = "text2text"
 
     def __init__(self, options: ModelOptions) -> None:
         super().__init__(options)
@@ -68,11 +60,6 @@ class Checkpoint(ModelCheckpoint):
                     f"{token} of a reply, but its vocabulary has {self.config.vocab_size} tokens."
                 )
 
-    @cached_property
-    def _generation(self) -> Any:
-        """The generation config of the checkpoint; None if the file is missing."""
-        return self.generation_config()
-
     def _first_of(self, *keys: str) -> int | None:
         """The first of these settings of the config that is not None."""
         values = (getattr(self.config, key, None) for key in keys)
@@ -81,7 +68,7 @@ class Checkpoint(ModelCheckpoint):
     @property
     def max_new_tokens(self) -> int:
         """Maximal number of tokens in a reply: the published limit, or a lower limit of the checkpoint."""
-        limit = getattr(self._generation, "max_new_tokens", None) or DEFAULT_MAX_NEW_TOKENS
+        limit = getattr(self.generation, "max_new_tokens", None) or DEFAULT_MAX_NEW_TOKENS
         # The start tokens also need positions. T5 has relative positions without a limit.
         positions = self._first_of("max_decoder_position_embeddings", "max_position_embeddings")
         room = positions - len(self.start_tokens) if positions else DEFAULT_MAX_NEW_TOKENS
@@ -89,7 +76,7 @@ class Checkpoint(ModelCheckpoint):
 
     def _option(self, key: str) -> Any:
         """A generation option, which older checkpoints have in their config."""
-        value = getattr(self._generation, key, None)
+        value = getattr(self.generation, key, None)
         return getattr(self.config, key, None) if value is None else value
 
     @property
@@ -97,7 +84,7 @@ class Checkpoint(ModelCheckpoint):
         """The token ids at which the decoder starts: one, or two in BART-like models."""
         start = self._first_of("decoder_start_token_id")
         for key in ("decoder_start_token_id", "bos_token_id"):
-            start = getattr(self._generation, key, None) if start is None else start
+            start = getattr(self.generation, key, None) if start is None else start
         first = int(self.tokenizer.pad_token_id if start is None else start)
         forced = self._option("forced_bos_token_id")
         return [first] if forced is None else [first, int(forced)]
@@ -123,31 +110,22 @@ class TransformersEngine:
         import torch
 
         self._torch = torch
-        self._device = pick_device(options)
-        self._dtype = pick_dtype(options, self._device)
+        self._placed = PlacedModel(checkpoint, options)
+        self._model, self._device = self._placed.model, self._placed.device
         self._options = options
         self._beams = options.beams
         self._tokenizer = checkpoint.tokenizer
         self._start_tokens = checkpoint.start_tokens
         self._label_rows = checkpoint.label_rows
-        if options.threads:
-            torch.set_num_threads(options.threads)
-        self._model = checkpoint.placed_model(getattr(torch, self._dtype), self._device)
         self._eos = _first(self._model.generation_config.eos_token_id, self._tokenizer.eos_token_id)
         self._pad = _first(self._tokenizer.pad_token_id, self._eos)
         # An empty config replaces the checkpoint's, because all decoding options are set and recorded here.
         self._model.generation_config = import_transformers().GenerationConfig()
-        self.batch_tokens = _GPU_BATCH_TOKENS if self._device.startswith("cuda") else _CPU_BATCH_TOKENS
+        self.batch_tokens = _GPU_BATCH_TOKENS if self._placed.on_gpu else _CPU_BATCH_TOKENS
 
     def provenance(self) -> dict[str, Any]:
         """Engine, dtype, device kind and versions."""
-        return {
-            "engine": "transformers",
-            "dtype": self._dtype,
-            "device": self._device.split(":")[0],
-            "transformers": import_transformers().__version__,
-            "torch": self._torch.__version__,
-        }
+        return self._placed.provenance()
 
     def start(self, job: Job) -> Callable[[], list[Completion]]:
         """Return a function that runs the batch when it is called, so that one batch runs at a time."""
@@ -164,16 +142,13 @@ class TransformersEngine:
             logprobs = self._label_logprobs(batch, labels, watcher)
             finite = states.isfinite().all(-1).all(-1).tolist()
         if job.choose:
-            return [choice(job.labels, probs) or Completion(error=self._overflow) for probs in logprobs]
+            return [
+                choice(job.labels, probs) or Completion(error=self._placed.overflow) for probs in logprobs
+            ]
         return [
-            Completion(text, label_logprobs=probs) if valid else Completion(error=self._overflow)
+            Completion(text, label_logprobs=probs) if valid else Completion(error=self._placed.overflow)
             for text, probs, valid in zip(texts, logprobs, finite, strict=True)
         ]
-
-    @property
-    def _overflow(self) -> str:
-        """The reason for a missing reply after an overflow; the reply itself would be noise."""
-        return f"the model's numbers overflow in {self._dtype}; use another -M dtype"
 
     def _pad_right(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         torch = self._torch

@@ -8,16 +8,16 @@ hallucination evaluation model (HHEM). Higher means that the claim is more consi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from exam_pp._version import __version__
 from exam_pp.errors import ModelError
-from exam_pp.llm.base import LLM, ModelOptions
-from exam_pp.llm.batched import BatchedLLM
-from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, identity, longest_input
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.batched import EncoderLLM
+from exam_pp.llm.checkpoint import ModelCheckpoint, identity, longest_input
 from exam_pp.llm.encoding import Encoded, clean
 from exam_pp.llm_requests import CLAIM_SLOT, SOURCE_SLOT, Completion, Request
 from exam_pp.text.wording import listed
@@ -28,15 +28,9 @@ DECIMALS = 4
 UNLIMITED_TOKENS = 2048
 """Default limit of models with relative positions: about the 8,192 characters of Open RAG Eval."""
 
-_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 4096, 65536
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _TEMPLATE_SLOTS = ("{text1}", "{text2}")
 """Placeholders of source and claim in the ``prompt`` of the configuration of HHEM."""
-
-
-def load_pair_scorer(options: ModelOptions) -> LLM:
-    """Load a checkpoint for sequence classification; raises :class:`exam_pp.errors.ModelError` for others."""
-    return ClassifierPairScorer(options, PairCheckpoint(options))
 
 
 class PairCheckpoint(ModelCheckpoint):
@@ -46,11 +40,8 @@ class PairCheckpoint(ModelCheckpoint):
     tokenizer of HHEM is that of the model that its configuration names as ``foundation``.
     """
 
-    pipeline = "text-classification"
-
     def __init__(self, options: ModelOptions) -> None:
         self.tokenizer_identity: dict[str, str] = {}
-        self._allows_remote_code = options.trust_remote_code
         pinned = Path(options.model).is_dir() or _COMMIT.fullmatch(options.revision or "")
         if options.trust_remote_code and not pinned:
             given = (
@@ -65,7 +56,7 @@ class PairCheckpoint(ModelCheckpoint):
     @property
     def runs_remote_code(self) -> bool:
         """Whether custom code in the files of the checkpoint may run."""
-        return self._allows_remote_code
+        return self.options.trust_remote_code
 
     @property
     def has_remote_code(self) -> bool:
@@ -84,7 +75,8 @@ class PairCheckpoint(ModelCheckpoint):
             if not (self.runs_remote_code and isinstance(foundation, str)):
                 raise
         path, revision = self.path, self.revision
-        self.tokenizer_identity = {"tokenizer": foundation, **_prefixed(identity(foundation, None))}
+        of_foundation = {f"tokenizer_{key}": value for key, value in identity(foundation, None).items()}
+        self.tokenizer_identity = {"tokenizer": foundation, **of_foundation}
         self.path, self.revision = foundation, self.tokenizer_identity.get("tokenizer_revision")
         try:
             return super()._load_tokenizer()
@@ -112,10 +104,6 @@ class PairCheckpoint(ModelCheckpoint):
         return names[matches[0]], matches[0]
 
 
-def _prefixed(facts: dict[str, str]) -> dict[str, str]:
-    return {f"tokenizer_{key}": value for key, value in facts.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class EncodedPair(Encoded):
     """An encoded pair: the arguments of the model, and the number of removed tokens of the claim."""
@@ -124,33 +112,28 @@ class EncodedPair(Encoded):
     claim_tokens_cut: int = 0
 
 
-class ClassifierPairScorer(BatchedLLM[EncodedPair]):
+class ClassifierPairScorer(EncoderLLM[EncodedPair]):
     """A model for sequence classification, which replies with the probability of its positive class.
 
     If a pair is too long, the source is shortened at its end, to half of the room for both texts at least;
-    then the claim is shortened. Both numbers of removed tokens are recorded.
+    then the claim is shortened. Both numbers of removed tokens are recorded. Checkpoints without a head for
+    sequence classification raise :class:`exam_pp.errors.ModelError`.
     """
 
-    def __init__(self, options: ModelOptions, checkpoint: PairCheckpoint) -> None:
-        import torch
+    _checkpoint: PairCheckpoint
 
-        self._torch = torch
-        self._options = options
-        self._checkpoint = checkpoint
+    def __init__(self, options: ModelOptions) -> None:
+        checkpoint = PairCheckpoint(options)
         self._class, self._index = checkpoint.positive_class()
-        self._tokenizer = checkpoint.tokenizer
         self._limit = longest_input(checkpoint, UNLIMITED_TOKENS)
         self._template = _template(checkpoint)
-        self._placed = PlacedModel(checkpoint)
-        self._model, self._device = self._placed.model, self._placed.device
+        super().__init__(checkpoint)
         if (
             self._tokenizer.pad_token_id is None
         ):  # decoder-only classifiers find the last token before padding
             self._tokenizer.pad_token = self._tokenizer.eos_token
         if getattr(checkpoint.config, "pad_token_id", None) is None:
             self._model.config.pad_token_id = self._tokenizer.pad_token_id
-        usual = _GPU_BATCH_TOKENS if self._placed.on_gpu else _CPU_BATCH_TOKENS
-        super().__init__(options.model, options.batch_tokens or usual)
 
     @property
     def positive_class(self) -> str:
@@ -169,10 +152,6 @@ class ClassifierPairScorer(BatchedLLM[EncodedPair]):
             "max_input_tokens": self._limit,
             "exam_pp": __version__,
         }
-
-    def group(self, request: Request, prompt: EncodedPair) -> Hashable:
-        """All pairs may share a batch."""
-        return None
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedPair]:
         """Encode source and claim of each request."""
@@ -225,17 +204,9 @@ class ClassifierPairScorer(BatchedLLM[EncodedPair]):
         ]
         return [end for _, end in offsets]
 
-    def start(
-        self, requests: Sequence[Request], encoded: Sequence[EncodedPair]
-    ) -> Callable[[], list[Completion]]:
-        """Return a function that runs the batch when it is called, so that one batch runs at a time."""
-        return lambda: self._run(encoded)
-
     def _run(self, encoded: Sequence[EncodedPair]) -> list[Completion]:
         with self._torch.inference_mode():
-            batch = self._tokenizer.pad(
-                [dict(pair.inputs) for pair in encoded], padding=True, return_tensors="pt"
-            ).to(self._device)
+            batch = self._padded([dict(pair.inputs) for pair in encoded])
             logits = self._model(**batch).logits.float()
             finite = logits.isfinite().all(-1).tolist()
             scores = self._probabilities(logits)[:, self._index].tolist()

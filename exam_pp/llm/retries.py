@@ -113,10 +113,11 @@ class Retries:
         Raises ModelError after ``timeout`` seconds without connection.
         """
         now, limit = monotonic(), self.timeout
-        if self._unreachable_since is None:
-            self._unreachable_since = now
+        since = self._unreachable_since  # another thread may reach the server and set None
+        if since is None:
+            since = self._unreachable_since = now
             log.warning("The endpoint cannot be reached (%s); waiting up to %g s for it.", reason, limit)
-        left = self._unreachable_since + limit - now
+        left = since + limit - now
         if left <= 0:
             raise self._error(
                 f"has not been reachable for {limit:g} s (-M timeout; {reason}): start the server again and "

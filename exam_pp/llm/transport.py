@@ -63,8 +63,7 @@ class RedirectError(BadReplyError):
 class Transport:
     """The HTTP client of an endpoint, and the checks of all its requests and responses.
 
-    ``secrets`` masks keys and passwords. ``redirected_to`` is the address of another server to which requests
-    are redirected, else None; redirects to new servers are refused unless ``follows_new_redirects``.
+    ``secrets`` masks keys and passwords. Redirects to other servers are refused.
     """
 
     def __init__(self, options: ModelOptions) -> None:
@@ -82,12 +81,9 @@ class Transport:
         self.secrets = find_secrets(self._key, self.url)
         for library in ("httpx", "httpx2"):  # these log every call with its whole URL
             logging.getLogger(library).setLevel(logging.WARNING)
-        self.redirected_to: str | None = None
-        self._servers = {_server(self.url)}
         self._timeout = options.timeout
         self._max_mb = options.max_reply_mb
         self._attempt = threading.local()
-        self.follows_new_redirects = False
 
     def client(self, stopped: threading.Event) -> Any:
         """A client whose calls end with an error soon after the event is set; raises ModelError."""
@@ -116,15 +112,9 @@ class Transport:
     def _check_server(self, request: Any) -> None:
         """Raise RedirectError if a request, after a redirect, would go to another server."""
         url = str(request.url)
-        server = _server(url)
-        if server in self._servers:
-            return
-        parts = urlsplit(url)
-        address = self.secrets.mask(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
-        if not self.follows_new_redirects:
-            raise RedirectError(address)
-        self._servers.add(server)
-        self.redirected_to = address
+        if _server(url) != _server(self.url):
+            parts = urlsplit(url)
+            raise RedirectError(self.secrets.mask(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"))
 
     def begin(self) -> None:
         """Begin an attempt of this thread, which ends with an error after the timeout."""

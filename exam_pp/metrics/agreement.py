@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from math import sqrt
 from typing import Literal, NamedTuple
 
@@ -14,7 +13,8 @@ from scipy.special import stdtrit
 from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.correlation import average_ranks
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval, enough_samples, intervals
+from exam_pp.metrics.outcomes import query_counts
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval, intervals
 
 
 def weighted_kappa(first: Sequence[int], second: Sequence[int], *, power: int = 2) -> float | None:
@@ -100,20 +100,13 @@ def kappa_interval(
     """
     counts = np.asarray(tables, dtype=float)
     queries = len(counts)
-    drawn = np.tensordot(_resampled(queries, enough_samples(queries, samples), seed), counts, axes=1)
+    drawn = np.tensordot(query_counts(queries, samples, seed), counts, axes=1)
     total = drawn.sum(axis=(1, 2))
     agreed = np.trace(drawn, axis1=1, axis2=2) * total
     chance = (drawn.sum(axis=2) * drawn.sum(axis=1)).sum(axis=1)
     defined = total**2 > chance
     kappas = (agreed - chance)[defined] / (total**2 - chance)[defined]
     return intervals(kappas[:, None], queries, 0.95)[0]
-
-
-@lru_cache(maxsize=2)
-def _resampled(queries: int, samples: int, seed: int) -> Floats:
-    """How often each query is in each sample, samples × queries."""
-    rng = np.random.default_rng(seed)
-    return rng.multinomial(queries, np.full(queries, 1 / queries), size=samples).astype(float)
 
 
 def krippendorff_alpha(units: Iterable[Sequence[int]], level: Level = "nominal") -> float | None:
@@ -180,7 +173,7 @@ _JITTER = 0.25
 
 
 class Estimate(NamedTuple):
-    """A value and its confidence interval; None for too few items, and without any spread."""
+    """A value and its confidence interval; None for too few items or queries, and without any spread."""
 
     value: float
     interval: Interval | None

@@ -58,7 +58,7 @@ def alternative_annotator_test(
     Wʰ is 1 if that of j is at least the judge's; equal scores give 1 to both. The null hypothesis for j is
     mean(Wʰ − Wᶠ) ≥ ε. It is tested one-sided by Student's t test, and for fewer than 30 items by Wilcoxon's
     signed-rank test, exact also with ties. The p-values of all annotators are corrected by Benjamini and
-    Yekutieli with a false discovery rate of 0.05.
+    Yekutieli (Annals of Statistics 29, 2001) with a false discovery rate of 0.05.
 
     Args:
         judge: Item to rating.
@@ -88,7 +88,9 @@ def alternative_annotator_test(
             f"The alternative annotator test needs the ratings of {FEWEST_ANNOTATORS} people on items that "
             f"the judge rated, too, but {len(p_values)} have items in common with others."
         )
-    rejected = _rejected(p_values)
+    from scipy.stats import false_discovery_control  # noqa: PLC0415 - slow to import
+
+    rejected = int((false_discovery_control(p_values, method="by") <= _FALSE_DISCOVERIES).sum())
     return Replacement(len(p_values), len(used), rejected / len(p_values), sum(advantages) / len(advantages))
 
 
@@ -116,11 +118,3 @@ def _signed_ranks(values: Floats) -> float:
     for rank in ranks:
         ways[rank:] += ways[:-rank].copy()
     return float(ways[: ranks[values > 0].sum() + 1].sum() / ways.sum())
-
-
-def _rejected(p_values: Sequence[float]) -> int:
-    """The number of hypotheses that Benjamini and Yekutieli (Annals of Statistics 29, 2001) reject."""
-    count = len(p_values)
-    level = _FALSE_DISCOVERIES / sum(1 / number for number in range(1, count + 1))
-    kept = [rank for rank, p in enumerate(sorted(p_values), 1) if p <= level * rank / count]
-    return max(kept, default=0)

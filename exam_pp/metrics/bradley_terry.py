@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.outcomes import Ints, Outcomes
+from exam_pp.metrics.entry_values import Floats, Ints
+from exam_pp.metrics.outcomes import Outcomes
 
 MEAN = 1000.0
 """Mean of the ratings of all systems."""

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
-from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.outcomes import Ints, query_counts
-from exam_pp.metrics.uncertainty import Interval, intervals
+from exam_pp.metrics.agreement import Estimate
+from exam_pp.metrics.entry_values import Floats, Ints
+from exam_pp.metrics.outcomes import query_counts
+from exam_pp.metrics.uncertainty import intervals
 
 BINS = 10
 _BLOCK = 1_000_000
@@ -44,13 +45,6 @@ class Bin(NamedTuple):
     share: float
 
 
-class Measured(NamedTuple):
-    """A number with its interval over resampled queries; None for fewer than two queries."""
-
-    value: float
-    interval: Interval | None
-
-
 @dataclass(frozen=True)
 class Calibration:
     """How well probabilities agree with labels.
@@ -66,12 +60,12 @@ class Calibration:
     queries: int
     probability: float
     share: float
-    bias: Measured
+    bias: Estimate
     bins: Sequence[Bin]
-    ece: Measured
+    ece: Estimate
     adaptive_bins: Sequence[Bin]
-    adaptive_ece: Measured
-    brier: Measured
+    adaptive_ece: Estimate
+    brier: Estimate
     expected_ece: float
     highest_ece: float
 
@@ -97,21 +91,21 @@ def calibration(
     number = int(query.max()) + 1
     drawn = query_counts(number, samples, seed) if number > 1 else None
 
-    def mean(values: Floats) -> Measured:
+    def mean(values: Floats) -> Estimate:
         if drawn is None:
-            return Measured(float(values.mean()), None)
+            return Estimate(float(values.mean()), None)
         sums = np.bincount(query, values, number), np.bincount(query, minlength=number)
         means = (drawn @ sums[0]) / (drawn @ sums[1])
-        return Measured(float(values.mean()), intervals(means[:, None], number, confidence)[0])
+        return Estimate(float(values.mean()), intervals(means[:, None], number, confidence)[0])
 
-    def ece(bin_of: Ints) -> Measured:
+    def ece(bin_of: Ints) -> Estimate:
         value = float(_errors((p - y)[None], bin_of)[0])
         if drawn is None:
-            return Measured(value, None)
+            return Estimate(value, None)
         cells = np.zeros((number, int(bin_of.max()) + 1))
         np.add.at(cells, (query, bin_of), p - y)
         errors = np.abs(drawn @ cells).sum(axis=1) / (drawn @ np.bincount(query, minlength=number))
-        return Measured(value, intervals(errors[:, None], number, confidence)[0])
+        return Estimate(value, intervals(errors[:, None], number, confidence)[0])
 
     equal, adaptive = equal_width(p, bins), equal_counts(p, bins)
     simulated = _calibrated_errors(p, equal, samples, seed)

@@ -31,9 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+from exam_pp.metrics.entry_values import Bools, Floats, Ints
 
 FEWEST_ERRORS = 5
 """With fewer labels that contradict the judge, the variance of the labels says nothing."""

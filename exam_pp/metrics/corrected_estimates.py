@@ -12,9 +12,7 @@ from scipy.stats import rankdata, t
 from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.corrected import (
     FEWEST_ERRORS,
-    Bools,
     Evidence,
-    Floats,
     MoreLabels,
     PairGroups,
     evidence,
@@ -27,6 +25,7 @@ from exam_pp.metrics.corrected import (
     most_errors,
     query_half_width,
 )
+from exam_pp.metrics.entry_values import Bools, Floats
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T, NO_SPREAD
 
 Source = Literal["queries", "labels"]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exam_pp.metrics.corrected import Bools, Floats, PairGroups
+from exam_pp.metrics.corrected import PairGroups
+from exam_pp.metrics.entry_values import Bools, Floats
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.pair_sample import Block
 

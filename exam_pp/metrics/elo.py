@@ -9,8 +9,8 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.outcomes import Ints, Outcomes
+from exam_pp.metrics.entry_values import Floats, Ints
+from exam_pp.metrics.outcomes import Outcomes
 
 _SCALE = log(10) / 400
 _CELLS = 10_000_000

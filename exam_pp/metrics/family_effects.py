@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
-from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.entry_values import Bools, Floats
 from exam_pp.metrics.outcomes import query_counts
+from exam_pp.metrics.partial_correlation import known
 from exam_pp.metrics.uncertainty import Interval, intervals
 
-Bools = NDArray[np.bool_]
 Matrix = Sequence[Sequence[float]]
 """Scores, systems × queries."""
 
@@ -64,7 +63,7 @@ def advantage(
         float(means[among].mean()),
         float(means[~among].mean()),
         float(ranks[among].mean()),
-        _known(_standardised(means[None], among)),
+        known(_standardised(means[None], among)),
         _interval(drawn, values.shape[1], confidence),
     )
 
@@ -84,7 +83,7 @@ def difference_in_differences(
     """
     among = np.asarray(own, dtype=bool)
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    value = _known(_standardised(a.mean(axis=1)[None], among) - _standardised(b.mean(axis=1)[None], among))
+    value = known(_standardised(a.mean(axis=1)[None], among) - _standardised(b.mean(axis=1)[None], among))
     samples_of = [_drawn(values, among, samples, seed) for values in (a, b)]
     return Comparison(value, _interval(samples_of[0] - samples_of[1], a.shape[1], confidence))
 
@@ -106,7 +105,3 @@ def _standardised(means: Floats, own: Bools) -> Floats:
 
 def _interval(samples: Floats, queries: int, confidence: float) -> Interval | None:
     return intervals(samples[:, None], queries, confidence)[0] if samples.size else None
-
-
-def _known(value: Floats) -> float | None:
-    return None if np.isnan(value[0]) else float(value[0])

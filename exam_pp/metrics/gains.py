@@ -15,12 +15,10 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from exam_pp.metrics.entry_values import Floats, ratio
+from exam_pp.metrics.entry_values import Floats, Ints, ratio
 from exam_pp.metrics.ties_in_runs import trec_eval_order
 from exam_pp.metrics.trec_measures import Measure, Run, TrecEval
 from exam_pp.results import Qrel, Score
-
-Ints = NDArray[np.int64]
 
 _UNLABELLED = -1_000_000
 _NO_LABEL = -1

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from exam_pp.grade_filter import GradeKey
-from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.entry_values import Floats, Ints
 from exam_pp.metrics.uncertainty import enough_samples
-
-Ints = NDArray[np.int64]
 
 
 class Outcome(NamedTuple):

@@ -61,7 +61,7 @@ def correlation_within(
     if not kept:
         return Estimate(None, None, 0, 0)
     products = np.array([sum(_products(group, ranks) for group in groups) for groups in kept])
-    value = _known(_correlations(products.sum(axis=0)))
+    value = known(_correlations(products.sum(axis=0)))
     interval = None
     if value is not None and len(kept) > 1:
         drawn = np.tensordot(query_counts(len(kept), samples, seed), products, axes=1)
@@ -82,7 +82,7 @@ def correlation_of_means(
     """
     values = np.asarray(columns, dtype=float)
     _, systems, queries = values.shape
-    value = _known(_correlations_of_means(values.mean(axis=2)[None]))
+    value = known(_correlations_of_means(values.mean(axis=2)[None]))
     interval = None
     if value is not None and queries > 1:
         means = np.einsum("sq,cnq->scn", query_counts(queries, samples, seed), values) / queries
@@ -128,6 +128,7 @@ def _ratio(products: Floats, first: int, second: int) -> Floats:
     return np.where(squares > 0, np.clip(products[..., first, second] / below, -1, 1), np.nan)
 
 
-def _known(value: Floats) -> float | None:
+def known(value: Floats) -> float | None:
+    """The only number of an array; None if it is NaN."""
     number = float(np.asarray(value).reshape(-1)[0])
     return None if np.isnan(number) else number

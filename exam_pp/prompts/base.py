@@ -13,7 +13,7 @@ from typing import Any, Literal
 from exam_pp.banks import Entry, EntryKind
 from exam_pp.data_model import RatingSource
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.llm_requests import LabelSearch, Part, Request
+from exam_pp.llm_requests import Completion, LabelSearch, Part, Request
 from exam_pp.prompts.markup import without_markup, without_thinking
 from exam_pp.registry import Registry
 
@@ -207,6 +207,21 @@ class Prompt:
         if self.choices or self.max_rating is None:
             return self.choices
         return tuple(str(grade) for grade in range(self.max_rating + 1))
+
+    def verdict(self, reply: Completion, entry: Entry | None, unparsed: Unparsed) -> Verdict:
+        """Read a completion; a failed call has no rating, for the reason of its failure.
+
+        Args:
+            reply: The completion of a request.
+            entry: The bank entry of the request; None for prompts without entries.
+            unparsed: The treatment of replies without a number.
+
+        Returns:
+            The verdict.
+        """
+        if reply.error is not None:
+            return Verdict(None, False, reason=reply.error)
+        return self.parse(reply.text, entry, unparsed)
 
     def label_search(self, unparsed: Unparsed) -> LabelSearch | None:
         """How a backend finds the label in replies.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from exam_pp.banks import Entry
 from exam_pp.data_model import SUPPORT_LABELS
-from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
-from exam_pp.prompts.reading import NOT_A_LABEL, YES_NO
+from exam_pp.prompts.base import Prompt, register
+from exam_pp.prompts.reading import YES_NO, label_rule
 
 CLAIM_SLOT = "claim"
 """The placeholder of an answer, or of a part of it."""
@@ -36,28 +35,13 @@ _LABEL = re.compile(
 )
 
 
-def _find_support(reply: str, _unparsed: Unparsed) -> re.Match[str] | None:
-    """The label, unless the reply has several different ones, or negates one."""
-    matches = list(_LABEL.finditer(reply))
-    if any(match["negation"] for match in matches):
-        return None
-    return matches[0] if len({match["degree"].lower() for match in matches}) == 1 else None
-
-
-def _read_support(reply: str, _entry: Entry | None, unparsed: Unparsed) -> Verdict:
-    match = _find_support(reply, unparsed)
-    if match is None:
-        return Verdict(None, False, reason=NOT_A_LABEL)
-    rating = SUPPORT_LABELS.index(f"{match['degree'].lower()}_support")
-    return Verdict(rating, rating > 0)
-
-
-SUPPORT = ReadingRule(
+SUPPORT = label_rule(
     "support",
     "full_support is 2, partial_support is 1, no_support is 0; a reply without a label, with several "
     "ones, or with a negated one, stays ungraded",
-    _read_support,
-    _find_support,
+    _LABEL,
+    [label.removesuffix("_support") for label in SUPPORT_LABELS],
+    in_markup=True,
 )
 
 CITATION_SUPPORT = Prompt(

@@ -48,21 +48,27 @@ SCALED: dict[str, Callable[[int], ReadingRule]] = {
     "final-score": final_score_reader,
 }
 """Reading rules that need a scale."""
-_UNSCALED = {
-    rule.name: rule
-    for rule in (
-        YES_NO,
-        EXTRACTION,
-        ANY_ANSWER,
-        ANSWER_KEY,
-        EXTRACTIVE_EXTRACTION,
-        EXTRACTIVE_RULES["paper"],
-        LIST_RULES["questions"],
-        LIST_RULES["nuggets"],
-        IMPORTANCE,
-        ANSWER_TEXT,
-    )
+_UNSCALED: Mapping[str, tuple[ReadingRule, tuple[str, ...]]] = {
+    YES_NO.name: (YES_NO, ("No", "Yes")),  # the position of a label is its rating, so No comes first
+    IMPORTANCE.name: (IMPORTANCE, IMPORTANCE_LABELS),
+    SUPPORT.name: (SUPPORT, SUPPORT_LABELS),
+    RELEVANCE_LABEL.name: (RELEVANCE_LABEL, RELEVANCE_LABELS),
+    **PAIR_RULES,
+    **{
+        rule.name: (rule, ())
+        for rule in (
+            EXTRACTION,
+            ANY_ANSWER,
+            ANSWER_KEY,
+            EXTRACTIVE_EXTRACTION,
+            EXTRACTIVE_RULES["paper"],
+            LIST_RULES["questions"],
+            LIST_RULES["nuggets"],
+            ANSWER_TEXT,
+        )
+    },
 }
+"""Other reading rules with their labels, lowest first, but for those of :data:`_ASSIGNMENT`."""
 _ASSIGNMENT = assignment_reader(THREE_LABELS).name
 
 _OF_ENTRIES = (
@@ -221,13 +227,8 @@ def prompt_of(keys: PromptFile, file: str | None = None, read: ReadText | None =
 
 def _template(keys: PromptFile, file: str | None, read: ReadText | None) -> str:
     """The template with the placeholders of exam_pp."""
-    if keys.template is not None and keys.template_file is not None:
-        raise DataError("cannot be combined with 'template'.", file=file, field="template_file")
-    if keys.template is not None:
-        text = keys.template
-    elif keys.template_file is not None:
-        text = _content(keys.template_file, file, "template_file", read)
-    else:
+    text = _text_of(keys, "template", file, read)
+    if text is None:
         raise DataError(
             "is missing; write the template, or name its file with 'template_file'.",
             file=file, field="template",
@@ -235,22 +236,25 @@ def _template(keys: PromptFile, file: str | None, read: ReadText | None) -> str:
     return _renamed(text, keys, file) if keys.placeholders else text
 
 
-def _content(name: str, file: str | None, field: str, read: ReadText | None) -> str:
-    """The stripped content of a file that a key names."""
+def _text_of(
+    keys: PromptFile, key: Literal["template", "system"], file: str | None, read: ReadText | None
+) -> str | None:
+    """The text of a key, or the stripped content of the file that the key with ``_file`` names."""
+    text, name, field = getattr(keys, key), getattr(keys, f"{key}_file"), f"{key}_file"
+    if name is None:
+        return text  # type: ignore[no-any-return]
+    if text is not None:
+        raise DataError(f"cannot be combined with {key!r}.", file=file, field=field)
     if read is None:
         raise DataError("cannot be read here; write its text instead.", file=file, field=field)
-    if text := read(name, field).strip():
-        return text
+    if content := read(name, field).strip():
+        return content
     raise DataError(f"{name} is empty.", file=file, field=field)
 
 
 def _system(keys: PromptFile, file: str | None, read: ReadText | None) -> str:
-    if keys.system is not None and keys.system_file is not None:
-        raise DataError("cannot be combined with 'system'.", file=file, field="system_file")
-    system = keys.system or ""
-    if keys.system_file is not None:
-        system = _content(keys.system_file, file, "system_file", read)
-    known = {*_all_slots(keys), _EXAMPLES, *_texts_of(keys)}
+    system = _text_of(keys, "system", file, read) or ""
+    known = {*_all_slots(keys), _EXAMPLES, *keys.placeholders.values()}
     for match in _IN_BRACES.finditer(system):
         if match[1] in known or match[0] in known:
             raise DataError(
@@ -258,10 +262,6 @@ def _system(keys: PromptFile, file: str | None, read: ReadText | None) -> str:
                 file=file, field="system" if keys.system_file is None else "system_file",
             )  # fmt: skip
     return system.strip("\n")
-
-
-def _texts_of(keys: PromptFile) -> tuple[str, ...]:
-    return tuple(keys.placeholders.values())
 
 
 def _all_slots(keys: PromptFile) -> tuple[str, ...]:
@@ -285,7 +285,7 @@ def _renamed(template: str, keys: PromptFile, file: str | None) -> str:
             )  # fmt: skip
         if not text or text not in template:
             raise DataError(f"{text!r} does not occur in the template.", file=file, field=field)
-    if all(_IN_BRACES.fullmatch(text) for text in _texts_of(keys)):
+    if all(_IN_BRACES.fullmatch(text) for text in keys.placeholders.values()):
         names_of = {text[1:-1]: slot for slot, text in keys.placeholders.items()}
         pieces = _placeholders(template, file, "template")
         return "".join(
@@ -333,25 +333,15 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
         return SCALED[keys.reading](keys.scale), ()
     if keys.scale is not None:
         raise DataError(f"cannot be used with the reading rule {keys.reading!r}.", file=file, field="scale")
-    # Assignments and support labels have one reading rule each, so the kind alone decides.
-    if keys.kind == "assignment":
+    if keys.reading == _ASSIGNMENT:
         labels = _assignment_labels(keys.choices or THREE_LABELS, file)
         return assignment_reader(labels), labels
-    if keys.kind == "support":
-        return SUPPORT, SUPPORT_LABELS
-    if keys.kind == "pair":
-        return PAIR_RULES[keys.reading]
-    if keys.reading == RELEVANCE_LABEL.name:
-        return RELEVANCE_LABEL, RELEVANCE_LABELS
-    if keys.kind == "nuggetize":
-        return (IMPORTANCE, IMPORTANCE_LABELS) if keys.reading == "importance" else (NUGGET_LIST, ())
-    if keys.reading != YES_NO.name:
-        return _UNSCALED[keys.reading], ()
-    if keys.choices is None:
-        # The position of a label is its rating, so No comes first.
-        return YES_NO, ("No", "Yes")
-    choices = _choices(keys.choices, file)
-    return yes_no_reader(choices), choices
+    if keys.choices is not None:
+        choices = _choices(keys.choices, file)
+        return yes_no_reader(choices), choices
+    if keys.kind == "nuggetize" and keys.reading == NUGGET_LIST.name:
+        return NUGGET_LIST, ()
+    return _UNSCALED[keys.reading]
 
 
 def _highest_label(kind: str, choices: tuple[str, ...]) -> int | None:

@@ -235,9 +235,6 @@ QUERIES_FEW_SHOT = Prompt(
     style="Write questions that the document answers, like these users.",
     cite=_QUERIES_CITE,
 )
-QUERIES_REPAIR = QUESTIONS_REPAIR
-"""The prompt that follows a reply without a list."""
-
 QUERIES_TOP_UP = Prompt(
     name="QueryGenerationTopUp",
     short="query-generation-top-up",

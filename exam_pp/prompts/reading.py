@@ -106,15 +106,18 @@ def _marker(max_rating: int, names: str = _MARKERS) -> re.Pattern[str]:
     )
 
 
-def find_rating(reply: str, max_rating: int) -> int | None:
+def find_rating(reply: str, max_rating: int, unparsed: Unparsed = "default") -> int | None:
     """Find the integer from 0 to ``max_rating`` that a reply states as its rating, or None.
 
     Numbers in fractions, decimals, ranges, percentages, units and names ("1/4 inch", "3 or 4 months",
     "Article 5") are not ratings. The ``1.`` of a list is not a rating either if a rating or a second item
     follows.
+
+    With ``chat``, it also reads "the coverage of the key fact is 5: ..." and "4.0", but only the first number
+    that a reply states in a sentence, so that a reply can be cut after it.
     """
-    match = _locate_rating(without_markup(reply), max_rating)
-    return None if match is None else _in_scale(match, max_rating)
+    match = locate_rating(without_markup(reply), max_rating, unparsed)
+    return None if match is None else int(match["n"])
 
 
 def _locate_rating(reply: str, max_rating: int) -> re.Match[str] | None:
@@ -125,16 +128,6 @@ def _locate_rating(reply: str, max_rating: int) -> re.Match[str] | None:
     if leading and (markers or _SECOND_ITEM.search(reply, leading.end())):
         leading = None
     return leading or _out_of(max_rating).search(reply) or (markers[-1] if markers else None)
-
-
-def find_chat_rating(reply: str, max_rating: int) -> int | None:
-    """Find the first rating that the reply of a chat model states in a sentence, or None.
-
-    In addition to :func:`find_rating`, it reads "the coverage of the key fact is 5: ..." and "4.0", but only
-    the first number that a reply states, so that a reply can be cut after it.
-    """
-    match = _locate_chat_rating(without_markup(reply), max_rating)
-    return None if match is None else _in_scale(match, max_rating)
 
 
 def _locate_chat_rating(reply: str, max_rating: int) -> re.Match[str] | None:
@@ -157,12 +150,11 @@ def locate_rating(reply: str, max_rating: int, unparsed: Unparsed) -> re.Match[s
     """The match of a rating, as group ``n``, in a reply without markup; None if it has none."""
     locate = _locate_chat_rating if unparsed == "chat" else _locate_rating
     match = locate(reply, max_rating)
-    return match if match is not None and _in_scale(match, max_rating) is not None else None
+    return _in_scale(match, max_rating)
 
 
-def _in_scale(match: re.Match[str], max_rating: int) -> int | None:
-    rating = int(match["n"])
-    return rating if rating <= max_rating else None
+def _in_scale(match: re.Match[str] | None, max_rating: int) -> re.Match[str] | None:
+    return match if match is not None and int(match["n"]) <= max_rating else None
 
 
 def is_unanswerable(reply: str) -> bool:
@@ -198,7 +190,7 @@ def read_rating(reply: str, max_rating: int, unparsed: Unparsed = "default") -> 
     """Read a reply to a self-rating prompt; the default without a number is 0 or 1."""
     if unparsed == "published":
         return _read_as_published(reply, max_rating)
-    rating = (find_chat_rating if unparsed == "chat" else find_rating)(reply, max_rating)
+    rating = find_rating(reply, max_rating, unparsed)
     if rating is not None:
         return Verdict(rating, rating > 0)
     if unparsed == "chat" and is_unanswerable(reply):
@@ -223,7 +215,7 @@ def _read_as_published(reply: str, max_rating: int) -> Verdict:
 
 def read_number(reply: str, max_rating: int, unparsed: Unparsed = "default") -> Verdict:
     """Read a reply whose number is the grade; a reply without a number stays ungraded (prompt Thomas)."""
-    rating = (find_chat_rating if unparsed == "chat" else find_rating)(reply, max_rating)
+    rating = find_rating(reply, max_rating, unparsed)
     if rating is None:
         return Verdict(None, False, reason=NOT_A_NUMBER)
     return Verdict(rating, rating > 0)
@@ -245,7 +237,7 @@ def read_final_score(reply: str, max_rating: int, unparsed: Unparsed = "default"
 def _locate_final_score(reply: str, max_rating: int, unparsed: Unparsed) -> re.Match[str] | None:
     markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply)) or list(_JSON_SCORE.finditer(reply))
     match = markers[0 if unparsed == "chat" else -1] if markers else _WHOLE.search(reply)
-    return match if match is not None and _in_scale(match, max_rating) is not None else None
+    return _in_scale(match, max_rating)
 
 
 @lru_cache(maxsize=16)
@@ -329,6 +321,38 @@ def final_score_reader(max_rating: int) -> ReadingRule:
         lambda reply, _entry, unparsed: read_final_score(reply, max_rating, unparsed),
         lambda reply, unparsed: _locate_final_score(reply, max_rating, unparsed),
     )
+
+
+def label_rule(
+    name: str,
+    description: str,
+    pattern: re.Pattern[str],
+    degrees: Sequence[str],
+    *,
+    in_markup: bool = False,
+    whole_reply: bool = False,
+) -> ReadingRule:
+    """The rule of labels that stand anywhere in a reply, unless it has different ones or negates one.
+
+    ``pattern`` matches a label as group ``n``, the word in which labels differ as ``degree``, and a negation
+    of the label as ``negation``. The rating is the position in ``degrees``. With ``in_markup``, tags of the
+    reply may be labels; else they are removed.
+    """
+
+    def find(reply: str, _unparsed: Unparsed) -> re.Match[str] | None:
+        matches = list(pattern.finditer(reply))
+        if any(match["negation"] for match in matches):
+            return None
+        return matches[0] if len({match["degree"].lower() for match in matches}) == 1 else None
+
+    def read(reply: str, _entry: Entry | None, unparsed: Unparsed) -> Verdict:
+        match = find(reply if in_markup else without_markup(reply), unparsed)
+        if match is None:
+            return Verdict(None, False, reason=NOT_A_LABEL)
+        rating = degrees.index(match["degree"].lower())
+        return Verdict(rating, rating > 0)
+
+    return ReadingRule(name, description, read, find, whole_reply)
 
 
 def by_cut_points(rule: Reader, cut_points: Sequence[float]) -> Reader:

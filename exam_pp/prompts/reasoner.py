@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 
-from exam_pp.banks import Entry
-from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
-from exam_pp.prompts.markup import without_markup
-from exam_pp.prompts.reading import NOT_A_LABEL
+from exam_pp.prompts.base import Prompt, register
+from exam_pp.prompts.reading import label_rule
 
 RELEVANCE_LABELS = ("Not relevant", "Somewhat relevant", "Very relevant")
 """How relevant a passage is, worst first."""
@@ -37,12 +35,14 @@ _LABEL = re.compile(
 )
 
 
-def _find_label(reply: str, _unparsed: Unparsed = "ungraded") -> re.Match[str] | None:
-    """The label, unless the reply has several different ones, or negates one."""
-    matches = list(_LABEL.finditer(reply))
-    if any(match["negation"] for match in matches):
-        return None
-    return matches[0] if len({match["degree"].lower() for match in matches}) == 1 else None
+RELEVANCE_LABEL = label_rule(
+    "relevance-label",
+    "very relevant is 2, somewhat relevant is 1, not relevant is 0, wherever it stands; a reply without a "
+    "label, with several ones, or with a negated one, stays ungraded",
+    _LABEL,
+    _DEGREES,
+    whole_reply=True,
+)
 
 
 def find_relevance_label(reply: str) -> int | None:
@@ -56,23 +56,8 @@ def find_relevance_label(reply: str) -> int | None:
     ``reply``: A sentence without thinking text. Returns 0, 1 or 2; None for a reply without a label, with
     several different ones, or with a negated one.
     """
-    match = _find_label(without_markup(reply))
-    return None if match is None else _DEGREES.index(match["degree"].lower())
+    return RELEVANCE_LABEL.read(reply, None, "ungraded").rating
 
-
-def _read_label(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
-    rating = find_relevance_label(reply)
-    return Verdict(None, False, reason=NOT_A_LABEL) if rating is None else Verdict(rating, rating > 0)
-
-
-RELEVANCE_LABEL = ReadingRule(
-    "relevance-label",
-    "very relevant is 2, somewhat relevant is 1, not relevant is 0, wherever it stands; a reply without a "
-    "label, with several ones, or with a negated one, stays ungraded",
-    _read_label,
-    _find_label,
-    whole_reply=True,
-)
 
 REASONER = Prompt(
     name="RAGEloReasoner",

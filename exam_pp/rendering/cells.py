@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from exam_pp.rendering.document import (
@@ -31,25 +31,16 @@ def format_cell(cell: Cell, decimals: int) -> str:
     return f"{cell:z.{decimals}f}" if isinstance(cell, float) else str(cell)
 
 
-def format_row(table: Table, row: int) -> list[str]:
-    """Format the cells of a row; columns in ``significant`` get two significant digits."""
-    return _format_cells(table, table.rows[row])
-
-
-def _format_cells(table: Table, cells: Sequence[Cell]) -> list[str]:
-    return [
-        f"{cell:z.2}"
-        if column in table.significant and isinstance(cell, float)
-        else format_cell(cell, table.decimals)
-        for column, cell in enumerate(cells)
-    ]
-
-
 def format_rows(table: Table) -> Iterator[list[str]]:
-    """Yield the header and all rows, formatted as by :func:`format_row`."""
+    """Yield the header and all rows; columns in ``significant`` get two significant digits."""
     yield list(table.columns)
     for cells in table.rows:
-        yield _format_cells(table, cells)
+        yield [
+            f"{cell:z.2}"
+            if column in table.significant and isinstance(cell, float)
+            else format_cell(cell, table.decimals)
+            for column, cell in enumerate(cells)
+        ]
 
 
 def is_numeric(table: Table, column: int) -> bool:

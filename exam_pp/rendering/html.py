@@ -15,10 +15,13 @@ from operator import itemgetter
 from typing import TypeGuard
 from urllib.parse import quote
 
-from exam_pp.rendering.cells import format_row, is_numeric
+from exam_pp.rendering.cells import format_rows, is_numeric
 from exam_pp.rendering.document import (
+    MARKS,
+    Bar,
     Bars,
     Block,
+    CheckMark,
     Checks,
     Fold,
     Heading,
@@ -30,9 +33,8 @@ from exam_pp.rendering.document import (
     Statement,
     Table,
 )
-from exam_pp.rendering.overview import bars, checks, statement
 from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
-from exam_pp.rendering.pictures.svg import WIDTH, svg
+from exam_pp.rendering.pictures.svg import WIDTH, Axis, defined, element, svg
 from exam_pp.rendering.short_names import is_class_name, long_names, short_forms
 from exam_pp.text.highlight import Span, split_at_spans
 from exam_pp.text.wording import for_xml
@@ -60,6 +62,9 @@ _MEASURED = re.compile(r"[≈<>≤≥~]? ?[-−+]?\d+(\.\d+)?%?[a-z]*( ± ?\d+(\
 """A number, perhaps with a standard error, an interval or letters."""
 _PROSE = 32
 """Characters of the longest cell from which a column has running text, which may wrap."""
+_FIRST = 15
+"""Rows of a ranking above its fold, so that the overview is about one screen."""
+_MEANING: dict[CheckMark, str] = {"good": "in order", "doubt": "a reason for doubt", "fact": "a fact"}
 
 
 def page(report: Report) -> Iterator[str]:
@@ -105,9 +110,9 @@ def _main(blocks: Sequence[Block]) -> Iterator[str]:
     folds = [block for block in blocks if isinstance(block, Fold)]
     for block in blocks:
         if isinstance(block, Statement):
-            yield statement(block)
+            yield _statement(block)
     if overview:
-        shown = (bars(block) if isinstance(block, Bars) else checks(block) for block in overview)
+        shown = (_bars(block) if isinstance(block, Bars) else _checks(block) for block in overview)
         yield f'<div class="overview">\n{"".join(shown)}</div>\n'
     numbers = count(1)
     others = [block for block in blocks if not isinstance(block, Statement | Bars | Checks | Fold)]
@@ -229,7 +234,7 @@ def _picture(picture: Picture, name: str) -> str:
 
 
 def _table(table: Table, name: str) -> str:
-    cells = [format_row(table, row) for row in range(len(table.rows))]
+    _, *cells = format_rows(table)
     forms = short_forms([*table.columns, *(text for row in cells for text in row)])
     kinds = [_kind(table, cells, column) for column in range(len(table.columns))]
     header = "".join(
@@ -321,3 +326,74 @@ def _title(text: str | None) -> str:
 def _class(*names: str) -> str:
     joined = " ".join(name for name in names if name)
     return f' class="{joined}"' if joined else ""
+
+
+def _unbroken(text: str) -> str:
+    """The escaped text; a percent sign stays on the line of its number."""
+    return escape(text.replace(" %", "\N{NO-BREAK SPACE}%"))
+
+
+def _statement(block: Statement) -> str:
+    """The statement in a box."""
+    headline, rest = _unbroken(block.headline), _unbroken(block.text.removeprefix(block.headline))
+    return f'<p class="panel statement"><strong>{headline}</strong>{rest}</p>\n'
+
+
+def _checks(block: Checks) -> str:
+    """A list in which each line begins with its mark."""
+    lines = "\n".join(
+        f'<li class="{line.mark}"><span class="mark" role="img" aria-label="{_MEANING[line.mark]}">'
+        f"{MARKS[line.mark]}</span><span><strong>{_unbroken(line.lead)}</strong>{_unbroken(line.text)}</span></li>"
+        for line in block.lines
+    )
+    return (
+        f'<section class="panel"><h2>{_unbroken(block.title)}</h2>\n'
+        f'<ul class="checks">\n{lines}\n</ul></section>\n'
+    )
+
+
+def _bars(block: Bars) -> str:
+    """The ranking as a table; rows after the first 15 are folded."""
+    ends = [end for row in block.rows for end in (row.value, row.low, row.high) if defined(end)]
+    axis = Axis.over(ends, 0.0, 100.0)
+    rows = [_bars_row(row, axis) for row in block.rows]
+    shown, more = rows[:_FIRST], rows[_FIRST:]
+    about = f'<p class="faint">{_unbroken(block.about)}</p>\n' if block.about else ""
+    folded = (
+        f"<details><summary>{len(more)} more</summary>\n{_bars_table(block, more)}</details>\n"
+        if more
+        else ""
+    )
+    notes = "".join(f'<p class="faint">{_unbroken(note)}</p>\n' for note in block.notes)
+    return (
+        f'<section class="panel"><h2>{_unbroken(block.title)}</h2>\n{about}{_bars_table(block, shown)}'
+        f"{folded}{notes}</section>\n"
+    )
+
+
+def _bars_table(block: Bars, rows: Sequence[str]) -> str:
+    name, score, interval, place = map(_unbroken, block.columns)
+    # The drawing is hidden from screen readers, because the next column has its numbers.
+    header = (
+        f'<th scope="col">{name}</th><th scope="col" class="number">{score}</th><td aria-hidden="true"></td>'
+        f'<th scope="col" class="interval">{interval}</th><th scope="col" class="number">{place}</th>'
+    )
+    body = "\n".join(rows)
+    return f'<table class="bars"><thead><tr>{header}</tr></thead>\n<tbody>\n{body}\n</tbody></table>\n'
+
+
+def _bars_row(row: Bar, axis: Axis) -> str:
+    marked = _class("leads" * row.leads, "line" * row.line)
+    whisker = ""
+    if defined(row.low) and defined(row.high):
+        low, high = f"{axis(row.low):.1f}%", f"{axis(row.high):.1f}%"
+        whisker = element("line", x1=low, x2=high, y1="50%", y2="50%", **{"class": "whisker"})
+    dot = element("circle", cx=f"{axis(row.value):.1f}%", cy="50%", r=5)
+    base = element("line", x1="0", x2="100%", y1="50%", y2="50%", **{"class": "base"})
+    drawing = element("svg", base + whisker + dot, width="100%", height="18", aria_hidden="true")
+    name, score, interval, place = map(_unbroken, row[:4])
+    return (
+        f'<tr{marked}><th scope="row">{name}</th><td class="number">{score}</td>'
+        f'<td class="bar" aria-hidden="true">{drawing}</td><td class="interval">{interval}</td>'
+        f'<td class="number">{place}</td></tr>'
+    )

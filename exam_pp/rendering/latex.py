@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from textwrap import wrap
 
-from exam_pp.rendering.cells import format_row, one_line, text_blocks
+from exam_pp.rendering.cells import format_rows, one_line, text_blocks
 from exam_pp.rendering.document import Cell, Heading, Link, Paragraph, Quote, Report, Table, TextBlock
 from exam_pp.text.wording import printable
 
@@ -60,9 +60,10 @@ def _block(block: TextBlock) -> str:
 def _table(table: Table) -> str:
     columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
     lines = [_row([_heading(name) for name in table.columns]), r"\hline"]
-    for number in range(len(table.rows)):
+    _, *rows = format_rows(table)
+    for number, row in enumerate(rows):
         cells = []
-        for column, shown in enumerate(format_row(table, number)):
+        for column, shown in enumerate(row):
             text = _breakable(escape(one_line(shown)))
             if (number, column) in table.bold:
                 text = f"\\textbf{{{text}}}"

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from textwrap import fill, indent
 from typing import Any, Literal
 
-from exam_pp.rendering.cells import WIDTH, format_row, format_rows, is_numeric, one_line, spaced, text_blocks
+from exam_pp.rendering.cells import WIDTH, format_rows, is_numeric, one_line, spaced, text_blocks
 from exam_pp.rendering.document import Heading, Link, Paragraph, Quote, Report, Table, TextBlock
 from exam_pp.rendering.rows import table, unique
 from exam_pp.rendering.wrapping import GAP, NARROWEST, cell_width, column_widths, wrapped_rows
@@ -44,14 +44,12 @@ def _text_block(block: TextBlock, width: int | None) -> str:
 
 
 def _text_table(table: Table, width: int | None) -> str:
+    header, *cells = format_rows(table)
     cells = [
-        [
-            f"[{text}]" if (i, j) in table.boxed else text
-            for j, text in enumerate(map(one_line, format_row(table, i)))
-        ]
-        for i in range(len(table.rows))
+        [f"[{text}]" if (i, j) in table.boxed else text for j, text in enumerate(map(one_line, row))]
+        for i, row in enumerate(cells)
     ]
-    rows = [list(table.columns), *cells]
+    rows = [header, *cells]
     numeric = [is_numeric(table, i) for i in range(len(table.columns))]
     header_lines = 1
     if width is not None:

@@ -19,8 +19,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from exam_pp.metrics.corrected import Bools, Floats, PairGroups, group_scores
+from exam_pp.metrics.corrected import PairGroups, group_scores
 from exam_pp.metrics.corrected_estimates import Estimate, Sampling, Source, estimates
+from exam_pp.metrics.entry_values import Bools, Floats
 from exam_pp.pair_sample import SampledBy
 
 Judge = Literal["flips", "lenient", "own"]

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from exam_pp.rendering.document import Report
-from exam_pp.rendering.pictures.boxes import Box, box_plot, share_bars
 from exam_pp.rendering.pictures.grids import confusion, heatmap, rank_grid, win_matrix
 from exam_pp.rendering.pictures.points import (
     Cloud,
@@ -24,7 +23,7 @@ from exam_pp.rendering.pictures.points import (
     reliability_diagram,
     scatter,
 )
-from exam_pp.rendering.pictures.rows import Bar, Slope, dot_plot, slopes
+from exam_pp.rendering.pictures.rows import Bar, Box, Slope, box_plot, dot_plot, share_bars, slopes
 from exam_pp.rendering.render import render
 
 pytestmark = pytest.mark.browser

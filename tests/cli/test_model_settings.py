@@ -41,7 +41,7 @@ def options_of(*settings: str) -> ModelOptions:
         (["greedy=false", "top-p=0.5"], {"top_p": 0.5}),
         (["stop=a=b", "stop= 7"], {"stop": ("a=b", " 7")}),
         (["revision=1234567", "max_tokens=20"], {"revision": "1234567", "max_tokens": 20}),
-        (["allow_redirects=true", "timeout=1e2"], {"allow_redirects": True, "timeout": 100.0}),
+        (["greedy=false", "timeout=1e2"], {"timeout": 100.0}),
     ],
 )
 def test_settings_become_options_of_the_model(settings: list[str], values: dict[str, Any]) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from exam_pp.metrics.corrected import (
     Evidence,
-    Floats,
     PairGroups,
     evidence,
     group_scores,
@@ -25,6 +24,7 @@ from exam_pp.metrics.corrected import (
 )
 from exam_pp.metrics.corrected_estimates import Sampling, Source, estimates
 from exam_pp.metrics.corrected_pairs import RatedPairs, Weighting, groups_of
+from exam_pp.metrics.entry_values import Floats
 
 LENIENT = np.array([0.5, 0.5])
 """Weights of the thresholds 2 and 1: partial support scores one half."""

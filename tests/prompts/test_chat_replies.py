@@ -11,7 +11,7 @@ import pytest
 
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import Prompt, Unparsed
-from exam_pp.prompts.reading import find_chat_rating, find_rating
+from exam_pp.prompts.reading import find_rating
 
 CASES = Path(__file__).parent / "cases" / "chat_replies.json"
 """Replies about passages of ``data/demo``, greedy and sampled, with the ratings that a person read."""
@@ -102,7 +102,7 @@ def test_instructions_that_a_reply_repeats_are_no_relevance_grades() -> None:
 
 def test_the_rule_of_the_papers_does_not_change() -> None:
     reply = "The coverage of the given fact is 5: Detailed, clear coverage."
-    assert (find_rating(reply, 5), find_chat_rating(reply, 5)) == (None, 5)
+    assert (find_rating(reply, 5), find_rating(reply, 5, "chat")) == (None, 5)
     assert PROMPTS.get(NUGGET).parse(reply, None, "default").source == "default-1"
 
 

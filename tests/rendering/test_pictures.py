@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.rendering.document import Picture, Report
-from exam_pp.rendering.pictures.boxes import Box, box_plot, share_bars
 from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix, rank_grid, win_matrix
 from exam_pp.rendering.pictures.points import (
     Cloud,
@@ -30,7 +29,7 @@ from exam_pp.rendering.pictures.points import (
     reliability_diagram,
     scatter,
 )
-from exam_pp.rendering.pictures.rows import Bar, Slope, dot_plot, slopes
+from exam_pp.rendering.pictures.rows import Bar, Box, Slope, box_plot, dot_plot, share_bars, slopes
 from exam_pp.rendering.pictures.svg import HEAT, Axis, svg, svg_file, text_width, thinned
 from exam_pp.rendering.render import render
 

@@ -27,7 +27,8 @@ from exam_pp.cli.options import (
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 
 if TYPE_CHECKING:
-    from exam_pp.metrics.calibration import Calibration, Measured
+    from exam_pp.metrics.agreement import Estimate as Measured
+    from exam_pp.metrics.calibration import Calibration
     from exam_pp.metrics.game_biases import Biases, Share
     from exam_pp.metrics.partial_correlation import Estimate
     from exam_pp.metrics.uncertainty import Interval

@@ -29,7 +29,7 @@ from exam_pp.metrics.score_ranges import range_of
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.boxes import Box, box_plot, share_bars
+from exam_pp.rendering.pictures.rows import Box, box_plot, share_bars
 from exam_pp.results import ANSWERED, OVERALL_SYSTEM, Score
 from exam_pp.store.files import is_read_once
 from exam_pp.text.wording import counted, listed

@@ -15,7 +15,7 @@ from exam_pp.cli.options import FILES, ONLY_QUERIES, OUTPUT_PATH, PASSAGES
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
-    from exam_pp.phases.evaluation.consistency import Embedder
+    from exam_pp.llm.embeddings import TokenEmbedder
 
 
 _METRICS = {
@@ -142,7 +142,7 @@ def _chosen(metrics: tuple[str, ...], encoder: str | None, scores: tuple[Path, .
     return chosen
 
 
-def _embedder(encoder: str, device: str | None) -> Embedder:
+def _embedder(encoder: str, device: str | None) -> TokenEmbedder:
     from exam_pp.llm.base import ModelOptions
     from exam_pp.llm.embeddings import TokenEmbedder
     from exam_pp.metrics.text_similarity import default_layer

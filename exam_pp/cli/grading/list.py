@@ -43,7 +43,7 @@ _KINDS = {
     "settings": Kind(
         """List the settings of a model for -M KEY=VALUE, with their defaults.
 
-        Files that describe models, such as those of panels, have the same keys, but for allow_redirects.
+        Files that describe models, such as those of panels, have the same keys.
 
         Example:
 

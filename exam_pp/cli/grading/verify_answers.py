@@ -234,7 +234,7 @@ def _work(
             summary.pairs += len(todo)
             summary.reused += len(answers) - len(todo)
             if todo:
-                jobs.append(Job(position, verifier.with_source(source).run(todo), len(todo)))
+                jobs.append(Job(position, replace(verifier, source=source).run(todo), len(todo)))
         yield query, jobs
 
 

@@ -28,8 +28,8 @@ from exam_pp.prompts.generation import (
     PUBLISHED_COUNT,
     QUERIES,
     QUERIES_FEW_SHOT,
-    QUERIES_REPAIR,
     QUERIES_TOP_UP,
+    QUESTIONS_REPAIR,
     requests_number,
     shows_user_queries,
 )
@@ -175,7 +175,7 @@ def generate_queries(
     requester = ListRequester(
         "question",
         prompt,
-        prompt.repaired_by(QUERIES_REPAIR),
+        prompt.repaired_by(QUESTIONS_REPAIR),
         QUERIES_TOP_UP,
         options.repairs,
         options.top_ups,

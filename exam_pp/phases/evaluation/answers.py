@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeSelector, check_one
+from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.score_ranges import Range
 from exam_pp.phases.evaluation.citations import (
@@ -18,12 +18,13 @@ from exam_pp.phases.evaluation.citations import (
     grader_of,
     only_grader,
     provenance_of,
+    zeros_of_missing,
 )
 from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, check_names, counted_names
 from exam_pp.prompts.criteria import MEAN
 from exam_pp.prompts.direct import ANSWER_ATTEMPT
-from exam_pp.provenance import Provenance, graded_by
+from exam_pp.provenance import graded_by
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import DistinctNames, answers_in, outputs_of
 from exam_pp.store.passages.graded_file import read_passages
@@ -99,7 +100,8 @@ def criteria(
     scores = _scores(rated, 0)
     best_case = _scores(rated, 1) if any(len(r) < len(rated.highest) for r in rated.answers.values()) else []
     if missing_queries == "zero":
-        zeros, missing_notes = _missing(rated, systems)
+        by_system = {system: [query for name, query in rated.answers if name == system] for system in systems}
+        zeros, missing_notes = zeros_of_missing(by_system, rated.queries, (MEAN, *rated.highest))
         scores += zeros
         best_case += zeros if best_case else []
         notes += missing_notes
@@ -139,30 +141,12 @@ def _notes(rated: _Rated) -> list[str]:
     else:
         scales = ", ".join(f"{name} 0 to {top}" for name, top in tops.items())
         notes.append(f"Scales: {scales}; the mean is that of ratings divided by their highest level.")
-    ungraded = _ungraded(rated.answers.values(), tops)
+    ungraded = Counter(name for ratings in rated.answers.values() for name in tops if name not in ratings)
     if total := ungraded.total():
         counts = ", ".join(f"{name} {count}" for name, count in ungraded.items())
         are = counted(total, "rating is missing and counts 0", "ratings are missing and count 0")
         notes.append(f"{are}: {counts}.")
     return notes
-
-
-def _ungraded(answers: Iterable[Mapping[str, int]], criteria: Iterable[str]) -> Counter[str]:
-    names = list(criteria)
-    return Counter(name for ratings in answers for name in names if name not in ratings)
-
-
-def _missing(rated: _Rated, systems: Iterable[str]) -> tuple[list[Score], list[str]]:
-    """Zeros for queries without an answer, and notes on them."""
-    zeros, notes = [], []
-    for system in systems:
-        missing = [query_id for query_id in rated.queries if (system, query_id) not in rated.answers]
-        zeros += [
-            Score(system, query_id, metric, 0.0) for query_id in missing for metric in (MEAN, *rated.highest)
-        ]
-        if missing:
-            notes.append(f"No answer of {system} to {counted_names(missing, 'query', 'queries')}: scored 0.")
-    return zeros, notes
 
 
 def answered(
@@ -248,7 +232,7 @@ def factual_consistency(
     chosen = selection or SupportFilter()
     name = str(source) if isinstance(source, str | Path) else "The file"
     lines = read_passages(source) if isinstance(source, str | Path) else source
-    graders: Counter[tuple[str, str]] = Counter()
+    graders: Counter[CitationGrader] = Counter()
     scores: list[Score] = []
     grades_of: list[ConsistencyGrade] = []
     query_ids: dict[str, None] = {}
@@ -256,16 +240,12 @@ def factual_consistency(
         if queries is not None and query.query_id not in queries:
             continue
         selected = _grades(query, chosen)
-        graders.update((grade.model or "(no model)", grade.prompt_class or "") for grade in selected.values())
-        _check_one(graders, name)
+        # Versions of a prompt are not told apart.
+        graders.update(grader_of(grade)._replace(prompt_hash="") for grade in selected.values())
         scores += _consistency_scores(query.query_id, selected)
         grades_of += selected.values()
         query_ids |= dict.fromkeys([query.query_id] if selected else [])
-    if not graders:
-        raise SelectionError(
-            f"{name} has no selected scores of factual consistency; make them with `exam-pp grade "
-            "--prompt factual-consistency`."
-        )
+    grader = only_grader(graders, name, "scores of factual consistency", "grade --prompt factual-consistency")
     if not scores:
         reason = next((str(g.error["failure_reason"]) for g in grades_of if g.error), "unknown reason")
         raise SelectionError(
@@ -273,10 +253,7 @@ def factual_consistency(
             f"because {reason}; `exam-pp grade` lists the reasons."
         )
     check_names(query_ids, {score.system for score in scores})
-    ((model, prompt_class),) = graders
-    provenance = Provenance(
-        (model,), (prompt_class,) if prompt_class else (), queries=len({score.query_id for score in scores})
-    )
+    provenance = provenance_of(grader, len({score.query_id for score in scores}))
     return Evaluation(scores, _consistency_notes(grades_of), provenance=provenance)
 
 
@@ -293,13 +270,6 @@ def _grades(query: QueryPassages, chosen: SupportFilter) -> dict[tuple[str, ...]
         for grade in passage.consistency_grades or ()
         if chosen.accepts(grade) and chosen.selects(grade.system) and not is_canary(grade.system)
     }
-
-
-def _check_one(graders: Collection[tuple[str, str]], name: str) -> None:
-    options = [
-        f"--grader {model!r}{f' --prompt {prompt!r}' if prompt else ''}" for model, prompt in sorted(graders)
-    ]
-    check_one(options, f"{name} has scores by several models or prompts")
 
 
 def _consistency_scores(query_id: str, selected: dict[tuple[str, ...], ConsistencyGrade]) -> list[Score]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -181,13 +181,6 @@ class _Evaluated:
     without_citations: int = 0
     parts: int = 0
 
-    def add(self, name: str, query_id: str, low: Iterable[float], high: Iterable[float]) -> None:
-        """Add the scores of an answer."""
-        self.systems.setdefault(name, set()).add(query_id)
-        for metric, value, best in zip(METRICS, low, high, strict=True):
-            self.scores.append(Score(name, query_id, metric, value))
-            self.best_case.append(Score(name, query_id, metric, best))
-
 
 def citations(
     source: PathLike | Iterable[QueryPassages],
@@ -230,7 +223,10 @@ def citations(
     check_names(result.queries, result.systems)
     notes = _notes(result)
     if missing_queries == "zero":
-        notes += _add_missing(result)
+        zeros, missing_notes = zeros_of_missing(result.systems, result.queries, METRICS)
+        result.scores += zeros
+        result.best_case += zeros
+        notes += missing_notes
     provenance = provenance_of(grader, len({score.query_id for score in result.scores}))
     return Evaluation(
         result.scores, notes, result.best_case if result.ungraded else [], provenance=provenance
@@ -253,11 +249,11 @@ def _add_answer(
         if citation.is_missing:
             result.missing[citation.citation] = None
         result.ungraded += citation.value is None
-    low, high = (
-        [{c.citation: ungraded if c.value is None else c.value for c in part} for part in parts]
-        for ungraded in (0.0, 1.0)
-    )
-    result.add(name, query_id, citation_scores(low, rule), citation_scores(high, rule))
+    result.systems.setdefault(name, set()).add(query_id)
+    for scores, ungraded in ((result.scores, 0.0), (result.best_case, 1.0)):
+        values = [{c.citation: ungraded if c.value is None else c.value for c in part} for part in parts]
+        of_metrics = zip(METRICS, citation_scores(values, rule), strict=True)
+        scores += [Score(name, query_id, metric, value) for metric, value in of_metrics]
 
 
 def _notes(result: _Evaluated) -> list[str]:
@@ -274,13 +270,14 @@ def _notes(result: _Evaluated) -> list[str]:
     return notes
 
 
-def _add_missing(result: _Evaluated) -> list[str]:
-    """Add zeros for queries without an answer; returns notes on them."""
-    notes = []
-    for system, answered in list(result.systems.items()):
-        missing = [query_id for query_id in result.queries if query_id not in answered]
-        for query_id in missing:
-            result.add(system, query_id, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+def zeros_of_missing(
+    answered: Mapping[str, Collection[str]], queries: Iterable[str], metrics: Sequence[str]
+) -> tuple[list[Score], list[str]]:
+    """Zeros for the queries that a system did not answer, and notes on them."""
+    zeros, notes = [], []
+    for system, of_system in answered.items():
+        missing = [query_id for query_id in queries if query_id not in of_system]
+        zeros += [Score(system, query_id, metric, 0.0) for query_id in missing for metric in metrics]
         if missing:
             notes.append(f"No answer of {system} to {counted_names(missing, 'query', 'queries')}: scored 0.")
-    return notes
+    return zeros, notes

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from exam_pp.data_model import QueryPassages, is_canary
 from exam_pp.errors import SelectionError
@@ -22,7 +22,7 @@ from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
-    import numpy
+    from exam_pp.llm.embeddings import TokenEmbedder, TokenVectors
 
 
 BERT_SCORE = "BERTScore"
@@ -32,32 +32,6 @@ Repeats = Mapping[str, Mapping[str, Sequence[str | None]]]
 """System to query id to the answers of its repeats; None for a repeat that failed."""
 RepeatedScores = Mapping[str, Mapping[str, Mapping[str, Sequence[float | None]]]]
 """Metric to system to query id to the scores of its repeats; None for a repeat without a score."""
-
-
-class Vectors(Protocol):
-    """The vectors and weights of the tokens of a text."""
-
-    @property
-    def vectors(self) -> numpy.ndarray[Any, Any]:
-        """An array of the shape (tokens, dimensions)."""
-
-    @property
-    def weights(self) -> numpy.ndarray[Any, Any]:
-        """A weight for each token."""
-
-    @property
-    def tokens_cut(self) -> int:
-        """The number of tokens that the encoder did not read."""
-
-
-class Embedder(Protocol):
-    """An encoder for BERTScore, such as :class:`exam_pp.llm.embeddings.TokenEmbedder`."""
-
-    name: str
-    layer: int
-
-    def vectors(self, texts: Sequence[str]) -> Sequence[Vectors]:
-        """Return the vectors of each text, in order."""
 
 
 class PairSimilarity(NamedTuple):
@@ -89,7 +63,7 @@ def answer_consistency(
     *,
     with_rouge: bool = True,
     stem: bool = False,
-    embedder: Embedder | None = None,
+    embedder: TokenEmbedder | None = None,
     rescale: bool = True,
 ) -> Consistency:
     """Compare the answers of repeated runs with each other, all pairs of a system and query.
@@ -132,8 +106,8 @@ def answer_consistency(
 
 
 def _vectors(
-    embedder: Embedder | None, answers: Mapping[int, str], counts: Counter[str]
-) -> dict[int, Vectors]:
+    embedder: TokenEmbedder | None, answers: Mapping[int, str], counts: Counter[str]
+) -> dict[int, TokenVectors]:
     if embedder is None:
         return {}
     vectors = dict(zip(answers, embedder.vectors(list(answers.values())), strict=True))
@@ -149,7 +123,7 @@ def _means(pairs: Iterable[PairSimilarity]) -> list[Score]:
 
 
 def _similarity_notes(
-    counts: Counter[str], embedder: Embedder | None, baseline: Overlap | None, with_rouge: bool, stem: bool
+    counts: Counter[str], embedder: TokenEmbedder | None, baseline: Overlap | None, with_rouge: bool, stem: bool
 ) -> list[str]:
     notes = ["Scores are the mean F1 over all pairs of repeats; higher means more consistent."]
     if with_rouge:
@@ -276,7 +250,7 @@ def consistency(
     *,
     with_rouge: bool = True,
     stem: bool = False,
-    embedder: Embedder | None = None,
+    embedder: TokenEmbedder | None = None,
     rescale: bool = True,
     scores: Iterable[Score] = (),
     metrics: Collection[str] = (),

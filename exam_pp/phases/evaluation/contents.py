@@ -205,12 +205,7 @@ def _entries(grades: SelectedGrades) -> list[RareEntry]:
 
 def _bits(mask: int) -> list[int]:
     """The positions of the bits that are set."""
-    positions = []
-    while mask:
-        lowest = mask & -mask
-        positions.append(lowest.bit_length() - 1)
-        mask ^= lowest
-    return positions
+    return [position for position in range(mask.bit_length()) if mask >> position & 1]
 
 
 class MissingGrades(NamedTuple):

@@ -163,7 +163,6 @@ DECISIVE = (
     "revision",
     "checkpoint_hash",
     "base_url",
-    "redirected_to",
     "dtype",
     "num_beams",
     "max_input_tokens",
@@ -177,7 +176,7 @@ DECISIVE = (
 ANSWER_MATCH = "--answer-match"
 """The name under which reused grades by another rule for answer keys are counted."""
 _DEFAULTS: dict[str, Any] = {
-    **dict.fromkeys(["no_answer_at", "redirected_to", *DECODING]),
+    **dict.fromkeys(["no_answer_at", *DECODING]),
     "thinking_tokens": 0,
     "temperature": 0,
     "choose": False,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from exam_pp.data_model import CriteriaGrades, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.graders.answers import AnsweredQuery, CriteriaGrader
-from exam_pp.graders.base import CriteriaGrading
+from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, no_answers, open_journal, prepare_llm
@@ -161,7 +161,7 @@ def rated_queries(
 ) -> Iterator[RawQuery]:
     """Yield the queries with new ratings at the first parts of answers, in input order."""
 
-    def tasks() -> Iterator[tuple[tuple[RawQuery, list[RawPassage]], list[CriteriaGrading], int]]:
+    def tasks() -> Iterator[tuple[tuple[RawQuery, list[RawPassage]], list[Grading[CriteriaGrades]], int]]:
         for query in queries:
             full = QueryPassages(query.query_id, [passage.full() for passage in query.passages])
             summary.has_texts |= any(passage.text.strip() for passage in query.passages)

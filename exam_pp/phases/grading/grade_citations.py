@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from exam_pp.data_model import Passage, QueryPassages, SupportGrades
 from exam_pp.errors import SelectionError
 from exam_pp.graders.answers import CitingPart, SupportGrader
-from exam_pp.graders.base import SupportGrading
+from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.grading.grading_run import (
@@ -157,7 +157,7 @@ def graded_queries(
 ) -> Iterator[RawQuery]:
     """Yield the queries with new grades at the parts of answers, in input order; counts in ``summary``."""
 
-    def tasks() -> Iterator[tuple[tuple[RawQuery, list[RawPassage]], list[SupportGrading], int]]:
+    def tasks() -> Iterator[tuple[tuple[RawQuery, list[RawPassage]], list[Grading[SupportGrades]], int]]:
         for query in queries:
             full = QueryPassages(query.query_id, [passage.full() for passage in query.passages])
             parts = dict(_parts(full, grader, options, summary))

@@ -14,7 +14,7 @@ from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import RATING_TOKENS, make_grader
 from exam_pp.judges import families_in, own_family
 from exam_pp.llm.backends import can_read_lists, load_llm
-from exam_pp.llm.base import LLM, HasExpensiveLabels, LearnsFromPassages, ModelOptions
+from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, LOW_MASS, Completion
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup, Shard
 from exam_pp.phases.grading.grade import (
@@ -323,7 +323,7 @@ def resolve_options(options: GradeOptions, llm: LLM, model: ModelOptions) -> Gra
         raise SelectionError("--soft cannot be combined with -M thinking_tokens: use only one of them.")
     if options.soft is not None or model.thinking_tokens:
         return replace(options, soft=bool(options.soft))
-    return replace(options, soft=not (isinstance(llm, HasExpensiveLabels) and llm.labels_are_expensive))
+    return replace(options, soft=not getattr(llm, "labels_are_expensive", False))
 
 
 def _skips_soft(requested: GradeOptions, resolved: GradeOptions) -> bool:

@@ -10,8 +10,8 @@ from typing import Literal
 from exam_pp.data_model import ConsistencyGrade, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.graders.answers import ClaimUnit, ConsistencyGrader
-from exam_pp.graders.base import ConsistencyGrading
-from exam_pp.llm.base import LLM, HasExpensiveLabels, ModelOptions, PairScorer
+from exam_pp.graders.base import Grading
+from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.grading.grading_run import (
     Advance,
@@ -140,7 +140,7 @@ def make_consistency_grader(llm: LLM, model: ModelOptions, options: ScoreOptions
     """The grader for a loaded model: without a prompt for a pair scorer."""
     if isinstance(llm, PairScorer):
         return ConsistencyGrader(llm.name, llm.provenance())
-    expensive = isinstance(llm, HasExpensiveLabels) and llm.labels_are_expensive
+    expensive = getattr(llm, "labels_are_expensive", False)
     if model.thinking_tokens and options.soft:
         raise SelectionError("--soft cannot be combined with -M thinking_tokens: use only one of them.")
     soft = not (model.thinking_tokens or expensive) if options.soft is None else options.soft
@@ -165,7 +165,7 @@ def scored_queries(
 ) -> Iterator[QueryPassages]:
     """Yield the queries with new grades at the parts of answers, in input order; counts in ``summary``."""
 
-    def tasks() -> Iterator[tuple[tuple[QueryPassages, list[Passage]], list[ConsistencyGrading], int]]:
+    def tasks() -> Iterator[tuple[tuple[QueryPassages, list[Passage]], list[Grading[ConsistencyGrade]], int]]:
         for query in queries:
             units = list(_units(query, grader, options, summary))
             places = [passage for passage, _ in units]

@@ -27,8 +27,6 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 REFUSED: Mapping[str, str] = {
     "trust_remote_code": "would run code of the model, which only you can permit: remove it, and use "
     "`exam-pp grade --trust-remote-code` for this model.",
-    "allow_redirects": "would send passages to servers without a name: remove it, and name the server to "
-    "which the other one redirects.",
     "api_key": "is not read from files: remove it, and set OPENAI_API_KEY in the environment.",
 }
 """Settings that a file never has, with the reason and the remedy."""
@@ -152,28 +150,18 @@ class ModelSettings(BaseModel):
     )
 
 
-class TypedSettings(ModelSettings):
-    """The settings that a person may type after ``-M``, but no file may hold, too."""
-
-    allow_redirects: bool = Field(
-        False,
-        description="true follows redirects of an endpoint to another server, which grades record; by "
-        "default the run stops.",
-    )
-
-
 SETTINGS: Mapping[str, str] = {
-    name: field.description for name, field in TypedSettings.model_fields.items() if field.description
+    name: field.description for name, field in ModelSettings.model_fields.items() if field.description
 }
 """Keys of ``-M KEY=VALUE`` with their meanings."""
 
 
 def setting_defaults() -> dict[str, Any]:
     """The default of each key of :data:`SETTINGS`."""
-    return {key: TypedSettings.model_fields[key].default for key in SETTINGS}
+    return {key: ModelSettings.model_fields[key].default for key in SETTINGS}
 
 
-def typed_settings(texts: Collection[str]) -> TypedSettings:
+def typed_settings(texts: Collection[str]) -> ModelSettings:
     """The settings of texts such as ``temperature=0.7``; a key with ``-`` in place of ``_`` is the same.
 
     Raises :class:`SelectionError`. Numbers are those of JSON.
@@ -193,11 +181,11 @@ def typed_settings(texts: Collection[str]) -> TypedSettings:
         else:
             values[key] = value
     try:
-        return TypedSettings(model="-", **values)
+        return ModelSettings(model="-", **values)
     except ValidationError as error:  # a text for a number or a flag
         values |= {str(wrong["loc"][0]): _number(wrong["input"]) for wrong in error.errors()}
     try:
-        return TypedSettings(model="-", **values)
+        return ModelSettings(model="-", **values)
     except ValidationError as error:
         found = data_error(error, "-M")
         name = str(found.field).partition(".")[0]
@@ -224,7 +212,7 @@ def _numbers(text: str) -> list[float] | str:
 def _not_a_setting(key: str) -> str:
     if key in SETTINGS:
         return f"has no value; write {key}=VALUE."
-    if key in TypedSettings.model_fields or key in ("model_pipeline", "trust_remote_code"):
+    if key in ModelSettings.model_fields or key in ("model_pipeline", "trust_remote_code"):
         return f"use the option --{'model_pipeline' if key == 'pipeline' else key}.".replace("_", "-")
     if key in REFUSED:
         return f"{key} {REFUSED[key]}"

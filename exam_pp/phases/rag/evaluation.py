@@ -25,7 +25,7 @@ from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
 from exam_pp.phases.banks.relevant_passages import Relevance
 from exam_pp.phases.evaluation.answers import answered, factual_consistency
 from exam_pp.phases.evaluation.citations import SupportFilter, citations
-from exam_pp.phases.evaluation.consistency import Embedder, consistency, repeated_answers
+from exam_pp.phases.evaluation.consistency import consistency, repeated_answers
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
@@ -429,7 +429,7 @@ class _Run:
         """Similarity of repeated answers, and spread of the scores of the other metrics."""
         step = self.config.consistency
         repeats = repeated_answers(self.passages)
-        embedder: Embedder | None = None
+        embedder: TokenEmbedder | None = None
         if step.encoder is not None:
             embedder = TokenEmbedder(ModelOptions(step.encoder), step.layer or default_layer(step.encoder))
         scores = [score for section in self.result.sections for score in section.evaluation.scores]

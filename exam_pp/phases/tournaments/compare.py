@@ -12,8 +12,9 @@ from typing import Any
 from exam_pp.errors import SelectionError
 from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.graders.base import Grading
 from exam_pp.graders.make import RATING_TOKENS
-from exam_pp.graders.pairwise import PairGrader, PairGrading
+from exam_pp.graders.pairwise import PairGrader, PairUnit
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.phases.grading.grading_run import (
@@ -328,7 +329,7 @@ def compared(
 ) -> Iterator[QueryGames]:
     """Yield the lines of the games file with the games of all drawn pairs; counts in ``summary``."""
 
-    def tasks() -> Iterator[tuple[tuple[Contest, list[Played]], list[PairGrading], int]]:
+    def tasks() -> Iterator[tuple[tuple[Contest, list[Played]], list[Grading[Game]], int]]:
         for contest in contests:
             plans = [
                 plan

@@ -11,10 +11,10 @@ from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
 from exam_pp.metrics.elo import EloRules, elo, elo_samples, errors_of_mean
-from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.entry_values import Floats, Ints
 from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix, head_to_head, win_matrix
 from exam_pp.metrics.leaderboard import Standing
-from exam_pp.metrics.outcomes import Ints, Outcome, Outcomes, query_counts
+from exam_pp.metrics.outcomes import Outcome, Outcomes, query_counts
 from exam_pp.metrics.significance import rating_ranks
 from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, intervals
 from exam_pp.phases.evaluation.citations import SupportFilter

@@ -1,4 +1,4 @@
-"""Pictures with a row for each system: intervals, and ranks before and after."""
+"""Pictures with a row for each system: intervals, box plots, bars of shares, and ranks before and after."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.pictures.svg import (
+    HEAT,
     MUTED,
     SERIES,
     WIDTH,
@@ -16,11 +17,39 @@ from exam_pp.rendering.pictures.svg import (
     escaped,
     label,
     margin,
+    path,
     row_height,
     some,
     thinned,
 )
 from exam_pp.text.wording import counted
+
+
+class SystemRows:
+    """Rows of named systems above a common axis.
+
+    ``pitch`` is the height of a row, as a multiple of that of dots.
+    """
+
+    def __init__(self, names: Sequence[str], ends: Sequence[float], pitch: float = 1.0) -> None:
+        self._names, self._top = names, 8.0
+        self.pitch = pitch * row_height(len(names))
+        self._left = margin(names) + 10
+        self._bottom = self._top + self.pitch * len(names) + 4
+        self.axis = Axis.over(ends, self._left, WIDTH - 10)
+        self.height = self._bottom + 38
+
+    def y(self, number: int) -> float:
+        """The middle of a row."""
+        return self._top + self.pitch * (number + 0.5)
+
+    def frame(self, measure: str) -> str:
+        """The axis and the names."""
+        labels = [
+            label(self._left - 8, self.y(n) + 4, self._names[n], self._left - 10, text_anchor="end")
+            for n in thinned(len(self._names), self.pitch)
+        ]
+        return self.axis.bottom(self._bottom, self._top, measure) + "".join(labels)
 
 
 class Bar(NamedTuple):
@@ -45,29 +74,24 @@ def dot_plot(
 ) -> Picture:
     """Draw a row for each system, with a dot at its value and a whisker from ``low`` to ``high``."""
     bars = [bar for bar in bars if defined(bar.value)]
-    pitch, top = row_height(len(bars)), 8.0
-    left = margin(bar.system for bar in bars) + 10
-    bottom = top + pitch * len(bars) + 4
     ends = [end for bar in bars for end in (bar.value, bar.low, bar.high) if defined(end)]
-    axis = Axis.over(ends, left, WIDTH - 10)
-    rows, labels = [], []
+    drawn = SystemRows([bar.system for bar in bars], ends)
+    axis, rows = drawn.axis, []
     for number, bar in enumerate(bars):
-        y = top + pitch * (number + 0.5)
-        mark = element("title", escaped(f"{bar.system}: {_with_interval(bar, decimals)}"))
+        y = drawn.y(number)
+        mark = element("title", escaped(f"{bar.system}: {_shown(bar, decimals)}"))
         if defined(bar.low) and defined(bar.high):
             mark += element("line", x1=axis(bar.low), x2=axis(bar.high), y1=y, y2=y, stroke_width=1.5)
-        rows.append(element("g", mark + element("circle", cx=axis(bar.value), cy=y, r=min(4, pitch / 2))))
-    for number in thinned(len(bars), pitch):
-        y = top + pitch * (number + 0.5) + 4
-        labels.append(label(left - 8, y, bars[number].system, left - 10, text_anchor="end"))
-    shapes = axis.bottom(bottom, top, measure) + "".join(labels)
-    shapes += element("g", "".join(rows), fill=SERIES[0], stroke=SERIES[0])
+        rows.append(
+            element("g", mark + element("circle", cx=axis(bar.value), cy=y, r=min(4, drawn.pitch / 2)))
+        )
+    shapes = drawn.frame(measure) + element("g", "".join(rows), fill=SERIES[0], stroke=SERIES[0])
     best = sorted(bars, key=lambda bar: (-bar.value, bar.system))
-    ranked = f" Best: {best[0].system}, {_with_interval(best[0], decimals)}." if best else ""
-    ranked += f" Worst: {best[-1].system}, {_with_interval(best[-1], decimals)}." if len(best) > 1 else ""
+    ranked = f" Best: {best[0].system}, {_shown(best[0], decimals)}." if best else ""
+    ranked += f" Worst: {best[-1].system}, {_shown(best[-1], decimals)}." if len(best) > 1 else ""
     description = f"{counted(len(bars), 'system')} by {measure}.{ranked}"
     caption = f"Dots: means of {measure}." + (f" Lines: {whiskers}." if whiskers else "")
-    return Picture(title, description, caption, WIDTH, bottom + 38, shapes)
+    return Picture(title, description, caption, WIDTH, drawn.height, shapes)
 
 
 def slopes(ranked: Sequence[Slope], before: str, after: str, title: str) -> Picture:
@@ -107,8 +131,107 @@ def slopes(ranked: Sequence[Slope], before: str, after: str, title: str) -> Pict
     return Picture(title, description, caption, WIDTH, top + pitch * len(ranked) + 8, shapes)
 
 
-def _with_interval(bar: Bar, decimals: int) -> str:
-    value = f"{bar.value:.{decimals}f}"
-    if defined(bar.low) and defined(bar.high):
-        value += f" [{bar.low:.{decimals}f}, {bar.high:.{decimals}f}]"
-    return value
+def _shown(bar: Bar, decimals: int) -> str:
+    return with_interval(bar.value, bar.low, bar.high, decimals)
+
+
+def with_interval(value: float, low: float | None, high: float | None, decimals: int = 3) -> str:
+    """A value and its interval, if it has one."""
+    shown = f"{value:.{decimals}f}"
+    if defined(low) and defined(high):
+        shown += f" [{low:.{decimals}f}, {high:.{decimals}f}]"
+    return shown
+
+
+_BOX_PITCH = 1.4
+"""Height of a row with a box, as a multiple of that of dots."""
+
+
+class Box(NamedTuple):
+    """The distribution of a system's scores.
+
+    ``low``: Lower end of the interval of the mean; None without an interval. ``high``: Upper end of the
+    interval of the mean; None without an interval.
+    """
+
+    system: str
+    mean: float
+    low: float | None
+    high: float | None
+    quartiles: tuple[float, float, float]
+    whiskers: tuple[float, float]
+    outliers: Sequence[float] = ()
+
+
+def box_plot(boxes: Sequence[Box], measure: str, title: str, intervals: str = "") -> Picture:
+    """Draw a row for each system: a box, its median, whiskers, outliers, and the mean with its interval."""
+    ends = [
+        end
+        for box in boxes
+        for end in (*box.whiskers, *box.outliers, box.mean, box.low, box.high)
+        if defined(end)
+    ]
+    rows = SystemRows([box.system for box in boxes], ends, _BOX_PITCH)
+    shapes = [rows.frame(measure)]
+    for number, box in enumerate(boxes):
+        y, half = rows.y(number), rows.pitch * 0.3
+        left, middle, right = map(rows.axis, box.quartiles)
+        start, stop = map(rows.axis, box.whiskers)
+        marks = element("title", escaped(f"{box.system}: {_in_words(box)}"))
+        marks += element("line", x1=start, x2=left, y1=y, y2=y) + element(
+            "line", x1=right, x2=stop, y1=y, y2=y
+        )
+        marks += element(
+            "rect", x=left, y=y - half, width=max(0.5, right - left), height=2 * half, fill=HEAT[0]
+        )
+        marks += element("line", x1=middle, x2=middle, y1=y - half, y2=y + half, stroke_width=2.5)
+        marks += "".join(
+            element("circle", cx=rows.axis(value), cy=y, r=min(2, half), fill="none")
+            for value in box.outliers
+        )
+        shapes.append(element("g", marks, stroke=SERIES[0]) + _mean(rows, number, box))
+    means = " ".join(f"{box.system}: {_in_words(box)}." for box in boxes[:8])
+    more = f" And {len(boxes) - 8} more." if len(boxes) > 8 else ""
+    caption = (
+        "Boxes: quartiles and median. Lines: the furthest scores within 1.5 interquartile ranges of the box. "
+        "Circles: scores beyond them. Diamonds: means" + (f" with {intervals}." if intervals else ".")
+    )
+    return Picture(title, f"{measure} of {counted(len(boxes), 'system')}. {means}{more}", caption, WIDTH,
+                   rows.height, "".join(shapes))  # fmt: skip
+
+
+def share_bars(boxes: Sequence[Box], measure: str, title: str, intervals: str = "") -> Picture:
+    """Draw a bar for each system, from 0 to its mean, with the interval; the axis ends at 1."""
+    rows = SystemRows([box.system for box in boxes], [0.0, 1.0], _BOX_PITCH)
+    shapes = [rows.frame(measure)]
+    for number, box in enumerate(boxes):
+        start, stop = rows.axis(0.0), rows.axis(box.mean)
+        bar = element("title", escaped(f"{box.system}: {_share(box)}")) + element(
+            "rect", x=start, y=rows.y(number) - rows.pitch * 0.3, width=stop - start, height=rows.pitch * 0.6
+        )
+        shapes.append(element("g", bar, fill=HEAT[3]) + _mean(rows, number, box))
+    shares = some([f"{box.system} {_share(box)}" for box in boxes])
+    caption = "Bars: shares." + (f" Lines: {intervals}." if intervals else "")
+    return Picture(
+        title, f"{measure} of {counted(len(boxes), 'system')}: {shares}.", caption, WIDTH, rows.height,
+        "".join(shapes),
+    )  # fmt: skip
+
+
+def _mean(rows: SystemRows, number: int, box: Box) -> str:
+    """A diamond at the mean, and a line for its interval."""
+    x, y, size = rows.axis(box.mean), rows.y(number), min(4.0, rows.pitch / 4)
+    line = ""
+    if defined(box.low) and defined(box.high):
+        line = element("line", x1=rows.axis(box.low), x2=rows.axis(box.high), y1=y, y2=y, stroke_width=2)
+    diamond = f"M{x - size:.1f} {y:.1f}L{x:.1f} {y - size:.1f}L{x + size:.1f} {y:.1f}L{x:.1f} {y + size:.1f}z"
+    return element("g", line + path(diamond, SERIES[1], fill=SERIES[1]), stroke=SERIES[1])
+
+
+def _in_words(box: Box) -> str:
+    first, middle, third = box.quartiles
+    return f"mean {_share(box)}, median {middle:.3f}, quartiles {first:.3f} and {third:.3f}"
+
+
+def _share(box: Box) -> str:
+    return with_interval(box.mean, box.low, box.high)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.llm.embeddings import TokenVectors
+from exam_pp.llm.embeddings import TokenEmbedder, TokenVectors
 from exam_pp.phases.evaluation.consistency import answer_consistency, score_consistency
 
 pytest.importorskip("rouge_score")
@@ -23,10 +23,11 @@ REPEATS: dict[str, dict[str, list[str | None]]] = {
 }
 
 
-class Letters:
+class Letters(TokenEmbedder):
     """An encoder whose tokens are letters, each with its own dimension."""
 
-    name, layer = "letters", 1
+    def __init__(self) -> None:
+        self.name, self.layer = "letters", 1
 
     def vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
         rows = [[np.eye(128)[ord(char) % 128] for char in text] for text in texts]

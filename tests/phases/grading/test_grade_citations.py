@@ -187,7 +187,7 @@ def test_known_labels_are_kept_and_ungraded_citations_are_asked_again() -> None:
 
 
 def test_the_likeliest_label_with_choose() -> None:
-    grading = SupportGrader(CITATION_SUPPORT, "m", {}, choose=True).run(CitingPart("c", [("A", "a")]))
+    grading = SupportGrader(CITATION_SUPPORT, "m", {}, soft=True).run(CitingPart("c", [("A", "a")]))
     (request,) = next(grading)
     assert request.labels == SUPPORT_LABELS
 

@@ -36,8 +36,7 @@ def test_a_table_has_the_options_of_grade_with_their_defaults() -> None:
         for param in grade.params
         if isinstance(param, click.Option) and param.name not in FOR_THE_FILE
     }
-    settings = set(SETTINGS) - {"allow_redirects"}
-    assert set(options) | settings == set(GraderTable.model_fields)
+    assert set(options) | set(SETTINGS) == set(GraderTable.model_fields)
     fields = GraderTable.model_fields
     defaults = grade.make_context("grade", [__file__, "-o", "-", "--model", "m"]).params
     for name, option in options.items():
