@@ -496,12 +496,13 @@ class Passage(StoredRecord, frozen=True, gc=False, kw_only=True):
         Args:
             new: Sets of grades to append, each to :attr:`rubric_grades` or :attr:`direct_grades`.
         """
-        rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
-        direct = [grades for grades in new if isinstance(grades, DirectGrade)]
-        if rubric:
-            self.take(rubric_grades=[*(self.rubric_grades or ()), *rubric])
-        if direct:
-            self.take(direct_grades=[*(self.direct_grades or ()), *direct])
+        self.add("rubric_grades", [grades for grades in new if isinstance(grades, RubricGrades)])
+        self.add("direct_grades", [grades for grades in new if isinstance(grades, DirectGrade)])
+
+    def add(self, name: str, new: Sequence[_GradesOfOneModel]) -> None:
+        """Append records to a list of grades, given by its name."""
+        if new:
+            self.take(**{name: [*(getattr(self, name) or ()), *new]})
 
     def take(self, **lists: Sequence[_GradesOfOneModel]) -> None:
         """Replace lists of grades of this passage, given by name."""

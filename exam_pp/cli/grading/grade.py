@@ -336,9 +336,15 @@ def _grade_answers(
     kind: str, files: GradeFiles, model: ModelOptions, prompts: Sequence[Prompt], options: dict[str, Any]
 ) -> None:
     """Grade citations, answers by criteria, claims, or entries without passages."""
-    from exam_pp.phases.grading.grade_answers import AnswerOptions, grade_answers, read_criteria_file
-    from exam_pp.phases.grading.grade_citations import CitationOptions, grade_citations
-    from exam_pp.phases.grading.score_answers import ScoreOptions, score_answers
+    from exam_pp.phases.grading.grade_answers import (
+        AnswerOptions,
+        CitationOptions,
+        ScoreOptions,
+        grade_answers,
+        grade_citations,
+        read_criteria_file,
+        score_answers,
+    )
     from exam_pp.signals import STOP
 
     prompt = prompts[0] if prompts else None
@@ -431,10 +437,9 @@ def closed_book(
     from exam_pp.data_model import NO_PASSAGE, Passage, QueryPassages
     from exam_pp.graders.base import PassageUnit
     from exam_pp.graders.rubric import ClosedBookGrader
-    from exam_pp.phases.grading.grading_run import FileSummary, open_journal
-    from exam_pp.phases.grading.scheduler import Answerer, Job, answer_in_windows
+    from exam_pp.phases.grading.grading_run import FileSummary, write_answered
+    from exam_pp.phases.grading.scheduler import Job, answer_in_windows
     from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.passages.graded_file import passages_writer
 
     bank, output = files.passages, files.output
     check_output(output, [bank])
@@ -456,11 +461,7 @@ def closed_book(
             work.append((empty, [Job(0, grader.run(unit), unit.pairs)]))
     summary = FileSummary(queries=len(work), passages=len(work), output=str(output))
     advance(0, sum(job.pairs for _, jobs in work for job in jobs))
-    # Around the writer, so that the journal is deleted only after the output is complete.
-    with open_journal(files) as replies:
-        answer = Answerer(llm, replies, lambda count: advance(count, None))
-        with passages_writer(output, inputs=[bank]) as writer:
-            for graded in answer_in_windows(work, answer, summary.add):
-                writer.write(graded)
-        summary.asked = answer.asked
+    summary.asked = write_answered(
+        files, llm, lambda answer: answer_in_windows(work, answer, summary.add), advance
+    )
     return summary

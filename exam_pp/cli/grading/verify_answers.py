@@ -171,11 +171,11 @@ def verify_answers(
     only with ``regrade``. Raises :class:`exam_pp.errors.ExamError`.
     """
     from exam_pp.graders.answer_verification import AnswerVerifier
-    from exam_pp.phases.grading.grading_run import FileSummary, check_answer_keys, open_journal
-    from exam_pp.phases.grading.scheduler import Answerer, answer_in_windows
+    from exam_pp.phases.grading.grading_run import FileSummary, check_answer_keys, write_answered
+    from exam_pp.phases.grading.scheduler import answer_in_windows
     from exam_pp.prompts import ANSWER_VERIFICATION
     from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.passages.graded_file import passages_writer, read_passages
+    from exam_pp.store.passages.graded_file import read_passages
 
     check_output(files.output, files.inputs)
     prompt = prompt or ANSWER_VERIFICATION
@@ -194,19 +194,18 @@ def verify_answers(
     summary = FileSummary(output=str(files.output))
     verifier = replace(verifier, model=llm.name, options=llm.provenance())
     selector = AnswerSelector(answers, verifier.gold_rule)
-    with open_journal(files) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None))
-        with passages_writer(files.output, inputs=files.inputs) as writer:
-            work = _work(read_passages(files.passages), bank, selector, verifier, regrade, summary)
-            for query in answer_in_windows(work, answer, summary.add):
-                writer.write(query)
-            # Inside the block, so that the error leaves no output.
-            if not selector.seen:
-                raise SelectionError(
-                    f"{files.passages} has no selected extracted answers. Grade with a prompt such as "
-                    "answer-key-2 first."
-                )
-        summary.asked = answer.asked
+
+    def check() -> None:
+        if not selector.seen:
+            raise SelectionError(
+                f"{files.passages} has no selected extracted answers. Grade with a prompt such as "
+                "answer-key-2 first."
+            )
+
+    work = _work(read_passages(files.passages), bank, selector, verifier, regrade, summary)
+    summary.asked = write_answered(
+        files, llm, lambda answer: answer_in_windows(work, answer, summary.add), advance, check
+    )
     return summary
 
 

@@ -392,6 +392,27 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
             _clear(journal)
 
 
+def write_answered(
+    files: GradeFiles,
+    llm: LLM,
+    lines: Callable[[Answerer], Iterable[Line]],
+    advance: Advance,
+    check: Callable[[], None] = lambda: None,
+) -> int:
+    """Write lines that need the replies of a model; returns the number of model calls.
+
+    ``check`` is called at the end, and may raise an error, which leaves no output.
+    """
+    # Around the writer, so that the journal is deleted only after the output is complete.
+    with open_journal(files) as journal:
+        answer = Answerer(llm, journal, lambda count: advance(count, None))
+        with passages_writer(files.output, inputs=files.inputs) as writer:
+            for line in lines(answer):
+                writer.write(line)
+            check()
+    return answer.asked
+
+
 def forget_failures(journal: Journal, files: GradeFiles) -> None:
     """Remove the failed requests from the journal with ``retry_failed``, so that they are sent again."""
     if files.retry_failed:
