@@ -504,10 +504,14 @@ class Passage(StoredRecord, frozen=True, gc=False, kw_only=True):
         if new:
             self.take(**{name: [*(getattr(self, name) or ()), *new]})
 
-    def take(self, **lists: Sequence[_GradesOfOneModel]) -> None:
+    def take(self, **lists: Sequence[Any]) -> None:
         """Replace lists of grades of this passage, given by name."""
         for name, grades in lists.items():
             force_setattr(self, f"_{name}", list(grades))
+
+    def full(self) -> Passage:
+        """Return the passage itself, as stored passages return theirs."""
+        return self
 
     def dump(self) -> RawJson:
         """Return the passage as JSON; what was read from a file and is equal keeps its bytes."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_pp.data_model import CriteriaGrades, CriterionRating, Passage, is_human
+from exam_pp.decided_grades import put
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import check_one
 from exam_pp.phases.passages.transform import Rewritten, rewrite
@@ -328,29 +329,24 @@ def _write(
 def _add(
     passage: Passage,
     system: str,
-    new: Mapping[str, int],
+    new: dict[str, int],
     texts: Mapping[str, str],
     highest: Mapping[str, int],
     summary: AppliedCriteria,
 ) -> None:
     """Add ratings of an answer, merged with earlier ones by the same person."""
-    ratings: dict[str, int | None] = {}
-    comments: dict[str, str] = {}
-    levels: dict[str, int] = {}
-    others: list[CriteriaGrades] = []
-    position = None
-    for grades in passage.criteria_grades or ():
-        if (grades.model, grades.prompt_class, grades.system) != (
+
+    def earlier(grades: CriteriaGrades) -> bool:
+        return (grades.model, grades.prompt_class, grades.system) == (
             summary.grader, summary.prompt_class, system,
-        ):  # fmt: skip
-            others.append(grades)
-            continue
-        position = len(others) if position is None else position
-        ratings |= {item.criterion: item.rating for item in grades.ratings}
-        comments |= grades.comments or {}
-        levels |= grades.highest_levels
-    ratings |= new
+        )  # fmt: skip
+
+    known = passage.criteria_grades or ()
+    before = [grades for grades in known if earlier(grades)]
+    ratings = {item.criterion: item.rating for grades in before for item in grades.ratings} | new
+    comments = {key: text for grades in before for key, text in (grades.comments or {}).items()}
     comments |= texts
+    levels = {criterion: level for grades in before for criterion, level in grades.highest_levels.items()}
     levels |= {criterion: highest[criterion] for criterion in new}
     values: dict[str, Any] = {"comments": comments} if comments else {}
     grades = CriteriaGrades(
@@ -362,5 +358,4 @@ def _add(
         ratings=[CriterionRating(criterion=key, rating=rating) for key, rating in ratings.items()],
         **values,
     )
-    others.insert(len(others) if position is None else position, grades)
-    passage.take(criteria_grades=others)
+    passage.take(criteria_grades=put(grades, known, earlier))

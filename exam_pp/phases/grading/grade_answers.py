@@ -86,7 +86,7 @@ def with_grades(
 
     def asking() -> Iterator[tuple[tuple[AnyQuery, list[int]], list[Any], int]]:
         for query in queries:
-            full = [p if isinstance(p, Passage) else p.full() for p in query.passages]
+            full = [passage.full() for passage in query.passages]
             positions = {id(passage): position for position, passage in enumerate(full)}
             tasks = list(tasks_of(QueryPassages(query.query_id, full)))
             places = [positions[id(task.passage)] for task in tasks]
