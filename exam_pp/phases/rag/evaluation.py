@@ -257,7 +257,7 @@ class _Run:
 
             def keep(output: Path, _advance: Any) -> Iterable[str]:
                 kept = filter_file(self.passages, output, FilterOptions(role="retrieved"))
-                return [f"{counted(kept.passages, 'passage')} of {kept.passages_read} kept."]
+                return [f"{counted(kept.units, 'passage')} of {kept.units_read} kept."]
 
             retrieved = self.steps.run("Retrieved passages", "retrieved.jsonl.gz", [self.passages], {}, keep)
             self._labelled = self._grade(
