@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from exam_pp.phases.grading.grade import (
     GradeOptions,
     GradeSummary,
     PairCounts,
-    count_pairs,
+    count_work,
     grade,
     grading_jobs,
     select,
@@ -252,21 +251,10 @@ def check_pairs(
     Raises :class:`exam_pp.errors.ExamError` if the file has no queries, or the bank or the query texts fit
     none of them.
     """
-    counts = count_pairs(read_raw_passages(files.passages), exam, model.model, options)
-    if not counts.total and not counts.graded_before:
-        summary = GradeSummary()
-        work = grading_jobs(
-            read_raw_passages(files.passages),
-            exam,
-            model=model.model,
-            provenance={},
-            options=options,
-            summary=summary,
-        )
-        # Exhausts the generator, because the counts of the summary are of interest, not the work.
-        deque(work, maxlen=0)
-        _check_queries(summary, files, shard)
-    return counts
+    counts = count_work(read_raw_passages(files.passages), exam, model.model, options)
+    if not counts.pairs and not counts.reused:
+        _check_queries(counts, files, shard)
+    return PairCounts(counts.pairs, graded_before=counts.reused)
 
 
 def check_fit(model: ModelOptions, options: GradeOptions) -> None:
