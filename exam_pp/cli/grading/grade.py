@@ -34,7 +34,7 @@ from exam_pp.cli.options import (
     take_reply,
     unparsed_option,
 )
-from exam_pp.cli.progress import progress
+from exam_pp.cli.progress import HasLines, asking, progress
 from exam_pp.errors import SelectionError
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
@@ -345,26 +345,26 @@ def _grade_answers(
         read_criteria_file,
         score_answers,
     )
-    from exam_pp.signals import STOP
 
     prompt = prompts[0] if prompts else None
     systems, regrade = options["systems"], options["regrade"]
-    with STOP.on_sigterm(), progress("Grading", "requests") as advance:
+
+    def grade_them(advance: Advance) -> HasLines:
         if kind == "support":
-            lines = grade_citations(files, model, CitationOptions(prompt, systems, regrade), advance).lines()
-        elif kind == "criteria":
+            return grade_citations(files, model, CitationOptions(prompt, systems, regrade), advance)
+        if kind == "criteria":
             own = options["criteria_file"]
             criteria = None if own is None else read_criteria_file(own)
             chosen = AnswerOptions(criteria, systems, options["max_passages"], regrade)
-            lines = grade_answers(files, model, chosen, advance).lines()
-        elif kind == "claim":
+            return grade_answers(files, model, chosen, advance)
+        if kind == "claim":
             scored = ScoreOptions(prompt=prompt, **take(options, "sources", "systems", "soft", "regrade"))
-            lines = score_answers(files, model, scored, advance).lines()
-        else:
-            if len(prompts) != 1 or regrade:
-                raise click.UsageError("--closed-book asks with one prompt, and has nothing to --regrade.")
-            lines = closed_book(files, model, prompts[0], advance=advance).lines()
-    log_summary(lines)
+            return score_answers(files, model, scored, advance)
+        if len(prompts) != 1 or regrade:
+            raise click.UsageError("--closed-book asks with one prompt, and has nothing to --regrade.")
+        return closed_book(files, model, prompts[0], advance=advance)
+
+    asking("Grading", "requests", grade_them)
 
 
 def _examine(options: dict[str, Any]) -> None:

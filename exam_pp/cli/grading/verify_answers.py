@@ -19,12 +19,11 @@ from exam_pp.cli.options import (
     answer_match_option,
     bank_option,
     journal_options,
-    log_summary,
     prompt_option,
     required_output,
     take,
 )
-from exam_pp.cli.progress import progress
+from exam_pp.cli.progress import asking
 from exam_pp.errors import SelectionError
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
@@ -83,15 +82,16 @@ def command(
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import read_prompt
     from exam_pp.prompts import ANSWER_VERIFICATION
-    from exam_pp.signals import STOP
 
     prompt_file, match = options["prompt_file"], options["answer_match"]
     prompt = ANSWER_VERIFICATION if prompt_file is None else read_prompt(prompt_file)
     model = take_model_options(options)
     files = GradeFiles(graded, output, bank, **take(options, *JOURNAL))
     answers = GradeFilter(model=answers_grader, prompt_class=answers_class)
-    with STOP.on_sigterm(), progress("Verifying", "answers") as advance:
-        summary = verify_answers(
+    asking(
+        "Verifying",
+        "answers",
+        lambda advance: verify_answers(
             files,
             model,
             answers,
@@ -100,8 +100,8 @@ def command(
             only_model=match == "model",
             answer_match="paper" if match == "model" else match,
             advance=advance,
-        )
-    log_summary(summary.lines())
+        ),
+    )
 
 
 @dataclass
