@@ -369,16 +369,14 @@ def _grade_answers(
 
 def _examine(options: dict[str, Any]) -> None:
     """Write what ``--plan`` shows without passages."""
-    from exam_pp.cli.grading.doctor import doctor, doctor_report
+    from exam_pp.cli.grading.doctor import doctor_report, examine
 
-    form = options["form"]
-    if options["model"] is None:
-        diagnosis = doctor(None)
-    else:
+    form, examination = options["form"], None
+    if options["model"] is not None:
         with progress("Examining", "requests") as advance:
-            diagnosis = doctor(take_model_options(options), advance=advance)
-    emit_rendered(doctor_report(diagnosis), form, Path("-"))
-    if not diagnosis.sound:
+            examination = examine(take_model_options(options), advance)
+    emit_rendered(doctor_report(examination), form, Path("-"))
+    if examination is not None and not examination.sound:
         sys.exit(1)
 
 
