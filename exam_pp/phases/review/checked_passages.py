@@ -99,30 +99,23 @@ class CheckedPassage:
 
     def reaching(self, min_grade: int) -> list[str]:
         """Ids of the entries that are rated at least ``min_grade``, best first."""
-        return [key for rating, key in self._rated() if rating >= min_grade]
+        return [key for rating, key in self.rated() if rating >= min_grade]
 
-    def best_entries(self) -> list[str]:
-        """Ids of the entries that have a rating, best first; ties in the order of the bank."""
-        return [key for _, key in self._rated()]
-
-    def _rated(self) -> list[tuple[int, str]]:
+    def rated(self) -> list[tuple[int, str]]:
+        """Ratings and ids of the entries that have one, best first; ties in the order of the bank."""
         rated = [(pair.rating, key) for key, pair in self.pairs.items() if pair.rating is not None]
         return sorted(rated, key=lambda item: -item[0])
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """A query's passages, the texts of its bank entries by id, and the threshold ``min_grade``.
-
-    ``foreign`` has the graded ids that the bank lacks.
-    """
+    """A query's passages, the texts of its bank entries by id, and the threshold ``min_grade``."""
 
     query_id: str
     text: str
     entries: Mapping[str, str]
     passages: Sequence[CheckedPassage]
     min_grade: int
-    foreign: frozenset[str] = frozenset()
 
     @property
     def heading(self) -> str:
