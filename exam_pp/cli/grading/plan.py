@@ -30,7 +30,7 @@ from exam_pp.phases.grading.grading_run import (
     prepare_llm,
     resolve_options,
 )
-from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job
+from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job, by_batch
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import is_read_once
@@ -301,19 +301,10 @@ def _probe(llm: LLM, windows: Sequence[_Window], characters: int, seconds: float
 
 def _ask(llm: LLM, window: _Window, batches: list[Batch], failures: Counter[str], replies: _Replies) -> None:
     """Send batches, and keep each batch's new replies, as the grading does."""
-    of_batch = {index: number for number, batch in enumerate(batches) for index in batch}
-    missing = [len(batch) for batch in batches]
-    done: list[dict[str, Completion]] = [{} for _ in batches]
-    for index, completion in llm.generate(window.requests, batches):
-        number = of_batch[index]
-        missing[number] -= 1
-        if completion.error is not None:
-            failures[completion.error] += 1
-        if index in window.todo:
-            done[number][window.keys[index]] = completion
-        if not missing[number]:
-            replies.add(done[number])
-            done[number] = {}
+    for completions in by_batch(llm, window.requests, batches):
+        failures.update(reply.error for reply in completions.values() if reply.error is not None)
+        new = {window.keys[index]: reply for index, reply in completions.items() if index in window.todo}
+        replies.add(new)
 
 
 def peak_memory() -> int:
