@@ -151,15 +151,11 @@ def lint(bank: TestBank) -> Iterator[Problem]:
             for severity, problem in _item_problems(line, item):
                 yield Problem(severity, line.query_id, item.entry_id, problem, item.text)
     for key, count in Counter(bank.duplicates).items():
-        query_id = _query_of(bank, key)
+        query_id = next((query.query_id for query in bank if key in query.entries), "")
         # Published banks have copies of entries. They are graded once, so they are no error.
         is_copy = len(_texts_of(bank, query_id, key)) == 1
         problem = f"the id occurs {count + 1} times" + ("" if is_copy else ", with different texts")
         yield Problem("warning" if is_copy else "error", query_id, key, problem)
-
-
-def _query_of(bank: TestBank, key: str) -> str:
-    return next((query.query_id for query in bank if key in query.entries), "")
 
 
 def _texts_of(bank: TestBank, query_id: str, key: str) -> set[str]:

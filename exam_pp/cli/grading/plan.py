@@ -139,7 +139,8 @@ def plan_grading(
             survey.add(window)
         reading = time.monotonic() - began - survey.seconds
         if plan.requests:
-            with _Replies(answerer, journal, path) as replies:
+            with ExitStack() as opened:
+                replies = _Replies(answerer, journal, path, opened)
                 plan.probe = _probe(llm, survey.sample(), plan.characters, probe_seconds, replies)
             # A grading reads the file twice: to count the pairs, and to make requests and write grades.
             plan.probe.eta += 2 * reading
@@ -237,18 +238,12 @@ class _Replies:
     ``kept`` counts the replies in the journal.
     """
 
-    def __init__(self, answerer: Answerer, journal: Journal, path: Path | None) -> None:
+    def __init__(self, answerer: Answerer, journal: Journal, path: Path | None, opened: ExitStack) -> None:
         self.path = path
         self.kept = 0
         self._answerer = answerer
-        self._open = ExitStack()
+        self._open = opened
         self._journal = None if journal.path is None else journal
-
-    def __enter__(self) -> _Replies:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._open.close()
 
     def add(self, replies: Mapping[str, Completion]) -> None:
         """Write replies by the keys of their requests; failed requests are sent again by the grading."""

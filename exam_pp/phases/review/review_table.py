@@ -170,10 +170,6 @@ class QueryTable:
         self.entries.append(entry_id)
         return True
 
-    def keep_only(self, entry_id: str) -> None:
-        """Replace the entries with this entry, because direct grades have no bank entries."""
-        self.entries = [entry_id]
-
     def ask_only(self, asked: Mapping[str, Collection[str]]) -> None:
         """Drop all pairs except these (passage id to entry ids), so that the page asks about no others."""
         of_any = {entry_id for entry_ids in asked.values() for entry_id in entry_ids}
