@@ -324,9 +324,12 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
         Returns:
             The error with its ``failure_reason``, or None if the entry has no error.
         """
-        if isinstance(self.errors, dict) and isinstance(self.errors.get(entry_id), dict):
-            return dict(self.errors[entry_id])
-        return None
+        error = self.failures().get(entry_id)
+        return dict(error) if isinstance(error, dict) else None
+
+    def failures(self) -> dict[str, Any]:
+        """Return entry id to error of the ungraded entries; empty if the file has errors in a list."""
+        return self.errors if isinstance(self.errors, dict) else {}
 
 
 class DirectGrade(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
@@ -361,6 +364,10 @@ class DirectGrade(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
         if self.self_ratings is not None:
             return {DIRECT_ID: self.self_ratings}
         return {} if self.error else {DIRECT_ID: int(self.correct)}
+
+    def failures(self) -> dict[str, Any]:
+        """Return the error of the entry ``"direct"``; empty if it is graded."""
+        return {DIRECT_ID: self.error} if self.error else {}
 
     def graded_ids(self) -> set[str]:
         """Return ``{"direct"}``; empty if grading failed."""

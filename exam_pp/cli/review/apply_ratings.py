@@ -278,8 +278,7 @@ class _Survey:
             self.judges.setdefault(name, {})[model] = None
         ratings = grades.entry_ratings()
         # A prompt class also rates entries on which it failed, so people may rate these.
-        failed = grades.errors if isinstance(grades, RubricGrades) else None
-        asked = [*ratings, *(failed if isinstance(failed, dict) else ())]
+        asked = [*ratings, *(grades.failures() if isinstance(grades, RubricGrades) else ())]
         self.entries.setdefault(query_id, set()).update(asked)
         self.classes.setdefault(name, set()).update((query_id, entry_id) for entry_id in asked)
         self.samples.setdefault(name, grades)

@@ -90,15 +90,13 @@ class GradeSummary:
         self.soft += len(masses)
         self.low_masses += sum(mass < LOW_MASS for mass in masses)
         if isinstance(grades, DirectGrade):
-            errors = [grades.error] if grades.error else []
-            self.graded += not errors
+            self.graded += not grades.error
             self.sources.update(["number"] if grades.is_rated else [])
         else:
-            errors = list(grades.errors.values()) if isinstance(grades.errors, dict) else []
             self.graded += len(grades.correct) + len(grades.wrong)
             self.sources.update(rating.source or "number" for rating in grades.self_ratings or ())
-        self.ungraded += len(errors)
-        self.reasons.update(str(error["failure_reason"]) for error in errors)
+        self.ungraded += len(grades.failures())
+        self.reasons.update(str(error["failure_reason"]) for error in grades.failures().values())
 
     @property
     def not_numbers(self) -> int:
