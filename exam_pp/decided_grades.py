@@ -136,9 +136,9 @@ def merged(
     """
     values: dict[str, V] = {}
     comments: dict[str, str] = {}
-    for of_set, of_values in (*earlier, (new, texts)):
-        values |= of_set
-        comments = {key: text for key, text in comments.items() if key not in of_set} | dict(of_values or {})
+    for later, on_them in (*earlier, (new, texts)):
+        values |= later
+        comments = {key: text for key, text in comments.items() if key not in later} | dict(on_them or {})
     return values, {"comments": comments} if comments else {}
 
 

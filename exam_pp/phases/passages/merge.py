@@ -110,9 +110,10 @@ def merge_files(
         of_query = positions.setdefault(query.query_id, {})
         for passage in query.passages:
             of_query.setdefault(passage.passage_id, len(of_query))
+    order = order_of(parts, like, positions)
     summary = MergeSummary(len(files))
     with passages_writer(output, inputs=[*files, *([like] if like else [])]) as writer:
-        for query_id in order_of(parts, like, positions):
+        for query_id in order:
             query = _merge_lines(
                 [(part.path, line) for part in parts for line in part.take(query_id)], summary
             )
