@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from exam_pp.api.files import query, write_bank, write_passages
     from exam_pp.api.grading import grade, grade_answers, grade_citations, grade_file, make_prompt
     from exam_pp.api.study import Study, study
-    from exam_pp.api.tournaments import compare, elo, write_games
+    from exam_pp.api.tournaments import compare, elo
     from exam_pp.banks import BankLine, Nugget, Question, TestBank
     from exam_pp.data_model import (
         DirectGrade,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.games_files import read_games
+    from exam_pp.store.games_files import read_games, write_games
     from exam_pp.store.passages.graded_file import read_passages
     from exam_pp.store.trec.ranks import read_ranks
     from exam_pp.store.trec.runs import read_qrels, read_run, write_qrels
@@ -140,7 +140,7 @@ _HOMES = {
     "query": "api.files",
     "compare": "api.tournaments",
     "elo": "api.tournaments",
-    "write_games": "api.tournaments",
+    "write_games": "store.games_files",
     "Study": "api.study",
     "study": "api.study",
     "DirectGrade": "data_model",

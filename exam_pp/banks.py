@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, takewhile
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -32,49 +32,33 @@ class _Entry(Record):
     weight: Annotated[Number, Field(ge=0)] = 1.0
     gold_answers: list[str] | None = None
 
+    kind: ClassVar[EntryKind]
+
+    @property
+    def entry_id(self) -> str:
+        """The id, unique within a query."""
+        return str(getattr(self, f"{self.kind}_id"))
+
+    @property
+    def text(self) -> str:
+        """The text of the question or nugget."""
+        return str(getattr(self, f"{self.kind}_text"))
+
 
 class Question(_Entry):
     """An exam question. ``gold_answers: []`` means that the correct answer is "unanswerable"."""
 
+    kind: ClassVar[EntryKind] = "question"
     question_id: Id
     question_text: str
-
-    @property
-    def entry_id(self) -> str:
-        """The question's id, unique within a query."""
-        return self.question_id
-
-    @property
-    def text(self) -> str:
-        """The text of the question."""
-        return self.question_text
-
-    @property
-    def kind(self) -> EntryKind:
-        """``"question"``."""
-        return "question"
 
 
 class Nugget(_Entry):
     """A key fact that a good answer contains."""
 
+    kind: ClassVar[EntryKind] = "nugget"
     nugget_id: Id
     nugget_text: str
-
-    @property
-    def entry_id(self) -> str:
-        """The nugget's id, unique within a query."""
-        return self.nugget_id
-
-    @property
-    def text(self) -> str:
-        """The text of the nugget."""
-        return self.nugget_text
-
-    @property
-    def kind(self) -> EntryKind:
-        """``"nugget"``."""
-        return "nugget"
 
 
 Entry = Question | Nugget

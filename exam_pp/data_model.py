@@ -324,9 +324,12 @@ class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
         Returns:
             The error with its ``failure_reason``, or None if the entry has no error.
         """
-        if isinstance(self.errors, dict) and isinstance(self.errors.get(entry_id), dict):
-            return dict(self.errors[entry_id])
-        return None
+        error = self.failures().get(entry_id)
+        return dict(error) if isinstance(error, dict) else None
+
+    def failures(self) -> dict[str, Any]:
+        """Return entry id to error of the ungraded entries; empty if the file has errors in a list."""
+        return self.errors if isinstance(self.errors, dict) else {}
 
 
 class DirectGrade(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
@@ -361,6 +364,10 @@ class DirectGrade(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):
         if self.self_ratings is not None:
             return {DIRECT_ID: self.self_ratings}
         return {} if self.error else {DIRECT_ID: int(self.correct)}
+
+    def failures(self) -> dict[str, Any]:
+        """Return the error of the entry ``"direct"``; empty if it is graded."""
+        return {DIRECT_ID: self.error} if self.error else {}
 
     def graded_ids(self) -> set[str]:
         """Return ``{"direct"}``; empty if grading failed."""
@@ -496,17 +503,22 @@ class Passage(StoredRecord, frozen=True, gc=False, kw_only=True):
         Args:
             new: Sets of grades to append, each to :attr:`rubric_grades` or :attr:`direct_grades`.
         """
-        rubric = [grades for grades in new if isinstance(grades, RubricGrades)]
-        direct = [grades for grades in new if isinstance(grades, DirectGrade)]
-        if rubric:
-            self.take(rubric_grades=[*(self.rubric_grades or ()), *rubric])
-        if direct:
-            self.take(direct_grades=[*(self.direct_grades or ()), *direct])
+        self.add("rubric_grades", [grades for grades in new if isinstance(grades, RubricGrades)])
+        self.add("direct_grades", [grades for grades in new if isinstance(grades, DirectGrade)])
 
-    def take(self, **lists: Sequence[_GradesOfOneModel]) -> None:
+    def add(self, name: str, new: Sequence[_GradesOfOneModel]) -> None:
+        """Append records to a list of grades, given by its name."""
+        if new:
+            self.take(**{name: [*(getattr(self, name) or ()), *new]})
+
+    def take(self, **lists: Sequence[Any]) -> None:
         """Replace lists of grades of this passage, given by name."""
         for name, grades in lists.items():
             force_setattr(self, f"_{name}", list(grades))
+
+    def full(self) -> Passage:
+        """Return the passage itself, as stored passages return theirs."""
+        return self
 
     def dump(self) -> RawJson:
         """Return the passage as JSON; what was read from a file and is equal keeps its bytes."""

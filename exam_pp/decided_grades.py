@@ -21,7 +21,9 @@ from exam_pp.text.wording import counted
 
 ConsensusRule = Literal["mean", "median", "majority"]
 
+A = TypeVar("A")
 K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 def mean(ratings: Sequence[int]) -> int:
@@ -115,6 +117,29 @@ def decided_grades(
             for entry_id, rating in ratings.items()
         ]
     return RubricGrades(**values)
+
+
+def put(new: A, grades: Sequence[A], replaces: Callable[[A], bool]) -> list[A]:
+    """Replace all grades with ``replaces(grades)`` by ``new``, at the first position, or at the end."""
+    position = next((index for index, old in enumerate(grades) if replaces(old)), len(grades))
+    return [*grades[:position], new, *(old for old in grades[position:] if not replaces(old))]
+
+
+def merged(
+    earlier: Iterable[tuple[Mapping[str, V], Mapping[str, str] | None]],
+    new: Mapping[str, V],
+    texts: Mapping[str, str],
+) -> tuple[dict[str, V], dict[str, Any]]:
+    """Values and comments of a person by key, where later values replace earlier ones and their comments.
+
+    Returns the values, and the field of grades with the comments, if there are some.
+    """
+    values: dict[str, V] = {}
+    comments: dict[str, str] = {}
+    for later, on_them in (*earlier, (new, texts)):
+        values |= later
+        comments = {key: text for key, text in comments.items() if key not in later} | dict(on_them or {})
+    return values, {"comments": comments} if comments else {}
 
 
 @dataclass

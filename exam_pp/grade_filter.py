@@ -266,14 +266,6 @@ class GradeSelector:
             ratings.update(grades.entry_ratings())
         return ratings
 
-    def check(self, file: str) -> None:
-        """Raise SelectionError unless the selected grades have exactly one model and one prompt."""
-        self._check(file, prompts_only=False)
-
-    def check_prompt_class(self, file: str) -> None:
-        """Raise SelectionError unless the selected grades have exactly one prompt; models may differ."""
-        self._check(file, prompts_only=True)
-
     def check_any(self, file: str) -> None:
         """Raise SelectionError if no grades are selected."""
         if not self.seen:
@@ -283,7 +275,11 @@ class GradeSelector:
                 f"No grades in {file} match the filter. The file has grades of: {_listing(self.seen)}."
             )
 
-    def _check(self, file: str, *, prompts_only: bool) -> None:
+    def check(self, file: str, *, prompts_only: bool = False) -> None:
+        """Raise SelectionError unless the selected grades have exactly one model and one prompt.
+
+        With ``prompts_only``, models may differ.
+        """
         self.check_any(file)
         options = self._options(prompts_only=prompts_only)
         if len(options) > 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 from exam_pp.data_model import (
     AnyGrades,
@@ -25,32 +25,6 @@ from exam_pp.data_model import (
 from exam_pp.errors import SelectionError
 from exam_pp.records import replace
 
-
-class HasRole(Protocol):
-    """The fields of a ranking entry that decide its role."""
-
-    @property
-    def method(self) -> str:
-        """The system."""
-
-    @property
-    def role(self) -> Role | None:
-        """The recorded role; None in files without roles."""
-
-    @property
-    def repeat(self) -> int | None:
-        """The number of the repeat, from 1; None for a single run."""
-
-
-class HasText(Protocol):
-    """The text of a passage."""
-
-    @property
-    def text(self) -> str:
-        """The text."""
-
-
-E = TypeVar("E", bound=HasRole)
 _REPEAT = re.compile(r"(.+)-run-([1-9][0-9]{0,8})", re.DOTALL)
 
 
@@ -65,7 +39,7 @@ class System(NamedTuple):
     repeat: int | None = None
 
     @classmethod
-    def of(cls, entry: HasRole) -> System:
+    def of(cls, entry: RankingEntry) -> System:
         """The system of a ranking entry."""
         return cls(entry.method, entry.repeat)
 
@@ -100,7 +74,7 @@ def repeat_of(name: str) -> System:
     return System(match[1], int(match[2])) if match else System(name)
 
 
-def role_of(query_id: str, passage_id: str, entry: HasRole) -> Role:
+def role_of(query_id: str, passage_id: str, entry: RankingEntry) -> Role:
     """The role of a ranking entry.
 
     An entry without a recorded role is part of an answer if the id of its passage is one that ``exam-pp
@@ -271,7 +245,7 @@ def answers_in(query: QueryView) -> dict[System, list[int]]:
     return {key: sorted(ranks, key=ranks.__getitem__) for key, ranks in parts.items()}
 
 
-def joined_text(passages: Iterable[HasText]) -> str:
+def joined_text(passages: Iterable[PassageView]) -> str:
     """The text of an answer: its parts, joined with spaces, without empty parts."""
     return " ".join(passage.text for passage in passages if passage.text.strip()).strip()
 
@@ -282,7 +256,9 @@ def _order(item: tuple[Role, RankingEntry, Passage]) -> tuple[int, float]:
     return entry.rank, -entry.score if role == "retrieved" else 0.0
 
 
-def accepted_entries(query_id: str, passage_id: str, entries: Sequence[E], role: Role) -> list[E] | None:
+def accepted_entries(
+    query_id: str, passage_id: str, entries: Sequence[RankingEntry], role: Role
+) -> list[RankingEntry] | None:
     """The entries of a passage that have a role; None if the passage itself does not count.
 
     A passage that no system returned, such as a judged one, counts unless answers are selected.

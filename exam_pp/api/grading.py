@@ -14,7 +14,6 @@ from exam_pp.data_model import QueryPassages
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
 from exam_pp.phases.grading import grade_answers as answer_files
-from exam_pp.phases.grading import grade_citations as citation_files
 from exam_pp.phases.grading import grading_run as files
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary
 from exam_pp.phases.grading.grade import grade as grade_queries
@@ -174,7 +173,7 @@ def grade_citations(
     prompt: str | Prompt | None = None,
     systems: Sequence[str] = (),
     regrade: bool = False,
-) -> citation_files.CitationSummary:
+) -> answer_files.CitationSummary:
     """Grade the citations of answers in a passages file, as ``exam-pp grade`` with ``CitationSupport``.
 
     The model labels each part of an answer with each passage that it cites: full, partial or no support.
@@ -195,10 +194,10 @@ def grade_citations(
         OutputError: The output cannot be written.
         ExamError: The file has no answers, the prompt is of another kind, or the model cannot be loaded.
     """
-    return citation_files.grade_citations(
+    return answer_files.grade_citations(
         files.GradeFiles(Path(passages), Path(output)),
         _model(model),
-        citation_files.CitationOptions(
+        answer_files.CitationOptions(
             PROMPTS.get(prompt) if isinstance(prompt, str) else prompt, systems, regrade
         ),
     )

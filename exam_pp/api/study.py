@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -76,14 +76,16 @@ def study(
     read = _bank(bank, nuggets=nuggets)
     folder = Path(mkdtemp(prefix="exam_pp-"))
     finalize(read, rmtree, folder, ignore_errors=True)  # the study keeps the bank
-    files = _Files(folder)
-    passages = files.folder / "passages.jsonl"
+    passages = folder / "passages.jsonl"
+    of_queries = None if queries is None else _queries(folder, queries)
     import_passages(
         ImportSources(
-            runs=files.runs(runs, texts),
-            texts=files.texts(texts),
-            queries=files.queries(queries),
-            answers=files.answers(answers),
+            runs=_files(runs, lambda: _run_files(folder, runs, texts)),
+            texts=_files(
+                texts, lambda: _lines(folder, "texts", _pairs(texts, "texts", "passage_id", "text"))
+            ),
+            queries=of_queries,
+            answers=_files(answers, lambda: _lines(folder, "answers", _nested(answers, "answers", "text"))),
             top=top,
             unit="whole" if runs is None and read.kinds == {"nugget"} else "paragraph",
         ),
@@ -95,7 +97,6 @@ def study(
             f"No query of the systems is in the bank: they have {listed([q.query_id for q in found])}, "
             f"the bank has {listed(list(read.queries))}."
         )
-    of_queries = files.queries(queries)
     known = {} if of_queries is None else read_query_texts(of_queries)
     return Study(folder, found, read, dict(known), top if runs is not None and top < CUTOFF else None)
 
@@ -263,63 +264,46 @@ _OPTION = re.compile(r"(?:--|-M )([a-z][a-z_-]*[a-z])")
 _FIELDS = {"model-pipeline": "pipeline"}
 
 
-class _Files:
-    """Writes inputs that are no files into a folder, in which the importer reads them."""
+def _files(value: Any, write: Callable[[], list[Path]]) -> list[Path]:
+    """The files that an input names, or those that are written of it, so that the importer reads them."""
+    return [] if value is None else _paths(value) or write()
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
 
-    def queries(self, value: Any) -> Path | None:
-        """A file of queries."""
-        if value is None or isinstance(value, PathLike):
-            return None if value is None else Path(value)
-        return self._lines("queries", "queries", _pairs(value, "queries", "query_id", "query_text"))
+def _queries(folder: Path, value: Any) -> Path:
+    if isinstance(value, PathLike):
+        return Path(value)
+    return _lines(folder, "queries", _pairs(value, "queries", "query_id", "query_text"))[0]
 
-    def texts(self, value: Any) -> list[Path]:
-        """Files of texts."""
-        if value is None or (paths := _paths(value)):
-            return [] if value is None else paths
-        return [self._lines("texts", "texts", _pairs(value, "texts", "passage_id", "text"))]
 
-    def answers(self, value: Any) -> list[Path]:
-        """Files of answers."""
-        if value is None or (paths := _paths(value)):
-            return [] if value is None else paths
-        rows = _nested(value, "answers", "text")
-        return [self._lines("answers", "answers", rows)]
+def _run_files(folder: Path, value: Any, texts: Any) -> list[Path]:
+    """Run files, whose passages are among ``texts`` if these are a dictionary."""
+    by_system: dict[str, list[str]] = {}
+    rows = _ranked(value)
+    ids = dict.fromkeys(row["passage_id"] for row in rows)
+    if isinstance(texts, Mapping) and (missing := [key for key in ids if key not in texts]):
+        raise SelectionError(f"texts lacks passages of the runs: {listed(missing)}.")
+    for row in rows:
+        for name in ("system", "query_id", "passage_id"):
+            if not row[name] or set(row[name]) & set(" \t\n"):
+                raise SelectionError(f"runs: the {name} {row[name]!r} is empty or has a blank.")
+        by_system.setdefault(row["system"], []).append(
+            f"{row['query_id']} Q0 {row['passage_id']} {row['rank']} {row['score']} {row['system']}\n"
+        )
+    files = []
+    for system, lines in by_system.items():
+        if "/" in system:
+            raise SelectionError(f"runs: the system {system!r} has a slash, which file names cannot have.")
+        files.append(folder / f"{system}.run")
+        files[-1].write_text("".join(lines), encoding="utf-8")
+    return files
 
-    def runs(self, value: Any, texts: Any) -> list[Path]:
-        """Run files, whose passages are among ``texts`` if these are a dictionary."""
-        if value is None or (paths := _paths(value)):
-            return [] if value is None else paths
-        by_system: dict[str, list[str]] = {}
-        rows = _ranked(value)
-        ids = dict.fromkeys(row["passage_id"] for row in rows)
-        if isinstance(texts, Mapping) and (missing := [key for key in ids if key not in texts]):
-            raise SelectionError(f"texts lacks passages of the runs: {listed(missing)}.")
-        for row in rows:
-            for name in ("system", "query_id", "passage_id"):
-                if not row[name] or set(row[name]) & set(" \t\n"):
-                    raise SelectionError(f"runs: the {name} {row[name]!r} is empty or has a blank.")
-            by_system.setdefault(row["system"], []).append(
-                f"{row['query_id']} Q0 {row['passage_id']} {row['rank']} {row['score']} {row['system']}\n"
-            )
-        files = []
-        for system, lines in by_system.items():
-            if "/" in system:
-                raise SelectionError(
-                    f"runs: the system {system!r} has a slash, which file names cannot have."
-                )
-            files.append(self.folder / f"{system}.run")
-            files[-1].write_text("".join(lines), encoding="utf-8")
-        return files
 
-    def _lines(self, name: str, what: str, rows: list[dict[str, Any]]) -> Path:
-        if not rows:
-            raise SelectionError(f"{what} is empty.")
-        path = self.folder / f"{name}.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        return path
+def _lines(folder: Path, name: str, rows: list[dict[str, Any]]) -> list[Path]:
+    if not rows:
+        raise SelectionError(f"{name} is empty.")
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return [path]
 
 
 def _paths(value: Any) -> list[Path]:

@@ -20,24 +20,8 @@ from exam_pp.phases.tournaments.ratings import NAMES, Method, RatingOptions, rat
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.pairwise import Evidence
 from exam_pp.results import Leaderboard
-from exam_pp.store import games_files as files
 
 PathLike = str | Path
-
-
-def write_games(queries: Iterable[QueryGames], path: PathLike) -> None:
-    """Write a games file, query by query.
-
-    The file is replaced only after the last query is written. An error leaves an existing file unchanged.
-
-    Args:
-        queries: Queries with their games, such as those of :func:`exam_pp.read_games`.
-        path: The file to write. Names that end in ``.gz`` are compressed; ``-`` is standard output.
-
-    Raises:
-        OutputError: The file cannot be written.
-    """
-    files.write_games(queries, path)
 
 
 def compare(

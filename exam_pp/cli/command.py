@@ -289,10 +289,15 @@ MAX_WITHOUT_SECTIONS = 9
 """Maximum number of options that ``--help`` lists without sections; -q, -v and --help count."""
 
 
-class Group(click.Group):
-    """A group that lists its commands in definition order and suggests a name for a mistyped command."""
+class LazyGroup(click.Group):
+    """A group that imports a command when it is used, and suggests a name for a mistyped command.
 
-    command_class = Command
+    ``members``: Name to (module, one-line help).
+    """
+
+    def __init__(self, *args: Any, members: Mapping[str, tuple[str, str]], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.members = members
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters of the group, -q, -v and --help."""
@@ -300,8 +305,8 @@ class Group(click.Group):
         return [*own, *log_options(), help_option]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands in definition order."""
-        return list(self.commands)
+        """The names of the commands, in the order of ``members``."""
+        return list(self.members)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -312,24 +317,6 @@ class Group(click.Group):
 
             ctx.fail(unknown_command(ctx, self, args[0]))
         return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands in ``--help`` with full sentences, which click would truncate."""
-        rows = [(name, self.commands[name].get_short_help_str(limit=500)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
-class LazyGroup(Group):
-    """A group that imports a command when it is used. ``members``: Name to (module, one-line help)."""
-
-    def __init__(self, *args: Any, members: Mapping[str, tuple[str, str]], **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.members = members
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands, in the order of ``members``."""
-        return list(self.members)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's module and return its ``command``; None for an unknown name."""

@@ -117,18 +117,15 @@ def _unknown_value(value: str, parameter: click.Parameter, ctx: click.Context) -
     if isinstance(parameter, click.Argument):
         if Path(value).exists():
             return f"`{ctx.command_path}` needs a word before {value}: one of {values}."
-        if ctx.command.name == "show" and _is_prompt(value):
-            return f"{value} is a prompt: use `{ctx.command_path} prompt {value}`."
+        if ctx.command.name == "show":
+            from exam_pp.prompts import PROMPTS
+
+            if value in PROMPTS:
+                return f"{value} is a prompt: use `{ctx.command_path} prompt {value}`."
     close = get_close_matches(value.lower(), choices, n=1)
     hint = f"Did you mean {close[0]!r}?" if close else f"Choose one of {values}."
     where = f"`{ctx.command_path}`" if isinstance(parameter, click.Argument) else name_of(parameter)
     return f"{where} cannot be followed by {value!r}. {hint}"
-
-
-def _is_prompt(name: str) -> bool:
-    from exam_pp.prompts import PROMPTS
-
-    return name in PROMPTS
 
 
 def _commands(root: click.Context) -> dict[str, click.Command]:

@@ -8,6 +8,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
+
+from exam_pp.cli.options import log_summary
+from exam_pp.signals import STOP
 
 log = logging.getLogger(__name__)
 
@@ -16,6 +20,20 @@ Advance = Callable[[int, int | None], None]
 
 _LOG_EVERY_SECONDS = 30.0
 _SPEED_SECONDS = 60.0
+
+
+class HasLines(Protocol):
+    """The summary of a run."""
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the summary."""
+
+
+def asking(title: str, unit: str, ask: Callable[[Advance], HasLines]) -> None:
+    """Run work that asks a model, with its progress, and log its summary; SIGTERM waits for a batch."""
+    with STOP.on_sigterm(), progress(title, unit) as advance:
+        summary = ask(advance)
+    log_summary(summary.lines())
 
 
 @contextmanager

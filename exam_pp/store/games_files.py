@@ -86,5 +86,16 @@ def is_games_file(path: str | Path) -> bool:
 def write_games(
     queries: Iterable[QueryGames], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Write queries with their games, one per line, atomically."""
+    """Write a games file, query by query.
+
+    The file is replaced only after the last query is written. An error leaves an existing file unchanged.
+
+    Args:
+        queries: Queries with their games, such as those of :func:`exam_pp.read_games`.
+        path: The file to write. Names that end in ``.gz`` are compressed; ``-`` is standard output.
+        inputs: Files that must not be overwritten.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
     write_records(queries, path, inputs=inputs)

@@ -109,7 +109,7 @@ def test_wrong_inputs_have_a_sentence(inputs: dict[str, Any], sentence: str) -> 
 
 def test_errors_of_models_name_their_fields() -> None:
     study = exam_pp.study(answers={"a": GOOD}, bank=BANK)
-    with pytest.raises(exam_pp.ExamError, match="'gpt-4' is a model of OpenAI: add pipeline openai."):
+    with pytest.raises(exam_pp.ExamError, match="'gpt-4' is a model of OpenAI: add pipeline openai"):
         study.grade("gpt-4")
     assert repr(study) == "<Study of 2 queries, 3 entries, not graded>"
 

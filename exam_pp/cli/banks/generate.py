@@ -16,14 +16,13 @@ from exam_pp.cli.options import (
     NEW_BANK,
     QUERIES_FILE,
     journal_options,
-    log_summary,
     new_bank_options,
     prompt_file_option,
     repairs_option,
     required_output,
     take,
 )
-from exam_pp.cli.progress import progress
+from exam_pp.cli.progress import asking
 from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
@@ -248,16 +247,17 @@ def _bank(
     options: dict[str, Any],
 ) -> None:
     from exam_pp.phases.banks.generate import GenerateOptions, generate_file
-    from exam_pp.signals import STOP
 
     bank_options = GenerateOptions(
         kind, facets=options["facets"] == "facet", **take(options, "prompts", *_LISTS, *NEW_BANK)
     )
-    with STOP.on_sigterm(), progress("Generating", "replies") as advance:
-        summary = generate_file(
+    asking(
+        "Generating",
+        "replies",
+        lambda advance: generate_file(
             queries, output, model, bank_options, **take(options, *JOURNAL), advance=advance
-        )
-    log_summary(summary.lines())
+        ),
+    )
 
 
 def _answers(queries: Path, output: Path, model: ModelOptions, options: dict[str, Any]) -> None:
@@ -266,31 +266,33 @@ def _answers(queries: Path, output: Path, model: ModelOptions, options: dict[str
         AnswerOptions,
         generate_answers_file,
     )
-    from exam_pp.signals import STOP
 
     answer_options = AnswerOptions(
         options["styles"] or (() if options["prompts"] else ("direct",)),
         max_passages=options["max_passages"] or DEFAULT_CONTEXTS,
         **take(options, "prompts", "system_name", "contexts", "ranking", "max_queries", "form"),
     )
-    with STOP.on_sigterm(), progress("Answering", "answers") as advance:
-        summary = generate_answers_file(
+    asking(
+        "Answering",
+        "answers",
+        lambda advance: generate_answers_file(
             queries, output, model, answer_options, **take(options, *JOURNAL), advance=advance
-        )
-    log_summary(summary.lines())
+        ),
+    )
 
 
 def _queries(documents: Path, output: Path, model: ModelOptions, options: dict[str, Any]) -> None:
     from exam_pp.phases.banks.generate_queries import QueryOptions, generate_queries_file
-    from exam_pp.signals import STOP
 
     query_options = QueryOptions(
         per_window=options["count"] or 10,
         **take(options, "prompts", "examples", "window_tokens", "max_windows", "seed", "pool"),
         **take(options, "repairs", "top_ups"),
     )
-    with STOP.on_sigterm(), progress("Generating", "windows") as advance:
-        summary = generate_queries_file(
+    asking(
+        "Generating",
+        "windows",
+        lambda advance: generate_queries_file(
             documents, output, model, query_options, **take(options, *JOURNAL), advance=advance
-        )
-    log_summary(summary.lines())
+        ),
+    )

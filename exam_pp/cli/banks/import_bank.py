@@ -370,6 +370,7 @@ def edited_bank(
     Counts the edits in ``changes``. Raises :class:`DataError` for an entry id that ``base`` lacks.
     """
     from exam_pp.formats.bank_csv import new_entry, new_line
+    from exam_pp.phases.banks.edit import add_history
 
     lines: dict[tuple[str, str], int] = {}
     edited: list[tuple[BankLine, list[Entry]]] = []
@@ -403,13 +404,10 @@ def edited_bank(
     for number, old in (pair for queue in waiting.values() for pair in queue):
         changes.removed += 1
         history[number].append({"op": "remove", "id": old.entry_id, "by": _SPREADSHEET, "text": old.text})
-    return [_with_items(line, items, history[number]) for number, (line, items) in enumerate(edited)]
-
-
-def _with_items(line: BankLine, items: list[Entry], history: list[dict[str, Any]]) -> BankLine:
-    from exam_pp.phases.banks.edit import add_history
-
-    return add_history(line.model_copy(update={"items": items}), history)
+    return [
+        add_history(line.model_copy(update={"items": items}), history[number])
+        for number, (line, items) in enumerate(edited)
+    ]
 
 
 def _unknown(file: Path, row: Row) -> DataError:

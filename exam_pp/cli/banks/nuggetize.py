@@ -19,7 +19,6 @@ from exam_pp.cli.options import (
     QUERIES_FILE,
     QUERY_TEXTS,
     journal_options,
-    log_summary,
     new_bank_options,
     prompt_file_option,
     prompt_option,
@@ -27,7 +26,7 @@ from exam_pp.cli.options import (
     required_output,
     take,
 )
-from exam_pp.cli.progress import progress
+from exam_pp.cli.progress import asking
 from exam_pp.cli.ranges import IntRange, IntRangeOrAll
 
 if TYPE_CHECKING:
@@ -165,7 +164,6 @@ def _extract(files: GradeFiles, model: ModelOptions, **options: Any) -> None:
     from exam_pp.phases.banks.relevant_passages import Relevance
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.prompts import GRADED_RELEVANCE
-    from exam_pp.signals import STOP
 
     if options["min_judgment"] is None:
         refuse_without("a number as --min-judgment", "judge", "judge_prompt")
@@ -190,16 +188,19 @@ def _extract(files: GradeFiles, model: ModelOptions, **options: Any) -> None:
         ),
         **take(options, *NEW_BANK),
     )
-    with STOP.on_sigterm(), progress("Nuggetizing", "windows") as advance:
-        summary = nuggetize_file(files, model, nuggetize_options, trace=options["trace"], advance=advance)
-    log_summary(summary.lines())
+    asking(
+        "Nuggetizing",
+        "windows",
+        lambda advance: nuggetize_file(
+            files, model, nuggetize_options, trace=options["trace"], advance=advance
+        ),
+    )
 
 
 def _label(files: GradeFiles, model: ModelOptions, *, prompt_files: tuple[Path, ...], **options: Any) -> None:
     from exam_pp.phases.banks.importance import ImportanceOptions, importance_file
     from exam_pp.phases.banks.nuggetize import nuggetizer_prompts
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.signals import STOP
 
     prompts = nuggetizer_prompts(choose_prompts((), prompt_files))
     if "creation" in prompts:
@@ -209,8 +210,10 @@ def _label(files: GradeFiles, model: ModelOptions, *, prompt_files: tuple[Path, 
     importance_options = ImportanceOptions(
         **options, **({"prompt": prompts["importance"]} if prompts else {})
     )
-    with STOP.on_sigterm(), progress("Labelling", "entries") as advance:
-        summary = importance_file(
+    asking(
+        "Labelling",
+        "entries",
+        lambda advance: importance_file(
             replace(files, bank=files.passages), model, importance_options, advance=advance
-        )
-    log_summary(summary.lines())
+        ),
+    )

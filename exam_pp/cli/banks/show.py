@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -83,7 +82,7 @@ def command(
     found = [*importance(new), *lint(selected)] if "problems" in shown else []
     blocks = []
     if "counts" in shown:
-        blocks += counts(bank_statistics(selected))
+        blocks += counts(selected)
     if "problems" in shown:
         blocks += problems(found)
     if "entries" in shown and before is not None:
@@ -93,46 +92,6 @@ def command(
     emit_rendered(Report("", blocks), form, output, [bank, old])
     if any(problem.severity == "error" for problem in found):
         sys.exit(1)
-
-
-@dataclass(frozen=True)
-class BankStatistics:
-    """Counts over a whole bank.
-
-    ``sizes`` has the number of entries of each query, ``words`` the number of words of each entry.
-    ``importance`` counts the entries that have an importance by its label (``vital``, ``okay``, or another).
-    """
-
-    queries: int
-    facets: int
-    questions: int
-    nuggets: int
-    sizes: Sequence[int]
-    words: Sequence[int]
-    importance: Mapping[str, int]
-    with_gold_answers: int
-    unanswerable: int
-    weighted: int
-    repeated_ids: int
-
-
-def bank_statistics(test_bank: TestBank) -> BankStatistics:
-    """Count the queries, facets and entries of a bank."""
-    entries = [entry for query in test_bank for entry in query.entries.values()]
-    golds = [entry.gold_answers for entry in entries if entry.gold_answers is not None]
-    return BankStatistics(
-        queries=len(test_bank.queries),
-        facets=len({(line.query_id, line.facet_id) for line in test_bank.lines if line.facet_id is not None}),
-        questions=sum(entry.kind == "question" for entry in entries),
-        nuggets=sum(entry.kind == "nugget" for entry in entries),
-        sizes=[len(query.entries) for query in test_bank],
-        words=[len(entry.text.split()) for entry in entries],
-        importance=Counter(entry.importance for entry in entries if entry.importance is not None),
-        with_gold_answers=sum(bool(answers) for answers in golds),
-        unanswerable=sum(not answers for answers in golds),
-        weighted=sum(entry.weight != 1 for entry in entries),
-        repeated_ids=len(test_bank.duplicates),
-    )
 
 
 def select_queries(bank: TestBank, queries: Collection[str]) -> TestBank:
@@ -192,15 +151,11 @@ def lint(bank: TestBank) -> Iterator[Problem]:
             for severity, problem in _item_problems(line, item):
                 yield Problem(severity, line.query_id, item.entry_id, problem, item.text)
     for key, count in Counter(bank.duplicates).items():
-        query_id = _query_of(bank, key)
+        query_id = next((query.query_id for query in bank if key in query.entries), "")
         # Published banks have copies of entries. They are graded once, so they are no error.
         is_copy = len(_texts_of(bank, query_id, key)) == 1
         problem = f"the id occurs {count + 1} times" + ("" if is_copy else ", with different texts")
         yield Problem("warning" if is_copy else "error", query_id, key, problem)
-
-
-def _query_of(bank: TestBank, key: str) -> str:
-    return next((query.query_id for query in bank if key in query.entries), "")
 
 
 def _texts_of(bank: TestBank, query_id: str, key: str) -> set[str]:
@@ -234,26 +189,33 @@ def _most_words(line: BankLine, item: Nugget) -> int:
     return MAX_WORDS if listed or item.importance is not None else MAX_NUGGET_WORDS
 
 
-def counts(statistics: BankStatistics) -> list[Block]:
-    """A table of the counts, without those that are 0."""
-    importance: Counter[str] = Counter()
-    for label, count in statistics.importance.items():
-        importance[label if label in ("vital", "okay") else "neither vital nor okay"] += count
+def counts(bank: TestBank) -> list[Block]:
+    """A table of the counts of a bank, without those that are 0."""
+    entries = [entry for query in bank for entry in query.entries.values()]
+    golds = [entry.gold_answers for entry in entries if entry.gold_answers is not None]
+    sizes = [len(query.entries) for query in bank]
+    words = [len(entry.text.split()) for entry in entries]
+    importance = Counter(
+        entry.importance if entry.importance in ("vital", "okay") else "neither vital nor okay"
+        for entry in entries
+        if entry.importance is not None
+    )
+    facets = {(line.query_id, line.facet_id) for line in bank.lines if line.facet_id is not None}
     rows: list[tuple[str, Cell]] = [
-        ("queries", statistics.queries),
-        ("facets", statistics.facets),
-        ("questions", statistics.questions),
-        ("nuggets", statistics.nuggets),
-        ("entries per query, min", min(statistics.sizes, default=0)),
-        ("entries per query, mean", float(mean(statistics.sizes or [0]))),
-        ("entries per query, max", max(statistics.sizes, default=0)),
-        ("words per entry, mean", float(mean(statistics.words or [0]))),
-        ("words per entry, max", max(statistics.words, default=0)),
+        ("queries", len(bank.queries)),
+        ("facets", len(facets)),
+        ("questions", sum(entry.kind == "question" for entry in entries)),
+        ("nuggets", sum(entry.kind == "nugget" for entry in entries)),
+        ("entries per query, min", min(sizes, default=0)),
+        ("entries per query, mean", float(mean(sizes or [0]))),
+        ("entries per query, max", max(sizes, default=0)),
+        ("words per entry, mean", float(mean(words or [0]))),
+        ("words per entry, max", max(words, default=0)),
         *((f"importance {label}", count) for label, count in sorted(importance.items())),
-        ("with gold answers", statistics.with_gold_answers),
-        ("unanswerable", statistics.unanswerable),
-        ("with a weight", statistics.weighted),
-        ("duplicate ids", statistics.repeated_ids),
+        ("with gold answers", sum(map(bool, golds))),
+        ("unanswerable", golds.count([])),
+        ("with a weight", sum(entry.weight != 1 for entry in entries)),
+        ("duplicate ids", len(bank.duplicates)),
     ]
     return [Table(("statistic", "value"), [row for row in rows if row[1] != 0], decimals=2)]
 

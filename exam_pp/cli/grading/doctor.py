@@ -122,29 +122,8 @@ class Examination:
         return sum(comparison.flips for comparison in self.comparisons)
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """Facts about the machine (name and value), and the examination of the model, or None."""
-
-    environment: Sequence[tuple[str, str | int]]
-    examination: Examination | None = None
-
-    @property
-    def sound(self) -> bool:
-        """False if replies of the model change in float32."""
-        return self.examination is None or self.examination.sound
-
-
-def doctor(options: ModelOptions | None, *, advance: Advance = lambda _steps, _total: None) -> Diagnosis:
-    """Examine the environment and, unless ``options`` is None, a model.
-
-    ``advance`` gets the number of new replies and, before the first, the total. Raises
-    :class:`exam_pp.errors.ModelError` if the model cannot be loaded.
-    """
-    return Diagnosis(list(_environment()), None if options is None else _examine(options, advance))
-
-
-def _environment() -> Iterator[tuple[str, str | int]]:
+def environment() -> Iterator[tuple[str, str | int]]:
+    """Facts about the machine: name and value."""
     yield "system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     for package in _PACKAGES:
         try:
@@ -177,7 +156,12 @@ def _gpus() -> Iterator[tuple[str, str | int]]:
         yield "GPU", "not usable by torch"
 
 
-def _examine(options: ModelOptions, advance: Advance) -> Examination:
+def examine(options: ModelOptions, advance: Advance = lambda _steps, _total: None) -> Examination:
+    """Examine a model.
+
+    ``advance`` gets the number of new replies and, before the first, the total. Raises
+    :class:`exam_pp.errors.ModelError` if the model cannot be loaded.
+    """
     start = time.perf_counter()
     llm = _load(options)
     loading = time.perf_counter() - start
@@ -349,11 +333,11 @@ def _ratings(replies: Iterable[Completion], unparsed: Unparsed) -> list[int | No
     return [verdict.rating if verdict.source == "number" else None for verdict in verdicts]
 
 
-def doctor_report(diagnosis: Diagnosis) -> Report:
+def doctor_report(examination: Examination | None) -> Report:
     """The environment and, if a model was examined, facts about it and the results of the probe."""
-    blocks: list[Block] = [Table(("property", "value"), diagnosis.environment, "Environment")]
-    if diagnosis.examination is not None:
-        blocks += _examination(diagnosis.examination)
+    blocks: list[Block] = [Table(("property", "value"), list(environment()), "Environment")]
+    if examination is not None:
+        blocks += _examination(examination)
     return Report("exam-pp grade --plan", blocks)
 
 

@@ -34,7 +34,7 @@ from exam_pp.cli.options import (
     take_reply,
     unparsed_option,
 )
-from exam_pp.cli.progress import progress
+from exam_pp.cli.progress import HasLines, asking, progress
 from exam_pp.errors import SelectionError
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
@@ -336,43 +336,47 @@ def _grade_answers(
     kind: str, files: GradeFiles, model: ModelOptions, prompts: Sequence[Prompt], options: dict[str, Any]
 ) -> None:
     """Grade citations, answers by criteria, claims, or entries without passages."""
-    from exam_pp.phases.grading.grade_answers import AnswerOptions, grade_answers, read_criteria_file
-    from exam_pp.phases.grading.grade_citations import CitationOptions, grade_citations
-    from exam_pp.phases.grading.score_answers import ScoreOptions, score_answers
-    from exam_pp.signals import STOP
+    from exam_pp.phases.grading.grade_answers import (
+        AnswerOptions,
+        CitationOptions,
+        ScoreOptions,
+        grade_answers,
+        grade_citations,
+        read_criteria_file,
+        score_answers,
+    )
 
     prompt = prompts[0] if prompts else None
     systems, regrade = options["systems"], options["regrade"]
-    with STOP.on_sigterm(), progress("Grading", "requests") as advance:
+
+    def grade_them(advance: Advance) -> HasLines:
         if kind == "support":
-            lines = grade_citations(files, model, CitationOptions(prompt, systems, regrade), advance).lines()
-        elif kind == "criteria":
+            return grade_citations(files, model, CitationOptions(prompt, systems, regrade), advance)
+        if kind == "criteria":
             own = options["criteria_file"]
             criteria = None if own is None else read_criteria_file(own)
             chosen = AnswerOptions(criteria, systems, options["max_passages"], regrade)
-            lines = grade_answers(files, model, chosen, advance).lines()
-        elif kind == "claim":
+            return grade_answers(files, model, chosen, advance)
+        if kind == "claim":
             scored = ScoreOptions(prompt=prompt, **take(options, "sources", "systems", "soft", "regrade"))
-            lines = score_answers(files, model, scored, advance).lines()
-        else:
-            if len(prompts) != 1 or regrade:
-                raise click.UsageError("--closed-book asks with one prompt, and has nothing to --regrade.")
-            lines = closed_book(files, model, prompts[0], advance=advance).lines()
-    log_summary(lines)
+            return score_answers(files, model, scored, advance)
+        if len(prompts) != 1 or regrade:
+            raise click.UsageError("--closed-book asks with one prompt, and has nothing to --regrade.")
+        return closed_book(files, model, prompts[0], advance=advance)
+
+    asking("Grading", "requests", grade_them)
 
 
 def _examine(options: dict[str, Any]) -> None:
     """Write what ``--plan`` shows without passages."""
-    from exam_pp.cli.grading.doctor import doctor, doctor_report
+    from exam_pp.cli.grading.doctor import doctor_report, examine
 
-    form = options["form"]
-    if options["model"] is None:
-        diagnosis = doctor(None)
-    else:
+    form, examination = options["form"], None
+    if options["model"] is not None:
         with progress("Examining", "requests") as advance:
-            diagnosis = doctor(take_model_options(options), advance=advance)
-    emit_rendered(doctor_report(diagnosis), form, Path("-"))
-    if not diagnosis.sound:
+            examination = examine(take_model_options(options), advance)
+    emit_rendered(doctor_report(examination), form, Path("-"))
+    if examination is not None and not examination.sound:
         sys.exit(1)
 
 
@@ -431,10 +435,9 @@ def closed_book(
     from exam_pp.data_model import NO_PASSAGE, Passage, QueryPassages
     from exam_pp.graders.base import PassageUnit
     from exam_pp.graders.rubric import ClosedBookGrader
-    from exam_pp.phases.grading.grading_run import FileSummary, open_journal
-    from exam_pp.phases.grading.scheduler import Answerer, Job, answer_in_windows
+    from exam_pp.phases.grading.grading_run import FileSummary, write_answered
+    from exam_pp.phases.grading.scheduler import Job, answer_in_windows
     from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.passages.graded_file import passages_writer
 
     bank, output = files.passages, files.output
     check_output(output, [bank])
@@ -456,11 +459,7 @@ def closed_book(
             work.append((empty, [Job(0, grader.run(unit), unit.pairs)]))
     summary = FileSummary(queries=len(work), passages=len(work), output=str(output))
     advance(0, sum(job.pairs for _, jobs in work for job in jobs))
-    # Around the writer, so that the journal is deleted only after the output is complete.
-    with open_journal(files) as replies:
-        answer = Answerer(llm, replies, lambda count: advance(count, None))
-        with passages_writer(output, inputs=[bank]) as writer:
-            for graded in answer_in_windows(work, answer, summary.add):
-                writer.write(graded)
-        summary.asked = answer.asked
+    summary.asked = write_answered(
+        files, llm, lambda answer: answer_in_windows(work, answer, summary.add), advance
+    )
     return summary

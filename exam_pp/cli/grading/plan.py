@@ -30,7 +30,7 @@ from exam_pp.phases.grading.grading_run import (
     prepare_llm,
     resolve_options,
 )
-from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job
+from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job, by_batch
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import is_read_once
@@ -139,7 +139,8 @@ def plan_grading(
             survey.add(window)
         reading = time.monotonic() - began - survey.seconds
         if plan.requests:
-            with _Replies(answerer, journal, path) as replies:
+            with ExitStack() as opened:
+                replies = _Replies(answerer, journal, path, opened)
                 plan.probe = _probe(llm, survey.sample(), plan.characters, probe_seconds, replies)
             # A grading reads the file twice: to count the pairs, and to make requests and write grades.
             plan.probe.eta += 2 * reading
@@ -237,18 +238,12 @@ class _Replies:
     ``kept`` counts the replies in the journal.
     """
 
-    def __init__(self, answerer: Answerer, journal: Journal, path: Path | None) -> None:
+    def __init__(self, answerer: Answerer, journal: Journal, path: Path | None, opened: ExitStack) -> None:
         self.path = path
         self.kept = 0
         self._answerer = answerer
-        self._open = ExitStack()
+        self._open = opened
         self._journal = None if journal.path is None else journal
-
-    def __enter__(self) -> _Replies:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._open.close()
 
     def add(self, replies: Mapping[str, Completion]) -> None:
         """Write replies by the keys of their requests; failed requests are sent again by the grading."""
@@ -301,19 +296,10 @@ def _probe(llm: LLM, windows: Sequence[_Window], characters: int, seconds: float
 
 def _ask(llm: LLM, window: _Window, batches: list[Batch], failures: Counter[str], replies: _Replies) -> None:
     """Send batches, and keep each batch's new replies, as the grading does."""
-    of_batch = {index: number for number, batch in enumerate(batches) for index in batch}
-    missing = [len(batch) for batch in batches]
-    done: list[dict[str, Completion]] = [{} for _ in batches]
-    for index, completion in llm.generate(window.requests, batches):
-        number = of_batch[index]
-        missing[number] -= 1
-        if completion.error is not None:
-            failures[completion.error] += 1
-        if index in window.todo:
-            done[number][window.keys[index]] = completion
-        if not missing[number]:
-            replies.add(done[number])
-            done[number] = {}
+    for completions in by_batch(llm, window.requests, batches):
+        failures.update(reply.error for reply in completions.values() if reply.error is not None)
+        new = {window.keys[index]: reply for index, reply in completions.items() if index in window.todo}
+        replies.add(new)
 
 
 def peak_memory() -> int:

@@ -117,7 +117,7 @@ class RereadSummary:
         from exam_pp.data_model import RubricGrades
 
         old, new = before.entry_ratings(), after.entry_ratings()
-        failed = _errors(after)
+        failed = len(after.failures())
         self.read += len(new) + failed
         self.changed += sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
         self.ungraded += failed
@@ -136,14 +136,6 @@ class RereadSummary:
             yield f"Not read again: {were} with {prompt}, because {reason}."
         if self.output != STDIO:
             yield f"Written: {self.output}"
-
-
-def _errors(grades: AnyGrades) -> int:
-    from exam_pp.data_model import DirectGrade
-
-    if isinstance(grades, DirectGrade):
-        return int(bool(grades.error))
-    return len(grades.errors) if isinstance(grades.errors, dict) else 0
 
 
 @dataclass(frozen=True)

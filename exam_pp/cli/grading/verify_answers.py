@@ -19,12 +19,11 @@ from exam_pp.cli.options import (
     answer_match_option,
     bank_option,
     journal_options,
-    log_summary,
     prompt_option,
     required_output,
     take,
 )
-from exam_pp.cli.progress import progress
+from exam_pp.cli.progress import asking
 from exam_pp.errors import SelectionError
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
@@ -83,15 +82,16 @@ def command(
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import read_prompt
     from exam_pp.prompts import ANSWER_VERIFICATION
-    from exam_pp.signals import STOP
 
     prompt_file, match = options["prompt_file"], options["answer_match"]
     prompt = ANSWER_VERIFICATION if prompt_file is None else read_prompt(prompt_file)
     model = take_model_options(options)
     files = GradeFiles(graded, output, bank, **take(options, *JOURNAL))
     answers = GradeFilter(model=answers_grader, prompt_class=answers_class)
-    with STOP.on_sigterm(), progress("Verifying", "answers") as advance:
-        summary = verify_answers(
+    asking(
+        "Verifying",
+        "answers",
+        lambda advance: verify_answers(
             files,
             model,
             answers,
@@ -100,8 +100,8 @@ def command(
             only_model=match == "model",
             answer_match="paper" if match == "model" else match,
             advance=advance,
-        )
-    log_summary(summary.lines())
+        ),
+    )
 
 
 @dataclass
@@ -171,11 +171,11 @@ def verify_answers(
     only with ``regrade``. Raises :class:`exam_pp.errors.ExamError`.
     """
     from exam_pp.graders.answer_verification import AnswerVerifier
-    from exam_pp.phases.grading.grading_run import FileSummary, check_answer_keys, open_journal
-    from exam_pp.phases.grading.scheduler import Answerer, answer_in_windows
+    from exam_pp.phases.grading.grading_run import FileSummary, check_answer_keys, write_answered
+    from exam_pp.phases.grading.scheduler import answer_in_windows
     from exam_pp.prompts import ANSWER_VERIFICATION
     from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.passages.graded_file import passages_writer, read_passages
+    from exam_pp.store.passages.graded_file import read_passages
 
     check_output(files.output, files.inputs)
     prompt = prompt or ANSWER_VERIFICATION
@@ -194,19 +194,18 @@ def verify_answers(
     summary = FileSummary(output=str(files.output))
     verifier = replace(verifier, model=llm.name, options=llm.provenance())
     selector = AnswerSelector(answers, verifier.gold_rule)
-    with open_journal(files) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None))
-        with passages_writer(files.output, inputs=files.inputs) as writer:
-            work = _work(read_passages(files.passages), bank, selector, verifier, regrade, summary)
-            for query in answer_in_windows(work, answer, summary.add):
-                writer.write(query)
-            # Inside the block, so that the error leaves no output.
-            if not selector.seen:
-                raise SelectionError(
-                    f"{files.passages} has no selected extracted answers. Grade with a prompt such as "
-                    "answer-key-2 first."
-                )
-        summary.asked = answer.asked
+
+    def check() -> None:
+        if not selector.seen:
+            raise SelectionError(
+                f"{files.passages} has no selected extracted answers. Grade with a prompt such as "
+                "answer-key-2 first."
+            )
+
+    work = _work(read_passages(files.passages), bank, selector, verifier, regrade, summary)
+    summary.asked = write_answered(
+        files, llm, lambda answer: answer_in_windows(work, answer, summary.add), advance, check
+    )
     return summary
 
 

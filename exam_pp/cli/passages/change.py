@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.models import Record
 from exam_pp.phases.passages.filter import FilterOptions, filter_step
-from exam_pp.phases.passages.transform import Rewritten, Step, in_turn, rewrite
+from exam_pp.phases.passages.transform import Rewritten, Step, changed, in_turn, rewrite
 from exam_pp.store.games_files import is_games_file, read_games, write_games
 from exam_pp.text.wording import counted
 
@@ -46,7 +46,7 @@ class Changes:
 class Changed:
     """The numbers of queries and passages or games, and the number of removed parts of each type."""
 
-    rewritten: Rewritten | RewrittenGames
+    rewritten: Rewritten
     removed: Counter[str]
 
 
@@ -68,7 +68,10 @@ def change_file(source: Path, output: Path, changes: Changes, *, inputs: Collect
             rename_games(renamed, changes.names),
         )
         of_games = in_turn([step for step, is_needed in zip(games, needed, strict=True) if is_needed])
-        return Changed(rewrite_games(source, output, of_games, inputs=inputs), removed)
+        counts = Rewritten("game")
+        queries = changed(read_games(source), of_games, _number_of_games, counts)
+        write_games(queries, output, inputs=[source, *inputs])
+        return Changed(counts, removed)
     passages = (
         filter_step(source, changes.keep, changes.required_queries),
         strip_step(source, changes.remove, removed),
@@ -81,54 +84,13 @@ def change_file(source: Path, output: Path, changes: Changes, *, inputs: Collect
 R = TypeVar("R", bound=Record)
 
 
-@dataclass
-class RewrittenGames:
-    """Numbers of queries and games read and written."""
-
-    queries_read: int = 0
-    games_read: int = 0
-    queries: int = 0
-    games: int = 0
-
-    def __str__(self) -> str:
-        return (
-            f"Written: {self.queries} of {counted(self.queries_read, 'query')}, {self.games} of "
-            f"{counted(self.games_read, 'game')}."
-        )
-
-
-def rewrite_games(
-    source: Path,
-    output: Path,
-    step: Step[QueryGames, RewrittenGames],
-    *,
-    inputs: Iterable[Path] = (),
-) -> RewrittenGames:
-    """Write ``source`` to ``output`` with the changes of every query."""
-    counts = RewrittenGames()
-
-    def changed() -> Iterator[QueryGames]:
-        for query in read_games(source):
-            counts.queries_read += 1
-            counts.games_read += _number_of_games(query)
-            after = step.change(query)
-            if after is not None:
-                counts.queries += 1
-                counts.games += _number_of_games(after)
-                yield after
-        step.check(counts)  # before the output appears
-
-    write_games(changed(), output, inputs=[source, *inputs])
-    return counts
-
-
 def _number_of_games(query: QueryGames) -> int:
     return sum(len(of_judge.games) for of_judge in query.game_sets)
 
 
 def filter_games(
     source: Path, options: FilterOptions, required_queries: Collection[str] = ()
-) -> Step[QueryGames, RewrittenGames]:
+) -> Step[QueryGames]:
     """Keep the matching part of a games file, without queries and sets of games of which no game matches.
 
     ``systems`` keeps the games between these systems, or all games of a single one; the model, prompt class
@@ -156,7 +118,7 @@ def filter_games(
         kept = [of_judge for of_judge in sets if of_judge.games]
         return query.model_copy(update={"game_sets": kept}) if kept else None
 
-    def check(counts: RewrittenGames) -> None:
+    def check(counts: Rewritten) -> None:
         for noun, names, present in (("query", required_queries, seen), ("system", options.systems, players)):
             absent = [name for name in names if name not in present]
             if absent:
@@ -203,7 +165,7 @@ def judge_name(of_judge: GameSet) -> str:
     return f"--grader {of_judge.model or '(no model)'!r}{prompt}"
 
 
-def rename_games(source: str, renaming: Renaming) -> Step[QueryGames, RewrittenGames]:
+def rename_games(source: str, renaming: Renaming) -> Step[QueryGames]:
     """Give the models, prompt classes and systems of a games file other names.
 
     The check raises :class:`SelectionError` for an old name that is not in the file, and for a new name that
@@ -219,7 +181,7 @@ def rename_games(source: str, renaming: Renaming) -> Step[QueryGames, RewrittenG
         sets = [_renamed_set(of_judge, renaming) for of_judge in query.game_sets]
         return query.model_copy(update={"game_sets": sets})
 
-    def check(_counts: RewrittenGames) -> None:
+    def check(_counts: Rewritten) -> None:
         models = {model for model, _ in judges if model is not None}
         classes = {prompt for _, prompt in judges if prompt is not None}
         check_known(source, "model", renaming.models, models)
@@ -253,9 +215,7 @@ def _renamed_game(game: Game, renaming: Renaming) -> Game:
     return game.model_copy(update={key: renaming.systems.get(name, name) for key, name in names.items()})
 
 
-def strip_games(
-    source: Path, options: StripOptions, dropped: Counter[str]
-) -> Step[QueryGames, RewrittenGames]:
+def strip_games(source: Path, options: StripOptions, dropped: Counter[str]) -> Step[QueryGames]:
     """Remove some parts of a games file, and count the removed parts of each type in ``dropped``.
 
     ``grades`` removes the sets of games that match the filter, ``human`` those of people, ``texts`` the texts
@@ -283,7 +243,7 @@ def strip_games(
             query = _without(query, "query_text")
         return query.model_copy(update={"game_sets": sets})
 
-    def check(_counts: RewrittenGames) -> None:
+    def check(_counts: Rewritten) -> None:
         if options.grades not in (None, GradeFilter()) and not dropped["sets of games"]:
             listed = "; ".join(judges)
             raise SelectionError(f"No games in {source} match the filter. The file has games of: {listed}.")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from exam_pp.games import Game, GameSet, QueryGames
     from exam_pp.models import Record
     from exam_pp.roles import System
+    from exam_pp.store.passages.raw_passages import RawQuery
 
 
 @click.command("merge", cls=Command)
@@ -75,9 +75,6 @@ def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bo
     log_notes(summary.conflicts.lines())
     contents = f"{counted(summary.queries, 'query')}, {counted(summary.passages, 'passage')}"
     log_summary([f"Merged {counted(summary.files, 'file')}: {contents}. Written: {output}"])
-
-
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -177,67 +174,31 @@ def merge_games(
     Raises :class:`DataError` for a game with two results, two values of another field of a query, a query of
     ``like`` that no file has, and with ``strict`` for a graded game that would replace an ungraded one.
     """
-    from exam_pp.store.games_files import write_games
+    from exam_pp.phases.passages.merge import order_of, parts_of
+    from exam_pp.store.games_files import is_games_file, read_games, write_games
+    from exam_pp.store.passages.raw_passages import read_raw_passages
 
-    inputs = [*files, *([like] if like else [])]
-    if streams := [path for path in inputs if is_read_once(path)]:
-        raise SelectionError(
-            f"merge reads its files twice, so {str(streams[0])!r} must be a file, not a stream."
-        )
-    parts = [_Part(path) for path in files]
-    order = _order_of(parts, like)
+    def read(path: Path) -> Iterator[QueryGames]:
+        return iter(()) if _is_empty(path) else read_games(path)
+
+    parts = parts_of(files, like, read)
+    first: Iterable[QueryGames | RawQuery] = ()
+    if like is not None:
+        first = read_games(like) if is_games_file(like) else read_raw_passages(like)
+    order = order_of(parts, like, (query.query_id for query in first))
     summary = MergedGames(len(files))
 
     def merged() -> Iterator[QueryGames]:
         for query_id in order:
-            query = _merge(
-                [(part.path, part.take(query_id)) for part in parts if query_id in part.ids], summary
-            )
+            query = _merge([(part.path, line) for part in parts for line in part.take(query_id)], summary)
             summary.queries += 1
             summary.games += sum(len(of_judge.games) for of_judge in query.game_sets)
             yield query
         if strict and summary.replaced:
             raise DataError(" ".join(summary.lines()))
 
-    write_games(merged(), output, inputs=inputs)
+    write_games(merged(), output, inputs=[*files, *([like] if like else [])])
     return summary
-
-
-class _Part:
-    """One of the input files, with random access to its queries."""
-
-    def __init__(self, path: Path) -> None:
-        from exam_pp.phases.passages.transform import NO_QUERIES
-        from exam_pp.store.games_files import read_games
-
-        self.path = path
-        is_empty = _is_empty(path)
-        if is_empty:
-            log.warning(NO_QUERIES, path)
-        self.ids = {} if is_empty else dict.fromkeys(query.query_id for query in read_games(path))
-        self._queries = iter(()) if is_empty else read_games(path)
-        self._pending: dict[str, QueryGames] = {}
-
-    def take(self, query_id: str) -> QueryGames:
-        """Read on until the query is known, and return it."""
-        while query_id not in self._pending:
-            query = next(self._queries)
-            self._pending[query.query_id] = query
-        return self._pending.pop(query_id)
-
-
-def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, None]:
-    """The query ids in output order."""
-    from exam_pp.phases.passages.merge import check_complete
-    from exam_pp.store.games_files import is_games_file, read_games
-    from exam_pp.store.passages.raw_passages import read_raw_passages
-
-    order: dict[str, None] = {}
-    if like is not None:
-        queries = read_games(like) if is_games_file(like) else read_raw_passages(like)
-        order = dict.fromkeys(query.query_id for query in queries)
-        check_complete(order, {query_id for part in parts for query_id in part.ids}, like)
-    return order | {query_id: None for part in parts for query_id in part.ids}
 
 
 def _merge(lines: Sequence[tuple[Path, QueryGames]], summary: MergedGames) -> QueryGames:

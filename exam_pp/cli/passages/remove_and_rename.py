@@ -87,7 +87,7 @@ def _of_prompt(grades: Named, prompt_class: str) -> Named:
     return replace(grades, prompt_info={**(grades.prompt_info or {}), "prompt_class": prompt_class})
 
 
-def rename_step(source: str, renaming: Renaming) -> Step[RawQuery, Rewritten]:
+def rename_step(source: str, renaming: Renaming) -> Step[RawQuery]:
     """Give the models, prompt classes and systems of a passages file other names.
 
     ``source`` is the file in messages. The check raises :class:`SelectionError` for an old name that is not
@@ -185,7 +185,7 @@ class StripOptions:
     rankings: bool = False
 
 
-def strip_step(source: Path, options: StripOptions, dropped: Counter[str]) -> Step[RawQuery, Rewritten]:
+def strip_step(source: Path, options: StripOptions, dropped: Counter[str]) -> Step[RawQuery]:
     """Remove some parts of a passages file, and count the removed parts of each type in ``dropped``.
 
     Required keys are kept with empty values, so the output is a valid passages file. The check raises

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -49,19 +48,14 @@ def command(passages: Path, folder: Path, parts: int | None, unit: str | None) -
     if (parts is None) == (unit is None):
         raise click.UsageError("split needs either --count N or --by query.")
     split = split_by_query(passages, folder) if parts is None else split_in_parts(passages, folder, parts)
-    files, queries = counted(len(split.files), "file"), counted(sum(split.files.values()), "query")
+    files, queries = counted(len(split), "file"), counted(sum(split.values()), "query")
     log_summary([f"Written to {folder}: {files} with {queries}."])
 
 
-@dataclass
-class Split:
-    """The files that were written, with the number of their queries."""
-
-    files: dict[Path, int] = field(default_factory=dict)
-
-
-def split_in_parts(source: Path, folder: Path, parts: int) -> Split:
+def split_in_parts(source: Path, folder: Path, parts: int) -> dict[Path, int]:
     """Write ``NAME-1-of-N`` to ``NAME-N-of-N`` into a folder, which is created if it is missing.
+
+    Returns the files with the numbers of their queries.
 
     All lines of a query are written to the part that has the fewest bytes so far, so the parts differ by at
     most the largest query. The order of the file is kept. After an error no part is written. Raises
@@ -83,10 +77,10 @@ def split_in_parts(source: Path, folder: Path, parts: int) -> Split:
         if len(part_of) < parts:
             queries = counted(len(part_of), "query")
             raise SelectionError(f"{source} has {queries}, which is fewer than --count {parts}.")
-    return Split({folder / name: list(part_of.values()).count(part) for part, name in enumerate(names)})
+    return {folder / name: list(part_of.values()).count(part) for part, name in enumerate(names)}
 
 
-def split_by_query(source: Path, folder: Path) -> Split:
+def split_by_query(source: Path, folder: Path) -> dict[Path, int]:
     """Write a file per query into a folder, which is created if it is missing.
 
     The file's name is the escaped id of the query (:func:`~exam_pp.store.files.safe_name`). Raises
@@ -108,7 +102,7 @@ def split_by_query(source: Path, folder: Path) -> Split:
                 writer.write(query)
         if not known:
             raise DataError("has no queries.", file=str(source))
-    return Split({folder / (safe_name(query_id) + suffix): 1 for query_id in known.values()})
+    return {folder / (safe_name(query_id) + suffix): 1 for query_id in known.values()}
 
 
 def _conflict(first: str, second: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
 from exam_pp.banks import EntryKind
 from exam_pp.data_model import (
@@ -21,7 +20,7 @@ from exam_pp.data_model import (
     SupportLabel,
     is_human,
 )
-from exam_pp.decided_grades import decided_grades
+from exam_pp.decided_grades import decided_grades, merged, put
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.judges import REVIEWED
@@ -58,45 +57,71 @@ T = TypeVar("T", HumanRating, HumanSupport)
 
 
 @dataclass
-class AppliedRatings:
-    """Counts for the summary.
+class Decisions(Generic[T]):
+    """Ratings or labels of people, by grader and pair, and counts of them.
 
-    ``ratings`` is grader to number of ratings. ``compared`` counts ratings of pairs that a model rated too,
-    ``differing`` those that differ from a model's rating. ``labels``, ``relabelled``, ``labels_compared`` and
-    ``labels_differing`` count labels of citations in the same way. ``moved`` are sentences on the scores.
+    ``replaced`` have a later decision by the same grader with another value. ``compared`` are on pairs that a
+    model decided, too; ``differing`` of these differ from the value by a model.
     """
 
-    prompt_class: str = ""
-    ratings: Counter[str] = field(default_factory=Counter)
-    comments: int = 0
+    by_grader: dict[str, dict[Pair, T]] = field(default_factory=dict)
     replaced: int = 0
-    differing: int = 0
     compared: int = 0
-    labels: Counter[str] = field(default_factory=Counter)
-    relabelled: int = 0
-    labels_differing: int = 0
-    labels_compared: int = 0
+    differing: int = 0
+
+    def add(self, grader: str, later: Iterable[T]) -> None:
+        """Add decisions, which replace earlier ones by the grader on the same pairs."""
+        known = self.by_grader.setdefault(grader, {})
+        for item in later:
+            self.replaced += _value(known.get(_pair(item), item)) != _value(item)
+            known[_pair(item)] = item
+
+    def compare(self, item: T, by_models: Collection[object]) -> None:
+        """Compare a decision with the values that models gave the pair."""
+        self.compared += bool(by_models)
+        self.differing += bool(set(by_models) - {_value(item)})
+
+    def by_passage(self) -> dict[tuple[str, str], dict[str, list[T]]]:
+        """(query id, passage id) to grader to decisions."""
+        by_passage: dict[tuple[str, str], dict[str, list[T]]] = {}
+        for grader, items in self.by_grader.items():
+            for item in items.values():
+                of_passage = by_passage.setdefault((item.query_id, item.passage_id), {})
+                of_passage.setdefault(grader, []).append(item)
+        return by_passage
+
+
+@dataclass
+class AppliedRatings:
+    """What was applied, for the summary; ``moved`` are sentences on the scores."""
+
+    prompt_class: str = ""
+    ratings: Decisions[HumanRating] = field(default_factory=Decisions)
+    labels: Decisions[HumanSupport] = field(default_factory=Decisions)
     bank_edits: int = 0
     moved: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
-        for grader, count in self.ratings.items():
-            yield f"{counted(count, 'rating')} added as {grader} with the prompt {self.prompt_class}."
-        if self.replaced:
-            repeated = counted(self.replaced, "pair was", "pairs were")
+        ratings, labels = self.ratings, self.labels
+        for grader, added in ratings.by_grader.items():
+            yield f"{counted(len(added), 'rating')} added as {grader} with the prompt {self.prompt_class}."
+        if ratings.replaced:
+            repeated = counted(ratings.replaced, "pair was", "pairs were")
             yield f"{repeated} rated again with another rating: the later rating counts."
-        if self.comments:
-            yield f"{counted(self.comments, 'rating has', 'ratings have')} a comment."
-        if self.compared:
-            yield f"{self.differing} of {self.compared} differ from the rating of a model."
-        for grader, count in self.labels.items():
-            yield f"{counted(count, 'label')} of citations added as {grader}."
-        if self.relabelled:
-            repeated = counted(self.relabelled, "citation was", "citations were")
+        comments = [item.comment for of in ratings.by_grader.values() for item in of.values()]
+        comments = [comment for comment in comments if comment is not None]
+        if comments:
+            yield f"{counted(len(comments), 'rating has', 'ratings have')} a comment."
+        if ratings.compared:
+            yield f"{ratings.differing} of {ratings.compared} differ from the rating of a model."
+        for grader, labelled in labels.by_grader.items():
+            yield f"{counted(len(labelled), 'label')} of citations added as {grader}."
+        if labels.replaced:
+            repeated = counted(labels.replaced, "citation was", "citations were")
             yield f"{repeated} labelled again with another label: the later label counts."
-        if self.labels_compared:
-            yield f"{self.labels_differing} of {self.labels_compared} differ from the label of a model."
+        if labels.compared:
+            yield f"{labels.differing} of {labels.compared} differ from the label of a model."
         if self.bank_edits:
             skipped = counted(self.bank_edits, "edit of the bank was", "edits of the bank were")
             yield f"{skipped} not applied: use `exam-pp bank apply`."
@@ -135,8 +160,6 @@ def apply_ratings(
     # A pass of its own, because prompt class and scale depend on all grades of the file.
     survey = _Survey.of(graded, bank)
     summary = AppliedRatings()
-    by_grader: dict[str, dict[Pair, HumanRating]] = {}
-    supports_by_grader: dict[str, dict[Pair, HumanSupport]] = {}
     # Kept, because entries and scale are checked once the ratings of all files give the prompt class.
     sources: list[tuple[Path, Sequence[HumanRating]]] = []
     for path in edits:
@@ -147,12 +170,11 @@ def apply_ratings(
         sources.append((path, edits_of_file.ratings))
         summary.bank_edits += len(edits_of_file.bank)
         if edits_of_file.ratings:
-            ratings = by_grader.setdefault(reviewer_name(reviewer, edits_of_file, path), {})
-            summary.replaced += _add_later(ratings, edits_of_file.ratings)
+            summary.ratings.add(reviewer_name(reviewer, edits_of_file, path), edits_of_file.ratings)
         if edits_of_file.supports:
-            supports = supports_by_grader.setdefault(reviewer_name(reviewer, edits_of_file, path), {})
-            summary.relabelled += _add_later(supports, edits_of_file.supports)
-    if not by_grader and not supports_by_grader:
+            summary.labels.add(reviewer_name(reviewer, edits_of_file, path), edits_of_file.supports)
+    by_grader = summary.ratings.by_grader
+    if not by_grader and not summary.labels.by_grader:
         names = ", ".join(map(str, edits))
         hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
         raise SelectionError(f"No ratings and no labels of citations in {names}.{hint}")
@@ -164,7 +186,7 @@ def apply_ratings(
             _check_entries(ratings_of_file, rated, survey, path)
             _check_scale(ratings_of_file, rated, path)
         summary.prompt_class = rated.name
-    _write(graded, output, inputs, by_grader, rated, supports_by_grader, summary)
+    _write(graded, output, inputs, rated, summary)
     if rated is not None and not is_stream(output):
         for judge in survey.judges.get(rated.name, ()):
             summary.moved += _moved(graded, output, bank, judge, rated)
@@ -202,15 +224,6 @@ def _moved(graded: Path, output: Path, bank: Path | None, judge: str, rated: Rat
 def _places(places: tuple[int | None, int | None]) -> str:
     first, last = places
     return str(first) if first == last else f"{first} to {last}"
-
-
-def _add_later(known: dict[Pair, T], later: Iterable[T]) -> int:
-    """Add later items by the same grader; returns how many of them differ from the one they replace."""
-    replaced = 0
-    for item in later:
-        replaced += _value(known.get(_pair(item), item)) != _value(item)
-        known[_pair(item)] = item
-    return replaced
 
 
 def _pair(item: HumanRating | HumanSupport) -> Pair:
@@ -265,8 +278,7 @@ class _Survey:
             self.judges.setdefault(name, {})[model] = None
         ratings = grades.entry_ratings()
         # A prompt class also rates entries on which it failed, so people may rate these.
-        failed = grades.errors if isinstance(grades, RubricGrades) else None
-        asked = [*ratings, *(failed if isinstance(failed, dict) else ())]
+        asked = [*ratings, *(grades.failures() if isinstance(grades, RubricGrades) else ())]
         self.entries.setdefault(query_id, set()).update(asked)
         self.classes.setdefault(name, set()).update((query_id, entry_id) for entry_id in asked)
         self.samples.setdefault(name, grades)
@@ -389,76 +401,53 @@ def _check_scale(ratings: Iterable[HumanRating], rated: RatedClass, path: Path) 
 
 
 def _write(
-    graded: Path,
-    output: Path,
-    inputs: Sequence[Path],
-    by_grader: Mapping[str, Mapping[Pair, HumanRating]],
-    rated: RatedClass | None,
-    supports_by_grader: Mapping[str, Mapping[Pair, HumanSupport]],
-    summary: AppliedRatings,
+    graded: Path, output: Path, inputs: Sequence[Path], rated: RatedClass | None, summary: AppliedRatings
 ) -> None:
-    by_passage, supports_by_passage = _by_passage(by_grader), _by_passage(supports_by_grader)
-    summary.labels.update({grader: len(supports) for grader, supports in supports_by_grader.items()})
-    for grader, ratings in by_grader.items():
-        summary.ratings[grader] = len(ratings)
-        summary.comments += sum(rating.comment is not None for rating in ratings.values())
+    by_passage, labels_by_passage = summary.ratings.by_passage(), summary.labels.by_passage()
 
     def change(query: RawQuery) -> RawQuery:
         for raw in query.passages:
             # pop: if the file has a passage twice, only the first gets the ratings.
             of_passage = by_passage.pop((query.query_id, raw.passage_id), {})
-            supports_of_passage = supports_by_passage.pop((query.query_id, raw.passage_id), {})
-            if of_passage or supports_of_passage:
+            labels_of_passage = labels_by_passage.pop((query.query_id, raw.passage_id), {})
+            if of_passage or labels_of_passage:
                 passage = raw.full()
-                for grader, new_ratings in of_passage.items():
+                for grader, ratings in of_passage.items():
                     assert rated is not None
-                    _compare(passage, rated, new_ratings, summary)
-                    add_ratings(passage, grader, rated, new_ratings)
-                for grader, new_supports in supports_of_passage.items():
-                    _compare_labels(passage, new_supports, summary)
-                    add_supports(passage, grader, new_supports)
+                    for rating in ratings:
+                        summary.ratings.compare(rating, _ratings_of_models(passage, rated, rating.entry_id))
+                    add_ratings(passage, grader, rated, ratings)
+                for grader, labels in labels_of_passage.items():
+                    for label in labels:
+                        summary.labels.compare(label, _labels_of_models(passage, label.citation))
+                    add_supports(passage, grader, labels)
                 raw.take_grades(passage)
         return query
 
     def check(_counts: Rewritten) -> None:
         # The survey has seen all of these passages, so a remaining one has disappeared since.
-        if by_passage or supports_by_passage:
+        if by_passage or labels_by_passage:
             raise DataError("was changed while it was read. Run the command again.", file=str(graded))
 
     rewrite(graded, output, change, inputs=inputs, check=check)
 
 
-def _by_passage(
-    by_grader: Mapping[str, Mapping[Pair, T]],
-) -> dict[tuple[str, str], dict[str, list[T]]]:
-    """(query id, passage id) to grader to ratings or labels."""
-    by_passage: dict[tuple[str, str], dict[str, list[T]]] = {}
-    for grader, items in by_grader.items():
-        for item in items.values():
-            of_passage = by_passage.setdefault((item.query_id, item.passage_id), {})
-            of_passage.setdefault(grader, []).append(item)
-    return by_passage
-
-
-def _compare(
-    passage: Passage, rated: RatedClass, human: Sequence[HumanRating], summary: AppliedRatings
-) -> None:
-    models = [
-        grades.entry_ratings()
+def _ratings_of_models(passage: Passage, rated: RatedClass, entry_id: str) -> set[int]:
+    return {
+        grades.entry_ratings()[entry_id]
         for grades in passage.grade_sets()
-        if rated.holds(grades) and not is_human(grades.model)
-    ]
-    for rating in human:
-        model_ratings = {ratings[rating.entry_id] for ratings in models if rating.entry_id in ratings}
-        summary.compared += bool(model_ratings)
-        summary.differing += bool(model_ratings - {rating.rating})
+        if rated.holds(grades) and not is_human(grades.model) and entry_id in grades.entry_ratings()
+    }
 
 
-def _compare_labels(passage: Passage, human: Sequence[HumanSupport], summary: AppliedRatings) -> None:
-    for item in human:
-        labels = labels_of_models(passage, item.citation)
-        summary.labels_compared += bool(labels)
-        summary.labels_differing += bool(set(labels) - {item.support})
+def _labels_of_models(passage: Passage, citation: str) -> set[SupportLabel]:
+    return {
+        item.support
+        for grades in passage.support_grades or ()
+        if not is_human(grades.model)
+        for item in grades.supports
+        if item.citation == citation and item.support is not None
+    }
 
 
 def cited_ids(query: QueryPassages) -> dict[str, set[str]]:
@@ -473,47 +462,30 @@ def cited_ids(query: QueryPassages) -> dict[str, set[str]]:
 
 def add_supports(passage: Passage, grader: str, new: Sequence[HumanSupport]) -> None:
     """Add a reviewer's labels to a part of an answer, merged with earlier labels by the same reviewer."""
-    labels: dict[str, SupportLabel | None] = {}
-    comments: dict[str, str] = {}
-    others: list[SupportGrades] = []
-    position = None
-    for grades in passage.support_grades or ():
-        if grades.model != grader or grades.prompt_class != CITATION_SUPPORT.name:
-            others.append(grades)
-            continue
-        position = len(others) if position is None else position
-        labels |= {item.citation: item.support for item in grades.supports}
-        comments |= grades.comments or {}
-    for item in new:
-        labels[item.citation] = item.support
-        comments.pop(item.citation, None)
-        if item.comment is not None:
-            comments[item.citation] = item.comment
-    others.insert(len(others) if position is None else position, _grades(grader, labels, comments))
-    passage.take(support_grades=others)
 
+    def earlier(grades: SupportGrades) -> bool:
+        return grades.model == grader and grades.prompt_class == CITATION_SUPPORT.name
 
-def _grades(grader: str, labels: dict[str, SupportLabel | None], comments: dict[str, str]) -> SupportGrades:
-    values: dict[str, Any] = {"comments": comments} if comments else {}
-    return SupportGrades(
+    known = passage.support_grades or ()
+    before = [grades for grades in known if earlier(grades)]
+    labels, comments = merged(
+        (({item.citation: item.support for item in grades.supports}, grades.comments) for grades in before),
+        {item.citation: item.support for item in new},
+        _comments(new),
+    )
+    grades = SupportGrades(
         model=grader,
         model_options={},
         prompt_info={"prompt_class": CITATION_SUPPORT.name},
         prompt_type=CITATION_SUPPORT.kind,
         supports=[CitationSupport(citation=key, support=label) for key, label in labels.items()],
-        **values,
+        **comments,
     )
+    passage.take(support_grades=put(grades, known, earlier))
 
 
-def labels_of_models(passage: Passage, citation: str) -> Collection[SupportLabel]:
-    """The labels that models gave a citation of a part."""
-    return {
-        item.support
-        for grades in passage.support_grades or ()
-        if not is_human(grades.model)
-        for item in grades.supports
-        if item.citation == citation and item.support is not None
-    }
+def _comments(items: Iterable[HumanRating | HumanSupport]) -> dict[str, str]:
+    return {_pair(item)[2]: item.comment for item in items if item.comment is not None}
 
 
 @dataclass(frozen=True)
@@ -538,51 +510,28 @@ class RatedClass:
 
 def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[HumanRating]) -> None:
     """Add a reviewer's ratings to a passage, merged with earlier ratings by the same reviewer."""
-    ratings = {rating.entry_id: rating.rating for rating in new}
-    comments = {rating.entry_id: rating.comment for rating in new if rating.comment is not None}
 
     def earlier(grades: RubricGrades | DirectGrade) -> bool:
         return grades.model == grader and rated.holds(grades)
 
-    if rated.is_direct:
-        grade = _decided(grader, rated, ratings, comments)
-        passage.take(direct_grades=_put(grade, passage.direct_grades or (), earlier))
-        return
-    before = [grades for grades in passage.rubric_grades or () if earlier(grades)]
-    # Backwards, so that later sets win and entries keep the order of the file.
-    for grades in reversed(before):
-        kept = {key: text for key, text in (grades.comments or {}).items() if key not in ratings}
-        ratings, comments = grades.entry_ratings() | ratings, kept | comments
-    grade = _decided(grader, rated, ratings, comments)
-    passage.take(rubric_grades=_put(grade, passage.rubric_grades or (), earlier))
-
-
-def _put(
-    new: AnyGrades, grades: Sequence[AnyGrades], replaces: Callable[[AnyGrades], bool]
-) -> list[AnyGrades]:
-    """Replace all grades with ``replaces(grades)`` by ``new``, at the first position, or at the end."""
-    position: int = next((index for index, old in enumerate(grades) if replaces(old)), len(grades))
-    updated = list(grades[:position])
-    updated.append(new)
-    updated.extend(old for old in grades[position:] if not replaces(old))
-    return updated
-
-
-def _decided(
-    grader: str, rated: RatedClass, ratings: Mapping[str, int], comments: Mapping[str, str]
-) -> AnyGrades:
-    shared: dict[str, Any] = {
-        "model": grader,
-        "model_options": {},
-        "prompt_info": {"prompt_class": rated.name, "is_self_rated": rated.is_rated},
-    }
-    if comments:
-        shared["comments"] = dict(comments)
-    return decided_grades(
+    name = "direct_grades" if rated.is_direct else "rubric_grades"
+    known: Sequence[AnyGrades] = getattr(passage, name) or ()
+    ratings, comments = merged(
+        ((grades.entry_ratings(), grades.comments) for grades in known if earlier(grades)),
+        {rating.entry_id: rating.rating for rating in new},
+        _comments(new),
+    )
+    grades = decided_grades(
         ratings,
         "direct" if rated.is_direct else rated.kind,
-        shared,
+        {
+            "model": grader,
+            "model_options": {},
+            "prompt_info": {"prompt_class": rated.name, "is_self_rated": rated.is_rated},
+            **comments,
+        },
         is_rated=rated.is_rated,
         assigns=rated.assigns,
         source="human",
     )
+    passage.take(**{name: put(grades, known, earlier)})

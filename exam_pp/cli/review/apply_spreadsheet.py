@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from exam_pp.data_model import CriteriaGrades, CriterionRating, Passage, is_human
+from exam_pp.decided_grades import put
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import check_one
 from exam_pp.phases.passages.transform import Rewritten, rewrite
@@ -35,18 +36,6 @@ _PLACES = Layout(_WHERE, names={"query_id": QUERY_ID, "system": SYSTEM}, as_it_i
 _LONG = ("criterion", "rating")
 _TEXTS = ("query_text", "answer", "comment")
 """Columns that are never criteria."""
-
-
-class _Rating(NamedTuple):
-    """A cell with a rating; ``field`` is its column, for messages."""
-
-    file: Path
-    line: int
-    query_id: str
-    system: str
-    criterion: str
-    rating: int
-    field: str
 
 
 @dataclass
@@ -121,23 +110,17 @@ def apply_criteria_ratings(
     chosen = survey.choose(prompt_class, graded)
     scale = survey.scales.get(chosen, {})
     summary = AppliedCriteria(grader, chosen)
-    ratings: dict[tuple[str, str], dict[str, _Rating]] = {}
+    ratings: dict[tuple[str, str], dict[str, int]] = {}
     comments: dict[tuple[str, str], dict[str, str]] = {}
-    highest: dict[str, int] = {}
+
+    def top(criterion: str) -> int:
+        return scale.get(criterion, MAX_RATING) if max_rating is None else max_rating
+
     for file in spreadsheets:
-        for item in _read(file, scale, summary, comments, survey, graded):
-            top = max_rating if max_rating is not None else scale.get(item.criterion, MAX_RATING)
-            if not 0 <= item.rating <= top:
-                raise DataError(
-                    f"is {item.rating}, but the scale of {item.criterion!r} is 0 to {top}; --max-rating sets "
-                    "another scale.",
-                    file=str(item.file), line=item.line, field=item.field,
-                )  # fmt: skip
-            highest[item.criterion] = top
-            of_answer = ratings.setdefault((item.query_id, item.system), {})
-            earlier = of_answer.get(item.criterion)
-            summary.replaced += earlier is not None and earlier.rating != item.rating
-            of_answer[item.criterion] = item
+        for key, criterion, rating in _read(file, scale, top, summary, comments, survey, graded):
+            of_answer = ratings.setdefault(key, {})
+            summary.replaced += of_answer.get(criterion, rating) != rating
+            of_answer[criterion] = rating
     if not ratings:
         raise SelectionError(f"No cell of {', '.join(map(str, spreadsheets))} has a rating.")
     # Counted before answers with only a comment are added.
@@ -149,7 +132,7 @@ def apply_criteria_ratings(
     summary.unrated.update(
         system for query_id, system in survey.answers if not ratings.get((query_id, system))
     )
-    _write(graded, output, inputs, ratings, comments, highest, summary)
+    _write(graded, output, inputs, ratings, comments, top, summary)
     return summary
 
 
@@ -209,12 +192,13 @@ class _Survey:
 def _read(
     file: Path,
     scale: Mapping[str, int],
+    top: Callable[[str], int],
     summary: AppliedCriteria,
     comments: dict[tuple[str, str], dict[str, str]],
     survey: _Survey,
     graded: Path,
-) -> Iterator[_Rating]:
-    """Yield the ratings of a spreadsheet; its comments go to ``comments``."""
+) -> Iterator[tuple[tuple[str, str], str, int]]:
+    """Yield the answers, criteria and ratings of a spreadsheet; its comments go to ``comments``."""
     for row in read_rows(file, _PLACES):
         line, used = row.line or 0, _PLACES.used(row.columns)
         if missing := [name for name in _WHERE if name not in used]:
@@ -240,7 +224,14 @@ def _read(
             if not cell:
                 summary.blank += 1
                 continue
-            yield _Rating(file, line, query_id, system, criterion, _whole(file, line, column, cell), column)
+            rating = _whole(file, line, column, cell)
+            if not 0 <= rating <= top(criterion):
+                raise DataError(
+                    f"is {rating}, but the scale of {criterion!r} is 0 to {top(criterion)}; --max-rating "
+                    "sets another scale.",
+                    file=str(file), line=line, field=column,
+                )  # fmt: skip
+            yield (query_id, system), criterion, rating
 
 
 def _cells(
@@ -297,9 +288,9 @@ def _write(
     graded: Path,
     output: Path,
     inputs: Sequence[Path],
-    ratings: Mapping[tuple[str, str], Mapping[str, _Rating]],
+    ratings: Mapping[tuple[str, str], dict[str, int]],
     comments: Mapping[tuple[str, str], Mapping[str, str]],
-    highest: Mapping[str, int],
+    top: Callable[[str], int],
     summary: AppliedCriteria,
 ) -> None:
     waiting = dict(ratings)
@@ -312,9 +303,8 @@ def _write(
             if new is not None:
                 raw = query.passages[positions[0]]
                 passage = raw.full()
-                values = {criterion: item.rating for criterion, item in new.items()}
                 texts = comments.get((query.query_id, name), {})
-                _add(passage, name, values, texts, highest, summary)
+                _add(passage, name, new, texts, top, summary)
                 raw.take_grades(passage)
         return query
 
@@ -328,30 +318,25 @@ def _write(
 def _add(
     passage: Passage,
     system: str,
-    new: Mapping[str, int],
+    new: dict[str, int],
     texts: Mapping[str, str],
-    highest: Mapping[str, int],
+    top: Callable[[str], int],
     summary: AppliedCriteria,
 ) -> None:
     """Add ratings of an answer, merged with earlier ones by the same person."""
-    ratings: dict[str, int | None] = {}
-    comments: dict[str, str] = {}
-    levels: dict[str, int] = {}
-    others: list[CriteriaGrades] = []
-    position = None
-    for grades in passage.criteria_grades or ():
-        if (grades.model, grades.prompt_class, grades.system) != (
+
+    def earlier(grades: CriteriaGrades) -> bool:
+        return (grades.model, grades.prompt_class, grades.system) == (
             summary.grader, summary.prompt_class, system,
-        ):  # fmt: skip
-            others.append(grades)
-            continue
-        position = len(others) if position is None else position
-        ratings |= {item.criterion: item.rating for item in grades.ratings}
-        comments |= grades.comments or {}
-        levels |= grades.highest_levels
-    ratings |= new
+        )  # fmt: skip
+
+    known = passage.criteria_grades or ()
+    before = [grades for grades in known if earlier(grades)]
+    ratings = {item.criterion: item.rating for grades in before for item in grades.ratings} | new
+    comments = {key: text for grades in before for key, text in (grades.comments or {}).items()}
     comments |= texts
-    levels |= {criterion: highest[criterion] for criterion in new}
+    levels = {criterion: level for grades in before for criterion, level in grades.highest_levels.items()}
+    levels |= {criterion: top(criterion) for criterion in new}
     values: dict[str, Any] = {"comments": comments} if comments else {}
     grades = CriteriaGrades(
         model=summary.grader,
@@ -362,5 +347,4 @@ def _add(
         ratings=[CriterionRating(criterion=key, rating=rating) for key, rating in ratings.items()],
         **values,
     )
-    others.insert(len(others) if position is None else position, grades)
-    passage.take(criteria_grades=others)
+    passage.take(criteria_grades=put(grades, known, earlier))

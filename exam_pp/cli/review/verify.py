@@ -339,11 +339,11 @@ def _write(
         min_grade=options.get("min_grade"),
         **take(options, "queries", "systems", "answers_class"),
     )
-    verified = verify(graded, selection, grade_filter(**take(options, *FILTER)), bank=bank, shown=shown)
+    made = verify(graded, selection, grade_filter(**take(options, *FILTER)), bank=bank, shown=shown)
     flat = form in SCRIPT_FORMATS
     if flat:
         log_summary([report.summary(selection)])
-    emit_rendered(report.report(verified, flat=flat), form, output, inputs=inputs)
+    emit_rendered(report.report(selection, made, flat=flat), form, output, inputs=inputs)
 
 
 def _citations(graded: Path, form: str, output: Path, **options: Any) -> None:

@@ -317,7 +317,10 @@ class _Work:
     def judge(self) -> Words:
         """The options of the judge."""
         study = self.study
-        settings = [f"{key}={_setting(value)}" for key, value in study.settings.items()]
+        settings = [
+            f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+            for key, value in study.settings.items()
+        ]
         return [
             *("--model", study.model or LEXICAL),
             *_options("--model-pipeline", study.model_pipeline),
@@ -384,10 +387,6 @@ _FILES = {"--runs", "--texts", "--queries", "--qrels", "--answers", "--bank", "-
 
 def _path_or_text(name: str, value: Any) -> str | Path:
     return Path(value) if name in _FILES and not str(value).startswith("irds:") else str(value)
-
-
-def _setting(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _files(path: Path) -> list[Path]:

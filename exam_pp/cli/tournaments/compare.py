@@ -18,7 +18,6 @@ from exam_pp.cli.options import (
     QUERIES_FILE,
     QUERY_TEXTS,
     journal_options,
-    log_summary,
     prompt_file_option,
     prompt_option,
     reply_option,
@@ -26,7 +25,7 @@ from exam_pp.cli.options import (
     take,
     take_reply,
 )
-from exam_pp.cli.progress import progress
+from exam_pp.cli.progress import asking
 from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
@@ -146,15 +145,12 @@ def command(passages: Path, output: Path, queries: Path | None, **options: Any) 
         --games-per-query 15 --both-orders --model gpt-4o --model-pipeline openai
     """
     from exam_pp.phases.tournaments.compare import CompareFiles, compare
-    from exam_pp.signals import STOP
 
     take_reply(options)
     model = take_model_options(options)
     chosen = _compare_options(options)
     files = CompareFiles(passages, output, queries=queries, **take(options, *JOURNAL, "games"))
-    with STOP.on_sigterm(), progress("Comparing", "games") as advance:
-        summary = compare(files, model, chosen, advance)
-    log_summary(summary.lines())
+    asking("Comparing", "games", lambda advance: compare(files, model, chosen, advance))
 
 
 def _compare_options(options: dict[str, Any]) -> CompareOptions:

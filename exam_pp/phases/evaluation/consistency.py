@@ -123,7 +123,11 @@ def _means(pairs: Iterable[PairSimilarity]) -> list[Score]:
 
 
 def _similarity_notes(
-    counts: Counter[str], embedder: TokenEmbedder | None, baseline: Overlap | None, with_rouge: bool, stem: bool
+    counts: Counter[str],
+    embedder: TokenEmbedder | None,
+    baseline: Overlap | None,
+    with_rouge: bool,
+    stem: bool,
 ) -> list[str]:
     notes = ["Scores are the mean F1 over all pairs of repeats; higher means more consistent."]
     if with_rouge:

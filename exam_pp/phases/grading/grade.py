@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -90,15 +90,13 @@ class GradeSummary:
         self.soft += len(masses)
         self.low_masses += sum(mass < LOW_MASS for mass in masses)
         if isinstance(grades, DirectGrade):
-            errors = [grades.error] if grades.error else []
-            self.graded += not errors
+            self.graded += not grades.error
             self.sources.update(["number"] if grades.is_rated else [])
         else:
-            errors = list(grades.errors.values()) if isinstance(grades.errors, dict) else []
             self.graded += len(grades.correct) + len(grades.wrong)
             self.sources.update(rating.source or "number" for rating in grades.self_ratings or ())
-        self.ungraded += len(errors)
-        self.reasons.update(str(error["failure_reason"]) for error in errors)
+        self.ungraded += len(grades.failures())
+        self.reasons.update(str(error["failure_reason"]) for error in grades.failures().values())
 
     @property
     def not_numbers(self) -> int:
@@ -215,19 +213,12 @@ class PairCounts:
     graded_before: int = 0
 
 
-def count_pairs(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> PairCounts:
-    """The numbers of pairs to grade and of pairs with a grade; the journal is not read."""
-    total = graded_before = 0
-    for query in select(queries, options):
-        for prompt in options.prompts:
-            targets = exam.targets(query.query_id, prompt)
-            for _, passage, _ in _texts(query, prompt, options.role):
-                if options.only_unjudged and passage.judgments:
-                    continue
-                ungraded = len(_ungraded_targets(passage, targets, prompt, model, options))
-                total += ungraded
-                graded_before += len(targets) - ungraded
-    return PairCounts(total, graded_before=graded_before)
+def count_work(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> GradeSummary:
+    """The counts of a grading before its first request, such as the pairs to grade."""
+    summary = GradeSummary()
+    work = grading_jobs(queries, exam, model=model, provenance={}, options=options, summary=summary)
+    deque(work, maxlen=0)  # for its counts
+    return summary
 
 
 def _texts(query: AnyQuery, prompt: Prompt, role: Role | None) -> Iterator[tuple[int, PassageView, str]]:
@@ -339,8 +330,9 @@ def _jobs(
                 continue
             if len(ungraded) < len(targets):
                 counts.reused += len(targets) - len(ungraded)
-                reused = targets.keys() - ungraded.keys()
-                counts.other_options += _with_other_options(passage, prompt, model, provenance, reused)
+                if provenance:  # else the model is not loaded yet
+                    reused = targets.keys() - ungraded.keys()
+                    counts.other_options += _with_other_options(passage, prompt, model, provenance, reused)
             if ungraded:
                 entries = [entry for entry in ungraded.values() if entry is not None]
                 unit = PassageUnit(query.query_id, text, passage.passage_id, context, entries)

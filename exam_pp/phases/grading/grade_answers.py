@@ -1,31 +1,112 @@
-"""Grading of whole answers: a language model rates the answers of systems by several criteria."""
+"""Grading of answers: ratings by criteria, support of citations, factual consistency of claims."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
-from exam_pp.data_model import CriteriaGrades, QueryPassages
+from exam_pp.data_model import (
+    ConsistencyGrade,
+    CriteriaGrades,
+    Passage,
+    QueryPassages,
+    SupportGrades,
+)
 from exam_pp.errors import SelectionError
-from exam_pp.graders.answers import AnsweredQuery, CriteriaGrader
-from exam_pp.graders.base import Grading
+from exam_pp.graders.answers import (
+    AnsweredQuery,
+    CitingPart,
+    ClaimUnit,
+    ConsistencyGrader,
+    CriteriaGrader,
+    SupportGrader,
+)
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
+from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade import DECISIVE
-from exam_pp.phases.grading.grading_run import Advance, GradeFiles, no_answers, open_journal, prepare_llm
-from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answer, Answerer, results_in_windows
+from exam_pp.phases.grading.grading_run import (
+    Advance,
+    GradeFiles,
+    no_answers,
+    prepare_llm,
+    reading_of,
+    write_answered,
+)
+from exam_pp.phases.grading.scheduler import (
+    WINDOW_REQUESTS,
+    Answer,
+    AnyQuery,
+    results_in_windows,
+)
+from exam_pp.prompts import Prompt
+from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
 from exam_pp.prompts.criteria import RAGELO, CriteriaSet, parse_criteria
 from exam_pp.roles import SystemOutput, outputs_of
 from exam_pp.store.files import check_output, read_text
 from exam_pp.store.parsing import data_error
-from exam_pp.store.passages.graded_file import passages_writer
-from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
+from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.passages.raw_passages import read_raw_passages
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted, listed
+
+
+class Task(NamedTuple):
+    """What asks for grades of an answer: the passage that gets them, and the number of requests."""
+
+    passage: Passage
+    grading: Generator[list[Request], list[Completion], Any]
+    requests: int
+
+
+@dataclass
+class _Summary:
+    """Counts of graded answers; ``reasons`` counts what is ungraded."""
+
+    answers: int = 0
+    reused: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    asked: int = 0
+    output: str = ""
+
+
+def with_grades(
+    queries: Iterable[AnyQuery],
+    answer: Answer,
+    name: str,
+    tasks_of: Callable[[QueryPassages], Iterable[Task]],
+    count: Callable[[Any], None],
+    window_requests: int = WINDOW_REQUESTS,
+) -> Iterator[AnyQuery]:
+    """Yield the queries with new grades at the parts of answers, in the list ``name``, in input order."""
+
+    def asking() -> Iterator[tuple[tuple[AnyQuery, list[int]], list[Any], int]]:
+        for query in queries:
+            full = [passage.full() for passage in query.passages]
+            positions = {id(passage): position for position, passage in enumerate(full)}
+            tasks = list(tasks_of(QueryPassages(query.query_id, full)))
+            places = [positions[id(task.passage)] for task in tasks]
+            yield (query, places), [task.grading for task in tasks], sum(task.requests for task in tasks)
+
+    for (query, places), results in results_in_windows(asking(), answer, window_requests):
+        for place, grades in zip(places, results, strict=True):
+            count(grades)
+            query.passages[place].add(name, [grades])
+        yield query
+
+
+def _check_answers(summary: _Summary, files: GradeFiles, systems: Sequence[str]) -> None:
+    if not summary.answers:
+        raise no_answers(files, systems)
+
+
+def _same_options(recorded: Mapping[str, Any] | None, options: Mapping[str, Any], *more: str) -> bool:
+    """Whether recorded options of a model equal those that decide on grades."""
+    return all((recorded or {}).get(key) == options.get(key) for key in (*DECISIVE, *more))
 
 
 @dataclass(frozen=True)
@@ -44,7 +125,7 @@ class AnswerOptions:
 
 
 @dataclass
-class AnswerSummary:
+class AnswerSummary(_Summary):
     """Counts of rated answers.
 
     ``empty``: Answers without text, which get the lowest ratings without a model call. ``without_text``:
@@ -52,17 +133,12 @@ class AnswerSummary:
     text; a file without texts has no empty answers.
     """
 
-    answers: int = 0
     empty: int = 0
     rated: Counter[str] = field(default_factory=Counter)
-    reused: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
     cut: int = 0
     without_text: list[str] = field(default_factory=list)
     queries: int = 0
     has_texts: bool = False
-    asked: int = 0
-    output: str = ""
 
     def add(self, grades: CriteriaGrades) -> None:
         """Count the ratings of an answer."""
@@ -128,14 +204,20 @@ def grade_answers(
     llm = prepare_llm(model, files)
     grader = make_criteria_grader(llm, options)
     summary = AnswerSummary(output=str(files.output))
-    with open_journal(files) as journal:
-        answer = Answerer(llm, journal, lambda count: advance(count, None))
-        with passages_writer(files.output, inputs=files.inputs) as writer:
-            queries = read_raw_passages(files.passages)
-            for query in rated_queries(queries, query_texts, answer, grader, options, summary):
-                writer.write(query)
-            _check_answers(summary, files, options)
-        summary.asked = answer.asked
+    queries = read_raw_passages(files.passages)
+    summary.asked = write_answered(
+        files,
+        llm,
+        lambda answer: with_grades(
+            queries,
+            answer,
+            "criteria_grades",
+            lambda query: rating_tasks(query, query_texts, grader, options, summary),
+            summary.add,
+        ),
+        advance,
+        lambda: _check_texts(summary, files, options.systems),
+    )
     return summary
 
 
@@ -150,39 +232,16 @@ def make_criteria_grader(llm: LLM, options: AnswerOptions) -> CriteriaGrader:
     return CriteriaGrader(options.criteria or RAGELO, llm.name, llm.provenance(), info)
 
 
-def rated_queries(
-    queries: Iterable[RawQuery],
+def rating_tasks(
+    query: QueryPassages,
     query_texts: Mapping[str, str],
-    answer: Answer,
     grader: CriteriaGrader,
     options: AnswerOptions,
     summary: AnswerSummary,
-    window_requests: int = WINDOW_REQUESTS,
-) -> Iterator[RawQuery]:
-    """Yield the queries with new ratings at the first parts of answers, in input order."""
-
-    def tasks() -> Iterator[tuple[tuple[RawQuery, list[RawPassage]], list[Grading[CriteriaGrades]], int]]:
-        for query in queries:
-            full = QueryPassages(query.query_id, [passage.full() for passage in query.passages])
-            summary.has_texts |= any(passage.text.strip() for passage in query.passages)
-            text = (query_texts.get(query.query_id) or full.query_text).strip()
-            units = list(_units(full, text, grader, options, summary))
-            by_id = {passage.passage_id: passage for passage in query.passages}
-            places = [by_id[first] for first, _ in units]
-            requests = sum(bool(unit.answer) for _, unit in units)
-            yield (query, places), [grader.run(unit) for _, unit in units], requests
-
-    for (query, places), results in results_in_windows(tasks(), answer, window_requests):
-        for passage, grades in zip(places, results, strict=True):
-            summary.add(grades)
-            passage.add("criteria_grades", [grades])
-        yield query
-
-
-def _units(
-    query: QueryPassages, text: str, grader: CriteriaGrader, options: AnswerOptions, summary: AnswerSummary
-) -> Iterator[tuple[str, AnsweredQuery]]:
-    """The answers to rate, each with the id of its first part."""
+) -> Iterator[Task]:
+    """The answers to rate, at their first parts; counts in ``summary``."""
+    summary.has_texts |= any(passage.text.strip() for passage in query.passages)
+    text = (query_texts.get(query.query_id) or query.query_text).strip()
     outputs = [
         output
         for output in outputs_of(query).values()
@@ -196,12 +255,12 @@ def _units(
     for output in outputs:
         first = output.parts[0].passage
         known = first.criteria_grades or ()
-        if not options.regrade and any(_is_same(grades, output.name, grader) for grades in known):
+        if not options.regrade and any(_has_rated(grades, output.name, grader) for grades in known):
             summary.reused += 1
             continue
         summary.empty += not output.text
-        documents = _documents(output, options.max_passages)
-        yield first.passage_id, AnsweredQuery(output.name, text, output.text, documents)
+        unit = AnsweredQuery(output.name, text, output.text, _documents(output, options.max_passages))
+        yield Task(first, grader.run(unit), bool(output.text))
 
 
 def _documents(output: SystemOutput, max_passages: int | None) -> list[tuple[str, str]]:
@@ -211,7 +270,7 @@ def _documents(output: SystemOutput, max_passages: int | None) -> list[tuple[str
     return [(passage.passage_id, passage.text) for passage in passages if passage.text.strip()]
 
 
-def _is_same(grades: CriteriaGrades, system: str, grader: CriteriaGrader) -> bool:
+def _has_rated(grades: CriteriaGrades, system: str, grader: CriteriaGrader) -> bool:
     """Whether stored grades rate this answer by all criteria, by this model and prompt."""
     prompt = grader.criteria.prompt
     rated = {item.criterion for item in grades.ratings if item.rating is not None}
@@ -219,14 +278,13 @@ def _is_same(grades: CriteriaGrades, system: str, grader: CriteriaGrader) -> boo
         (grades.system, grades.model, grades.prompt_class, grades.prompt_hash)
         == (system, grader.model, prompt.name, prompt.hash)
         and rated >= {criterion.name for criterion in grader.criteria.criteria}
-        and all((grades.model_options or {}).get(key) == grader.options.get(key) for key in DECISIVE)
+        and _same_options(grades.model_options, grader.options)
         and (grades.prompt_info or {}).get("max_passages") == grader.info.get("max_passages")
     )
 
 
-def _check_answers(summary: AnswerSummary, files: GradeFiles, options: AnswerOptions) -> None:
-    if not summary.answers:
-        raise no_answers(files, options.systems)
+def _check_texts(summary: AnswerSummary, files: GradeFiles, systems: Sequence[str]) -> None:
+    _check_answers(summary, files, systems)
     if len(summary.without_text) == summary.queries:
         raise SelectionError(
             f"{files.queries or files.passages} has no text for the queries in {files.passages}, such as "
@@ -234,3 +292,339 @@ def _check_answers(summary: AnswerSummary, files: GradeFiles, options: AnswerOpt
         )
     if not summary.has_texts:
         raise SelectionError(f"{files.passages} has no texts of passages, so that no answer can be graded.")
+
+
+@dataclass(frozen=True)
+class CitationOptions:
+    """Options of the grading of citations.
+
+    ``prompt``: A prompt of the kind ``support``; None for the default. ``systems``: Names of the systems to
+    grade; empty for all.
+    """
+
+    prompt: Prompt | None = None
+    systems: Sequence[str] = ()
+    regrade: bool = False
+
+
+@dataclass
+class CitationSummary(_Summary):
+    """Counts of graded citations."""
+
+    labels: Counter[str] = field(default_factory=Counter)
+    uncited: int = 0
+    cut: int = 0
+    missing: dict[str, None] = field(default_factory=dict)
+
+    def add(self, grades: SupportGrades) -> None:
+        """Count the grades of a part."""
+        self.labels.update(item.support for item in grades.supports if item.support is not None)
+        self.reasons.update(str(item.error["failure_reason"]) for item in grades.supports if item.error)
+        self.cut += len(grades.tokens_cut or {})
+
+    def lines(self) -> Iterator[str]:
+        """The summary, line by line."""
+        yield (
+            f"{counted(self.labels.total(), 'citation')} graded, {self.reasons.total()} ungraded, "
+            f"{self.reused} graded before ({counted(self.answers, 'answer')}, "
+            f"{counted(self.asked, 'model call')})."
+        )
+        if self.labels:
+            yield ", ".join(f"{label}: {self.labels[label]}" for label in sorted(self.labels)) + "."
+        for reason, count in self.reasons.most_common():
+            yield f"Ungraded: {count} × {reason}."
+        if self.uncited:
+            cite = counted(self.uncited, "part of an answer cites", "parts of answers cite")
+            yield f"{cite} no passage."
+        if self.cut:
+            yield f"{counted(self.cut, 'cited passage')} shortened to fit the model."
+        if self.missing:
+            are = counted(len(self.missing), "cited passage is", "cited passages are")
+            yield (
+                f"{are} not in the file, or without text, and will count as no support: "
+                f"{listed(list(self.missing))}."
+            )
+        yield f"Wrote {self.output}."
+
+
+def grade_citations(
+    files: GradeFiles,
+    model: ModelOptions,
+    options: CitationOptions,
+    advance: Advance = lambda _steps, _total: None,
+) -> CitationSummary:
+    """Write the passages with the support of the parts of answers by the passages that they cite.
+
+    Args:
+        files: Passages with answers, and the output; its journal continues an interrupted run.
+        model: A language model.
+        options: Prompt and systems.
+        advance: Called with the number of finished requests.
+
+    Returns:
+        Counts for the summary.
+
+    Raises:
+        SelectionError: The file has no answers, a selected system has none, or the prompt does not fit.
+        ModelError: The model cannot be loaded.
+    """
+    check_output(files.output, files.inputs)
+    prompt = options.prompt or CITATION_SUPPORT
+    if prompt.kind != "support":
+        raise SelectionError(
+            f"The prompt {prompt.name!r} does not grade citations; its kind is {prompt.kind!r}."
+        )
+    llm = prepare_llm(model, files)
+    grader = make_support_grader(llm, model, prompt)
+    summary = CitationSummary(output=str(files.output))
+    queries = read_raw_passages(files.passages)
+    summary.asked = write_answered(
+        files,
+        llm,
+        lambda answer: with_grades(
+            queries,
+            answer,
+            "support_grades",
+            lambda query: support_tasks(query, grader, options, summary),
+            summary.add,
+        ),
+        advance,
+        lambda: _check_answers(summary, files, options.systems),
+    )
+    return summary
+
+
+def make_support_grader(llm: LLM, model: ModelOptions, prompt: Prompt) -> SupportGrader:
+    """The grader for a loaded model; raises SelectionError for a pair scorer, which has no labels."""
+    if isinstance(llm, PairScorer):
+        raise SelectionError(
+            "Citations are graded by a language model; a classifier of pairs scores claims, without "
+            "--prompt and --prompt-file."
+        )
+    unparsed, limit = reading_of(model)
+    return SupportGrader(
+        prompt,
+        llm.name,
+        llm.provenance(),
+        unparsed,
+        model.choose,
+        limit,
+    )
+
+
+def support_tasks(
+    query: QueryPassages, grader: SupportGrader, options: CitationOptions, summary: CitationSummary
+) -> Iterator[Task]:
+    """The citations to grade of each part of an answer that has some; counts in ``summary``."""
+    cited: dict[str, dict[str, str]] = {}
+    passages = {passage.passage_id: passage for passage in query.passages}
+    for output in outputs_of(query).values():
+        if not output.text or (options.systems and output.system not in options.systems):
+            continue
+        summary.answers += 1
+        for part in output.parts:
+            if not part.passage.text.strip():
+                continue
+            summary.uncited += not part.citations
+            summary.missing |= dict.fromkeys(output.missing([part]))
+            of_part = cited.setdefault(part.passage.passage_id, {})
+            for passage in output.cited_by(part):
+                if passage.text.strip():
+                    of_part[passage.passage_id] = passage.text
+                else:
+                    summary.missing[passage.passage_id] = None
+    for passage_id, of_part in cited.items():
+        citing = passages[passage_id]
+        known = set() if options.regrade else _labelled(citing, grader)
+        summary.reused += len(known & of_part.keys())
+        to_grade = [(key, text) for key, text in of_part.items() if key not in known]
+        if to_grade:
+            yield Task(citing, grader.run(CitingPart(citing.text, to_grade)), len(to_grade))
+
+
+def _labelled(passage: Passage, grader: SupportGrader) -> set[str]:
+    """The citations that have a grade by this model and prompt."""
+    return {
+        item.citation
+        for grades in passage.support_grades or ()
+        if (grades.model, grades.prompt_class, grades.prompt_hash)
+        == (grader.model, grader.prompt.name, grader.prompt.hash)
+        if _same_options(grades.model_options, grader.options)
+        for item in grades.supports
+        if item.support is not None
+    }
+
+
+Claims = Literal["both", "answer", "part"]
+"""The claims to score: whole answers, their parts, or both."""
+Sources = Literal["cited", "all"]
+"""The sources of a part: the passages that it cites, or all passages of the answer."""
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """Options of the scoring of answers.
+
+    ``systems``: Names of the systems to score; empty for all. ``prompt``: The prompt for a language model;
+    None for the default. A pair scorer has no prompt. ``soft``: Whether scores of a language model are
+    probabilities; None if these are not expensive.
+    """
+
+    claims: Claims = "both"
+    sources: Sources = "cited"
+    systems: Sequence[str] = ()
+    prompt: Prompt | None = None
+    soft: bool | None = None
+    regrade: bool = False
+
+
+@dataclass
+class ScoreSummary(_Summary):
+    """Counts of scored claims.
+
+    ``claim_cut``: Claims that were shortened themselves, and the number of their removed tokens.
+    """
+
+    scored: int = 0
+    source_cut: int = 0
+    claim_cut: int = 0
+    claim_tokens_cut: int = 0
+    missing: dict[str, None] = field(default_factory=dict)
+
+    def add(self, grade: ConsistencyGrade) -> None:
+        """Count a grade."""
+        if grade.error is None:
+            self.scored += 1
+        else:
+            self.reasons[str(grade.error["failure_reason"])] += 1
+        cut = grade.tokens_cut or {}
+        self.source_cut += "source" in cut
+        self.claim_cut += "claim" in cut
+        self.claim_tokens_cut += cut.get("claim", 0)
+        self.missing |= dict.fromkeys(grade.missing)
+
+    def lines(self) -> Iterator[str]:
+        """The summary, line by line."""
+        yield (
+            f"{counted(self.scored, 'claim')} scored, {self.reasons.total()} without a score, {self.reused} "
+            f"scored before ({counted(self.answers, 'answer')}, {counted(self.asked, 'model call')})."
+        )
+        for reason, count in self.reasons.most_common():
+            yield f"Without a score: {count} × {reason}."
+        if self.source_cut:
+            claims = counted(self.source_cut, "claim has a source that was", "claims have sources that were")
+            yield f"{claims} too long for the model and shortened."
+        if self.claim_cut:
+            claims = counted(self.claim_cut, "claim was", "claims were")
+            yield (
+                f"{claims} longer than the model's context and shortened by "
+                f"{counted(self.claim_tokens_cut, 'token')}."
+            )
+        if self.missing:
+            are = counted(len(self.missing), "cited passage is", "cited passages are")
+            yield (
+                f"{are} not in the file: {listed(list(self.missing))}. Import them with the answers "
+                "(`exam-pp import --runs RUNS --texts TEXTS`)."
+            )
+        yield f"Wrote {self.output}."
+
+
+def score_answers(
+    files: GradeFiles,
+    model: ModelOptions,
+    options: ScoreOptions,
+    advance: Advance = lambda _steps, _total: None,
+) -> ScoreSummary:
+    """Write the passages with the factual consistency of the answers in them."""
+    check_output(files.output, files.inputs)
+    if options.prompt is not None and options.prompt.kind != "claim":
+        raise SelectionError(
+            f"The prompt {options.prompt.name!r} does not score claims; its kind is {options.prompt.kind!r}."
+        )
+    if options.prompt is not None and model.pipeline == "text-classification":
+        raise SelectionError("--prompt cannot be used with a pair scorer, which has no prompt.")
+    llm = prepare_llm(model, files)
+    grader = make_consistency_grader(llm, model, options)
+    summary = ScoreSummary(output=str(files.output))
+    queries = read_passages(files.passages)
+    summary.asked = write_answered(
+        files,
+        llm,
+        lambda answer: with_grades(
+            queries,
+            answer,
+            "consistency_grades",
+            lambda query: claim_tasks(query, grader, options, summary),
+            summary.add,
+        ),
+        advance,
+        lambda: _check_answers(summary, files, options.systems),
+    )
+    return summary
+
+
+def make_consistency_grader(llm: LLM, model: ModelOptions, options: ScoreOptions) -> ConsistencyGrader:
+    """The grader for a loaded model: without a prompt for a pair scorer."""
+    if isinstance(llm, PairScorer):
+        return ConsistencyGrader(llm.name, llm.provenance())
+    expensive = getattr(llm, "labels_are_expensive", False)
+    if model.thinking_tokens and options.soft:
+        raise SelectionError("--soft cannot be combined with -M thinking_tokens: use only one of them.")
+    soft = not (model.thinking_tokens or expensive) if options.soft is None else options.soft
+    unparsed, limit = reading_of(model)
+    return ConsistencyGrader(
+        llm.name,
+        llm.provenance(),
+        options.prompt or FACTUAL_CONSISTENCY,
+        unparsed,
+        soft or model.choose,
+        limit,
+    )
+
+
+def claim_tasks(
+    query: QueryPassages, grader: ConsistencyGrader, options: ScoreOptions, summary: ScoreSummary
+) -> Iterator[Task]:
+    """The claims to score, with the passages at which their grades are stored; counts in ``summary``."""
+    for answer in outputs_of(query).values():
+        if not answer.parts or (options.systems and answer.system not in options.systems):
+            continue
+        summary.answers += 1
+        for passage, unit in _claims(answer, options):
+            known = passage.consistency_grades or ()
+            if not options.regrade and any(_has_scored(grade, unit, grader) for grade in known):
+                summary.reused += 1
+            else:
+                yield Task(passage, grader.run(unit), unit.requests)
+
+
+def _claims(answer: SystemOutput, options: ScoreOptions) -> Iterator[tuple[Passage, ClaimUnit]]:
+    if options.claims != "part":
+        missing = answer.missing(answer.parts)
+        yield (
+            answer.parts[0].passage,
+            ClaimUnit(answer.name, "answer", answer.text, _texts(answer.sources), missing),
+        )
+    if options.claims != "answer":
+        for part in answer.parts:
+            sources = answer.sources if options.sources == "all" else answer.cited_by(part)
+            missing = answer.missing([part])
+            yield (
+                part.passage,
+                ClaimUnit(answer.name, "part", part.passage.text, _texts(sources), missing),
+            )
+
+
+def _texts(passages: Iterable[Passage]) -> list[tuple[str, str]]:
+    return [(passage.passage_id, passage.text) for passage in passages]
+
+
+def _has_scored(grade: ConsistencyGrade, unit: ClaimUnit, grader: ConsistencyGrader) -> bool:
+    """Whether a stored grade scores this claim against these sources by this model and prompt."""
+    return (
+        grade.error is None
+        and (grade.system, grade.claim, grade.model) == (unit.system, unit.claim, grader.model)
+        and grade.prompt_hash == (grader.prompt.hash if grader.prompt else None)
+        and _same_options(grade.model_options, grader.options, "positive_class")
+        and grade.source_ids == [key for key, _ in unit.with_text]
+    )

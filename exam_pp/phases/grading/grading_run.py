@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from exam_pp.phases.grading.grade import (
     GradeOptions,
     GradeSummary,
     PairCounts,
-    count_pairs,
+    count_work,
     grade,
     grading_jobs,
     select,
@@ -252,21 +251,10 @@ def check_pairs(
     Raises :class:`exam_pp.errors.ExamError` if the file has no queries, or the bank or the query texts fit
     none of them.
     """
-    counts = count_pairs(read_raw_passages(files.passages), exam, model.model, options)
-    if not counts.total and not counts.graded_before:
-        summary = GradeSummary()
-        work = grading_jobs(
-            read_raw_passages(files.passages),
-            exam,
-            model=model.model,
-            provenance={},
-            options=options,
-            summary=summary,
-        )
-        # Exhausts the generator, because the counts of the summary are of interest, not the work.
-        deque(work, maxlen=0)
-        _check_queries(summary, files, shard)
-    return counts
+    counts = count_work(read_raw_passages(files.passages), exam, model.model, options)
+    if not counts.pairs and not counts.reused:
+        _check_queries(counts, files, shard)
+    return PairCounts(counts.pairs, graded_before=counts.reused)
 
 
 def check_fit(model: ModelOptions, options: GradeOptions) -> None:
@@ -390,6 +378,27 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
             raise
         if files.journal is None or not group.leads:
             _clear(journal)
+
+
+def write_answered(
+    files: GradeFiles,
+    llm: LLM,
+    lines: Callable[[Answerer], Iterable[Line]],
+    advance: Advance,
+    check: Callable[[], None] = lambda: None,
+) -> int:
+    """Write lines that need the replies of a model; returns the number of model calls.
+
+    ``check`` is called at the end, and may raise an error, which leaves no output.
+    """
+    # Around the writer, so that the journal is deleted only after the output is complete.
+    with open_journal(files) as journal:
+        answer = Answerer(llm, journal, lambda count: advance(count, None))
+        with passages_writer(files.output, inputs=files.inputs) as writer:
+            for line in lines(answer):
+                writer.write(line)
+            check()
+    return answer.asked
 
 
 def forget_failures(journal: Journal, files: GradeFiles) -> None:

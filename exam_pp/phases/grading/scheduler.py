@@ -129,20 +129,13 @@ class Answerer:
     ) -> dict[str, Completion]:
         """The replies to the batches of this process; each finished batch is written to the journal."""
         answered: dict[str, Completion] = {}
-        waiting = {index: number for number, batch in enumerate(todo) for index in batch}
-        missing = [len(batch) for batch in todo]
-        done: list[dict[str, Completion]] = [{} for _ in todo]
         with STOP.after_batches():
-            for index, completion in self.llm.generate(requests, todo) if todo else ():
-                number = waiting[index]
-                done[number][keys[index]] = completion
-                missing[number] -= 1
-                if not missing[number]:
-                    self._journal.add(done[number])
-                    self._count(done[number], pairs)
-                    answered |= done[number]
-                    done[number] = {}
-                    STOP.check()
+            for completions in by_batch(self.llm, requests, todo):
+                replies = {keys[index]: completion for index, completion in completions.items()}
+                self._journal.add(replies)
+                self._count(replies, pairs)
+                answered |= replies
+                STOP.check()
         return answered
 
     def _exchange(self, answered: dict[str, Completion], pairs: Counter[str]) -> dict[str, Completion]:
@@ -166,6 +159,20 @@ class Answerer:
         keys = list(replies)
         self.asked += len(keys)
         self._on_replies(sum(pairs[key] for key in keys))
+
+
+def by_batch(
+    llm: LLM, requests: Sequence[Request], batches: Sequence[Batch]
+) -> Iterator[dict[int, Completion]]:
+    """Yield the completions of each batch by index, when the batch is finished."""
+    of_batch = {index: number for number, batch in enumerate(batches) for index in batch}
+    done: list[dict[int, Completion]] = [{} for _ in batches]
+    for index, completion in llm.generate(requests, batches) if batches else ():
+        number = of_batch[index]
+        done[number][index] = completion
+        if len(done[number]) == len(batches[number]):
+            yield done[number]
+            done[number] = {}
 
 
 @dataclass(frozen=True)

@@ -223,7 +223,16 @@ def _not_a_setting(key: str) -> str:
     )
 
 
-T = TypeVar("T", bound=ModelSettings)
+T = TypeVar("T", bound=BaseModel)
+
+
+def is_below(path: Path, *folders: Path) -> bool:
+    """Whether a path leads into one of the folders, and not out of them by a link."""
+    try:
+        real = path.resolve()
+        return any(real.is_relative_to(folder.resolve()) for folder in folders)
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or a null byte
+        return False
 
 
 @dataclass(frozen=True)
@@ -241,11 +250,7 @@ class SettingsFile:
     def path(self, name: str, field: str | None = None) -> Path:
         """The path of a file or folder; raises DataError if it leads out of the folder, also by a link."""
         path = self.folder / name
-        try:
-            inside = path.resolve().is_relative_to(self.folder.resolve())
-        except (OSError, RuntimeError, ValueError):  # a loop of links, or a null byte
-            inside = False
-        if not inside or Path(name).is_absolute():
+        if not is_below(path, self.folder) or Path(name).is_absolute():
             raise self._error(
                 f"{name!r} leads out of the folder {str(self.folder)!r}: put it there, and name its path "
                 "from there.",
@@ -268,8 +273,13 @@ class SettingsFile:
             )
         return str(self.path(name, field)) if name.lower().endswith(".gguf") else name
 
-    def table(self, kind: type[T], values: Mapping[str, Any], within: str) -> T:
-        """Check the keys and values of a table; ``within`` is the start of its fields in messages."""
+    def table(
+        self, kind: type[T], values: Mapping[str, Any], within: str, has: str = "the table can have"
+    ) -> T:
+        """Check the keys and values of a table; ``within`` is the start of its fields in messages.
+
+        ``has`` is the start of the list of its keys.
+        """
         aliases = [field.alias for field in kind.model_fields.values() if field.alias]
         known = [*kind.model_fields, *aliases]
         for key in values:
@@ -277,7 +287,7 @@ class SettingsFile:
                 raise self._error(REFUSED[key], within + key)
             if key not in known:
                 close = get_close_matches(key.replace("-", "_"), known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"the table can have {', '.join(known)}."
+                hint = f"did you mean {close[0]!r}?" if close else f"{has} {', '.join(known)}."
                 raise self._error(f"is unknown; {hint}", within + key)
         try:
             return kind.model_validate(values)

@@ -46,7 +46,7 @@ def filter_file(source: Path, output: Path, options: FilterOptions) -> Rewritten
 
 def filter_step(
     source: Path, options: FilterOptions, required_queries: Collection[str] = ()
-) -> Step[RawQuery, Rewritten]:
+) -> Step[RawQuery]:
     """Keep the matching part of a passages file, without queries of which no passage matches.
 
     The check raises :class:`SelectionError` if one of ``required_queries`` or of the systems is not in the
@@ -82,7 +82,7 @@ def filter_step(
                 raise SelectionError(f"{source} has no {noun} {absent[0]!r}.")
         if filters_grades:
             grades.check_any(str(source))
-        if not counts.lines:
+        if not counts.queries:
             raise SelectionError(f"No passage of {source} matches the filter.")
 
     return Step(change, check)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from exam_pp.data_model import Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.games import QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
 from exam_pp.splicing import (
@@ -29,6 +30,8 @@ from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query,
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
+
+Q = TypeVar("Q", RawQuery, QueryGames)
 
 Conflict = Literal["rating", "ranking", "judgment", "text", "other value"]
 
@@ -101,23 +104,20 @@ def merge_files(
     ``like`` that no file has, and with ``strict`` for any conflict; conflicts are otherwise counted in the
     summary.
     """
-    inputs = [*files, *([like] if like else [])]
-    if streams := [path for path in inputs if is_read_once(path)]:
-        raise SelectionError(
-            f"merge reads its files twice, so {str(streams[0])!r} must be a file, not a stream."
-        )
-    parts = [_Part(path) for path in files]
-    for part in parts:
-        if not part.lines:
-            log.warning(NO_QUERIES, part.path)
-    order = _order_of(parts, like)
+    parts = parts_of(files, like, read_raw_passages)
+    positions: dict[str, dict[str, int]] = {}
+    for query in read_raw_passages(like) if like else ():
+        of_query = positions.setdefault(query.query_id, {})
+        for passage in query.passages:
+            of_query.setdefault(passage.passage_id, len(of_query))
+    order = order_of(parts, like, positions)
     summary = MergeSummary(len(files))
-    with passages_writer(output, inputs=inputs) as writer:
-        for query_id, passage_order in order.items():
+    with passages_writer(output, inputs=[*files, *([like] if like else [])]) as writer:
+        for query_id in order:
             query = _merge_lines(
                 [(part.path, line) for part in parts for line in part.take(query_id)], summary
             )
-            if passage_order:
+            if passage_order := positions.get(query_id):
                 query.passages.sort(key=lambda p: passage_order.get(p.passage_id, len(passage_order)))
             writer.write(query)
             summary.queries += 1
@@ -127,16 +127,18 @@ def merge_files(
     return summary
 
 
-class _Part:
-    """One of the input files, with random access to its queries."""
+class Part(Generic[Q]):
+    """One of the input files, with random access to its queries; ``lines`` counts the lines of each."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, read: Callable[[Path], Iterator[Q]]) -> None:
         self.path = path
-        self.lines = Counter(query.query_id for query in read_raw_passages(path))
-        self._queries = read_raw_passages(path)
-        self._pending: defaultdict[str, list[RawQuery]] = defaultdict(list)
+        self.lines = Counter(query.query_id for query in read(path))
+        self._queries: Iterator[Q] = read(path)
+        self._pending: defaultdict[str, list[Q]] = defaultdict(list)
+        if not self.lines:
+            log.warning(NO_QUERIES, path)
 
-    def take(self, query_id: str) -> list[RawQuery]:
+    def take(self, query_id: str) -> list[Q]:
         """Read on until all lines of the query are known, and return them; empty if the file lacks it."""
         while len(self._pending[query_id]) < self.lines[query_id]:
             query = next(self._queries)
@@ -144,30 +146,31 @@ class _Part:
         return self._pending.pop(query_id)
 
 
-def _order_of(parts: Sequence[_Part], like: Path | None) -> dict[str, dict[str, int]]:
-    """Map query ids, in output order, to the positions of their passages (empty without ``like``)."""
-    order: dict[str, dict[str, int]] = {}
-    present = {query_id: None for part in parts for query_id in part.lines}
-    for query in read_raw_passages(like) if like else ():
-        positions = order.setdefault(query.query_id, {})
-        for passage in query.passages:
-            positions.setdefault(passage.passage_id, len(positions))
+def parts_of(files: Sequence[Path], like: Path | None, read: Callable[[Path], Iterator[Q]]) -> list[Part[Q]]:
+    """The input files; raises :class:`SelectionError` for one that cannot be read twice."""
+    if streams := [path for path in (*files, like) if path is not None and is_read_once(path)]:
+        raise SelectionError(
+            f"merge reads its files twice, so {str(streams[0])!r} must be a file, not a stream."
+        )
+    return [Part(path, read) for path in files]
+
+
+def order_of(parts: Sequence[Part[Any]], like: Path | None, queries: Iterable[str]) -> list[str]:
+    """The query ids in output order: first ``queries``, which are those of ``like``.
+
+    Raises :class:`DataError` if ``like`` has no queries, or one that no part has.
+    """
+    order = dict.fromkeys(queries)
+    present = dict.fromkeys(query_id for part in parts for query_id in part.lines)
     if like and not order:
         raise DataError("has no queries, so it gives no order: name the file that was split.", file=str(like))
-    if like:
-        check_complete(order, present, like)
-    return order | {query_id: {} for query_id in present if query_id not in order}
-
-
-def check_complete(order: Collection[str], present: Collection[str], like: Path) -> None:
-    """Raise :class:`DataError` if a query of ``like`` is not among the queries of the merged files."""
-    missing = [query_id for query_id in order if query_id not in present]
-    if missing:
+    if missing := [query_id for query_id in order if query_id not in present]:
         raise DataError(
             f"{counted(len(missing), 'query of this file is', 'queries of this file are')} in none of the "
             f"merged files (first: {missing[0]!r}). Check that no shard is missing.",
             file=str(like),
         )
+    return [*(order | present)]
 
 
 def merge_passages(query_id: str, lines: Sequence[tuple[Path, QueryPassages]]) -> list[Passage]:

@@ -17,7 +17,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.transport import address, is_same_server
 from exam_pp.metrics.citation_scores import CitationRule
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.grading.score_answers import Claims, Sources
+from exam_pp.phases.grading.grade_answers import Claims, Sources
 from exam_pp.phases.grading.settings_files import REFUSED, SettingsFile
 from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.prompts import ANSWER_ATTEMPT, GRADED_RELEVANCE

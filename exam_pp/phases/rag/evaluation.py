@@ -32,10 +32,14 @@ from exam_pp.phases.evaluation.result import Evaluation, counted_names
 from exam_pp.phases.evaluation.rubric import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.grade import GradeOptions
-from exam_pp.phases.grading.grade_citations import CitationOptions, grade_citations
+from exam_pp.phases.grading.grade_answers import (
+    CitationOptions,
+    ScoreOptions,
+    grade_citations,
+    score_answers,
+)
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
 from exam_pp.phases.grading.prompt_files import assignment_prompt
-from exam_pp.phases.grading.score_answers import ScoreOptions, score_answers
 from exam_pp.phases.grading.steps import Progress, Steps, asked, is_data_set, no_progress
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
@@ -253,7 +257,7 @@ class _Run:
 
             def keep(output: Path, _advance: Any) -> Iterable[str]:
                 kept = filter_file(self.passages, output, FilterOptions(role="retrieved"))
-                return [f"{counted(kept.passages, 'passage')} of {kept.passages_read} kept."]
+                return [f"{counted(kept.units, 'passage')} of {kept.units_read} kept."]
 
             retrieved = self.steps.run("Retrieved passages", "retrieved.jsonl.gz", [self.passages], {}, keep)
             self._labelled = self._grade(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from exam_pp.data_model import (
     is_human,
 )
 from exam_pp.grade_filter import GradeSelector
+from exam_pp.phases.review.review_table import cells_of
 
 UNGRADED = "ungraded"
 NOT_ASKED = "not asked"
@@ -98,30 +99,23 @@ class CheckedPassage:
 
     def reaching(self, min_grade: int) -> list[str]:
         """Ids of the entries that are rated at least ``min_grade``, best first."""
-        return [key for rating, key in self._rated() if rating >= min_grade]
+        return [key for rating, key in self.rated() if rating >= min_grade]
 
-    def best_entries(self) -> list[str]:
-        """Ids of the entries that have a rating, best first; ties in the order of the bank."""
-        return [key for _, key in self._rated()]
-
-    def _rated(self) -> list[tuple[int, str]]:
+    def rated(self) -> list[tuple[int, str]]:
+        """Ratings and ids of the entries that have one, best first; ties in the order of the bank."""
         rated = [(pair.rating, key) for key, pair in self.pairs.items() if pair.rating is not None]
         return sorted(rated, key=lambda item: -item[0])
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """A query's passages, the texts of its bank entries by id, and the threshold ``min_grade``.
-
-    ``foreign`` has the graded ids that the bank lacks.
-    """
+    """A query's passages, the texts of its bank entries by id, and the threshold ``min_grade``."""
 
     query_id: str
     text: str
     entries: Mapping[str, str]
     passages: Sequence[CheckedPassage]
     min_grade: int
-    foreign: frozenset[str] = frozenset()
 
     @property
     def heading(self) -> str:
@@ -207,52 +201,26 @@ def _pairs_of(
     for grades in selector.select(passage):
         assert isinstance(grades, RubricGrades | DirectGrade)
         answers = extracted_answers(passage, grades.model, answers_class)
-        for entry_id, pair in _pairs(blank, grades):
-            if pair.rating is None and entry_id in pairs:
+        for entry_id, cell in cells_of(grades).items():
+            if cell.rating is None and entry_id in pairs:
                 continue
-            again = None
-            if pair.reply is not None and pair.rating is not None and read_again is not None:
-                again = read_again(grades.prompt_class, pair.reply)
-            pairs[entry_id] = pair._replace(answer=answers.get(entry_id), again=again)
-    return pairs
-
-
-def _pairs(blank: GradedPair, grades: RubricGrades | DirectGrade) -> Iterator[tuple[str, GradedPair]]:
-    errors: Mapping[str, object]
-    sources: dict[str, str | None] = {}
-    if isinstance(grades, DirectGrade):
-        replies = {DIRECT_ID: grades.answer}
-        errors = {DIRECT_ID: grades.error} if grades.error else {}
-    else:
-        replies = dict(grades.answers)
-        errors = grades.errors if isinstance(grades.errors, dict) else {}
-        sources = {rating.entry_id: rating.source for rating in grades.self_ratings or ()}
-    blank = blank._replace(asked=True)
-    ratings = grades.entry_ratings()
-    cut = grades.tokens_cut or {}
-    for entry_id, rating in ratings.items():
-        reply = replies.get(entry_id) if grades.is_rated else None
-        if reply is not None and reply.strip() == str(rating):
-            reply = None
-        yield (
-            entry_id,
-            blank._replace(
-                rating=rating,
-                source=sources.get(entry_id),
+            reply, again = cell.reply, None
+            if cell.rating is not None:
+                if not grades.is_rated or (reply or "").strip() == str(cell.rating):
+                    reply = None
+                if reply is not None and read_again is not None:
+                    again = read_again(grades.prompt_class, reply)
+            pairs[entry_id] = blank._replace(
+                rating=cell.rating,
+                source=UNGRADED if cell.rating is None else cell.source,
+                answer=answers.get(entry_id),
                 reply=reply,
-                reason=None,
-                tokens_cut=cut.get(entry_id, 0),
-            ),
-        )
-    for entry_id, error in errors.items():
-        if entry_id not in ratings:
-            details = error if isinstance(error, dict) else {}
-            reason = str(details.get("failure_reason") or "no reason recorded")
-            reply = details.get("response") or None
-            yield (
-                entry_id,
-                blank._replace(reply=reply and str(reply), reason=reason, tokens_cut=cut.get(entry_id, 0)),
+                reason=cell.reason,
+                tokens_cut=cell.cut or 0,
+                again=again,
+                asked=True,
             )
+    return pairs
 
 
 def _judgment(relevances: Sequence[int]) -> int | str | None:

@@ -120,7 +120,7 @@ def review_material(
     direct = material.direct or (prompt is not None and prompt.kind == "direct")
     if direct:
         for table in material.tables.values():
-            table.keep_only(DIRECT_ID)
+            table.entries = [DIRECT_ID]  # which have no bank entries
     if pairs is not None:
         _ask_only(material, pairs, f"{graded}" if bank is None else f"{graded} or {bank}", options)
     if options.blind:
@@ -248,7 +248,7 @@ def _prompt_class(
         raise SelectionError(
             f"{graded} has no grades; grade it first, or name --prompt and --bank to collect ratings."
         )
-    selector.check_prompt_class(str(graded))
+    selector.check(str(graded), prompts_only=True)
     return selector.key.prompt_class
 
 
@@ -284,16 +284,12 @@ def _head(
         "graded": {"name": Path(graded).name, "sha256": file_sha256(graded)},
         "bank": None if bank is None else {"name": Path(bank).name, "sha256": file_sha256(bank)},
         "kinds": sorted(test_bank.kinds) if test_bank else [],
-        "graders": _models_first(material.graders),
+        # Models before reviewers, because the page first shows the grades of the first grader.
+        "graders": sorted(material.graders, key=is_human),
         "systems": list(systems),
         "blind": options.blind,
         "reviewer": options.reviewer,
     }
-
-
-def _models_first(graders: Sequence[str]) -> list[str]:
-    """Sort models before reviewers, because the page first shows the grades of the first grader."""
-    return sorted(graders, key=is_human)
 
 
 def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -> dict[str, Any]:

@@ -54,12 +54,11 @@ def cells_of(grades: RubricGrades | DirectGrade) -> dict[str, Cell]:
     """Entry id to cell, for the ratings and errors of a set of grades."""
     if isinstance(grades, DirectGrade):
         replies: Mapping[str, str] = {} if grades.answer is None else {DIRECT_ID: grades.answer}
-        errors: dict[str, Any] = {DIRECT_ID: grades.error} if grades.error else {}
         details: dict[str, _Details] = {DIRECT_ID: (None, grades.margin, grades.expected)}
     else:
         replies = dict(grades.answers)
-        errors = grades.errors if isinstance(grades.errors, dict) else {}
         details = {r.entry_id: (r.source, r.margin, r.expected) for r in grades.self_ratings or ()}
+    errors = grades.failures()
     comments, cut = grades.comments or {}, grades.tokens_cut or {}
     ratings = grades.entry_ratings()
     cells: dict[str, Cell] = {}
@@ -169,10 +168,6 @@ class QueryTable:
             return False
         self.entries.append(entry_id)
         return True
-
-    def keep_only(self, entry_id: str) -> None:
-        """Replace the entries with this entry, because direct grades have no bank entries."""
-        self.entries = [entry_id]
 
     def ask_only(self, asked: Mapping[str, Collection[str]]) -> None:
         """Drop all pairs except these (passage id to entry ids), so that the page asks about no others."""

@@ -6,18 +6,16 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from exam_pp.errors import DataError
-from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile
+from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile, is_below
 from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.store.files import read_text, write_text
 from exam_pp.store.guarded_inputs import forget
-from exam_pp.store.parsing import data_error
 
 STUDY_FILE = "study.toml"
 PATHS = ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits", "prompt_file")
@@ -68,15 +66,7 @@ def recorded_study(path: Path) -> Study:
         values = tomllib.loads(read_text(path))
     except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
         raise DataError(f"is not valid TOML: {error}.", file=str(path)) from error
-    for key in values:
-        if key not in Study.model_fields:
-            close = get_close_matches(key.replace("-", "_"), Study.model_fields, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"a study has {', '.join(Study.model_fields)}."
-            raise DataError(f"is unknown; {hint}", file=str(path), field=key)
-    try:
-        return Study.model_validate(values)
-    except ValidationError as error:
-        raise data_error(error, path) from error
+    return SettingsFile(str(path), path.parent).table(Study, values, "", "a study has")
 
 
 def read_study(path: Path, given: Mapping[str, Any]) -> Study:
@@ -104,12 +94,7 @@ def read_study(path: Path, given: Mapping[str, Any]) -> Study:
 
 def _inside(file: Path, key: str, name: str) -> Path:
     path = file.parent / name
-    try:
-        real = path.resolve()
-        inside = any(real.is_relative_to(folder.resolve()) for folder in (file.parent, Path()))
-    except (OSError, RuntimeError, ValueError):  # a loop of links, or a null byte
-        inside = False
-    if not inside:
+    if not is_below(path, file.parent, Path()):
         raise DataError(
             f"{name!r} is neither below the folder of this file nor below the working folder: go to a folder "
             f"above both, or name it again with --{key.replace('_', '-')}.",

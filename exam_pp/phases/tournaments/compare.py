@@ -14,7 +14,7 @@ from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.graders.base import Grading
 from exam_pp.graders.make import RATING_TOKENS
-from exam_pp.graders.pairwise import PairGrader, PairUnit
+from exam_pp.graders.pairwise import PairGrader
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS
 from exam_pp.phases.grading.grading_run import (

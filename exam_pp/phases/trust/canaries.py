@@ -83,7 +83,7 @@ class CanarySummary:
         if self.not_in_bank:
             queries = counted(self.not_in_bank, "query is", "queries are")
             yield f"{queries} not in the file of their texts, and got no canaries."
-        lines, passages = self.rewritten.lines, self.rewritten.passages
+        lines, passages = self.rewritten.queries, self.rewritten.units
         yield f"Written: {counted(lines, 'query')}, {counted(passages, 'passage')}."
 
 

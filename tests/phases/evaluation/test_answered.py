@@ -15,7 +15,7 @@ from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.rubric import DirectGrader
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.evaluation.answers import answered
-from exam_pp.phases.grading.grade import Exam, GradeOptions, count_pairs, grade
+from exam_pp.phases.grading.grade import Exam, GradeOptions, count_work, grade
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.prompts import ANSWER_ATTEMPT, PROMPTS
 from exam_pp.store.passages.graded_file import read_passages, write_passages
@@ -81,9 +81,9 @@ def test_whole_answers_are_graded_at_their_first_part(answers: Path, graded: Pat
     ]  # fmt: skip
     exam = Exam(TestBank.from_lines([]), {"q1": "?", "q2": "?", "q3": "?"})
     options = GradeOptions((ANSWER_ATTEMPT,))
-    assert count_pairs(read_passages(answers), exam, "m", options).total == 5
-    counts = count_pairs(read_passages(graded), exam, "m", options)
-    assert (counts.total, counts.graded_before) == (1, 4), "only the unreadable verdict is asked for again"
+    assert count_work(read_passages(answers), exam, "m", options).pairs == 5
+    counts = count_work(read_passages(graded), exam, "m", options)
+    assert (counts.pairs, counts.reused) == (1, 4), "only the unreadable verdict is asked for again"
 
 
 def test_the_share_of_answered_questions(graded: Path) -> None:
@@ -123,4 +123,4 @@ def test_only_one_role_is_graded(answers: Path) -> None:
     exam = Exam(TestBank.from_lines([]), {"q1": "?", "q2": "?", "q3": "?"})
     for role, expected in (("retrieved", 3), ("answer", 6), (None, 9)):
         options = GradeOptions((prompt,), role=role)  # type: ignore[arg-type]
-        assert count_pairs(read_passages(answers), exam, "m", options).total == expected
+        assert count_work(read_passages(answers), exam, "m", options).pairs == expected

@@ -19,7 +19,7 @@ from exam_pp.phases.analysis.agreement import agreement, labelled_passages
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import fill_holes, write_filled
 from exam_pp.phases.evaluation.score_runs import score_rankings
-from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, PairCounts, count_pairs, grade
+from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_work, grade
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import GRADED_RELEVANCE
 from exam_pp.rendering.document import Report, Table
@@ -120,7 +120,8 @@ def test_only_unjudged_passages_are_asked(passages: Path, tmp_path: Path) -> Non
     assert (summary.pairs, summary.judged, summary.reused) == (2, 3, 0)
     options = GradeOptions(prompts=[GRADED_RELEVANCE], only_unjudged=True)
     exam = Exam(TestBank({}), {"q": "a query"})
-    assert count_pairs(read_passages(passages), exam, "judge", options) == PairCounts(2)
+    counts = count_work(read_passages(passages), exam, "judge", options)
+    assert (counts.pairs, counts.reused) == (2, 0)
 
 
 def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path) -> None:

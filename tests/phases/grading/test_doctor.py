@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.grading.doctor import Choices, doctor, doctor_report, probe_requests
+from exam_pp.cli.grading.doctor import Choices, doctor_report, examine, probe_requests
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import ModelOptions
@@ -29,16 +29,16 @@ class Careless(FakeLLM):
                 yield index, Completion(text, label_logprobs=(-1.0, -0.5 * len(batch)))
 
 
-def examine(monkeypatch: pytest.MonkeyPatch, llm: FakeLLM) -> tuple[Table, str]:
+def examined(monkeypatch: pytest.MonkeyPatch, llm: FakeLLM) -> tuple[Table, str]:
     monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", lambda _options: llm)
-    *_, probe, conclusion, _ = doctor_report(doctor(ModelOptions("fake"))).blocks
+    *_, probe, conclusion, _ = doctor_report(examine(ModelOptions("fake"))).blocks
     assert isinstance(probe, Table)
     assert isinstance(conclusion, Paragraph)
     return probe, conclusion.text
 
 
 def test_a_careful_model_has_no_flips(monkeypatch: pytest.MonkeyPatch) -> None:
-    probe, conclusion = examine(monkeypatch, FakeLLM())
+    probe, conclusion = examined(monkeypatch, FakeLLM())
     assert [(row[0], row[1], row[2]) for row in probe.rows] == [
         ("all in one batch", len(probe_requests()), 0),
         ("in a batch with a long prompt", len(probe_requests()), 0),
@@ -47,7 +47,7 @@ def test_a_careful_model_has_no_flips(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_replies_that_depend_on_the_batch_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    probe, conclusion = examine(monkeypatch, Careless())
+    probe, conclusion = examined(monkeypatch, Careless())
     assert [row[2] for row in probe.rows] == [len(probe_requests())] * 2
     assert all(isinstance(row[3], float) and row[3] > 0.2 for row in probe.rows)
     assert conclusion.startswith(f"{2 * len(probe_requests())} replies changed")
@@ -81,7 +81,7 @@ def test_a_reference_engine_that_cannot_be_loaded_is_reported(monkeypatch: pytes
         return llm
 
     monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", load)
-    findings = doctor(ModelOptions("m"))
+    findings = examine(ModelOptions("m"))
     *_, probe, conclusion, _ = doctor_report(findings).blocks
     assert isinstance(probe, Table)
     assert isinstance(conclusion, Paragraph)
@@ -97,7 +97,7 @@ def test_the_gpu_memory_is_that_of_all_allocators(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: ((8 - 3 * index) * 2**30, 10 * 2**30))
     monkeypatch.setattr("exam_pp.cli.grading.doctor._gpus", lambda: iter(()))
     monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", lambda _options: FakeLLM())
-    _, facts, *_ = doctor_report(doctor(ModelOptions("fake"))).blocks
+    _, facts, *_ = doctor_report(examine(ModelOptions("fake"))).blocks
     assert isinstance(facts, Table)
     assert ("GPU memory in use", "5.00 GiB") in list(facts.rows)
 
@@ -123,9 +123,8 @@ class Choosing(FakeLLM):
 def test_choices_are_compared_with_written_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve of sixteen replies have a rating; of these, every third is chosen, too."""
     monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", Choosing)
-    findings = doctor(ModelOptions("m", pipeline="text-generation"))
-    assert findings.examination is not None
-    choices = findings.examination.choices
+    findings = examine(ModelOptions("m", pipeline="text-generation"))
+    choices = findings.choices
     assert isinstance(choices, Choices)
     assert (choices.pairs, choices.written, choices.agreeing) == (16, 12, 4)
     assert choices.mass == pytest.approx(0.3)

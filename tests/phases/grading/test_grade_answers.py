@@ -20,7 +20,8 @@ from exam_pp.phases.grading.grade_answers import (
     AnswerSummary,
     grade_answers,
     make_criteria_grader,
-    rated_queries,
+    rating_tasks,
+    with_grades,
 )
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts.base import NO_DOCUMENTS
@@ -77,7 +78,13 @@ def run(
         return [reply for _, reply in sorted(llm.generate(requests), key=lambda item: item[0])]
 
     texts = TEXTS if texts is None else texts
-    (graded,) = rated_queries([query or line()], texts, answer, grader, chosen, summary)
+    (graded,) = with_grades(
+        [query or line()],
+        answer,
+        "criteria_grades",
+        lambda query: rating_tasks(query, texts, grader, chosen, summary),
+        summary.add,
+    )
     grades = {
         item["paragraph_id"]: item["criteria_grades"]
         for item in json.loads(graded.dump())[1]

@@ -17,11 +17,12 @@ from exam_pp.llm.baselines import scale_of
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm.lexical import LexicalLLM
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.grading.grade_citations import (
+from exam_pp.phases.grading.grade_answers import (
     CitationOptions,
     CitationSummary,
     grade_citations,
-    graded_queries,
+    support_tasks,
+    with_grades,
 )
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts import PROMPTS
@@ -74,7 +75,14 @@ def run(
     def answer(requests: Any) -> list[Completion]:
         return [reply for _, reply in sorted(llm.generate(requests), key=lambda item: item[0])]
 
-    (graded,) = graded_queries([query or line()], answer, grader, CitationOptions(**options), summary)
+    chosen = CitationOptions(**options)
+    (graded,) = with_grades(
+        [query or line()],
+        answer,
+        "support_grades",
+        lambda query: support_tasks(query, grader, chosen, summary),
+        summary.add,
+    )
     grades = {
         item["paragraph_id"]: item["support_grades"]
         for item in json.loads(graded.dump())[1]

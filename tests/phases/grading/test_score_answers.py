@@ -17,8 +17,14 @@ from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.evaluation.answers import factual_consistency
 from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.grading.grade_answers import (
+    ScoreOptions,
+    ScoreSummary,
+    claim_tasks,
+    score_answers,
+    with_grades,
+)
 from exam_pp.phases.grading.grading_run import GradeFiles
-from exam_pp.phases.grading.score_answers import ScoreOptions, ScoreSummary, score_answers, scored_queries
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.passages.graded_file import read_passages
 
@@ -88,7 +94,14 @@ def run(
     def answer(requests: Any) -> list[Completion]:
         return [reply for _, reply in sorted(scorer.generate(requests), key=lambda item: item[0])]
 
-    (scored,) = scored_queries([query or line()], answer, grader, ScoreOptions(**options), summary)
+    chosen = ScoreOptions(**options)
+    (scored,) = with_grades(
+        [query or line()],
+        answer,
+        "consistency_grades",
+        lambda query: claim_tasks(query, grader, chosen, summary),
+        summary.add,
+    )
     grades = [
         {"at": item["paragraph_id"], **grade}
         for item in json.loads(scored.dump())[1]

@@ -210,7 +210,7 @@ def test_merged_parts_equal_the_whole_file(text: str, parts: int) -> None:
     with folder(text) as (where, (path,)):
         number = min(parts, len(text.splitlines()))
         for split in (split_in_parts(path, where / "parts", number), split_by_query(path, where / "queries")):
-            assert content(merged(where / "out", *reversed(split.files), like=path)) == text
+            assert content(merged(where / "out", *reversed(split), like=path)) == text
 
 
 @given(files())

@@ -41,8 +41,9 @@ def golden(repository: Path) -> tuple[Path, Path]:
 
 
 def test_the_report_of_a_small_file(tiny_passages: Path, tiny_bank: Path) -> None:
-    verified = verify(tiny_passages, Grading(), EVERYTHING, bank=tiny_bank)
-    report = grading.REPORT.report(verified)
+    selection = Grading()
+    made = verify(tiny_passages, selection, EVERYTHING, bank=tiny_bank)
+    report = grading.REPORT.report(selection, made)
     assert report.title == (
         "Verify grading: QuestionSelfRatedUnanswerablePromptWithChoices by google/flan-t5-large"
     )

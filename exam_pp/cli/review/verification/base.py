@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
@@ -110,25 +110,15 @@ class Shown:
     min_grade: int | None = None
 
 
-@dataclass(frozen=True)
-class Verified(Generic[S]):
-    """A filled selection, with the prompt class and the model of its grades, and its provenance."""
-
-    prompt_class: str
-    model: str
-    selection: S
-    provenance: Provenance = field(default_factory=Provenance)
-
-
 def verify(
     graded: str | Path,
-    selection: S,
+    selection: Selection,
     grade_filter: GradeFilter,
     *,
     bank: str | Path | None = None,
     shown: Shown | None = None,
-) -> Verified[S]:
-    """Add the queries of a graded file to a selection, one at a time.
+) -> Provenance:
+    """Add the queries of a graded file to a selection, one at a time; returns what made the grades.
 
     Unless the filter names a prompt class, only grades on a scale count. With a bank, only its entries count,
     and a bank of only questions or only nuggets selects the grades of that kind. Raises
@@ -149,13 +139,12 @@ def verify(
             "and add them to the file with `exam-pp merge`."
         )
     reading.warn()
-    provenance = replace(
+    return replace(
         graded_by([selector.key]),
         banks=file_names(bank),
         min_grades=(reading.min_grade,),
         queries=reading.queries,
     )
-    return Verified(selector.key.prompt_class, selector.key.model, selection, provenance)
 
 
 @dataclass
@@ -286,17 +275,15 @@ class VerificationReport(Generic[S]):
     blocks: Callable[[S], Iterable[Block]]
     table: Callable[[S], Table]
 
-    def report(self, verified: Verified[S], *, flat: bool = False) -> Report:
+    def report(self, selection: S, provenance: Provenance, *, flat: bool = False) -> Report:
         """The report of a selection; with ``flat`` only the table for scripts."""
-        title = f"{self.title}: {verified.prompt_class} by {verified.model}"
-        selection = verified.selection
-        if flat:
-            return Report(title, [self.table(selection)], verified.provenance)
-        return Report(
-            title,
-            LazySequence(lambda: chain([Paragraph(self.summary(selection))], self.blocks(selection))),
-            verified.provenance,
+        title = f"{self.title}: {provenance.prompt_classes[0]} by {provenance.models[0]}"
+        content: Sequence[Block] = (
+            [self.table(selection)]
+            if flat
+            else LazySequence(lambda: chain([Paragraph(self.summary(selection))], self.blocks(selection)))
         )
+        return Report(title, content, provenance)
 
 
 def omission(count: int, noun: str, shown: int) -> list[Block]:

@@ -92,7 +92,7 @@ ROW = (
 
 def row(query: CheckedQuery, passage: CheckedPassage) -> list[Cell]:
     """The columns :data:`ROW`: a passage with its number of covered entries and its best entry."""
-    key = next(iter(passage.best_entries()), None)
+    key = next((key for _, key in passage.rated()), None)
     entry = [None, None, None] if key is None else [key, query.entries.get(key), passage.pairs[key].answer]
     covered = len(passage.reaching(query.min_grade))
     return [

@@ -99,8 +99,7 @@ def grid_report(form: str = "text") -> VerificationReport[Grid]:
     HTML shows a heat map with the texts behind each cell. Markdown, which wraps cells, has the answers in
     the grid; other formats have them in a table below it.
     """
-    layout = heat_maps if form == "html" else partial(blocks, in_cells=form == "md")
-    return VerificationReport("Grid of passages and bank entries", summary, layout, table)
+    return VerificationReport("Grid of passages and bank entries", summary, partial(blocks, form=form), table)
 
 
 def summary(selection: Grid) -> str:
@@ -112,29 +111,18 @@ def summary(selection: Grid) -> str:
     return text
 
 
-def blocks(selection: Grid, *, in_cells: bool) -> list[Block]:
-    """For each query its numbered entries, and the grid with a column for each number."""
-    parts: list[Block] = []
-    for rows in selection.queries.values():
-        passages = rows.passages.items()
-        parts += [Heading(rows.query.heading), _legend(rows)]
-        if passages:
-            parts.append(_grid(rows, passages, in_cells=in_cells))
-            if not in_cells:
-                parts += _answers(rows, passages)
-        parts += omission(rows.passages.omitted, "passage", len(passages))
-    return parts
-
-
-def heat_maps(selection: Grid) -> list[Block]:
-    """For each query its numbered entries, and a heat map of its passages."""
+def blocks(selection: Grid, *, form: str) -> list[Block]:
+    """For each query its numbered entries, and a heat map or the grid with a column for each number."""
     parts: list[Block] = []
     highest = max(chain((1,), (_highest(rows) for rows in selection.queries.values())))
     for rows in selection.queries.values():
         passages = rows.passages.items()
         parts += [Heading(rows.query.heading), _legend(rows)]
-        if passages:
+        if passages and form == "html":
             parts.append(_heat_map(rows, passages, highest))
+        elif passages:
+            parts.append(_grid(rows, passages, in_cells=form == "md"))
+            parts += [] if form == "md" else _answers(rows, passages)
         parts += omission(rows.passages.omitted, "passage", len(passages))
     return parts
 

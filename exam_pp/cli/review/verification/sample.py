@@ -103,14 +103,16 @@ def summary(selection: Sample) -> str:
 def blocks(selection: Sample) -> list[Block]:
     """A table of the ratings, then a card per pair."""
     drawn = selection.drawn()
-    if not drawn:
-        return []
-    parts: list[Block] = [_ratings(selection, drawn)]
-    for number, (stratum, pair) in enumerate(drawn, 1):
-        entry = pair.query.entries[pair.entry_id]
-        label = f"{pair.query.heading} — passage {pair.passage.passage_id}: {judged(pair.passage)}"
-        parts.append(Heading(f"{number}. rating {stratum.rating}: {entry}", level=2))
-        parts += card(pair.passage, label, [pair.entry_id], pair.query.entries)
+    return [_ratings(selection, drawn), *_cards(pair for _, pair in drawn)] if drawn else []
+
+
+def _cards(pairs: Iterable[SampledPair]) -> list[Block]:
+    parts: list[Block] = []
+    for number, (query, entry_id, passage) in enumerate(pairs, 1):
+        label = f"{query.heading} — passage {passage.passage_id}: {judged(passage)}"
+        rating = passage.pairs[entry_id].rating
+        parts.append(Heading(f"{number}. rating {rating}: {query.entries[entry_id]}", level=2))
+        parts += card(passage, label, [entry_id], query.entries)
     return parts
 
 
@@ -124,29 +126,26 @@ def _ratings(selection: Sample, drawn: Sequence[tuple[Stratum, SampledPair]]) ->
 
 def table(selection: Sample) -> Table:
     """A row per pair; ``stratum_pairs`` is the size of its stratum, for weights."""
+    weighted = ((pair, selection.strata[stratum].added) for stratum, pair in selection.drawn())
+    return _table(weighted, "stratum_pairs")
+
+
+def _table(pairs: Iterable[tuple[SampledPair, Cell]], weight: str, decimals: int = 3) -> Table:
     columns = (
         "query_id", "query", "entry_id", "entry", "passage_id", "rating", "source", "answer", "reply",
-        "judgment", "stratum_pairs", "text",
+        "judgment", weight, "text",
     )  # fmt: skip
     rows: list[list[Cell]] = []
-    for stratum, (query, entry_id, passage) in selection.drawn():
+    for (query, entry_id, passage), value in pairs:
         pair = passage.pairs[entry_id]
         rows.append(
             [query.query_id, query.text or None, entry_id, query.entries[entry_id], passage.passage_id,
-             pair.rating, pair.source, pair.answer, pair.reply, pair.judgment,
-             selection.strata[stratum].added, passage.text]
+             pair.rating, pair.source, pair.answer, pair.reply, pair.judgment, value, passage.text]
         )  # fmt: skip
-    return Table(columns, rows)
+    return Table(columns, rows, decimals=decimals)
 
 
 REPORT = VerificationReport("Sample of graded pairs", summary, blocks, table)
-
-
-class DrawnPair(NamedTuple):
-    """A pair, and the probability with which it was drawn."""
-
-    pair: SampledPair
-    probability: float
 
 
 class GivenPairs(Selection):
@@ -154,7 +153,7 @@ class GivenPairs(Selection):
 
     def __init__(self, pairs: PairsToLabel) -> None:
         self.pairs = pairs
-        self.drawn: list[DrawnPair] = []
+        self.drawn: list[tuple[SampledPair, float]] = []
         self._probabilities = {
             (pair.query_id, pair.passage_id, pair.entry_id): pair.probability for pair in pairs.sample.pairs
         }
@@ -166,7 +165,7 @@ class GivenPairs(Selection):
             for entry_id in passage.pairs:
                 probability = self._probabilities.get((query.query_id, passage.passage_id, entry_id))
                 if probability is not None:
-                    self.drawn.append(DrawnPair(SampledPair(bare, entry_id, passage), probability))
+                    self.drawn.append((SampledPair(bare, entry_id, passage), probability))
 
 
 _DECIMALS = 9
@@ -184,31 +183,12 @@ def _given_summary(selection: GivenPairs) -> str:
 
 def _given_blocks(selection: GivenPairs) -> list[Block]:
     """A card per pair."""
-    parts: list[Block] = []
-    for number, ((query, entry_id, passage), _) in enumerate(selection.drawn, 1):
-        label = f"{query.heading} — passage {passage.passage_id}: {judged(passage)}"
-        rating = passage.pairs[entry_id].rating
-        parts.append(Heading(f"{number}. rating {rating}: {query.entries[entry_id]}", level=2))
-        parts += card(passage, label, [entry_id], query.entries)
-    return parts
+    return _cards(pair for pair, _ in selection.drawn)
 
 
 def _given_table(selection: GivenPairs) -> Table:
     """A row per pair, with the probability with which it was drawn."""
-    columns = (
-        "query_id", "query", "entry_id", "entry", "passage_id", "rating", "source", "answer", "reply",
-        "judgment", "probability", "text",
-    )  # fmt: skip
-    return Table(
-        columns,
-        [
-            [query.query_id, query.text or None, entry_id, query.entries[entry_id], passage.passage_id,
-             pair.rating, pair.source, pair.answer, pair.reply, pair.judgment, probability, passage.text]
-            for (query, entry_id, passage), probability in selection.drawn
-            for pair in [passage.pairs[entry_id]]
-        ],
-        decimals=_DECIMALS,
-    )  # fmt: skip
+    return _table(selection.drawn, "probability", _DECIMALS)
 
 
 GIVEN_REPORT = VerificationReport("Sampled pairs", _given_summary, _given_blocks, _given_table)
