@@ -203,7 +203,10 @@ def _read(
         line, used = row.line or 0, _PLACES.used(row.columns)
         if missing := [name for name in _WHERE if name not in used]:
             shown = listed(row.columns) or "none"
-            problem = f"has no column {missing[0]!r}; rename one of its columns ({shown})."
+            problem = (
+                f"has no column {missing[0]!r}; rename one of its columns ({shown}). A spreadsheet has ratings of "
+                "answers by criteria; corrections of passages come as edits.json of the review page."
+            )
             raise DataError(problem, file=str(file), line=1)
         given = {name: role for role, name in used.items()}
         cells = dict.fromkeys((given.get(name, name) for name in row.columns), "")
