@@ -204,8 +204,8 @@ def _read(
         if missing := [name for name in _WHERE if name not in used]:
             shown = listed(row.columns) or "none"
             problem = (
-                f"has no column {missing[0]!r}; rename one of its columns ({shown}). A spreadsheet has ratings "
-                "of answers by criteria; corrections of passages come as edits.json of the review page."
+                f"has no column {missing[0]!r}; rename one of its columns ({shown}). A spreadsheet has "
+                "ratings of answers by criteria; corrections of passages come as edits.json."
             )
             raise DataError(problem, file=str(file), line=1)
         given = {name: role for role, name in used.items()}
