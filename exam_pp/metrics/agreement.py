@@ -100,7 +100,7 @@ def kappa_interval(
     """
     counts = np.asarray(tables, dtype=float)
     queries = len(counts)
-    drawn = np.tensordot(query_counts(queries, samples, seed), counts, axes=1)
+    drawn = np.tensordot(query_counts(queries, samples, seed).astype(float), counts, axes=1)
     total = drawn.sum(axis=(1, 2))
     agreed = np.trace(drawn, axis1=1, axis2=2) * total
     chance = (drawn.sum(axis=2) * drawn.sum(axis=1)).sum(axis=1)

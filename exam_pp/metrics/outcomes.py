@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -98,6 +99,7 @@ class Outcomes:
         ]
 
 
+@lru_cache(maxsize=2)
 def query_counts(queries: int, samples: int, seed: int) -> Ints:
     """How often each query is in each bootstrap sample of the queries, samples × queries.
 
@@ -107,4 +109,5 @@ def query_counts(queries: int, samples: int, seed: int) -> Ints:
     """
     size = enough_samples(queries, samples)
     drawn = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=size)
-    return np.asarray(drawn, dtype=np.int64)
+    drawn.flags.writeable = False  # the next caller gets the same array
+    return drawn

@@ -111,8 +111,10 @@ def _count_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Flo
     for block in signs:
         # Flipping both scores flips their difference, so one product serves all pairs.
         flipped = centred @ block.T
+        space = np.empty_like(flipped)  # used again, for new memory takes a fifth of the time
         for row, columns in partners.items():
-            differences = flipped[columns] - flipped[row]
+            differences = np.take(flipped, columns, axis=0, out=space[: len(columns)], mode="clip")
+            differences -= flipped[row]
             np.abs(differences, out=differences)
             is_extreme = differences >= observed[row, columns, None]
             # Sums of small integers are twice as fast as np.count_nonzero.
