@@ -102,16 +102,18 @@ _BLOCK = 100
 
 def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
     above, truth = _signs(scores), _signs(official)
-    defined = above.any(axis=(1, 2)) & truth.any(axis=(1, 2))
     agreement = above * truth
     better = above > 0
     count, of_truth = better.sum(axis=2), (truth > 0).sum(axis=2)
+    # Of two systems with different scores, one is better.
+    untied, of_truth_untied = 2 * count.sum(axis=1), 2 * of_truth.sum(axis=1)
+    defined = (untied > 0) & (of_truth_untied > 0)
     shares = _over((agreement * better).sum(axis=2), count)
     # Differences of the numbers of better and worse systems are the centred ranks, times -2.
     ranks, reference = above.sum(axis=2, dtype=np.int64), truth.sum(axis=2, dtype=np.int64)
     columns = [
         _over((ranks * reference).sum(axis=1), np.sqrt((ranks**2).sum(axis=1) * (reference**2).sum(axis=1))),
-        _over(agreement.sum(axis=(1, 2)), np.sqrt(_untied(above) * _untied(truth))),
+        _over(agreement.sum(axis=(1, 2)), np.sqrt(untied * of_truth_untied)),
         _over(np.nansum(shares, axis=1), (count > 0).sum(axis=1)),
     ]
     overlap = np.full(len(scores), np.nan)
@@ -125,10 +127,6 @@ def _signs(values: Floats) -> NDArray[np.int8]:
     """For every two systems of a sample, 1 if the second has the higher score, -1 for the lower, else 0."""
     first, second = values[:, :, None], values[:, None, :]
     return (second > first).view(np.int8) - (second < first).view(np.int8)
-
-
-def _untied(signs: NDArray[np.int8]) -> NDArray[np.int64]:
-    return np.asarray((signs != 0).sum(axis=(1, 2)))
 
 
 def _over(part: Floats, whole: Floats) -> Floats:
