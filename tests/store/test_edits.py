@@ -21,7 +21,7 @@ VALUES = st.recursive(
 
 
 def written(value: Any) -> str:
-    """The SHA-256 of a value as the json module writes it, with sorted keys; edits files hold such digests."""
+    """The SHA-256 of a value as the json module writes it with sorted keys, as in edits files."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\n").hexdigest()
 
