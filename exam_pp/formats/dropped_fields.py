@@ -98,6 +98,8 @@ def _values(path: Path) -> Iterator[Any]:
     except (ValueError, RecursionError):
         pass
     for _, line in read_lines(path):
+        if line[:1] not in b"{[":
+            return  # columns of a CSV file are no fields
         yield json.loads(line)  # cannot raise: the reader has already parsed this line
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from random import Random
 
@@ -29,6 +30,15 @@ def test_damaged_files() -> None:
     assert not result.problems, described(result.problems)
     assert result.refused.total() > 600, "the damage does something"
     assert set(result.cases) == set(MUTATIONS)
+
+
+@pytest.mark.slow
+def test_files_of_other_kinds(tmp_path: Path) -> None:
+    """Any file in place of the right one: a sentence, or an output if it fits, never a traceback."""
+    cases = [(target, name) for target in TARGETS for name in GOOD if name != target.file]
+    for target, name in Random(1).sample(cases, 1_000):
+        outcome = run_case(tmp_path / "case", target, "none", GOOD[name].encode())
+        assert not re.search(r" at \S+\.py:\d+", outcome.problem), (target.command, name, outcome.problem)
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)

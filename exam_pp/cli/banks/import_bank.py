@@ -127,12 +127,17 @@ def _detected(files: Sequence[Path]) -> str:
     from exam_pp.store.tables import columns_of
 
     form = known_format(files[0])
-    if form is None or form.content != "bank":
-        # Questions with an id look like queries, which users do not import as a bank.
-        form = (
-            FORMATS.get("bank-csv")
-            if has_bank(BANK.used(columns_of(files[0], BANK)))
-            else format_of(files[0])
+    columns = () if form is not None and form.content == "bank" else columns_of(files[0], BANK)
+    # Questions with an id look like queries, which users do not import as a bank. The reader says which
+    # columns are missing in another table.
+    if has_bank(BANK.used(columns)) or (form is None and len(columns) > 1):
+        form = FORMATS.get("bank-csv")
+    form = form or format_of(files[0])
+    if form.content != "bank":
+        raise DataError(
+            f"is no test bank, but has the format {form.name}; a table of a bank has the columns query_id "
+            "and question or nugget.",
+            file=str(files[0]),
         )
     name = form.name
     short = {long: short for short, long in _NAMES.items()} | {"bank-csv": "csv", "bank-excel": "csv"}

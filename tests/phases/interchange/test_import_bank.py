@@ -214,3 +214,23 @@ def test_title_queries_are_for_banks(tmp_path: Path, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit):
         main(["bank", "import", str(tmp_path / "tqa.json"), "--from", "tqa", "--facets", "title", "-o", "x"])
     assert "--facets title cannot be combined with --from tqa" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("7\tWhy?\n", "is no test bank, but has the format queries-tsv"),
+        ("q1 Q0 p1 1 2.0 bm25\n", "is no test bank, but has the format run"),
+        ('{"a": 1}', "is no test bank, but has the format official-json"),
+        (
+            "Query;Frage\nq;Wer?\n",
+            "line 1: has no column 'text'; rename one of its columns (Query, Frage)",
+        ),
+        ("words\n", "has a format that cannot be detected; name the format with --from."),
+    ],
+)
+def test_other_files_are_no_banks(content: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file.txt").write_text(content)
+    with pytest.raises(SystemExit):
+        main(["bank", "import", "file.txt", "-o", "bank.jsonl"])
+    assert sentence in capsys.readouterr().err
