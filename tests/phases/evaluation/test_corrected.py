@@ -213,7 +213,7 @@ def test_a_whole_entry_by_hand(graded: Path, bank: Path) -> None:
     assert values(result) == pytest.approx({"x": 0.5, "y": 0.75})
     # Each of the 4 entries has the weight 1/4, so scores change by the mean error. Gaffke's bound of one
     # error of -1 is 2 × 0.975 above it; that of one without an error is 0.975 on both sides.
-    assert rows["x"].scores.corrected[:4] == (0.5, 0, 1 + -1 + 2 * 0.975, False)
+    assert rows["x"].scores.corrected[:4] == pytest.approx((0.5, 0, 1 + -1 + 2 * 0.975, False))
     assert rows["y"].scores.corrected.bounded
     assert rows["y"].scores.corrected.low == pytest.approx(0.75 - 0.975)
     assert rows["x"].scores.difference is not None
