@@ -84,4 +84,5 @@ def block(name: str, value: Any) -> str:
 def pack(value: Any) -> str:
     """Compress a JSON value with gzip and encode it in base64; equal values give equal texts."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
+    # Level 9 takes twice the time for half a per cent less.
+    return b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode()
