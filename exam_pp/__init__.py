@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from exam_pp.metrics.correlation import Correlation
     from exam_pp.phases.analysis.panel import analyze_panel
     from exam_pp.phases.evaluation.answers import criteria
-    from exam_pp.phases.evaluation.citations import SupportFilter, citations
+    from exam_pp.phases.evaluation.citations import AnswerFilter, citations
     from exam_pp.phases.evaluation.corrected import corrected_scores
     from exam_pp.phases.evaluation.judgments import judgments
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROMPTS",
+    "AnswerFilter",
     "BankLine",
     "Correlation",
     "DirectGrade",
@@ -82,7 +83,6 @@ __all__ = [
     "RunLine",
     "Score",
     "Study",
-    "SupportFilter",
     "TestBank",
     "agreement",
     "analyze_panel",
@@ -160,7 +160,7 @@ _HOMES = {
     "citations": "phases.evaluation.citations",
     "corrected_scores": "phases.evaluation.corrected",
     "criteria": "phases.evaluation.answers",
-    "SupportFilter": "phases.evaluation.citations",
+    "AnswerFilter": "phases.evaluation.citations",
     "judgments": "phases.evaluation.judgments",
     "nugget_scores": "phases.evaluation.nugget_scores",
     "Evaluation": "phases.evaluation.result",

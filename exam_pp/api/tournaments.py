@@ -11,7 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.llm import ModelOptions
 from exam_pp.metrics.elo import EloRules
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments import compare as comparisons
 from exam_pp.phases.tournaments.biases import known_families
@@ -137,7 +137,7 @@ def elo(
     )
     played = judged_games(
         [games] if isinstance(games, PathLike) else games,
-        SupportFilter(grader, prompt_class, systems=systems),
+        AnswerFilter(grader, prompt_class, systems=systems),
     )
     options = RatingOptions(methods, EloRules(k_factor, start_rating, integer), tournaments, statistics)
     rated = rate(played, options, families=known_families(families))

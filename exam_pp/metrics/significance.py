@@ -133,7 +133,7 @@ def random_signs(queries: int, samples: int, rng: np.random.Generator) -> Iterat
     """Random assignments of ±1, in matrices of assignments × queries."""
     rows = max(1, min(_BLOCK, _CELLS // queries))
     for start in range(0, samples, rows):
-        yield 2.0 * rng.integers(0, 2, (min(rows, samples - start), queries)) - 1.0
+        yield np.where(rng.integers(0, 2, (min(rows, samples - start), queries)), 1.0, -1.0)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.phases.evaluation.citations import SupportFilter, citations
+from exam_pp.phases.evaluation.citations import AnswerFilter, citations
 from exam_pp.store.passages.graded_file import read_passages
 from tests.browser.conftest import Tab, run
 from tests.phases.review.cited import FULL, NO, PARTIAL, answer_lines
@@ -101,11 +101,11 @@ def test_citations_from_the_page_to_the_scores(graded: Path, tab: OpenTab, tmp_p
     output = tmp_path / "labelled.jsonl"
     run("apply", graded, edits, "-o", output)
     run("evaluate", "answers", output, "--grader", "human:ana", "-o", tmp_path / "scores.tsv")
-    evaluation = citations(read_passages(output), selection=SupportFilter(model="human:ana"))
+    evaluation = citations(read_passages(output), selection=AnswerFilter(model="human:ana"))
     values = {score.metric: score.value for score in evaluation.scores}
     # A .5, B 0, and the missing passage 0, over three citations; one part with the mean of these.
     assert values["citation_precision"] == pytest.approx(0.5 / 3)
-    by_judge = citations(read_passages(output), selection=SupportFilter(model="judge"))
+    by_judge = citations(read_passages(output), selection=AnswerFilter(model="judge"))
     assert {score.metric: score.value for score in by_judge.scores}["citation_precision"] == pytest.approx(
         0.5
     )

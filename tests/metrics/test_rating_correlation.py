@@ -59,6 +59,17 @@ def test_tables_give_the_values_of_scipy(pairs: list[tuple[int, int]]) -> None:
         assert rho == pytest.approx(spearmanr(first, second).statistic, abs=1e-9)
 
 
+@given(RATINGS | st.permutations(range(9)).map(lambda order: list(enumerate(order))))
+def test_p_values_are_those_of_scipy(pairs: list[tuple[int, int]]) -> None:
+    """The second strategy has no ties, where the p-value of τ is exact."""
+    first, second = map(list, zip(*pairs, strict=True))
+    result = rating_correlation(items(first, second), samples=10)
+
+    if len(pairs) > 2 and len(set(first)) > 1 and len(set(second)) > 1:
+        assert result.kendall.p_value == pytest.approx(kendalltau(first, second).pvalue, abs=1e-9)
+        assert result.spearman.p_value == pytest.approx(spearmanr(first, second).pvalue, abs=1e-9)
+
+
 def test_intervals_resample_queries() -> None:
     """Equal queries have no interval; a seed gives the same interval again."""
     first, second = [0, 1, 2, 2, 1] * 4, [0, 2, 1, 2, 1] * 4

@@ -117,9 +117,9 @@ def _paired_tests(
 ) -> None:
     """The tests of every two systems by criterion."""
     from exam_pp.phases.analysis.paired_criteria import paired_criteria
-    from exam_pp.phases.evaluation.citations import SupportFilter
+    from exam_pp.phases.evaluation.citations import AnswerFilter
 
-    selection = SupportFilter(grader, prompt_class, prompt_hash, systems)
+    selection = AnswerFilter(grader, prompt_class, prompt_hash, systems)
     result = paired_criteria(graded, selection=selection, confidence=confidence, seed=seed)
     emit_report(paired_criteria_report(result), form, output, [graded])
 

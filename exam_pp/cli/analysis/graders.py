@@ -115,14 +115,14 @@ def command(
     from exam_pp.metrics.qrels import LabelRule
     from exam_pp.phases.analysis.graders import criteria_graders
     from exam_pp.phases.analysis.graders import graders as compare
-    from exam_pp.phases.evaluation.citations import SupportFilter
+    from exam_pp.phases.evaluation.citations import AnswerFilter
     from exam_pp.reports.analysis.agreement import difference_pictures, graders_report, kappa_picture
 
     if by != "label":
         refuse_without("--by label", "label_rule")
     if by == "criterion":
         refuse_without("--by label or entry", "bank", "prompt_type", "question_set", "grade_choice")
-        selection = SupportFilter(prompt_class=criteria["prompt_class"], prompt_hash=criteria["prompt_hash"])
+        selection = AnswerFilter(prompt_class=criteria["prompt_class"], prompt_hash=criteria["prompt_hash"])
         result = criteria_graders(graded, selection=selection, models=graders, samples=samples, seed=seed)
     else:
         rule = None if label_rule is None else LabelRule.parse(label_rule)

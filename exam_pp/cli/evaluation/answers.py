@@ -173,13 +173,13 @@ def command(
     """
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.evaluation.answers import answered, criteria, factual_consistency
-    from exam_pp.phases.evaluation.citations import SupportFilter, citations
+    from exam_pp.phases.evaluation.citations import AnswerFilter, citations
     from exam_pp.phases.evaluation.inputs import query_ids
     from exam_pp.prompts import ANSWER_ATTEMPT
     from exam_pp.prompts.base import with_aliases
 
     selected = None if queries is None else query_ids(queries)
-    selection = SupportFilter(grader, prompt_class, prompt_hash, systems)
+    selection = AnswerFilter(grader, prompt_class, prompt_hash, systems)
     if metric == "answered":
         verdicts = GradeFilter(grader, prompt_class or ANSWER_ATTEMPT.name, prompt_hash=prompt_hash)
         evaluation = answered(graded, grade_filter=with_aliases(verdicts), queries=selected)

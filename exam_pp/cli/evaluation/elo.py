@@ -304,7 +304,7 @@ def _boards(
     **chosen: Any,
 ) -> dict[str, Ratings]:
     """Column name to the ratings by its games."""
-    from exam_pp.phases.evaluation.citations import SupportFilter
+    from exam_pp.phases.evaluation.citations import AnswerFilter
     from exam_pp.phases.tournaments.biases import known_families
     from exam_pp.phases.tournaments.outcomes import judged_games
     from exam_pp.phases.tournaments.ratings import rate, rate_scored
@@ -318,7 +318,7 @@ def _boards(
         refuse_without("a graded file", *_OF_GRADES, *of_grades)
         return {
             name: rate(
-                judged_games(files, SupportFilter(model, prompt, chosen["prompt_hash"], systems)),
+                judged_games(files, AnswerFilter(model, prompt, chosen["prompt_hash"], systems)),
                 options,
                 families=known,
             )

@@ -348,11 +348,11 @@ def _write(
 
 def _citations(graded: Path, form: str, output: Path, **options: Any) -> None:
     from exam_pp.cli.review.verification.citations import check_citations, citations_report, summary
-    from exam_pp.phases.evaluation.citations import SupportFilter
+    from exam_pp.phases.evaluation.citations import AnswerFilter
     from exam_pp.store.files import check_output
 
     check_output(output, [graded])
-    chosen = SupportFilter(model=options["grader"], **take(options, "prompt_class", "prompt_hash", "systems"))
+    chosen = AnswerFilter(model=options["grader"], **take(options, "prompt_class", "prompt_hash", "systems"))
     checked = check_citations(graded, chosen, queries=options["queries"], limit=options["limit"] or 50)
     flat = form in SCRIPT_FORMATS
     if flat:

@@ -24,7 +24,7 @@ from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
 from exam_pp.phases.analysis.agreement import Labelling
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.inputs import Graded, name_of, queries_of
 from exam_pp.phases.evaluation.judgments import outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike, counted_names
@@ -48,10 +48,10 @@ class CriteriaRatings(dict[tuple[str, ...], int]):
 
 
 def criteria_ratings(
-    graded: PathLike, selection: SupportFilter | None = None
+    graded: PathLike, selection: AnswerFilter | None = None
 ) -> dict[GradeKey, CriteriaRatings]:
     """Read the ratings of answers by criteria."""
-    selection = selection or SupportFilter()
+    selection = selection or AnswerFilter()
     ratings: dict[GradeKey, CriteriaRatings] = {}
     hashes: dict[GradeKey, set[str]] = {}
     graders: dict[GradeKey, None] = {}
@@ -90,7 +90,7 @@ def key_of(grades: OfOneModel) -> GradeKey:
 
 def _check(
     graded: PathLike,
-    selection: SupportFilter,
+    selection: AnswerFilter,
     graders: list[GradeKey],
     systems: Collection[str],
     any_selected: bool,
@@ -335,7 +335,7 @@ def graders(
 def criteria_graders(
     graded: PathLike,
     *,
-    selection: SupportFilter | None = None,
+    selection: AnswerFilter | None = None,
     models: Collection[str] = (),
     samples: int = SAMPLES,
     seed: int = 0,

@@ -11,7 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import check_one
 from exam_pp.metrics.significance import PairedTests, holm, paired_tests
 from exam_pp.phases.analysis.graders import CriteriaRatings, criteria_ratings
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import Provenance, graded_by
 from exam_pp.text.wording import counted
@@ -51,7 +51,7 @@ class PairedCriteria:
 def paired_criteria(
     graded: PathLike,
     *,
-    selection: SupportFilter | None = None,
+    selection: AnswerFilter | None = None,
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> PairedCriteria:
@@ -62,7 +62,7 @@ def paired_criteria(
 
     Returns the tests, in the order of the selected systems, or of the file.
     """
-    selection = selection or SupportFilter()
+    selection = selection or AnswerFilter()
     by_grader = criteria_ratings(graded, selection)
     check_one(by_grader, f"{graded} has ratings by criteria of {len(by_grader)} graders")
     ((key, ratings),) = by_grader.items()

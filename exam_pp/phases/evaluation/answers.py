@@ -13,8 +13,8 @@ from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.score_ranges import Range
 from exam_pp.phases.evaluation.citations import (
+    AnswerFilter,
     CitationGrader,
-    SupportFilter,
     grader_of,
     only_grader,
     provenance_of,
@@ -56,7 +56,7 @@ class _Rated:
 def criteria(
     source: PathLike | Iterable[QueryPassages],
     *,
-    selection: SupportFilter | None = None,
+    selection: AnswerFilter | None = None,
     queries: Collection[str] | None = None,
     missing_queries: MissingQueries = "zero",
 ) -> Evaluation:
@@ -79,7 +79,7 @@ def criteria(
     Raises:
         SelectionError: No ratings match, or ratings by several models or prompts do.
     """
-    chosen = selection or SupportFilter()
+    chosen = selection or AnswerFilter()
     name = str(source) if isinstance(source, str | Path) else "The file"
     rated, distinct = _Rated(), DistinctNames()
     for query in read_passages(source) if isinstance(source, str | Path) else source:
@@ -217,7 +217,7 @@ OF_PARTS = "FactualConsistency_parts"
 def factual_consistency(
     source: PathLike | Iterable[QueryPassages],
     *,
-    selection: SupportFilter | None = None,
+    selection: AnswerFilter | None = None,
     queries: Collection[str] | None = None,
 ) -> Evaluation:
     """Score systems by the factual consistency of their answers; higher means more consistent.
@@ -229,7 +229,7 @@ def factual_consistency(
     query: :data:`OF_ANSWERS` and :data:`OF_PARTS`, and notes on claims without a score and on shortened
     texts.
     """
-    chosen = selection or SupportFilter()
+    chosen = selection or AnswerFilter()
     name = str(source) if isinstance(source, str | Path) else "The file"
     lines = read_passages(source) if isinstance(source, str | Path) else source
     graders: Counter[CitationGrader] = Counter()
@@ -257,7 +257,7 @@ def factual_consistency(
     return Evaluation(scores, _consistency_notes(grades_of), provenance=provenance)
 
 
-def _grades(query: QueryPassages, chosen: SupportFilter) -> dict[tuple[str, ...], ConsistencyGrade]:
+def _grades(query: QueryPassages, chosen: AnswerFilter) -> dict[tuple[str, ...], ConsistencyGrade]:
     """The last grade of each claim: by model, prompt, system, and the passage of a part."""
     return {
         (

@@ -30,7 +30,7 @@ class CitationGrader(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SupportFilter:
+class AnswerFilter:
     """Selection of grades of citations or answers, or of games; None accepts all.
 
     Attributes:
@@ -97,7 +97,7 @@ class GradedCitation:
 class CitationReader:
     """Reads the citations of queries with the grades that a filter selects; ``graders`` gave these."""
 
-    selection: SupportFilter
+    selection: AnswerFilter
     graders: Counter[CitationGrader] = field(default_factory=Counter)
 
     def answers(
@@ -185,7 +185,7 @@ class _Evaluated:
 def citations(
     source: PathLike | Iterable[QueryPassages],
     *,
-    selection: SupportFilter | None = None,
+    selection: AnswerFilter | None = None,
     rule: CitationRule = "all",
     queries: Collection[str] | None = None,
     missing_queries: MissingQueries = "zero",
@@ -211,7 +211,7 @@ def citations(
     Raises:
         SelectionError: No grades match, or grades by several models or prompts do.
     """
-    reader = CitationReader(selection or SupportFilter())
+    reader = CitationReader(selection or AnswerFilter())
     name = str(source) if isinstance(source, str | Path) else "The file"
     result, distinct = _Evaluated(), DistinctNames()
     for query in read_passages(source) if isinstance(source, str | Path) else source:

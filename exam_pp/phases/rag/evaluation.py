@@ -24,7 +24,7 @@ from exam_pp.metrics.text_similarity import default_layer
 from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file
 from exam_pp.phases.banks.relevant_passages import Relevance
 from exam_pp.phases.evaluation.answers import answered, factual_consistency
-from exam_pp.phases.evaluation.citations import SupportFilter, citations
+from exam_pp.phases.evaluation.citations import AnswerFilter, citations
 from exam_pp.phases.evaluation.consistency import consistency, repeated_answers
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
@@ -388,7 +388,7 @@ class _Run:
                 lambda files, advance: grade_citations(files, model, CitationOptions(prompt), advance),
                 self.passages,
             )  # fmt: skip
-        selection = SupportFilter(_name(model), None if model is None else prompt.name)
+        selection = AnswerFilter(_name(model), None if model is None else prompt.name)
         return citations(source, selection=selection, rule=step.citations)
 
     def hallucination(self) -> Evaluation:
@@ -415,7 +415,7 @@ class _Run:
                 "Factual consistency", "scored.jsonl.gz", settings,
                 lambda files, advance: score_answers(files, model, options, advance), self.passages,
             )  # fmt: skip
-        return factual_consistency(source, selection=SupportFilter(_name(model)))
+        return factual_consistency(source, selection=AnswerFilter(_name(model)))
 
     def no_answer(self) -> Evaluation:
         """Share of answered questions."""

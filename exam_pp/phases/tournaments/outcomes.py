@@ -11,7 +11,7 @@ from exam_pp.formats.exam_pp_files import read_any_games
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeKey, check_one
 from exam_pp.metrics.outcomes import Outcome
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.result import PathLike, check_names
 from exam_pp.roles import System
 from exam_pp.text.wording import listed
@@ -60,13 +60,13 @@ def distinct_games(
 
 
 def judged_games(
-    source: Iterable[PathLike | QueryGames], selection: SupportFilter | None = None
+    source: Iterable[PathLike | QueryGames], selection: AnswerFilter | None = None
 ) -> JudgedGames:
     """Read the selected games of one judge.
 
     ``selection``: The games to select, by names of systems with or without their repeat. None: all.
     """
-    chosen = selection or SupportFilter()
+    chosen = selection or AnswerFilter()
     items = list(source)
     sources = [str(item) for item in items if isinstance(item, PathLike)] or ["the input"]
     judges: dict[tuple[GradeKey, str | None], None] = {}

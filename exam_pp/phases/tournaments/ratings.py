@@ -17,7 +17,7 @@ from exam_pp.metrics.leaderboard import Standing
 from exam_pp.metrics.outcomes import Outcome, Outcomes, query_counts
 from exam_pp.metrics.significance import rating_ranks
 from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, intervals
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
 from exam_pp.phases.tournaments.biases import bias_notes_of
@@ -113,7 +113,7 @@ def rate_scored(
 
     ``systems``: Only games between these systems; empty for all.
     """
-    games = judged_games(scored.queries, SupportFilter(systems=systems))
+    games = judged_games(scored.queries, AnswerFilter(systems=systems))
     measure = in_one_line(str(games.judge.prompt_class))
     note = f"Games are made from scores ({measure}): for each query, the higher score of two systems wins."
     return rate(games, options, families=families, notes=[note, *scored.notes], provenance=scored.provenance)

@@ -14,7 +14,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.agreement import cohen_kappa, confusion
 from exam_pp.phases.analysis.graders import criteria_graders, graders
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.reports.analysis.agreement import difference_pictures, graders_report
 from tests.conftest import passage, rubric
@@ -142,7 +142,7 @@ def test_undefined_numbers_are_said(
         ({"gpt": {"a": None}}, {}, r"match the filter.* --grader 'gpt' --prompt 'Criteria'"),
         (
             {"gpt": {"a": 1}},
-            {"selection": SupportFilter(systems=["X"])},
+            {"selection": AnswerFilter(systems=["X"])},
             r"answers of 1 system \(X\); it has those of 1 system \(RAG\)",
         ),
     ],

@@ -13,7 +13,7 @@ from exam_pp.cli.analysis.distributions import paired_criteria_report
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.paired_criteria import paired_criteria
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from tests.phases.analysis.criteria_files import answer
 from tests.tables import notes_of, rows_of
 
@@ -96,7 +96,7 @@ def test_refusals(write_jsonl: WriteLines) -> None:
     with pytest.raises(SelectionError, match=r"2 graders; choose one: --grader 'gpt'.*'human:ann'"):
         paired_criteria(path)
     with pytest.raises(SelectionError, match=r"needs two systems.* 1 system .*\(RAG\)"):
-        paired_criteria(path, selection=SupportFilter("human:ann", systems=["RAG"]))
+        paired_criteria(path, selection=AnswerFilter("human:ann", systems=["RAG"]))
     apart = write_jsonl(
         "apart.jsonl",
         [

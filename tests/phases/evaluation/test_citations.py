@@ -9,7 +9,7 @@ import pytest
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.citation_scores import citation_scores
-from exam_pp.phases.evaluation.citations import SupportFilter, citations
+from exam_pp.phases.evaluation.citations import AnswerFilter, citations
 from exam_pp.phases.evaluation.result import Evaluation
 
 Json = dict[str, Any]
@@ -122,10 +122,10 @@ def test_several_graders_need_a_choice() -> None:
         SelectionError, match=r"choose one: --grader 'human:ann' .*--grades hash=1; .*--grades hash=2"
     ):
         citations(answer)
-    assert values(citations(answer, selection=SupportFilter("human:ann")))[0] == 1.0
-    assert values(citations(answer, selection=SupportFilter("m", prompt_hash="2")))[0] == 0.5
+    assert values(citations(answer, selection=AnswerFilter("human:ann")))[0] == 1.0
+    assert values(citations(answer, selection=AnswerFilter("m", prompt_hash="2")))[0] == 0.5
     with pytest.raises(SelectionError, match="no selected grades of citations"):
-        citations(answer, selection=SupportFilter("other"))
+        citations(answer, selection=AnswerFilter("other"))
 
 
 def test_empty_answers_and_missing_queries_score_0() -> None:
@@ -148,7 +148,7 @@ def test_repeats_are_separate_systems_that_are_selected_together() -> None:
         part("rag-run-2/q#1", ["A"], grades(A=NO), method="rag", repeat=2),
         part("other/q#1", ["A"], grades(A=NO)),
     ]
-    evaluation = citations([query(*answer)], selection=SupportFilter(systems=["rag"]))
+    evaluation = citations([query(*answer)], selection=AnswerFilter(systems=["rag"]))
     assert {score.system for score in evaluation.scores} == {"rag-run-1", "rag-run-2"}
     assert values(evaluation, "rag-run-1") == [1.0, 1.0, 1.0]
 

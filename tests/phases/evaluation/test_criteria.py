@@ -9,7 +9,7 @@ import pytest
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.answers import criteria
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.result import Evaluation
 
 Json = dict[str, Any]
@@ -103,9 +103,9 @@ def test_several_graders_need_a_choice() -> None:
         r"--grader 'human:ann' --prompt 'Own'; --grader 'm' --prompt 'Own'\.",
     ):
         criteria(answers)
-    assert values(criteria(answers, selection=SupportFilter("human:ann")))["mean"] == 2.0
+    assert values(criteria(answers, selection=AnswerFilter("human:ann")))["mean"] == 2.0
     with pytest.raises(SelectionError, match="make them with `exam-pp grade --prompt criteria"):
-        criteria(answers, selection=SupportFilter("other"))
+        criteria(answers, selection=AnswerFilter("other"))
 
 
 def test_missing_queries_score_0_or_are_skipped() -> None:
@@ -121,4 +121,4 @@ def test_missing_queries_score_0_or_are_skipped() -> None:
     assert "No answer of rag to 1 query (r): scored 0." in evaluation.notes
     assert values(criteria(answers, missing_queries="skip"), "rag", "r") == {}
     assert {s.query_id for s in criteria(answers, queries=["r"]).scores} == {"r"}
-    assert {s.system for s in criteria(answers, selection=SupportFilter(systems=["mute"])).scores} == {"mute"}
+    assert {s.system for s in criteria(answers, selection=AnswerFilter(systems=["mute"])).scores} == {"mute"}

@@ -16,7 +16,7 @@ from exam_pp.llm import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.evaluation.answers import factual_consistency
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.grading.grade_answers import (
     ScoreOptions,
     ScoreSummary,
@@ -222,7 +222,7 @@ def test_a_file_from_answers_to_a_leaderboard(
     assert "1 cited passage (gone)" in notes
 
     with pytest.raises(SelectionError, match=r"no selected scores.*grade"):
-        factual_consistency(output, selection=SupportFilter(model="other"))
+        factual_consistency(output, selection=AnswerFilter(model="other"))
     again = tmp_path / "again.jsonl.gz"
     prompt = PROMPTS.get("GradedRelevance")
     with pytest.raises(SelectionError, match="does not score claims"):
@@ -255,7 +255,7 @@ def test_scores_by_two_models_need_a_choice() -> None:
     run(other, query)
     with pytest.raises(SelectionError, match="--grader 'other'; --grader 'scorer'"):
         factual_consistency([query])
-    scores = factual_consistency([query], selection=SupportFilter("other")).scores
+    scores = factual_consistency([query], selection=AnswerFilter("other")).scores
     assert [(s.metric, s.value) for s in scores] == [
         ("FactualConsistency", round(5 / 7, 4)), ("FactualConsistency_parts", 0.75),
     ]  # fmt: skip

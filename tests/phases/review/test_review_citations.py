@@ -12,7 +12,7 @@ import pytest
 from exam_pp.cli.review.apply_ratings import apply_ratings
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.evaluation.citations import SupportFilter, citations
+from exam_pp.phases.evaluation.citations import AnswerFilter, citations
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.reports.review.page import render_page
 from exam_pp.store.edits import FORMAT, Edits, file_sha256, write_edits
@@ -117,7 +117,7 @@ def test_labels_are_one_set_of_grades_of_the_part(graded: Path, tmp_path: Path) 
     )
     assert json.loads(text) == answer_lines()[0], "everything else stays as it is"
 
-    evaluation = citations(read_passages(output), selection=SupportFilter(model="human:ana"))
+    evaluation = citations(read_passages(output), selection=AnswerFilter(model="human:ana"))
     assert {score.metric: score.value for score in evaluation.scores} == pytest.approx(
         {"citation_precision": 1 / 3, "citation_recall": 1 / 3, "citation_F1": 1 / 3}
     )

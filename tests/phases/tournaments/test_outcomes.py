@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.tournaments.biases import game_biases
 from exam_pp.phases.tournaments.outcomes import judged_games
 from tests.conftest import NO_SHARED_DATA, SHARED
 from tests.phases.tournaments.games import game, game_set, games_file
 
 
-def scores(path: Path, selection: SupportFilter | None = None) -> list[tuple[str, str, str, float]]:
+def scores(path: Path, selection: AnswerFilter | None = None) -> list[tuple[str, str, str, float]]:
     return [(q, a, b, score) for q, a, b, score, _ in judged_games([path], selection).outcomes]
 
 
@@ -30,8 +30,8 @@ def test_repeats_play_for_their_system(tmp_path: Path) -> None:
         tmp_path / "g.jsonl", {"1": [game("a", "b", "A", repeat_a=1), game("a", "b", "B", repeat_a=2)]}
     )
     assert judged_games([path]).systems == ["a", "b"]
-    assert scores(path, SupportFilter(systems=["a-run-2", "b"])) == [("1", "a", "b", 0.0)]
-    assert len(scores(path, SupportFilter(systems=["a", "b"]))) == 2
+    assert scores(path, AnswerFilter(systems=["a-run-2", "b"])) == [("1", "a", "b", 0.0)]
+    assert len(scores(path, AnswerFilter(systems=["a", "b"]))) == 2
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_a_judge_is_selected(tmp_path: Path) -> None:
             game_set([game("a", "b", "C")], "y", "Q")]  # fmt: skip
     path = games_file(tmp_path / "g.jsonl", {"1": sets})
 
-    assert [row[3] for row in scores(path, SupportFilter("x"))] == [1.0]
-    assert [row[3] for row in scores(path, SupportFilter("y", "Q"))] == [0.5]
+    assert [row[3] for row in scores(path, AnswerFilter("x"))] == [1.0]
+    assert [row[3] for row in scores(path, AnswerFilter("y", "Q"))] == [0.5]
     with pytest.raises(SelectionError) as error:
         judged_games([path])
     assert str(error.value) == (
@@ -132,18 +132,18 @@ def test_a_version_of_the_prompt_is_selected(tmp_path: Path) -> None:
 
     with pytest.raises(SelectionError, match="choose one with --grades hash: x1, x2"):
         judged_games([path])
-    assert [row[3] for row in scores(path, SupportFilter(prompt_hash="x2"))] == [0.0]
+    assert [row[3] for row in scores(path, AnswerFilter(prompt_hash="x2"))] == [0.0]
 
 
 def test_selections_without_games(tmp_path: Path) -> None:
     path = games_file(tmp_path / "g.jsonl", {"1": [game("a", "b", "A")]})
 
     with pytest.raises(SelectionError, match="the options select no games"):
-        judged_games([path], SupportFilter("other"))
+        judged_games([path], AnswerFilter("other"))
     with pytest.raises(SelectionError, match="'z' of --system plays no games in"):
-        judged_games([path], SupportFilter(systems=["a", "z"]))
+        judged_games([path], AnswerFilter(systems=["a", "z"]))
     with pytest.raises(SelectionError, match="the options select no games"):
-        judged_games([path], SupportFilter(systems=["a"]))
+        judged_games([path], AnswerFilter(systems=["a"]))
 
 
 def test_reserved_names(tmp_path: Path) -> None:

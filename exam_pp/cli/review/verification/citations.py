@@ -13,9 +13,9 @@ from exam_pp.data_model import SUPPORT_LABELS, CitationSupport
 from exam_pp.errors import SelectionError
 from exam_pp.packed import LazySequence
 from exam_pp.phases.evaluation.citations import (
+    AnswerFilter,
     CitationGrader,
     CitationReader,
-    SupportFilter,
     provenance_of,
 )
 from exam_pp.provenance import Provenance
@@ -86,7 +86,7 @@ class CheckedCitations:
 
 def check_citations(
     graded: str | Path,
-    selection: SupportFilter,
+    selection: AnswerFilter,
     *,
     queries: Collection[str] = (),
     limit: int | None = None,

@@ -14,7 +14,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.cli.review.verification.citations import check_citations
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.citations import SupportFilter
+from exam_pp.phases.evaluation.citations import AnswerFilter
 from tests.phases.evaluation.test_citations import FULL, NO, grades, part, source
 
 Write = Callable[[str, list[Any]], Path]
@@ -34,7 +34,7 @@ def graded(write_jsonl: Write) -> Path:
 
 
 def test_doubtful_citations_come_first(graded: Path) -> None:
-    checked = check_citations(graded, SupportFilter())
+    checked = check_citations(graded, AnswerFilter())
     order = [(item.part_id, item.citation, item.label) for item in checked.citations.items()]
     assert order == [
         ("rag/q#3", "A", "ungraded"),
@@ -76,9 +76,9 @@ def test_formats(form: str, graded: Path, tmp_path: Path) -> None:
 
 def test_selections(graded: Path) -> None:
     with pytest.raises(SelectionError, match="has no query 'x'"):
-        check_citations(graded, SupportFilter(), queries=["x"])
+        check_citations(graded, AnswerFilter(), queries=["x"])
     with pytest.raises(SelectionError, match="no selected grades of citations"):
-        check_citations(graded, SupportFilter(), queries=["r"])
+        check_citations(graded, AnswerFilter(), queries=["r"])
     with pytest.raises(SelectionError, match="no selected grades of citations"):
-        check_citations(graded, SupportFilter(model="other"))
-    assert check_citations(graded, SupportFilter(), limit=2).citations.omitted == 3
+        check_citations(graded, AnswerFilter(model="other"))
+    assert check_citations(graded, AnswerFilter(), limit=2).citations.omitted == 3
