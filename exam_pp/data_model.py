@@ -155,12 +155,34 @@ class RankingEntry(StoredRecord, frozen=True, gc=False, kw_only=True):
     repeat: Repeat | None = None
 
 
+class FullRanking(StoredRecord, frozen=True, gc=False, kw_only=True):
+    """The ids of all passages that a run ranks for a query, in the order of trec_eval."""
+
+    method: Id
+    query_id: Id = field(name="queryId")
+    passages: list[Id]
+
+
+class BeyondPool(StoredRecord, frozen=True, gc=False, kw_only=True):
+    """What measures of manual judgments need of a query beside its pooled passages.
+
+    ``judgments`` are those of passages outside the pool; ``rankings`` are whole, with the pooled passages.
+    """
+
+    judgments: list[Judgment] = field(default_factory=list)
+    rankings: list[FullRanking] = field(default_factory=list)
+
+
 class PassageData(StoredRecord, frozen=True, gc=False, kw_only=True):
-    """Judgments and rankings of one passage, and the text of its query, which published files do not have."""
+    """Judgments and rankings of one passage, and values of its query, which published files do not have.
+
+    ``beyond_pool`` stands at one passage of a query, as lines of published files have no place for it.
+    """
 
     judgments: list[Judgment] = field(default_factory=Added)
     rankings: list[RankingEntry] = field(default_factory=Added)
     query_text: str | None = None
+    beyond_pool: Later[BeyondPool | None] = None
 
 
 class SelfRating(StoredRecord, frozen=True, gc=False, kw_only=True):
@@ -581,6 +603,11 @@ class QueryPassages:
         """The text of the query that is stored with its passages; empty if it is not stored."""
         return next((text for passage in self.passages if (text := passage.data.query_text)), "")
 
+    @property
+    def beyond_pool(self) -> BeyondPool | None:
+        """Judgments and ranks beyond the pool; None in files that do not have them."""
+        return next((found for passage in self.passages if (found := passage.data.beyond_pool)), None)
+
     def dump(self) -> bytes:
         """Return the line as compact JSON without the line end; keys that were never set are omitted.
 
@@ -715,3 +742,7 @@ class QueryView(Protocol):
     @property
     def passages(self) -> Sequence[PassageView]:
         """Its passages, in file order."""
+
+    @property
+    def beyond_pool(self) -> BeyondPool | None:
+        """Judgments and ranks beyond the pool; None in files that do not have them."""

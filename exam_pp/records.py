@@ -153,6 +153,8 @@ def _slot(record: type, key: str) -> _Slot:
 def _raw(value: Any) -> msgspec.Raw:
     if isinstance(value, msgspec.Raw):
         return value
+    if isinstance(value, StoredRecord):
+        return msgspec.Raw(encode(value))
     from pydantic_core import PydanticSerializationError, to_json  # noqa: PLC0415 - slow to import
 
     try:

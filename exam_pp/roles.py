@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from exam_pp.data_model import (
     AnyGrades,
+    BeyondPool,
     Judgment,
     Passage,
     PassageView,
@@ -122,7 +123,7 @@ def without_canaries(queries: Iterable[QueryView]) -> Iterator[QueryView]:
     """
     for query in queries:
         if canaries_of(query):
-            yield _Query(query.query_id, list(_real_passages(query)))
+            yield _Query(query.query_id, list(_real_passages(query)), query.beyond_pool)
         else:
             yield query
 
@@ -310,7 +311,8 @@ def choose_role(
         if role is None and not dropped and not any(repeat for _, _, repeat in keys):
             yield query
         else:
-            yield _Query(query.query_id, list(_passages(query, role, preferred, dropped)))
+            kept = list(_passages(query, role, preferred, dropped))
+            yield _Query(query.query_id, kept, _beyond_pool(query, role, preferred, dropped))
 
 
 def _passages(
@@ -325,6 +327,16 @@ def _passages(
             entries = accepted_entries(query.query_id, passage.passage_id, passage.rankings, role)
         if entries is not None:
             yield _Passage(passage, [e if e.repeat is None else _renamed(e) for e in entries])
+
+
+def _beyond_pool(
+    query: QueryView, role: Role | None, preferred: Role, both: Collection[str]
+) -> BeyondPool | None:
+    """What a query has beyond the pool, with the rankings of runs that count, whose role is ``retrieved``."""
+    beyond = query.beyond_pool
+    if beyond is None or (role or preferred) == "retrieved":
+        return beyond
+    return replace(beyond, rankings=[r for r in beyond.rankings if role is None and r.method not in both])
 
 
 def _without_role(query: QueryView, systems: Collection[str]) -> set[str]:
@@ -377,7 +389,8 @@ class _Passage:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A query with the chosen passages."""
+    """A query with the chosen passages, and what it has beyond the pool."""
 
     query_id: str
     passages: Sequence[PassageView]
+    beyond_pool: BeyondPool | None

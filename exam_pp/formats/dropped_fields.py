@@ -186,6 +186,9 @@ def count_dropped_passage_fields(
     """Count the fields of a query's passages that are not in ``keeps``, the fields of the target format."""
     if "query texts" not in keeps:
         dropped.add("query texts", bool(query.query_text))
+    if (beyond := query.beyond_pool) is not None:
+        dropped.add("whole rankings", len(beyond.rankings))
+        dropped.add("judgments", len(beyond.judgments) if "judgments" not in keeps else 0)
     for passage in query.passages:
         counts = {
             "passage texts": 1,

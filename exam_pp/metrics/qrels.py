@@ -164,13 +164,19 @@ def _label(passage: GradedPassage, label: Labelling, min_grade: int, among: int 
             return int(best >= min_grade)
 
 
-def judgment_qrels(queries: Iterable[QueryView], facets: Facets = "title") -> list[Qrel]:
-    """Return the judgments of a file as qrels; the highest judgment counts if a passage has several."""
+def judgment_qrels(
+    queries: Iterable[QueryView], facets: Facets = "title", *, beyond_pool: bool = False
+) -> list[Qrel]:
+    """Return the judgments of a file as qrels; the highest judgment counts if a passage has several.
+
+    ``beyond_pool`` adds those of passages outside the pool.
+    """
     best: dict[tuple[str, str], int] = {}
     for query in queries:
-        for passage in query.passages:
-            for judgment in passage.judgments:
-                query_id = judgment.query_id if facets == "facet" else query.query_id
-                key = (query_id, passage.passage_id)
-                best[key] = max(judgment.relevance, best.get(key, judgment.relevance))
+        judged = [(passage.passage_id, each) for passage in query.passages for each in passage.judgments]
+        if beyond_pool and (beyond := query.beyond_pool) is not None:
+            judged += [(each.passage_id, each) for each in beyond.judgments]
+        for passage_id, judgment in judged:
+            key = (judgment.query_id if facets == "facet" else query.query_id, passage_id)
+            best[key] = max(judgment.relevance, best.get(key, judgment.relevance))
     return [Qrel(query_id, passage_id, relevance) for (query_id, passage_id), relevance in best.items()]

@@ -50,20 +50,23 @@ def command(
       exam-pp evaluate judgments qrels.txt --runs runs -m nDCG@10 -m RR
       exam-pp evaluate judgments qrels.txt --runs runs --format official -o ranks.json
     """
-    from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
+    from exam_pp.phases.evaluation.inputs import Study
+    from exam_pp.phases.evaluation.judgments import is_passages, judgment_provenance, judgments, pool_notes
     from exam_pp.phases.evaluation.score_runs import score_runs
     from exam_pp.reports.evaluation.leaderboards import official_json
     from exam_pp.store.trec.runs import run_files
 
     if output.form == "official" and output.per_query:
         raise click.UsageError("--format official does not support --per-query.")
+    judged = Study(source) if is_passages(source) else source
     evaluation = score_runs(
-        judgments(source, queries=queries, facets=facets),
+        judgments(judged, queries=queries, facets=facets),
         runs,
         measures or ("nDCG@10",),
         min_grade=min_judgment,
         method=method_name,
     )
+    evaluation.notes += pool_notes(judged)
     evaluation.provenance = judgment_provenance(source, evaluation)
     inputs = [source, queries, *run_files(runs)]
     if output.form == "official":

@@ -113,6 +113,9 @@ def rename_step(source: str, renaming: Renaming) -> Step[RawQuery]:
                 models.update(grade.model for grade in graded if grade.model)
                 classes.update(grade.prompt_class for grade in graded if grade.prompt_class)
                 passage.edit(key, of_passage.answer_grade)
+        if renaming.systems and (beyond := query.beyond_pool) is not None:
+            renamed = [replace(r, method=renaming.systems.get(r.method, r.method)) for r in beyond.rankings]
+            query.set_beyond_pool(replace(beyond, rankings=renamed))
         return query
 
     def check(_counts: Rewritten) -> None:
@@ -200,6 +203,10 @@ def strip_step(source: Path, options: StripOptions, dropped: Counter[str]) -> St
             if filters_grades:
                 grades.select(passage)
             stripper.passage(passage)
+        if (options.judgments or options.rankings) and (beyond := query.beyond_pool) is not None:
+            removed: dict[str, list[Any]] = {"judgments": []} if options.judgments else {}
+            removed |= {"rankings": []} if options.rankings else {}
+            query.set_beyond_pool(replace(beyond, **removed))
         return query
 
     def check(_counts: Rewritten) -> None:

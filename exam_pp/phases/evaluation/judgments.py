@@ -35,7 +35,7 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
         DataError: A file is not in its format.
     """
     if not isinstance(source, PathLike) or is_passages(source):
-        qrels = judgment_qrels(views(source, mixed=True), facets)
+        qrels = judgment_qrels(views(source, mixed=True), facets, beyond_pool=True)
     else:
         qrels = read_qrels(source)
     if not qrels:
@@ -52,6 +52,21 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
                 f"None of the queries in {listed} has judgments in {name_of(source, 'the passages')}."
             )
     return qrels
+
+
+def pool_notes(source: Passages) -> list[str]:
+    """A note on judged queries of a passages file that lack what is beyond the pool; empty for qrels."""
+    if isinstance(source, PathLike) and not is_passages(source):
+        return []
+    judged = [query for query in views(source, mixed=True) if any(p.judgments for p in query.passages)]
+    lacking = sum(query.beyond_pool is None for query in judged)
+    if not lacking:
+        return []
+    of_all = f"{lacking} of {counted(len(judged), 'judged query', 'judged queries')}"
+    return [
+        f"{of_all} in {name_of(source, 'the passages')} have judgments of pooled passages only, so ideal "
+        "rankings, recall and AP are those of the pool: import the qrels again, or name them and --runs."
+    ]
 
 
 def fraction_notes(labels: Iterable[float], subject: str = "") -> list[str]:

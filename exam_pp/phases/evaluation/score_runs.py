@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import cast
 
@@ -108,8 +109,9 @@ def score_rankings(
 ) -> Evaluation:
     """Score the rankings in a passages file (also of generated answers), as :func:`score_runs` does for runs.
 
-    Ranks that are missing from the file stay empty, so that no passage moves up into the cutoff; bounds
-    ignore them. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of the
+    Whole rankings, which ``import`` writes, are scored as :func:`score_runs` scores their runs. In other
+    files, missing ranks stay empty, so that no passage moves up into the cutoff. Bounds ignore passages that
+    the file lacks. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of the
     query is used for each of its facets. ``role`` is as in :func:`~exam_pp.phases.evaluation.rubric.cover`.
     Canary systems are left out, unless ``canaries`` is True. Raises :class:`~exam_pp.errors.ExamError` for
     unknown measures, for a file without rankings, and for ranks above 100,000.
@@ -119,19 +121,29 @@ def score_rankings(
     scorer = _Scorer(labels, measures, min_grade, default_min_grade, best_labels)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
+    whole: dict[tuple[str, str], Sequence[str]] = {}
+    pooled: set[tuple[str, str]] = set()
     for query in views(passages, role, canaries=canaries):
         of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
+
+        def targets(of: str, query_id: str = query.query_id, of_query: list[str] = of_query) -> list[str]:
+            if not of_query:
+                return [query_id]
+            return [of] if of in query_ids else of_query
+
         for index, passage in enumerate(query.passages):
+            pooled.update((target, passage.passage_id) for target in [query.query_id, *of_query])
             for ranking in passage.rankings:
                 # The order in which an import pools passages: rank, then score, then place in the file.
                 hit = (ranking.rank, -ranking.score, index, passage.passage_id)
                 of_system = ranked.setdefault(ranking.method, {})
-                if not of_query:
-                    targets = [query.query_id]
-                else:
-                    targets = [ranking.query_id] if ranking.query_id in query_ids else of_query
-                for target in targets:
+                for target in targets(ranking.query_id):
                     of_system.setdefault(target, []).append(hit)
+        for full in () if query.beyond_pool is None else query.beyond_pool.rankings:
+            if full.query_id == query.query_id or of_query:  # rankings of facets are not merged
+                for target in targets(full.query_id):
+                    whole[full.method, target] = full.passages
+                    ranked.setdefault(full.method, {}).setdefault(target, [])
     if not ranked:
         name = name_of(passages, "The list of passages")
         raise SelectionError(f"{name} has no rankings; use run files with --runs.")
@@ -142,6 +154,9 @@ def score_rankings(
         first = 0 if any(hit[0] == 0 for hits in queries.values() for hit in hits) else 1
         run: Run = {}
         for query_id, hits in queries.items():
+            if (ids := whole.get((system, query_id))) is not None:
+                run[query_id] = {passage_id: float(len(ids) - place) for place, passage_id in enumerate(ids)}
+                continue
             if max(hits)[0] > _DEEPEST_RANK:
                 raise DataError(
                     f"has the rank {max(hits)[0]} for system {system!r} and query {query_id!r}; the "
@@ -155,6 +170,12 @@ def score_rankings(
     if empty := sum(holes.values()):
         ranks = counted(empty, "rank is", "ranks are")
         evaluation.notes.append(f"{ranks} missing in the file: scored as passages without a label.")
+    if holes and (outside := scorer.labelled - pooled):
+        are = counted(len(outside), "labelled passage is", "labelled passages are")
+        evaluation.notes.append(
+            f"{are} outside the pool and scored as not retrieved, because the file lacks the ranks below the "
+            "pool; name the run files with --runs."
+        )
     return evaluation
 
 
@@ -213,11 +234,15 @@ class _Scorer:
     def _relevances(self) -> list[float]:
         return [label.relevance for label in self._labels]
 
+    @cached_property
+    def labelled(self) -> set[tuple[str, str]]:
+        """All pairs (query id, passage id) with a label."""
+        return {(label.query_id, label.passage_id) for label in self._labels}
+
     @property
     def passages(self) -> set[tuple[str, str]]:
         """All pairs (query id, passage id) that may have a label."""
-        labelled = {(label.query_id, label.passage_id) for label in self._labels}
-        return labelled.union(self._ungraded.labels) if self._ungraded else labelled
+        return self.labelled.union(self._ungraded.labels) if self._ungraded else self.labelled
 
     @property
     def _ranges(self) -> dict[str, Range]:

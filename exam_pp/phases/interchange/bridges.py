@@ -93,14 +93,15 @@ def _passages_to_qrels(
     """Yield the highest judgment of each passage, with ``query/facet`` for facets."""
     best: dict[tuple[str, str], int] = {}
     for query in _counting_dropped(queries, frozenset({"judgments"}), dropped):
-        for passage in query.passages:
-            for judgment in passage.judgments:
-                key = (judgment.query_id, passage.passage_id)
-                titled = judgment.title_query not in (judgment.query_id, query.query_id)
-                dropped.add("title queries of judgments", titled)
-                dropped.add("passage ids of judgments", judgment.passage_id != passage.passage_id)
-                dropped.add("repeated judgments of a passage", key in best)
-                best[key] = max(judgment.relevance, best.get(key, judgment.relevance))
+        judged = [(passage.passage_id, each) for passage in query.passages for each in passage.judgments]
+        outside = () if query.beyond_pool is None else query.beyond_pool.judgments
+        for passage_id, judgment in [*judged, *((each.passage_id, each) for each in outside)]:
+            key = (judgment.query_id, passage_id)
+            titled = judgment.title_query not in (judgment.query_id, query.query_id)
+            dropped.add("title queries of judgments", titled)
+            dropped.add("passage ids of judgments", judgment.passage_id != passage_id)
+            dropped.add("repeated judgments of a passage", key in best)
+            best[key] = max(judgment.relevance, best.get(key, judgment.relevance))
     if not best:
         raise DataError("has no judgments.", file=str(conversion.source))
     for (query_id, passage_id), relevance in best.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +12,19 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.data_model import (
+    BeyondPool,
+    FullRanking,
+    Judgment,
+    Passage,
+    PassageData,
+    QueryPassages,
+    RankingEntry,
+)
 from exam_pp.errors import DataError
 from exam_pp.formats.car_pages import full_facet_id, read_run_pages
 from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.metrics.ties_in_runs import trec_eval_ranking
 from exam_pp.phases.evaluation.judgments import fraction_notes
 from exam_pp.phases.interchange.answer_units import (
     Unit,
@@ -23,6 +33,7 @@ from exam_pp.phases.interchange.answer_units import (
     ranking_entry,
     read_any_answers,
 )
+from exam_pp.records import replace
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
@@ -51,8 +62,9 @@ class ImportSources:
     """The inputs and options of an import.
 
     ``runs`` are run files or folders of run files. The pool has the ``top`` passages of each run and query,
-    by rank, then score descending, then file order. ``qrels`` have judgments of pooled passages; the passages
-    of ``judged``, which are qrels too, are all pooled. ``queries`` restricts and orders the queries.
+    by rank, then score descending, then file order. ``qrels`` have judgments, also of passages outside the
+    pool; the passages of ``judged``, which are qrels too, are all pooled. ``queries`` restricts and orders
+    the queries.
     ``skip_missing_texts`` drops passages without a text in ``texts``, which otherwise is an error; a text in
     several files is taken from the first. ``answers`` are split into passages by ``unit``; with texts, the
     documents that they list or cite are pooled, too. ``pages`` are run pages of TREC CAR. ``facets`` is the
@@ -188,6 +200,9 @@ class _Pool:
         }
         self._ranked_facets: dict[str, set[str]] = {}
         self._page_rankings: list[tuple[str, RunLine]] = []
+        self._full_rankings: dict[str, list[FullRanking]] = defaultdict(list)
+        self._outside: dict[str, list[Qrel]] = defaultdict(list)
+        self._are_judged = False
         self._page_texts: dict[str, str] = {}
         self._sources: dict[str, Path] = {}
         self._answering: set[str] = set()
@@ -210,23 +225,32 @@ class _Pool:
             self._pool_top(rankings, top)
 
     def add_rankings(self, files: Sequence[Path], method_name: MethodName) -> None:
-        """Add the ranks of all pooled passages in a second pass, so that no run is kept in memory.
+        """Add the ranks of all pooled passages, and all ids of each ranking, in a second pass.
 
-        Only the rankings of queries with facets are kept, one run after the other, to merge them.
+        So a single run is in memory with more than the ids.
         """
         for file in files:
-            of_facets = _new_rankings()
+            rankings = _new_rankings()
             for line in read_run(file, method=method_name):
                 title = self._title_of(line.query_id)
-                if title in self._ranked_facets:
-                    of_facets[title, line.system][line.query_id].append(line)
-                else:
-                    self._add_rank(title, line)
-            for title, ranking in self._rankings(of_facets):
-                for line in ranking:
-                    self._add_rank(title, line)
+                if title in self._passages:
+                    rankings[title, line.system][line.query_id].append(line)
+            self._add_ranks(rankings)
+        of_pages = _new_rankings()
         for title, line in self._page_rankings:
-            self._add_rank(title, line)
+            of_pages[title, line.system][line.query_id].append(line)
+        self._add_ranks(of_pages)
+
+    def _add_ranks(self, rankings: _Rankings) -> None:
+        for title, ranking in self._rankings(rankings):
+            for line in ranking:
+                if pooled := self._passages[title].get(line.passage_id):
+                    pooled.rankings.append(line)
+            # One text for each id, whatever the number of runs that rank it.
+            scores = {sys.intern(line.passage_id): line.score for line in ranking}
+            full = trec_eval_ranking(scores)
+            query_id, method = ranking[0].query_id, ranking[0].system
+            self._full_rankings[title].append(FullRanking(method=method, query_id=query_id, passages=full))
 
     def add_pages(self, files: Sequence[Path], top: int) -> None:
         """Pool the top passages of run pages, whose ranks :meth:`add_rankings` adds.
@@ -268,10 +292,6 @@ class _Pool:
                 yield title, merged_ranking(by_query, title, self._facets.get(title, ()))
             else:
                 yield from ((title, lines) for lines in by_query.values())
-
-    def _add_rank(self, title: str, line: RunLine) -> None:
-        if pooled := self._passages.get(title, {}).get(line.passage_id):
-            pooled.rankings.append(line)
 
     def _title_of(self, query_id: str) -> str:
         """The query that has the ranking: with ``facet`` the facet itself."""
@@ -353,10 +373,11 @@ class _Pool:
             pooled.text = text
 
     def add_judgments(self, qrels: Sequence[Qrel], judged: Sequence[Qrel] = ()) -> None:
-        """Add the judgments of pooled passages; the passages of ``judged`` are pooled first."""
+        """Add the judgments; the passages of ``judged`` are pooled first."""
         known = frozenset(self._passages)
         guess = not self._restricted and self._facet_rankings != "facet"
-        used = not_pooled = 0
+        used = 0
+        self._are_judged = bool(qrels or judged)
         for qrel in judged:
             query_id = title_query(qrel.query_id, known, guess=guess)
             if self._accepts(query_id, "judgments"):
@@ -366,12 +387,15 @@ class _Pool:
             if pooled := self._passages.get(query_id, {}).get(qrel.passage_id):
                 pooled.judgments.append(qrel)
                 used += 1
-            else:
-                not_pooled += query_id in known
-        if not_pooled:
-            are = counted(not_pooled, "judgment is of a passage", "judgments are of passages")
+            elif query_id in known:
+                self._outside[query_id].append(qrel)
+        if self._outside:
+            number = sum(map(len, self._outside.values()))
+            are = counted(number, "judgment is of a passage", "judgments are of passages")
             log.info(
-                "%s outside the pool and not imported; --from qrels FILE pools every judged passage.", are
+                "%s outside the pool: measures of the judgments count them; --from qrels FILE pools every judged "
+                "passage.",
+                are,
             )
         if (qrels or judged) and not used:
             log.warning(
@@ -481,9 +505,18 @@ class _Pool:
         for query_id, passages in self._passages.items():
             if passages:
                 text = self._texts.get(query_id, "")
-                yield QueryPassages(
-                    query_id, [_passage(query_id, *item, self._answering, text) for item in passages.items()]
-                )
+                made = [_passage(query_id, *item, self._answering, text) for item in passages.items()]
+                if self._are_judged or self._full_rankings:
+                    data = replace(made[0].data, beyond_pool=self._beyond_pool(query_id))
+                    made[0] = replace(made[0], data=data)
+                yield QueryPassages(query_id, made)
+
+    def _beyond_pool(self, query_id: str) -> BeyondPool:
+        outside = self._outside.get(query_id, ())
+        return BeyondPool(
+            judgments=[_judgment(query_id, qrel) for qrel in outside],
+            rankings=self._full_rankings.get(query_id, []),
+        )
 
     def _accepts(self, query_id: str, source: str) -> bool:
         """Whether the query is imported; collects ignored queries by source for :meth:`log_ignored`."""
@@ -515,10 +548,7 @@ def _passage(
     query_id: str, passage_id: str, pooled: _Pooled, answering: Collection[str], query_text: str
 ) -> Passage:
     """The passage for the file; ``answering`` are the systems whose runs have the role ``retrieved``."""
-    judgments = [
-        Judgment(passage_id=passage_id, query_id=qrel.query_id, relevance=qrel.whole, title_query=query_id)
-        for qrel in pooled.judgments
-    ]
+    judgments = [_judgment(query_id, qrel) for qrel in pooled.judgments]
     rankings = [
         *pooled.answers,
         *(ranking_entry(line, "retrieved" if line.system in answering else None) for line in pooled.rankings),
@@ -526,6 +556,12 @@ def _passage(
     stored: dict[str, Any] = {"query_text": query_text} if query_text else {}
     data = PassageData(judgments=judgments, rankings=rankings, **stored)
     return Passage(passage_id=passage_id, text=pooled.text or "", data=data)
+
+
+def _judgment(query_id: str, qrel: Qrel) -> Judgment:
+    return Judgment(
+        passage_id=qrel.passage_id, query_id=qrel.query_id, relevance=qrel.whole, title_query=query_id
+    )
 
 
 FacetRankings = Literal["title", "keep", "facet"]

@@ -10,6 +10,7 @@ from exam_pp.data_model import AnyGrades, RankingEntry, Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, Step, rewrite
+from exam_pp.records import replace
 from exam_pp.roles import accepted_entries, role_of
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 
@@ -73,6 +74,7 @@ def filter_step(
             and _has_role(query.query_id, passage, options.role)
             and _keep(passage, options)
         ]
+        _keep_full_rankings(query, options)
         return query if query.passages else None
 
     def check(counts: Rewritten) -> None:
@@ -101,6 +103,14 @@ def _has_role(query_id: str, passage: RawPassage, role: Role | None) -> bool:
 
 def _keep_rankings(passage: RawPassage, keeps: Callable[[RankingEntry], bool]) -> None:
     passage.edit("rankings", lambda entry: entry if keeps(entry) else None)
+
+
+def _keep_full_rankings(query: RawQuery, options: FilterOptions) -> None:
+    """Drop the full rankings of other systems, and all if answers are selected."""
+    if (options.systems or options.role == "answer") and (beyond := query.beyond_pool) is not None:
+        systems = options.systems if options.role != "answer" else ()
+        kept = [ranking for ranking in beyond.rankings if ranking.method in systems]
+        query.set_beyond_pool(replace(beyond, rankings=kept))
 
 
 def _is_real(passage: RawPassage) -> bool:

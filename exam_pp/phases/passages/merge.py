@@ -10,11 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from exam_pp.data_model import Passage, PassageView, QueryPassages
+from exam_pp.data_model import BeyondPool, FullRanking, Passage, PassageView, QueryPassages
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
+from exam_pp.records import replace
 from exam_pp.splicing import (
     RawJson,
     ShapeError,
@@ -189,6 +190,9 @@ def _merge_lines(lines: Sequence[tuple[Path, RawQuery]], summary: MergeSummary) 
     """Merge several lines of a query, each with its file."""
     query = lines[0][1]
     merged: dict[str, tuple[Path, RawPassage]] = {}
+    beyond = [found for _, line in lines if (found := line.beyond_pool) is not None]
+    for _, line in lines[1:] if beyond else ():
+        line.set_beyond_pool(None)
     for path, line in lines:
         for passage in line.passages:
             first_path, first = merged.setdefault(passage.passage_id, (path, passage))
@@ -197,7 +201,29 @@ def _merge_lines(lines: Sequence[tuple[Path, RawQuery]], summary: MergeSummary) 
             _check_texts(first, passage, summary, query.query_id, first_path, path)
             _Pair(query.query_id, first, passage, summary.conflicts).merge()
     query.passages = [passage for _, passage in merged.values()]
+    if beyond:
+        union = _merged_beyond(query.query_id, beyond, summary.conflicts)
+        outside = []
+        for judgment in union.judgments:
+            if judgment.passage_id not in merged:
+                outside.append(judgment)
+            elif judgment not in merged[judgment.passage_id][1].judgments:
+                merged[judgment.passage_id][1].add("judgments", [judgment])
+        union = replace(union, judgments=outside)
+        if union != query.beyond_pool:
+            query.set_beyond_pool(union)
     return query
+
+
+def _merged_beyond(query_id: str, parts: Sequence[BeyondPool], conflicts: Conflicts) -> BeyondPool:
+    """All judgments and rankings beyond the pools of several files; of conflicting rankings the first."""
+    rankings: dict[tuple[str, str], FullRanking] = {}
+    for ranking in (ranking for part in parts for ranking in part.rankings):
+        first = rankings.setdefault((ranking.method, ranking.query_id), ranking)
+        if first != ranking:
+            conflicts.add("other value", f"query {query_id!r}, the whole ranking of {ranking.method!r}")
+    judgments = {(j.passage_id, j.query_id, j.relevance): j for part in parts for j in part.judgments}
+    return BeyondPool(judgments=list(judgments.values()), rankings=list(rankings.values()))
 
 
 def _check_texts(

@@ -26,7 +26,7 @@ from exam_pp.phases.banks.relevant_passages import Relevance
 from exam_pp.phases.evaluation.answers import answered, factual_consistency
 from exam_pp.phases.evaluation.citations import AnswerFilter, citations
 from exam_pp.phases.evaluation.consistency import consistency, repeated_answers
-from exam_pp.phases.evaluation.judgments import judgments
+from exam_pp.phases.evaluation.judgments import judgments, pool_notes
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
 from exam_pp.phases.evaluation.rubric import rubric_qrels
@@ -243,7 +243,9 @@ class _Run:
         evaluation = score_rankings(
             labels, source, measures, min_grade=step.min_label, ungraded=ungraded, role="retrieved"
         )
-        if step.labels == "grades":
+        if step.labels == "judgments":
+            evaluation.notes += pool_notes(self.passages)
+        else:
             evaluation.provenance = replace(qrels.provenance, min_grades=(step.min_label,))
         return evaluation
 

@@ -11,6 +11,7 @@ from exam_pp.data_model import Role
 from exam_pp.defaults import MIN_JUDGMENT
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
+from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
 from exam_pp.phases.evaluation.inputs import Study
 from exam_pp.phases.evaluation.leaderboards import Statistics
@@ -137,6 +138,8 @@ class Inputs:
         if not sources.runs:
             return None
         passages = {(query.query_id, p.passage_id) for query in self.study.queries for p in query.passages}
+        outside = judgment_qrels(self.study.queries, beyond_pool=True)
+        passages.update((line.query_id, line.passage_id) for line in outside)
         if sources.qrels is not None:
             passages.update((line.query_id, line.passage_id) for line in read_qrels(sources.qrels))
         return ReadRuns(sources.runs, read_matrix(sources.runs, passages, method=sources.method))

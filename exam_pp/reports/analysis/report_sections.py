@@ -13,7 +13,7 @@ from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, cor
 from exam_pp.phases.analysis.graders import graders
 from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
+from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments, pool_notes
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
@@ -130,6 +130,7 @@ class LeaderboardSections:
         source = inputs.sources.qrels or inputs.sources.graded
         labels = judgments(inputs.sources.qrels or inputs.study)
         evaluation = self._scored(labels, min_grade=inputs.sources.min_relevant)
+        evaluation.notes += pool_notes(inputs.study) if inputs.sources.qrels is None else []
         evaluation.provenance = judgment_provenance(source, evaluation)
         self._write("Manual judgments", "judgments", evaluation)
         first = evaluation.scores[0].metric

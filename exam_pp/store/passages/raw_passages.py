@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from exam_pp.data_model import (
     DECODER_ERRORS,
     AnyGrades,
+    BeyondPool,
     DirectGrade,
     Judgment,
     Passage,
@@ -65,6 +66,7 @@ _PATHS: Mapping[str, tuple[str, ...]] = {
     "rankings": ("paragraph_data", "rankings"),
 }
 """The lists of a passage: the name in the data model and the path of keys in the file."""
+_BEYOND_POOL = ("paragraph_data", "beyond_pool")
 
 
 def read_raw_passages(path: str | Path) -> Iterator[RawQuery]:
@@ -146,11 +148,32 @@ class RawQuery:
     passages: list[RawPassage]
     original: _Original | None = None
 
+    @cached_property
+    def _holder(self) -> RawPassage | None:
+        """The passage that holds what is beyond the pool."""
+        line = self.original
+        if line is None or _BEYOND_POOL[-1].encode() not in line.data:
+            return None
+        return next((passage for passage in line.passages if _BEYOND_POOL in passage.parts()), None)
+
+    @property
+    def beyond_pool(self) -> BeyondPool | None:
+        """Judgments and ranks beyond the pool; None in files that do not have them."""
+        return None if self._holder is None else self._holder.view.data.beyond_pool
+
+    def set_beyond_pool(self, beyond: BeyondPool | None) -> None:
+        """Replace what is beyond the pool; None removes it."""
+        if (holder := self._holder or next(iter(self.passages), None)) is not None:
+            holder.change(_BEYOND_POOL, lambda _old: None if beyond is None else encode(beyond))
+
     def dump(self) -> bytes:
         """Return the line without its end; unchanged passages keep their bytes."""
         line = self.original
         if line and tuple(self.passages) == line.passages and not any(p.is_changed for p in self.passages):
             return line.data
+        if (holder := self._holder) is not None and self.passages and holder not in self.passages:
+            held = holder.parts().get(_BEYOND_POOL)
+            self.passages[0].change(_BEYOND_POOL, lambda _old: held)
         raw_id = line.raw_id if line else encode_string(self.query_id)
         return encode_list([raw_id, encode_list([passage.raw for passage in self.passages])])
 
