@@ -393,8 +393,8 @@ class _Pool:
             number = sum(map(len, self._outside.values()))
             are = counted(number, "judgment is of a passage", "judgments are of passages")
             log.info(
-                "%s outside the pool: measures of the judgments count them; --from qrels FILE pools every judged "
-                "passage.",
+                "%s outside the pool: measures of the judgments count them; --from qrels FILE pools every "
+                "judged passage.",
                 are,
             )
         if (qrels or judged) and not used:
