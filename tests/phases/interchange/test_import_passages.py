@@ -93,7 +93,11 @@ def test_the_written_line_has_the_published_keys(collection: Path) -> None:
         top=1,
     )
     import_passages(sources, output)
-    assert json.loads(output.read_text()) == [
+    line = json.loads(output.read_text())
+    beyond = line[1][0]["paragraph_data"].pop("beyond_pool")
+    assert [judgment["paragraphId"] for judgment in beyond["judgments"]] == ["d1", "d5", "d4"]
+    assert beyond["rankings"] == [{"method": "second", "queryId": "q1", "passages": ["d3", "d4", "d1"]}]
+    assert line == [
         "q1",
         [
             {
