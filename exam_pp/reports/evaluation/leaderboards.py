@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.cover import is_normalised
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.metrics.score_ranges import is_share
+from exam_pp.metrics.score_ranges import has_bounds, is_share
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.verdict import verdict
@@ -251,14 +251,16 @@ def per_query_report(evaluation: Evaluation, title: str, *, pictures: bool = Tru
 def uncertainty_columns(uncertainty: Uncertainty, metric: str, *, formatted: bool) -> list[str]:
     """Names of the columns after a metric; without ``formatted`` they start with the metric's name."""
     fields = [name for name in ("low", "first", "letters", "best") if uncertainty.has(name, metric)]
+    enclosed = has_bounds(metric)
     if formatted:
-        names = {"low": "interval", "first": "rank", "letters": "letters", "best": "bounds"}
+        names = {"low": "interval", "first": "rank", "letters": "letters"}
+        names["best"] = "bounds" if enclosed else "two cases"
         return [names[name] for name in fields]
     script_names = {
         "low": ["low", "high"],
         "first": ["rank low", "rank high"],
         "letters": ["letters"],
-        "best": ["worst case", "best case", "order open"],
+        "best": [*(["worst case", "best case"] if enclosed else ["low case", "high case"]), "order open"],
     }
     return [f"{metric} {part}" for name in fields for part in script_names[name]]
 
