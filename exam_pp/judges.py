@@ -83,7 +83,7 @@ class ModelInfo:
         return self.measured[-1] if self.measured else None
 
 
-_REMEDY = "Name a model (--model), or correct its grades."
+_REMEDY = "Name a model, or correct its grades."
 _FITTED = "TREC DL 2019, 5,160 pairs"
 _UNSEEN = "another collection, to which no judge was fitted, 6,480 pairs"
 _OF_COSINES = "(ρ and AUC of cosines)"
@@ -225,17 +225,13 @@ def own_family(judge: str, systems: Iterable[str], writers: Iterable[str] = ()) 
     Models are also of one family if they have the same name.
     """
     name = judge.removeprefix(REVIEWED)
-
-    def own(names: Iterable[str]) -> list[str]:
-        return [
-            other
-            for other in dict.fromkeys(names)
-            if other.lower() == name.lower() or families_in(other) & families_in(name)
-        ]
-
-    of_systems, of_writers = own(systems), own(writers)
-    if not of_systems and [writer.lower() for writer in of_writers] == [name.lower()]:
+    named = {"system": systems, "writer of the test bank": writers}
+    own = [
+        f"the {role} {other}"
+        for role, others in named.items()
+        for other in dict.fromkeys(others)
+        if other.lower() == name.lower() or families_in(other) & families_in(name)
+    ]
+    if own == [f"the writer of the test bank {name}"]:
         return f"{name} wrote the test bank and graded with it; it may favour its own style."
-    relatives = [f"the system {system}" for system in of_systems]
-    relatives += [f"the writer of the test bank {writer}" for writer in of_writers]
-    return f"{name} is of one model family with {listed(relatives)}; it may favour them." if relatives else ""
+    return f"{name} is of one model family with {listed(own)}; it may favour them." if own else ""

@@ -43,5 +43,5 @@ def test_systems_and_writers_of_the_family_of_a_judge() -> None:
 
 def test_a_model_without_a_known_family_is_its_own_family() -> None:
     words = "mine wrote the test bank and graded with it; it may favour its own style."
-    assert own_family("mine", ["minerva"], ["Mine"]) == words
+    assert own_family("mine", ["minerva"], ["mine"]) == words
     assert own_family("lexical", ["bm25"]) == ""

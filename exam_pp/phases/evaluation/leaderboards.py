@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from exam_pp.metrics.uncertainty import ScoreMatrix
 
 
-_FEW_QUERIES = 5
-"""Intervals from so few queries are wide, which needs a note."""
-
-
 @dataclass(frozen=True)
 class Statistics:
     """Options of intervals (None: no intervals) and significance tests.
@@ -155,9 +151,9 @@ def _bounds_notes(systems: Mapping[tuple[str, str], SystemUncertainty]) -> Itera
         yield "Bounds: lowest and highest score over all grades that ungraded pairs could have."
     if two_cases:
         yield (
-            f"{listed(two_cases)}: two cases, which are no bounds. In one, no ungraded passage is relevant; in "
-            "the other, those that the system has within the cutoff get the highest label. Other labels can "
-            "give scores outside of both."
+            f"{listed(two_cases)}: two cases, which are no bounds. In one, no ungraded passage is relevant; "
+            "in the other, those that the system has within the cutoff get the highest label. Other labels "
+            "can give scores outside of both."
         )
     undecided = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
     if undecided:
@@ -194,16 +190,7 @@ def _add_intervals(
     for system, interval in zip(matrix.systems, found, strict=True):
         if interval is not None:
             _update(result, system, metric, low=interval.low, high=interval.high)
-    return [
-        f"{100 * confidence:g} % intervals ({interval_method(bounds)}).",
-        *_few_queries(min(map(len, scores.values()))),
-    ]
-
-
-def _few_queries(queries: int) -> list[str]:
-    if queries == 1:
-        return ["one query says almost nothing about other queries."]
-    return [f"{queries} queries give wide intervals."] if queries <= _FEW_QUERIES else []
+    return [f"{100 * confidence:g} % intervals ({interval_method(bounds)})."]
 
 
 def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> list[str]:
@@ -282,6 +269,11 @@ class Standings:
     provenance: Provenance | None = None
     scores: Sequence[Score] = field(default=(), repr=False, compare=False)
     judge_alone: Callable[[], Standings] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def all_notes(self) -> list[str]:
+        """What affects the numbers, then how they were computed."""
+        return [*self.uncertainty.remarks, *self.notes, *self.uncertainty.notes]
 
     @property
     def queries(self) -> dict[str, int]:

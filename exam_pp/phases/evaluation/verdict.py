@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 
@@ -16,9 +16,6 @@ from exam_pp.text.wording import counted, in_one_line
 
 _NAMED = 5
 """Maximum number of systems of which all are named."""
-_EQUAL = 1e-12
-_MORE_DIGITS = 12
-"""Maximum number of digits that are added to scores that would look equal."""
 _NUMBERS = (
     *("no", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -50,76 +47,65 @@ def verdict(standings: Standings) -> Verdict | None:
         return None
     metric = standings.metrics[0]
     means = [standings.rows[system, metric].mean for system in systems]
-    names = {system: in_one_line(system) for system in systems}
     places = {s: standings.uncertainty.systems.get((s, metric), SystemUncertainty()) for s in systems}
     leaders = [system for system in systems if places[system].first in (None, 1)]
     # Sums of equal scores in another order differ by rounding errors.
-    top = [s for s, mean in zip(systems, means, strict=True) if isclose(mean, means[0], abs_tol=_EQUAL)]
+    top = [s for s, mean in zip(systems, means, strict=True) if isclose(mean, means[0], abs_tol=1e-12)]
     score, *below = _distinct(metric, [means[0], *means[len(top) :][:1]])
     number = max((row.queries for row in standings.rows.values() if row.metric == metric), default=0)
     with_queries = f"with {counted(number, 'query')}"
     queries_are = counted(number, "query is", "queries are")
-    of_all = "both" if len(systems) == 2 else f"all {_number(len(systems))}"
     untested = standings.uncertainty.untested.get(metric)
-    first = f"{names[top[0]]} ({score})"
-    if len(top) > 1:
-        headline = f"{_named([names[system] for system in top])} share the top score ({score})"
-    elif len(systems) == 2:
-        headline = f"{first} is ahead of {names[systems[1]]} ({below[0]})"
-    else:
-        headline = f"{first} is ahead"
-    if len(systems) == 1:
-        headline = f"{names[top[0]]} scores {score}"
-        rest = f" {with_queries}; a comparison needs a second system."
-    elif untested == "other queries":
+    first = f"{in_one_line(top[0])} ({score})"
+    rival = f"{in_one_line(systems[1])} ({below[0]})" if below and len(systems) == 2 else ""
+    headline = f"{_named(top)} share the top score ({score})"
+    if len(top) == 1:
+        headline = f"{first} is ahead of {rival}" if rival else f"{first} is ahead"
+    rest = "."
+    if untested == "other queries":
         headline = "The systems cannot be compared"
         rest = ", because they were scored on different queries."
+    elif len(systems) == 1:
+        headline = f"{in_one_line(top[0])} scores {score}"
+        rest = f" {with_queries}; a comparison needs a second system."
     elif len(top) == len(systems):
-        headline = f"{of_all.capitalize()} systems score {score}"
+        headline = f"{'Both' if len(systems) == 2 else f'All {_number(len(systems))}'} systems score {score}"
         rest = f" {with_queries}."
     elif untested == "few queries":
-        rest = f", but {queries_are} too few to show any difference."
+        headline += f", but {queries_are} too few to show any difference"
     elif len(leaders) == len(systems):
-        them = "them" if len(systems) == 2 else f"any of the {_number(len(systems))} systems"
-        rest = f", but {queries_are} too few to tell {them} apart."
+        them = "them" if rival else f"any of the {_number(len(systems))} systems"
+        headline += f", but {queries_are} too few to tell {them} apart"
     elif len(leaders) == 1:
-        rival = f"{names[systems[1]]} ({below[0]})" if len(systems) == 2 else _others(len(systems) - 1)
-        headline = f"{first} is better than {rival}"
+        headline = f"{first} is better than {rival or _others(len(systems) - 1, len(systems) - 1)}"
         rest = f"; {queries_are} enough to show it."
     else:
         if len(top) == 1:
             headline = f"{_number(len(leaders)).capitalize()} systems share the lead"
-            of_leaders = _named([first, *(names[system] for system in leaders[1:])])
-            rest = f": {of_leaders} cannot be told apart {with_queries}."
-        elif others := [names[system] for system in leaders if system not in top]:
-            rest = f"; {_named(others)} cannot be told apart from them {with_queries}."
-        else:
-            rest = "."
-        rest += _better(names, leaders, {system: places[system].last for system in top})
+            rest = f": {_named(leaders, score)} cannot be told apart {with_queries}."
+        elif equals := leaders[len(top) :]:
+            rest = f"; {_named(equals)} cannot be told apart from them {with_queries}."
+        # Every system is better than all systems below its last place.
+        worse = len(systems) - max(places[system].last or len(systems) for system in top)
+        others = [system for system in systems if system not in leaders]
+        if worse:
+            of_others = _others(len(others), worse) if len(others) > 1 else _named(others)
+            rest += f" {_named(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
     return Verdict(headline, headline + rest + _doubts(standings, metric), leaders)
 
 
-def _better(names: Mapping[str, str], leaders: Sequence[str], last: Mapping[str, int | None]) -> str:
-    """Which of the top systems, whose last places these are, are better than how many others."""
-    lowest = min(place or len(names) for place in last.values())
-    worse, below = len(names) - lowest, len(names) - len(leaders)
-    if not worse:
-        return ""
-    best = [names[system] for system, place in last.items() if place == lowest]
-    only = next(names[system] for system in names if system not in leaders)
-    others = only if below == 1 else _others(below, worse)
-    return f" {_named(best)} {'is' if len(best) == 1 else 'are'} better than {others}."
-
-
-def _named(names: Sequence[str]) -> str:
-    """The names in a sentence; the first three and the number of others if they are many."""
+def _named(systems: Sequence[str], score: str = "") -> str:
+    """The names in a sentence, the first with its score; three and the number of others if they are many."""
+    names = [in_one_line(system) for system in systems]
+    if score:
+        names[0] += f" ({score})"
     *shown, last = names if len(names) <= _NAMED else [*names[:3], f"{len(names) - 3} others"]
     return f"{', '.join(shown)} and {last}" if shown else last
 
 
 def _distinct(metric: str, scores: Sequence[float]) -> list[str]:
     """Different scores for readers, with as many digits as they need to look different."""
-    shown = ([shown_score(metric, score, more) for score in scores] for more in range(_MORE_DIGITS))
+    shown = ([shown_score(metric, score, more) for score in scores] for more in range(12))
     return next((row for row in shown if len(set(row)) == len(row)), [str(score) for score in scores])
 
 
@@ -134,9 +120,8 @@ def _number(count: int) -> str:
     return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
 
 
-def _others(others: int, worse: int | None = None) -> str:
-    """Those of the other systems that are worse; the default is all."""
-    return f"{'each' if worse in (None, others) else _number(worse)} of the other {_number(others)}"
+def _others(others: int, worse: int) -> str:
+    return f"{'each' if worse == others else _number(worse)} of the other {_number(others)}"
 
 
 def _doubts(standings: Standings, metric: str) -> str:

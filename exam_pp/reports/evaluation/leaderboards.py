@@ -13,7 +13,6 @@ from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.metrics.score_ranges import has_bounds, is_share
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.verdict import verdict
 from exam_pp.prompts import PROMPTS
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import heatmap
@@ -90,14 +89,13 @@ def leaderboard_report(
     number = max(standings.queries.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
     notes += _upper_bound(standings) if for_readers else []
-    notes += [*uncertainty.notes, *standings.notes]
+    notes += standings.all_notes
     below: list[Block] = []
     if extra is not None:
         columns.append(extra.name)
         rows = [[*cells, extra.cells.get(system)] for cells, system in zip(rows, systems, strict=True)]
         below = [extra.below] if formatted and extra.below is not None else []
         notes = [*(() if below else extra.first_notes), *notes, *extra.last_notes]
-    notes = [" ".join(notes)] if for_readers and notes else notes
     tables = [Table(columns, rows, decimals=SCRIPT_DECIMALS)] if rows or not for_readers else []
     shown = leaderboard_pictures(standings) if formatted else []
     return Report(title, [*tables, *below, *map(Paragraph, notes), *shown], standings.provenance)
@@ -126,12 +124,6 @@ def _upper_bound(standings: Standings) -> list[str]:
     entries = "nuggets are covered" if kinds == {"nugget"} else entries
     values = [f"{value} ({metric})" if len(bounds) > 1 else value for metric, value in bounds.items()]
     return [f"Upper bound: {', '.join(values)} of the {entries} by any passage."]
-
-
-def with_verdict(report: Report, standings: Standings) -> Report:
-    """A leaderboard for readers: the verdict comes first. ``standings`` have places."""
-    said = verdict(standings)
-    return report if said is None else replace(report, blocks=[Paragraph(said.sentence), *report.blocks])
 
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:

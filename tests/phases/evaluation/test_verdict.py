@@ -71,8 +71,8 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
         ),
         (
             evaluation_of("RR", a=GOOD, b=GOOD, c=NEAR),
-            "a and b share the top score (0.850), but 20 queries are too few to tell any of the three systems "
-            "apart.",
+            "a and b share the top score (0.850), but 20 queries are too few to tell any of the three "
+            "systems apart.",
         ),
         (
             evaluation_of(b=BAD, a=GOOD),
@@ -119,9 +119,9 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
         ),
     ],
     ids=["one system", "two queries", "one query", "equal and few", "equal and one query", "few and tied",
-         "equal", "equal but for rounding", "all tied", "nearly equal", "all three tied", "all tied, two on top",
-         "winner of two", "winner", "overlap", "two winners", "two on top", "many on top", "many leaders",
-         "no share", "no percent", "other queries"],
+         "equal", "equal but for rounding", "all tied", "nearly equal", "all three tied",
+         "all tied, two on top", "winner of two", "winner", "overlap", "two winners", "two on top", "many on top",
+         "many leaders", "no share", "no percent", "other queries"],
 )  # fmt: skip
 def test_words(evaluation: Evaluation, words: str) -> None:
     assert said(evaluation) == words
@@ -145,7 +145,7 @@ def test_missing_grades() -> None:
     [
         (
             ("lexical", "other"),
-            "lexical only compares words: do not decide by it. Name a model (--model), or correct its grades.",
+            "lexical only compares words: do not decide by it. Name a model, or correct its grades.",
         ),
         (
             ("e5", "reviewed:e5", "other"),
@@ -164,8 +164,8 @@ def test_a_judge_of_the_family_of_a_system_or_of_the_writer_of_the_bank() -> Non
     scores = evaluation_of("Cover", **{"gen-gpt4": GOOD, "bm25": BAD})
     origin = Provenance(models=("gpt-4o", "human:gpt"), writers=("gpt-3.5",))
     assert said(replace(scores, provenance=origin)) == said(scores) + (
-        " gpt-4o is of one model family with the system gen-gpt4, the writer of the test bank gpt-3.5; it may "
-        "favour them."
+        " gpt-4o is of one model family with the system gen-gpt4, the writer of the test bank gpt-3.5; it "
+        "may favour them."
     )
 
 
