@@ -283,8 +283,8 @@ def leaderboard_options(
         click.option(
             "--intervals",
             type=click.Choice(["queries"]),
-            help="Add confidence intervals of scores and ranks: over queries.  [default: queries, if they are "
-            "enough to show differences; none in tsv and json]",
+            help="Add confidence intervals of scores and ranks: over queries.  [default: queries, if "
+            "they are enough to show differences; none in tsv and json]",
         ),
         click.option(
             "--significance",

@@ -180,9 +180,7 @@ def gate_sentence(result: Gate) -> str:
     if result.outcome == "failed":
         return f"Failed: {changes}, with {level} confidence by more than {limit}{assumed}."
     if result.outcome == "passed":
-        return (
-            f"Passed: {changes}; with {level} confidence there is no drop by more than {limit}{assumed}."
-        )
+        return f"Passed: {changes}; with {level} confidence there is no drop by more than {limit}{assumed}."
     queries = counted(max(row.queries for row in rows), "query is", "queries are")
     outcome = f"{'Passed' if result.passes else 'Failed'} {_reason(result)}"
     needed = f"{outcome}, but {queries} too few to be sure{_too_few(result, rows)}."

@@ -58,7 +58,7 @@ def verdict(standings: Standings) -> Verdict | None:
     untested = standings.uncertainty.untested.get(metric)
     first = f"{in_one_line(top[0])} ({score})"
     rival = f"{in_one_line(systems[1])} ({below[0]})" if below and len(systems) == 2 else ""
-    headline = f"{_named(top)} share the top score ({score})"
+    headline = f"{named_systems(top)} share the top score ({score})"
     if len(top) == 1:
         headline = f"{first} is ahead of {rival}" if rival else f"{first} is ahead"
     rest = "."
@@ -82,20 +82,20 @@ def verdict(standings: Standings) -> Verdict | None:
     else:
         if len(top) == 1:
             headline = f"{_number(len(leaders)).capitalize()} systems share the lead"
-            rest = f": {_named(leaders, score)} cannot be told apart {with_queries}."
+            rest = f": {named_systems(leaders, score)} cannot be told apart {with_queries}."
         elif equals := leaders[len(top) :]:
-            rest = f"; {_named(equals)} cannot be told apart from them {with_queries}."
+            rest = f"; {named_systems(equals)} cannot be told apart from them {with_queries}."
         # Every system is better than all systems below its last place.
         worse = len(systems) - max(places[system].last or len(systems) for system in top)
         others = [system for system in systems if system not in leaders]
         if worse:
-            of_others = _others(len(others), worse) if len(others) > 1 else _named(others)
-            rest += f" {_named(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
+            of_others = _others(len(others), worse) if len(others) > 1 else named_systems(others)
+            rest += f" {named_systems(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
     return Verdict(headline, headline + rest + _doubts(standings, metric), leaders)
 
 
-def _named(systems: Sequence[str], score: str = "") -> str:
-    """The names in a sentence, the first with its score; three and the number of others if they are many."""
+def named_systems(systems: Sequence[str], score: str = "") -> str:
+    """The systems, the first with its score; three and the number of others if they are many."""
     names = [in_one_line(system) for system in systems]
     if score:
         names[0] += f" ({score})"

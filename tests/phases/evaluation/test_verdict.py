@@ -120,8 +120,8 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
     ],
     ids=["one system", "two queries", "one query", "equal and few", "equal and one query", "few and tied",
          "equal", "equal but for rounding", "all tied", "nearly equal", "all three tied",
-         "all tied, two on top", "winner of two", "winner", "overlap", "two winners", "two on top", "many on top",
-         "many leaders", "no share", "no percent", "other queries"],
+         "all tied, two on top", "winner of two", "winner", "overlap", "two winners", "two on top",
+         "many on top", "many leaders", "no share", "no percent", "other queries"],
 )  # fmt: skip
 def test_words(evaluation: Evaluation, words: str) -> None:
     assert said(evaluation) == words
