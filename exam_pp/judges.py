@@ -61,7 +61,7 @@ class ModelInfo:
     """The card of a model for ``--model``. ``parameters`` is None for models without a checkpoint.
 
     ``measured`` is empty for models that were not measured here. ``fooled_by`` and ``languages`` name
-    weaknesses that were seen. ``caution`` is the clause about the judge in verdicts, after its name.
+    weaknesses that were seen. ``caution`` is the sentence about the judge in verdicts.
     """
 
     name: str
@@ -83,6 +83,7 @@ class ModelInfo:
         return self.measured[-1] if self.measured else None
 
 
+_REMEDY = "Name a model, or correct its grades."
 _FITTED = "TREC DL 2019, 5,160 pairs"
 _UNSEEN = "another collection, to which no judge was fitted, 6,480 pairs"
 _OF_COSINES = "(ρ and AUC of cosines)"
@@ -121,7 +122,7 @@ CATALOGUE = (
         '"this page does not say"; short answers and answers inside long passages get too low grades',
         languages="about a hundred, of which English, German, Chinese and Arabic were tried; question and "
         "passage in different languages get 0",
-        caution="orders systems well, but is no judge of single answers",
+        caution="e5 orders retrieval systems well; do not trust its single grades, nor short answers.",
     ),
     ModelInfo(
         SMOLLM2,
@@ -129,7 +130,7 @@ CATALOGUE = (
         134_515_008,
         "a real chat model to test prompts and pipelines; no judge, its grades are no better than chance",
         languages="English",
-        caution="grades no better than chance",
+        caution="smollm2 grades no better than chance: do not decide by it. " + _REMEDY,
     ),
     ModelInfo(
         LEXICAL,
@@ -149,9 +150,22 @@ CATALOGUE = (
         ),
         fooled_by="keywords, also the question repeated, and negated facts",
         languages="English",
+        caution="lexical only compares words: do not decide by it. " + _REMEDY,
     ),
-    ModelInfo("random", "baseline", None, "random ratings, the level of chance"),
-    ModelInfo("constant", "baseline", None, "always the middle rating"),
+    ModelInfo(
+        "random",
+        "baseline",
+        None,
+        "random ratings, the level of chance",
+        caution="random only throws dice: do not decide by it. " + _REMEDY,
+    ),
+    ModelInfo(
+        "constant",
+        "baseline",
+        None,
+        "always the middle rating",
+        caution="constant gives everything the same grade: do not decide by it. " + _REMEDY,
+    ),
     ModelInfo("google/flan-t5-small", "recommended", 76_961_152, "tests of a pipeline on a CPU; weak grades"),
     ModelInfo("google/flan-t5-base", "recommended", 247_577_856, "small collections on a CPU"),
     ModelInfo(
@@ -211,13 +225,13 @@ def own_family(judge: str, systems: Iterable[str], writers: Iterable[str] = ()) 
     Models are also of one family if they have the same name.
     """
     name = judge.removeprefix(REVIEWED)
-    named = {"system": systems, "writer of the bank": writers}
+    named = {"system": systems, "writer of the test bank": writers}
     own = [
         f"the {role} {other}"
         for role, others in named.items()
         for other in dict.fromkeys(others)
         if other.lower() == name.lower() or families_in(other) & families_in(name)
     ]
-    return (
-        f"The judge {name} is of one model family with {listed(own)}, and may prefer its own." if own else ""
-    )
+    if own == [f"the writer of the test bank {name}"]:
+        return f"{name} wrote the test bank and graded with it; it may favour its own style."
+    return f"{name} is of one model family with {listed(own)}; it may favour them." if own else ""

@@ -35,12 +35,13 @@ def test_families_are_recognised_by_whole_words(name: str, families: set[str]) -
 
 def test_systems_and_writers_of_the_family_of_a_judge() -> None:
     assert own_family("reviewed:gpt-4o", ["bm25", "gen-gpt4", "gen-llama"], ["GPT-4"]) == (
-        "The judge gpt-4o is of one model family with the system gen-gpt4, the writer of the bank GPT-4, and "
-        "may prefer its own."
+        "gpt-4o is of one model family with the system gen-gpt4, the writer of the test bank GPT-4; it may "
+        "favour them."
     )
     assert own_family("gpt-4o", ["bm25", "gen-llama"], ["claude-3"]) == ""
 
 
 def test_a_model_without_a_known_family_is_its_own_family() -> None:
-    assert "the writer of the bank Mine" in own_family("mine", ["minerva"], ["Mine"])
+    words = "mine wrote the test bank and graded with it; it may favour its own style."
+    assert own_family("mine", ["minerva"], ["mine"]) == words
     assert own_family("lexical", ["bm25"]) == ""

@@ -172,7 +172,7 @@ def leaderboard_of(result: leaderboards.Standings) -> Leaderboard:
     said = verdict(result) if result.statistics.intervals is not None else None
     return Leaderboard(
         (_row(row, uncertainty.systems.get((row.system, row.metric), unknown)) for row in rows),
-        [*uncertainty.notes, *result.notes],
+        [*uncertainty.remarks, *uncertainty.notes, *result.notes],
         said.sentence if said is not None else "",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -165,10 +166,10 @@ class LeaderboardOutput:
         return "readers" if self.form in READER_FORMATS else "papers"
 
     def statistics_of(self, evaluation: Evaluation) -> Statistics:
-        """The same for an evaluation: readers get intervals if it has queries enough to show differences."""
+        """The same for an evaluation: people get intervals if it has queries enough to show differences."""
         from exam_pp.phases.evaluation.leaderboards import differences_can_show
 
-        by_default = self.form in READER_FORMATS and differences_can_show(evaluation, self.confidence)
+        by_default = self._audience != "scripts" and differences_can_show(evaluation, self.confidence)
         return replace(self.statistics, intervals=self.intervals or ("queries" if by_default else None))
 
     def check_usage(self) -> None:
@@ -214,19 +215,24 @@ class LeaderboardOutput:
             report = self.for_readers(report, evaluation, standings)
         sources = [*inputs, self.official]
         self.draw(evaluation, sources, standings)
-        emit_report(report, self.form, self.path, sources)
+        emit_report(report, self.form, self.path, sources, evaluation.notes)
 
     def for_readers(self, report: Report, evaluation: Evaluation, standings: Standings) -> Report:
-        """The report of a leaderboard, in text and HTML with the verdict."""
+        """The report of a leaderboard, in text and HTML with the verdict; in text the method needs -v."""
         if self.form not in READER_FORMATS:
             return report
         from exam_pp.phases.evaluation.leaderboards import leaderboard
-        from exam_pp.reports.evaluation.leaderboards import with_verdict
+        from exam_pp.phases.evaluation.verdict import verdict
+        from exam_pp.rendering.document import Paragraph
 
+        with_method = self.form == "html" or logging.getLogger("exam_pp").isEnabledFor(logging.DEBUG)
+        left_out = [Paragraph(note) for note in standings.uncertainty.notes if not with_method]
         if not standings.statistics.intervals:  # the verdict needs the places, of the first measure only
             options = replace(self.statistics, significance=False, places=True)
             standings = leaderboard(evaluation.of_metric(standings.metrics[0]), options)
-        return with_verdict(report, standings)
+        said = verdict(standings)
+        first = [] if said is None else [Paragraph(said.sentence)]
+        return replace(report, blocks=[*first, *(block for block in report.blocks if block not in left_out)])
 
     def _write_published(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
         from exam_pp.phases.analysis.correlation import ranked
@@ -277,8 +283,8 @@ def leaderboard_options(
         click.option(
             "--intervals",
             type=click.Choice(["queries"]),
-            help="Add confidence intervals of scores and ranks: over queries.  [default: queries in text and "
-            "html, if they are enough to show differences]",
+            help="Add confidence intervals of scores and ranks: over queries.  [default: queries, if "
+            "they are enough to show differences; none in tsv and json]",
         ),
         click.option(
             "--significance",

@@ -6,7 +6,7 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 from errno import EACCES
 from itertools import product
@@ -701,10 +701,17 @@ def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] 
     write_text(output, text, inputs=[path for path in inputs if path is not None])
 
 
-def emit_report(report: Report, form: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Write a report in a format; TSV cannot hold its notes, so they are logged."""
+def emit_report(
+    report: Report,
+    form: str,
+    output: Path,
+    inputs: Iterable[Path | None] = (),
+    warnings: Collection[str] = (),
+) -> None:
+    """Write a report in a format; TSV cannot hold its notes, so they are logged, ``warnings`` as such."""
     if form == "tsv":
-        log_notes(report.notes)
+        for note in report.notes:
+            log.log(logging.WARNING if note in warnings else logging.INFO, "%s", note)
     emit_rendered(report, form, output, inputs)
 
 

@@ -59,7 +59,7 @@ class DroppedFields:
         """Yield the message with all counts; yields no line if no field was dropped."""
         if self._counts:
             listed = ", ".join(f"{name} ({count})" for name, count in sorted(self._counts.items()))
-            yield f"Dropped fields, which the target format cannot hold: {listed}."
+            yield f"Not used, because the output has no place for it: {listed}."
 
 
 Used = Mapping[str, Any]

@@ -235,12 +235,13 @@ def run_scores(runs: RunMatrix, qrels: Sequence[Qrel], measures: Sequence[Measur
 def score_bounds(
     runs: RunMatrix, qrels: Sequence[Qrel], measures: Sequence[Measure], ungraded: Ungraded
 ) -> tuple[list[Score], list[Score]]:
-    """Lower and upper bounds of scores: all ungraded passages non-relevant, or with their best labels.
+    """Scores in two cases: all ungraded passages non-relevant, or with their best labels.
 
     For each system only its own passages within the measure's cutoff get other labels. The best labels can
-    lower a score, because nDCG, AP and recall divide by the number of relevant passages; bounds are
-    therefore the smaller and the larger of the two values. Measures that :func:`supports` does not accept,
-    or whose scores do not change, have no bounds.
+    lower a score, because nDCG, AP and recall divide by the number of relevant passages; the results are
+    therefore the smaller and the larger of the two values, which are no bounds of these measures
+    (:func:`~exam_pp.metrics.score_ranges.has_bounds`). Measures that :func:`supports` does not accept, or
+    whose scores do not change, have none.
     """
     plain = runs.gains(qrels)
     zeros = Ungraded(dict.fromkeys(ungraded.labels, 0), dict.fromkeys(ungraded.unlabelled, 0))

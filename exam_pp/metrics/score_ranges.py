@@ -54,6 +54,9 @@ OTHER_RANGES = frozenset(
 )  # fmt: skip
 """Measures with another range, which their names leave open."""
 
+_BY_RELEVANT = frozenset({"AP", "AP_top", "R", "Rprec", "nDCG"})
+"""Measures that divide by what is relevant, so that a label can raise and lower their score."""
+
 _GRADER = re.compile(r"\[.*\]$")
 _OVER_REPEATS = re.compile(r"(?:mean|adjusted)\((.*)\)$")
 _CUTOFF = re.compile(r"_\d+(?:\.\d+)?$")
@@ -82,6 +85,15 @@ def is_share(metric: str) -> bool:
 def _is_in(measures: frozenset[str], metric: str) -> bool:
     head = _head(metric)
     return head in measures or _CUTOFF.sub("", head) in measures
+
+
+def has_bounds(metric: str) -> bool:
+    """Whether the lowest and the highest labels of ungraded passages give the lowest and highest score.
+
+    >>> has_bounds("P@10"), has_bounds("nDCG@10")
+    (True, False)
+    """
+    return _head(metric) not in _BY_RELEVANT
 
 
 def has_other_range(metric: str) -> bool:

@@ -108,7 +108,7 @@ def _mean_of_present(values: Floats, axis: int, *, otherwise: Floats) -> Floats:
     return means
 
 
-GAFFKE = "Gaffke's bound, which held for all laws of scores that were tried"
+GAFFKE = "Gaffke's bound"
 """The name of the method for readers of its intervals."""
 
 
@@ -125,7 +125,7 @@ def interval_method(bounds: Range | None) -> str:
 def few_units_note(units: str = "queries") -> str:
     """The note that readers of intervals by resampling need."""
     return (
-        f"They know nothing of {units} unlike these. With fewer than {FEW_UNITS} {units} they are "
+        f"They say nothing about {units} of another kind. With fewer than {FEW_UNITS} {units} they are "
         f"approximate, from at least {_SAMPLES_OF_FEW:,} samples, and with fewer than {FEWEST_UNITS} or "
         "without any spread they are missing."
     )

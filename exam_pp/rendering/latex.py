@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from exam_pp.rendering.cells import format_rows, one_line, text_blocks
-from exam_pp.rendering.document import Cell, Heading, Link, Paragraph, Quote, Report, Table, TextBlock
+from exam_pp.rendering.document import Cell, Heading, Link, Paragraph, Quote, Report, Table
 from exam_pp.text.wording import printable
 
 _SPECIAL = {
@@ -21,6 +21,7 @@ _SPECIAL = {
 }  # fmt: skip
 _ESCAPES = str.maketrans(_SPECIAL)
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD = re.compile(r"[a-z\d]+")
 _WIDEST = 24
 _WRAPPED = "p{9em}"
 _HEADING = 14
@@ -33,8 +34,21 @@ def escape(text: str) -> str:
 
 
 def latex(report: Report) -> str:
-    """Render tables as ``table`` environments with captions, and paragraphs as text."""
-    return "\n\n".join([_comment(report.title), *map(_block, text_blocks(report))]) + "\n"
+    """Render tables as ``table`` environments with captions and labels, and paragraphs as text.
+
+    A table without a title has that of the report. The label is made of the title of the report, such as
+    ``tab:rubric-cover``, with a number from the second table on.
+    """
+    label = "-".join(_WORD.findall(report.title.lower()))
+    parts, tables = [_comment(report.title)], 0
+    for block in text_blocks(report):
+        if isinstance(block, Table):
+            tables += 1
+            number = f"-{tables}" if tables > 1 else ""
+            parts.append(_table(block, block.title or report.title, f"tab:{label}{number}"))
+        else:
+            parts.append(_block(block))
+    return "\n\n".join(parts) + "\n"
 
 
 def _comment(text: str) -> str:
@@ -42,10 +56,8 @@ def _comment(text: str) -> str:
     return f"% {' '.join(printable(text).split())}"
 
 
-def _block(block: TextBlock) -> str:
+def _block(block: Paragraph | Quote | Heading | Link) -> str:
     match block:
-        case Table():
-            return _table(block)
         case Paragraph(text):
             return escape(text)
         case Quote(text, label):
@@ -57,7 +69,7 @@ def _block(block: TextBlock) -> str:
             return f"{escape(text)}: \\texttt{{{escape(target)}}}"
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, title: str, label: str) -> str:
     columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
     lines = [_row([_heading(name) for name in table.columns]), r"\hline"]
     _, *rows = format_rows(table)
@@ -71,7 +83,6 @@ def _table(table: Table) -> str:
                 text = f"\\fbox{{{text}}}"
             cells.append(text)
         lines.append(_row(cells))
-    caption = [f"\\caption{{{escape(table.title)}}}"] if table.title else []
     types = [_column_type(column) for column in columns]
     size = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"] if _WRAPPED in types else []
     begin = f"\\begin{{tabular}}{{{''.join(types)}}}"
@@ -80,7 +91,8 @@ def _table(table: Table) -> str:
             r"\begin{table}[ht]",
             r"\centering",
             *size,
-            *caption,
+            f"\\caption{{{escape(title)}}}",
+            f"\\label{{{label}}}",
             begin,
             *lines,
             r"\end{tabular}",

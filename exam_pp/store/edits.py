@@ -103,12 +103,14 @@ class BankEdit(Record):
 class Edits(Record):
     """An edits file: ratings and labels of citations for a graded file, changes of a bank, decided games.
 
-    The digests (:func:`file_sha256`) identify the reviewed files; None if they are unknown.
+    The digests (:func:`file_sha256`) identify the reviewed files; None if they are unknown. ``cutoff`` is the
+    depth of the leaderboard that the reviewer saw; None for the default of the file.
     """
 
     format: Literal["exam_pp.edits.v1"]
     graded_sha256: str | None = None
     bank_sha256: str | None = None
+    cutoff: Integer | None = Field(default=None, ge=1)
     reviewer: str = ""
     ratings: list[HumanRating] = Field(default_factory=list)
     supports: list[HumanSupport] = Field(default_factory=list)

@@ -23,8 +23,10 @@ def test_five_lines_from_dictionaries_to_pages(tmp_path: Path) -> None:
     study.grade(model="lexical")
 
     assert study.leaderboard().means() == {"good": 1.0, "bad": 0.0}
-    assert study.verdict.startswith("With 2 queries nothing can be said")
-    assert "With 2 queries nothing can be said" in study.report(tmp_path / "report.html").read_text()
+    assert study.verdict.startswith("good (100 %) is ahead of bad (0 %), but 2 queries are")
+    assert (
+        "2 queries are too few to show any difference" in study.report(tmp_path / "report.html").read_text()
+    )
     assert "exam-pp review" in study.review(tmp_path / "review.html").read_text()
     assert study.report(tmp_path / "folder") == tmp_path / "folder" / "index.html"
 
@@ -55,7 +57,7 @@ def test_html_for_notebooks() -> None:
     study = exam_pp.study(answers={"<a>": {"q1": GOOD["q1"]}, "b": {"q1": "x"}}, bank=BANK).grade("lexical")
     html = study.leaderboard()._repr_html_()
     assert "<td>&lt;a&gt;</td><td>1.000</td>" in html
-    assert html.startswith("<p>With ")
+    assert html.startswith("<p>&lt;a&gt; (100 %) is ahead of b ")
     assert repr(study.leaderboard()).splitlines()[2:4] == [
         "system  Cover(min_grade=4)@1  interval        place",
         "<a>     1.000                 0.025 to 1.000  1 to 2",

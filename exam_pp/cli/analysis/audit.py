@@ -141,7 +141,7 @@ def command(
         options=AuditOptions(min_grade, min_relevant, cutoff, confidence, samples, seed),
     )
     inputs = [*files, bank, qrels, families, official]
-    emit_report(audit_report(result, decimals=decimals), form, output, inputs)
+    emit_report(audit_report(result, decimals=decimals), form, output, inputs, result.notes)
 
 
 _JUDGE = ("judge", "prompt class")

@@ -121,7 +121,7 @@ def _paired_tests(
 
     selection = AnswerFilter(grader, prompt_class, prompt_hash, systems)
     result = paired_criteria(graded, selection=selection, confidence=confidence, seed=seed)
-    emit_report(paired_criteria_report(result), form, output, [graded])
+    emit_report(paired_criteria_report(result), form, output, [graded], result.notes)
 
 
 _ADJUSTED = "adjusted("

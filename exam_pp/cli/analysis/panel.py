@@ -85,7 +85,8 @@ def command(
         graders=graders, prompt_classes=prompt_classes, min_grade=min_grade, cutoff=cutoff, measure=measure,
         role=role, confidence=confidence, seed=seed,
     )  # fmt: skip
-    emit_report(panel_report(result, decimals=6 if form == "tsv" else 3), form, output, [graded, bank])
+    report = panel_report(result, decimals=6 if form == "tsv" else 3)
+    emit_report(report, form, output, [graded, bank], result.notes)
 
 
 def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:

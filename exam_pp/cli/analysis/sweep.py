@@ -121,4 +121,4 @@ def command(
         emit(published_sweep(result), output, inputs)
     else:
         report = sweep_report(result, decimals=6 if form == "tsv" else 3)
-        emit_report(report, form, output, inputs)
+        emit_report(report, form, output, inputs, result.notes)

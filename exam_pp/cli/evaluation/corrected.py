@@ -130,7 +130,7 @@ def command(
     )
     formatted = form not in SCRIPT_FORMATS
     report = corrected_report(result, formatted=formatted, decimals=3 if formatted else 6)
-    emit_report(report, form, output, [graded, bank, pairs, queries])
+    emit_report(report, form, output, [graded, bank, pairs, queries], result.notes)
 
 
 _SCRIPT_COLUMNS = (

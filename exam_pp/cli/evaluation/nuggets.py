@@ -141,7 +141,8 @@ def command(
         from exam_pp.reports.evaluation.leaderboards import per_query_report
 
         condition = _single_condition(conditions, "--per-query")
-        emit_report(per_query_report(condition.evaluation, "Nugget scores"), output.form, output.path, inputs)
+        report = per_query_report(condition.evaluation, "Nugget scores")
+        emit_report(report, output.form, output.path, inputs, condition.evaluation.notes)
     else:
         from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 
@@ -156,7 +157,8 @@ def command(
         report = nugget_report(leaderboard, formatted=formatted, narrow=output.form == "text")
         if len(conditions) == 1:
             report = output.for_readers(report, conditions[0].evaluation, leaderboard.conditions[0][1])
-        emit_report(report, output.form, output.path, inputs)
+        warnings = [note for condition in conditions for note in condition.evaluation.notes]
+        emit_report(report, output.form, output.path, inputs, warnings)
 
 
 def _single_condition(conditions: Sequence[Condition], option: str) -> Condition:

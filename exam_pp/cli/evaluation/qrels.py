@@ -300,7 +300,7 @@ def _labels(
         grade_filter=selection,
         label=label,
         label_rule=rule,
-        min_grade=min_grades[0] if min_grades else None,
+        min_grade=max(min_grades, default=None),  # several only for labels that do not depend on it
         queries=queries,
         facets=facets,
         **scope,

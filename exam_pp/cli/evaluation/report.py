@@ -242,13 +242,23 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         ),
     }
     return Report(
-        f"Evaluation of {Path(sources.graded).name}",
+        _title(sources, inputs.contents.systems),
         [
             *first_screen(evidence),
             *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
         ],
         leaderboards[0].standings.provenance if leaderboards else None,
     )
+
+
+def _title(sources: Sources, systems: Sequence[str]) -> str:
+    """The folder of the file, which has the name of the study, and what is compared."""
+    from exam_pp.phases.evaluation.verdict import named_systems
+
+    graded = Path(sources.graded)
+    named = sources.command and graded.parent.name  # Python code has its files in a temporary folder
+    what = named_systems(systems) if systems else graded.name
+    return f"{graded.parent.name}: {what}" if named else what
 
 
 def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:

@@ -30,6 +30,7 @@ from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.rating_scale import Step, rating_scale
+from exam_pp.phases.study.study_file import STUDY_FILE, recorded_study
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.results import OVERALL_SYSTEM
@@ -139,6 +140,7 @@ def apply_ratings(
     reviewer: str | None = None,
     prompts: Mapping[str, Prompt] | None = None,
     force: bool = False,
+    cutoff: int | None = None,
 ) -> AppliedRatings:
     """Copy a graded file and add ratings and labels of edits files as grades by ``human:REVIEWER``.
 
@@ -149,7 +151,8 @@ def apply_ratings(
     Edits files, in the order in which they apply. ``prompt_class``: Prompt class of the new grades. The
     default is the only prompt class of the file with grades for all rated entries; a prompt with a scale is
     preferred. ``reviewer``: Name of the reviewer; replaces the name in the edits file, of which there must be
-    only one. ``prompts``: Prompts that are not registered, by name.
+    only one. ``prompts``: Prompts that are not registered, by name. ``cutoff``: Depth of the scores that the
+    summary compares. The default is that of the reviewed page, or of the study whose file it is.
     """
     check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]
@@ -168,6 +171,7 @@ def apply_ratings(
             check_reviewed(edits_of_file.graded_sha256, graded, path, "graded_sha256", "file", "passages")
         survey.check(edits_of_file, path, graded, bank)
         sources.append((path, edits_of_file.ratings))
+        cutoff = cutoff or edits_of_file.cutoff
         summary.bank_edits += len(edits_of_file.bank)
         if edits_of_file.ratings:
             summary.ratings.add(reviewer_name(reviewer, edits_of_file, path), edits_of_file.ratings)
@@ -188,12 +192,17 @@ def apply_ratings(
         summary.prompt_class = rated.name
     _write(graded, output, inputs, rated, summary)
     if rated is not None and not is_stream(output):
+        recorded = graded.parent / STUDY_FILE
+        if cutoff is None and recorded.exists():
+            cutoff = recorded_study(recorded).cutoff
         for judge in survey.judges.get(rated.name, ()):
-            summary.moved += _moved(graded, output, bank, judge, rated)
+            summary.moved += _moved(graded, output, bank, judge, rated, cutoff)
     return summary
 
 
-def _moved(graded: Path, output: Path, bank: Path | None, judge: str, rated: RatedClass) -> Iterator[str]:
+def _moved(
+    graded: Path, output: Path, bank: Path | None, judge: str, rated: RatedClass, cutoff: int | None
+) -> Iterator[str]:
     """What the ratings changed in the scores of the systems, and the command that shows them."""
     criteria = GradeFilter(f"{REVIEWED}{judge}", rated.name)
     if rated.assigns and bank is None:  # only the bank says which nuggets are vital
@@ -204,7 +213,7 @@ def _moved(graded: Path, output: Path, bank: Path | None, judge: str, rated: Rat
         if rated.assigns and bank is not None:
             (evaluation,) = nugget_scores(file, bank, grade_filter=criteria).values()
         else:
-            evaluation = cover(file, bank, grade_filter=criteria)
+            evaluation = cover(file, bank, grade_filter=criteria, cutoff=cutoff)
         return leaderboard(evaluation, Statistics(places=True))
 
     after = standings(output)
@@ -218,6 +227,8 @@ def _moved(graded: Path, output: Path, bank: Path | None, judge: str, rated: Rat
     if not moved:
         yield "No score changed."
     options = f" --bank {bank}" if bank else ""
+    if not rated.assigns and cutoff:
+        options += f" --cutoff {cutoff}"
     yield f"Next: exam-pp evaluate {'nuggets' if rated.assigns else 'cover'} {output}{options}"
 
 

@@ -26,7 +26,6 @@ from exam_pp.cli.options import (
     prompt_option,
 )
 from exam_pp.cli.ranges import IntRange
-from exam_pp.defaults import CUTOFF
 from exam_pp.errors import SelectionError
 from exam_pp.judges import E5, LEXICAL
 
@@ -252,12 +251,18 @@ class _Work:
             judge = self.judge_of_answers() if nuggets else self.judge()
             words: Words = ["grade", graded, "--bank", bank, *prompts, *judge]
             graded = self.step("Grade", words, name, f"replies-{number}")
+        depth = _options("--cutoff", study.cutoff)
         if study.edits:
-            words = ["apply", graded, *map(Path, study.edits), *_options("--bank", banks[:1]), "--force"]
+            words = [
+                "apply",
+                graded,
+                *map(Path, study.edits),
+                *_options("--bank", banks[:1]),
+                *depth,
+                "--force",
+            ]
             graded = self.step("Correct", words, "corrected.jsonl.gz")
         of_banks = _options("--bank", banks)
-        # Below the depth of the pool, a ranking has only passages that another system ranked higher.
-        depth = _options("--cutoff", study.top if study.runs and study.top and study.top < CUTOFF else None)
         official = _options("--official", study.official)
         words = ["evaluate", "report", graded, *of_banks, *official, *depth]
         self.report(words, "report")

@@ -113,7 +113,8 @@ def command(
     from exam_pp.phases.trust.gate import gate
 
     result = gate(baseline, new, system=systems[0], system_after=systems[1], **options)
-    emit_report(gate_report(result, decimals=6 if form == "tsv" else 4), form, output, [baseline, new])
+    report = gate_report(result, decimals=6 if form == "tsv" else 4)
+    emit_report(report, form, output, [baseline, new], result.notes)
     if not result.passes:
         sys.exit(FAILED if result.outcome == "failed" else UNDECIDED)
 
@@ -170,20 +171,20 @@ def _needed(needed: QueriesNeeded | None) -> str | None:
 
 
 def gate_sentence(result: Gate) -> str:
-    """The outcome and its reason; only a passed or failed gate names its confidence."""
+    """The outcome and its reason; only a gate that is decided names its confidence."""
     systems = result.new if result.new == result.baseline else f"{result.new} against {result.baseline}"
     level, limit = f"{100 * result.confidence:.4g} %", f"the accepted {result.max_drop:g}"
     assumed = f", if no query changes by more than {result.worst:g}" if result.worst_drop else ""
     rows = [row for row in result.measures if result.outcome in ("passed", row.outcome)]
+    changes = f"{systems}, {listed([_change(row) for row in rows])}"
     if result.outcome == "failed":
-        end = f", with {level} confidence by more than {limit}{assumed}."
-    elif result.outcome == "passed":
-        end = f"; with {level} confidence there is no drop by more than {limit}{assumed}."
-    else:
-        queries = counted(max(row.queries for row in rows), "query shows", "queries show")
-        end = f"; {queries} neither a drop by more than {limit} nor the opposite{assumed}."
-        end = " ".join([end, *_unseen(result, rows), *_too_few(result, rows), _reason(result)])
-    return f"{_title(result).capitalize()}: {systems}, {listed([_change(row) for row in rows])}{end}"
+        return f"Failed: {changes}, with {level} confidence by more than {limit}{assumed}."
+    if result.outcome == "passed":
+        return f"Passed: {changes}; with {level} confidence there is no drop by more than {limit}{assumed}."
+    queries = counted(max(row.queries for row in rows), "query is", "queries are")
+    outcome = f"{'Passed' if result.passes else 'Failed'} {_reason(result)}"
+    needed = f"{outcome}, but {queries} too few to be sure{_too_few(result, rows)}."
+    return " ".join([needed, f"{changes}; accepted is {result.max_drop:g}{assumed}.", *_unseen(result, rows)])
 
 
 def _unseen(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
@@ -202,30 +203,22 @@ def _unseen(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
                 )
 
 
-def _too_few(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
+def _too_few(result: Gate, rows: Sequence[MeasureGate]) -> str:
+    """How many queries are needed unless scores rise."""
     from exam_pp.metrics.noninferiority import fewest_queries
 
     fewest = fewest_queries(result.max_drop, result.worst, result.confidence)
     if fewest is None:
-        yield f"A drop of at most {result.max_drop:g} cannot be shown unless scores rise."
-    elif min(row.queries for row in rows) < fewest:
-        yield (
-            f"To show a drop of at most {result.max_drop:g}, at least {fewest} queries are needed unless "
-            "scores rise."
-        )
+        return f": a drop of at most {result.max_drop:g} cannot be shown unless scores rise"
+    return f": at least {fewest} are needed" if min(row.queries for row in rows) < fewest else ""
 
 
 def _reason(result: Gate) -> str:
     """Why an undecided gate passes or fails."""
-    verb = "passes" if result.passes else "fails"
     if result.undecided != "estimate":
-        return f"The gate {verb} because of --undecided {result.undecided}."
-    if result.passes:
-        noun = "drops are" if len(result.measures) > 1 else "drop is"
-        return f"The gate passes because the measured {noun} at most this."
-    above = [row.measure for row in result.measures if row.drop > result.max_drop]
-    of = f" of {listed(above)}" if len(result.measures) > 1 else ""
-    return f"The gate fails because the measured drop{of} is above this."
+        return f"because of --undecided {result.undecided}"
+    drops = [f"{row.drop + 0.0:.4g}" for row in result.measures]
+    return f"on the measured drop{'s' if len(drops) > 1 else ''} ({listed(drops)})"
 
 
 def _change(row: MeasureGate) -> str:

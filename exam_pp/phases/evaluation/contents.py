@@ -24,6 +24,7 @@ from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.store.files import size_and_sha256
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.runs import run_files
+from exam_pp.text.wording import listed
 
 GradeKind = Literal["question", "nugget", "assignment", "direct"]
 
@@ -129,13 +130,14 @@ def _assigned(grades: AnyGrades) -> set[str]:
 class HardQuery(NamedTuple):
     """A query with its text, the mean score of all systems, and the best of them.
 
-    The text is empty if it is unknown, ``best_system`` is empty if all systems have the same score.
+    The text is empty if it is unknown. ``best_systems`` are the names of those with the highest score, empty
+    if all systems have it.
     """
 
     query_id: str
     text: str
     mean: float
-    best_system: str
+    best_systems: str
     best: float
 
 
@@ -172,10 +174,10 @@ def weak_spots(evaluation: Evaluation, grades: SelectedGrades) -> WeakSpots:
     texts = _query_texts(grades)
     hard = []
     for query_id, scores in by_query.items():
-        best = max(scores, key=lambda system: scores[system])
-        tied = len(set(scores.values())) == 1
-        text = texts.get(query_id, "")
-        hard.append(HardQuery(query_id, text, means[query_id], "" if tied else best, scores[best]))
+        best = max(scores.values())
+        on_top = [system for system, score in scores.items() if score == best]
+        named = listed(on_top) if len(on_top) < len(scores) else ""
+        hard.append(HardQuery(query_id, texts.get(query_id, ""), means[query_id], named, best))
     entries = sorted(_entries(grades), key=lambda entry: entry.covering / entry.graded)
     return WeakSpots(metric, sorted(hard, key=lambda query: query.mean), entries)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.errors import DataError
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.metrics.score_ranges import Range, is_outside
+from exam_pp.metrics.score_ranges import Range, has_bounds, is_outside
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
@@ -18,10 +18,6 @@ from exam_pp.text.wording import MAX_LISTED, counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.metrics.uncertainty import ScoreMatrix
-
-
-_FEW_QUERIES = 5
-"""Intervals from so few queries are wide, which needs a note."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +48,9 @@ class SystemUncertainty(NamedTuple):
     ``low`` and ``high`` are the confidence interval of the mean, ``first`` and ``last`` that of its rank.
     Systems that share a letter of ``letters`` do not differ significantly. Ranks and letters come from the
     same tests, so that they agree. ``worst`` and ``best`` are the
-    bounds of the mean over all grades that ungraded pairs could have. ``order_open`` is True if these
-    grades could change the order of the system and another system.
+    means with the lowest and highest grades of ungraded pairs: bounds, or two cases if a grade can also lower
+    the score (:func:`~exam_pp.metrics.score_ranges.has_bounds`). ``order_open`` is True if these grades could
+    change the order of the system and another system.
     """
 
     low: float | None = None
@@ -68,8 +65,9 @@ class SystemUncertainty(NamedTuple):
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Uncertainty by system and metric, with notes.
+    """Uncertainty by system and metric, with notes on how it was computed.
 
+    ``remarks`` say what ungraded pairs could change.
     ``tested`` are the metrics with a column of letters, which is empty if no difference could be shown.
     ``untested`` says why the differences of a metric cannot be tested: too few queries, or systems that were
     scored on other queries.
@@ -77,6 +75,7 @@ class Uncertainty:
 
     systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     tested: set[str] = field(default_factory=set)
     untested: dict[str, Literal["few queries", "other queries"]] = field(default_factory=dict)
 
@@ -95,7 +94,7 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
     """
     result = Uncertainty(dict(_bounds(evaluation)))
     if result.systems:
-        result.notes.append(_bounds_note(result.systems))
+        result.remarks.extend(_bounds_notes(result.systems))
     if statistics.intervals is None and not (statistics.significance or statistics.places):
         return result
     from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415 - scipy is slow to import
@@ -145,13 +144,21 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
     }
 
 
-def _bounds_note(systems: Mapping[tuple[str, str], SystemUncertainty]) -> str:
-    note = "Bounds: lowest and highest score over all grades that ungraded pairs could have."
+def _bounds_notes(systems: Mapping[tuple[str, str], SystemUncertainty]) -> Iterator[str]:
+    metrics = list(dict.fromkeys(metric for _, metric in systems))
+    two_cases = [metric for metric in metrics if not has_bounds(metric)]
+    if len(two_cases) < len(metrics):
+        yield "Bounds: lowest and highest score over all grades that ungraded pairs could have."
+    if two_cases:
+        yield (
+            f"{listed(two_cases)}: two cases, which are no bounds. In one, no ungraded passage is relevant; "
+            "in the other, those that the system has within the cutoff get the highest label. Other labels "
+            "can give scores outside of both."
+        )
     undecided = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
     if undecided:
-        note += f" The order of systems marked with ? could change: {listed(undecided)}"
-        note += "" if len(undecided) > MAX_LISTED else "."
-    return note
+        end = "" if len(undecided) > MAX_LISTED else "."
+        yield f"The order of systems marked with ? could change: {listed(undecided)}{end}"
 
 
 def check_range(score: Score, bounds: Range | None, file: str | None = None) -> None:
@@ -183,16 +190,7 @@ def _add_intervals(
     for system, interval in zip(matrix.systems, found, strict=True):
         if interval is not None:
             _update(result, system, metric, low=interval.low, high=interval.high)
-    return [
-        f"{100 * confidence:g} % intervals: {interval_method(bounds)}.",
-        *_few_queries(min(map(len, scores.values()))),
-    ]
-
-
-def _few_queries(queries: int) -> list[str]:
-    if queries == 1:
-        return ["one query says almost nothing about other queries."]
-    return [f"{queries} queries give wide intervals."] if queries <= _FEW_QUERIES else []
+    return [f"{100 * confidence:g} % intervals ({interval_method(bounds)})."]
 
 
 def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> list[str]:
@@ -271,6 +269,11 @@ class Standings:
     provenance: Provenance | None = None
     scores: Sequence[Score] = field(default=(), repr=False, compare=False)
     judge_alone: Callable[[], Standings] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def all_notes(self) -> list[str]:
+        """What affects the numbers, then how they were computed."""
+        return [*self.uncertainty.remarks, *self.notes, *self.uncertainty.notes]
 
     @property
     def queries(self) -> dict[str, int]:

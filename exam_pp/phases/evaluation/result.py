@@ -34,9 +34,10 @@ class Evaluation:
     Attributes:
         scores: A score for each system, query and metric.
         notes: Sentences on anything that affects the numbers, such as skipped queries.
-        best_case: Upper bounds of scores over all grades that ungraded pairs could have. Empty if all pairs
-            are graded or the metric has no bounds.
-        worst_case: Lower bounds. A score with only an upper bound is its own lower bound.
+        best_case: Scores with the highest grades that ungraded pairs could have: upper bounds, or the higher
+            one of two cases (:func:`exam_pp.metrics.score_ranges.has_bounds`). Empty if all pairs are graded
+            or the metric has neither.
+        worst_case: The same with the lowest grades. A score with only an upper bound is its own lower bound.
         ranges: Metric to its lowest and highest possible score, if its name leaves them open
             (:func:`exam_pp.metrics.score_ranges.range_of`).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.

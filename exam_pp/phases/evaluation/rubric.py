@@ -247,7 +247,8 @@ def rubric_qrels(
 def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "title") -> RubricQrels:
     """Rubric-Qrels of grades that are already read."""
     with_threshold = label in ("count", "binary")
-    notes = data.notes + (threshold_notes(data) if with_threshold else [])
+    of_threshold = threshold_notes(data)
+    notes = data.notes + (of_threshold if with_threshold else [])
     entries: Mapping[str, Mapping[str, int | None]] = {
         query_id: {query_id: None} for query_id in data.queries.keys
     }

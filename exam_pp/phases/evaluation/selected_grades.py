@@ -250,7 +250,15 @@ def _bank_notes(file: GradedFile, query_ids: Sequence[str]) -> list[str]:
 
 
 def threshold_notes(data: SelectedGrades) -> list[str]:
-    """A note if the threshold is above every grade, or below all of them."""
+    """A note if the threshold is above every grade, or below all of them.
+
+    Raises :class:`~exam_pp.errors.SelectionError` for a threshold that no grade of the scale can reach.
+    """
+    if within_scale(data).min_grade < data.min_grade:
+        raise SelectionError(
+            f"--min-grade {data.min_grade} is above all grades: the scale of "
+            f"{data.selector.key.prompt_class} ends at {data.highest_grade}."
+        )
     if data.min_grade <= 0:
         return [f"--min-grade {data.min_grade} covers every graded entry, because grades start at 0."]
     best = data.file.best_grade

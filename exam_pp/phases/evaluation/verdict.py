@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isclose
 
 from exam_pp.data_model import is_human
-from exam_pp.judges import REVIEWED, baselines_among, card, own_family
+from exam_pp.judges import card, own_family
 from exam_pp.metrics.score_ranges import is_share
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, moves
 from exam_pp.provenance import Provenance
@@ -14,7 +15,7 @@ from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, in_one_line
 
 _NAMED = 5
-"""Maximum number of leaders that are named."""
+"""Maximum number of systems of which all are named."""
 _NUMBERS = (
     *("no", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -38,70 +39,88 @@ def verdict(standings: Standings) -> Verdict | None:
     """The verdict on a leaderboard with places; None without systems.
 
     Differences count only where the tests behind the places show them (``Statistics.intervals``), so that the
-    words never contradict the places. Equal leaderboards have the same words in every output.
+    words never contradict the places. All systems with the highest score are named, or counted if they are
+    many. Equal leaderboards have the same words in every output.
     """
     systems = [system for system in standings.systems if system != OVERALL_SYSTEM]
     if not systems:
         return None
     metric = standings.metrics[0]
-    shown = {system: _shown(standings, system) for system in systems}
+    means = [standings.rows[system, metric].mean for system in systems]
     places = {s: standings.uncertainty.systems.get((s, metric), SystemUncertainty()) for s in systems}
     leaders = [system for system in systems if places[system].first in (None, 1)]
-    first, others = systems[0], len(systems) - 1
+    # Sums of equal scores in another order differ by rounding errors.
+    top = [s for s, mean in zip(systems, means, strict=True) if isclose(mean, means[0], abs_tol=1e-12)]
+    score, *below = _distinct(metric, [means[0], *means[len(top) :][:1]])
     number = max((row.queries for row in standings.rows.values() if row.metric == metric), default=0)
     with_queries = f"with {counted(number, 'query')}"
-    top = f"{shown[first][0]} ({shown[first][1]})"
+    queries_are = counted(number, "query is", "queries are")
     untested = standings.uncertainty.untested.get(metric)
-    if not others:
-        headline = f"{shown[first][0]} scores {shown[first][1]}"
-        rest = f" {with_queries}; a comparison needs a second system."
-    elif untested == "other queries":
+    first = f"{in_one_line(top[0])} ({score})"
+    rival = f"{in_one_line(systems[1])} ({below[0]})" if below and len(systems) == 2 else ""
+    headline = f"{named_systems(top)} share the top score ({score})"
+    if len(top) == 1:
+        headline = f"{first} is ahead of {rival}" if rival else f"{first} is ahead"
+    rest = "."
+    if untested == "other queries":
         headline = "The systems cannot be compared"
         rest = ", because they were scored on different queries."
+    elif len(systems) == 1:
+        headline = f"{in_one_line(top[0])} scores {score}"
+        rest = f" {with_queries}; a comparison needs a second system."
+    elif len(top) == len(systems):
+        headline = f"{'Both' if len(systems) == 2 else f'All {_number(len(systems))}'} systems score {score}"
+        rest = f" {with_queries}."
     elif untested == "few queries":
-        headline = f"{with_queries.capitalize()} nothing can be said"
-        rest = f" about which of {_number(len(systems))} systems is better: {top} is ahead on these alone."
-    elif len({standings.rows[system, metric].mean for system in systems}) == 1:
-        headline = f"All {_number(len(systems))} systems have the same score"
-        rest = f", {shown[first][1]} {with_queries}."
+        headline += f", but {queries_are} too few to show any difference"
     elif len(leaders) == len(systems):
-        headline = "No system is shown to be better"
-        rest = f": {top} is ahead, but {with_queries} any of {_number(len(systems))} could be first."
+        them = "them" if rival else f"any of the {_number(len(systems))} systems"
+        headline += f", but {queries_are} too few to tell {them} apart"
     elif len(leaders) == 1:
-        headline = f"{shown[first][0]} is the best"
-        rest = f" ({shown[first][1]}): better than {_others(others, others)}, {with_queries}."
+        headline = f"{first} is better than {rival or _others(len(systems) - 1, len(systems) - 1)}"
+        rest = f"; {queries_are} enough to show it."
     else:
-        headline = f"{_number(len(leaders)).capitalize()} systems share the lead"
-        names = [top, *(shown[system][0] for system in leaders[1:_NAMED])]
-        more = len(leaders) - len(names)
-        last = f"{more} more" if more else names.pop()
-        rest = f": {', '.join(names)} and {last} cannot be told apart {with_queries}."
-        worse = len(systems) - (places[first].last or len(systems))
-        below = len(systems) - len(leaders)
+        if len(top) == 1:
+            headline = f"{_number(len(leaders)).capitalize()} systems share the lead"
+            rest = f": {named_systems(leaders, score)} cannot be told apart {with_queries}."
+        elif equals := leaders[len(top) :]:
+            rest = f"; {named_systems(equals)} cannot be told apart from them {with_queries}."
+        # Every system is better than all systems below its last place.
+        worse = len(systems) - max(places[system].last or len(systems) for system in top)
+        others = [system for system in systems if system not in leaders]
         if worse:
-            last_one = in_one_line(next(system for system in systems if system not in leaders))
-            rest += f" {shown[first][0]} is better than {_others(worse, below) if below > 1 else last_one}."
+            of_others = _others(len(others), worse) if len(others) > 1 else named_systems(others)
+            rest += f" {named_systems(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
     return Verdict(headline, headline + rest + _doubts(standings, metric), leaders)
 
 
-def _shown(standings: Standings, system: str) -> tuple[str, str]:
-    """The name of a system and its score."""
-    metric = standings.metrics[0]
-    return in_one_line(system), shown_score(metric, standings.rows[system, metric].mean)
+def named_systems(systems: Sequence[str], score: str = "") -> str:
+    """The systems, the first with its score; three and the number of others if they are many."""
+    names = [in_one_line(system) for system in systems]
+    if score:
+        names[0] += f" ({score})"
+    *shown, last = names if len(names) <= _NAMED else [*names[:3], f"{len(names) - 3} others"]
+    return f"{', '.join(shown)} and {last}" if shown else last
 
 
-def shown_score(metric: str, score: float) -> str:
-    """A score for readers: in percent if it is a share."""
-    return f"{100 * score:.0f} %" if is_share(metric) else f"{score:.3g}"
+def _distinct(metric: str, scores: Sequence[float]) -> list[str]:
+    """Different scores for readers, with as many digits as they need to look different."""
+    shown = ([shown_score(metric, score, more) for score in scores] for more in range(12))
+    return next((row for row in shown if len(set(row)) == len(row)), [str(score) for score in scores])
+
+
+def shown_score(metric: str, score: float, more_digits: int = 0) -> str:
+    """A score for readers: in percent if it is a share, else with three digits."""
+    if is_share(metric):
+        return f"{100 * score:.{more_digits}f} %"
+    return f"{score:#.{3 + more_digits}g}".rstrip(".")
 
 
 def _number(count: int) -> str:
     return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
 
 
-def _others(worse: int, others: int) -> str:
-    if others == 1:
-        return "the other"
+def _others(others: int, worse: int) -> str:
     return f"{'each' if worse == others else _number(worse)} of the other {_number(others)}"
 
 
@@ -117,11 +136,8 @@ def _doubts(standings: Standings, metric: str) -> str:
             who = counted(moved, "system has", "systems have") if moved else "no system has"
             doubts += f"; {who} another place"
         doubts += "."
-    baselines = baselines_among(provenance.models)
-    if baselines:
-        doubts += f" The judge {' and '.join(baselines)} is a baseline, which other judges must beat."
-    cards = dict.fromkeys(card(model.removeprefix(REVIEWED)) for model in provenance.models)
-    doubts += "".join(f" The judge {info.name} {info.caution}." for info in cards if info.caution)
+    cautions = dict.fromkeys(card(model).caution for model in provenance.models)
+    doubts += "".join(f" {caution}" for caution in cautions if caution)
     return "".join([doubts, *(f" {sentence}" for sentence in preferences(standings))])
 
 

@@ -135,6 +135,7 @@ def review_material(
         "prompt": _prompt(prompt_class, prompt, selector.hashes),
         "scale": [list(step) for step in scale],
         "min_grade": min_grade,
+        "cutoff": options.cutoff,
     }
     head["queries"] = [
         table.head([] if options.blind else material.graders, scale[-1].rating, min_grade)

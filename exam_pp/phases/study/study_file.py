@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError
 from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile, is_below
 from exam_pp.phases.grading.steps import is_data_set
@@ -47,6 +48,14 @@ class Study(BaseModel):
     model_pipeline: str | None = None
     base_url: str | None = None
     settings: dict[str, Any] = {}
+
+    @property
+    def cutoff(self) -> int | None:
+        """The cutoff of its scores; None for the default.
+
+        Below the depth of the pool, a ranking has only passages that another system ranked higher.
+        """
+        return self.top if self.runs and self.top and self.top < CUTOFF else None
 
     def with_paths(self, change: Callable[[str, str], str]) -> Study:
         """A copy with ``change(key, path)`` in place of each path."""

@@ -157,7 +157,7 @@ def _of_judge(evidence: Evidence) -> Iterator[Check]:
     own = "".join(f" {sentence}" for sentence in preferences(evidence.leaderboards[0].standings))
     lead = f"The judge is {in_one_line(grader.model)}"
     if baselines_among([grader.model]):
-        yield Check("doubt", lead, f", a baseline that other judges must beat ({grades}).{own}")
+        yield Check("doubt", lead, f", a baseline to compare other judges with ({grades}).{own}")
     else:
         yield Check("doubt" if own else "fact", lead, f", with {grades}.{own}")
 
@@ -252,12 +252,13 @@ def _of_measures(evidence: Evidence) -> Iterator[Check]:
         taus["the official ranks"] = [evidence.official]
     if not taus:
         return
-    agree = min(map(min, taus.values())) >= _AGREES
+    differ = {name: of for name, of in taus.items() if min(of) < _AGREES}
     shown = ", ".join(
-        f"{name} {min(of):.2f}" + (f" to {max(of):.2f}" if len(of) > 1 else "") for name, of in taus.items()
+        f"{name} {min(of):.2f}" + (f" to {max(of):.2f}" if len(of) > 1 else "")
+        for name, of in (differ or taus).items()
     )
-    lead = "Other measures agree" if agree else "Other measures order the systems differently"
-    yield Check("good" if agree else "doubt", lead, f" (Kendall's τ): {shown}.")
+    lead = "These order the systems differently" if differ else "Other measures agree"
+    yield Check("doubt" if differ else "good", lead, f" (Kendall's τ): {shown}.")
 
 
 def agreement_table(judged: Sequence[JudgedBy]) -> list[Block]:

@@ -116,7 +116,7 @@ def method_notes(leaderboards: Sequence[Leaderboard]) -> list[Block]:
     """The notes of all leaderboards, each once; those that the first one lacks name their leaderboards."""
     titles: dict[str, list[str]] = {}
     for board in leaderboards:
-        for note in [*board.standings.uncertainty.notes, *board.standings.notes]:
+        for note in board.standings.all_notes:
             titles.setdefault(note, []).append(board.title)
     first = leaderboards[0].title if leaderboards else ""
     return [

@@ -10,10 +10,9 @@ from typing import Literal, NamedTuple
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.cover import is_normalised
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.metrics.score_ranges import is_share
+from exam_pp.metrics.score_ranges import has_bounds, is_share
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.verdict import verdict
 from exam_pp.prompts import PROMPTS
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.grids import heatmap
@@ -90,14 +89,13 @@ def leaderboard_report(
     number = max(standings.queries.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
     notes += _upper_bound(standings) if for_readers else []
-    notes += [*uncertainty.notes, *standings.notes]
+    notes += standings.all_notes
     below: list[Block] = []
     if extra is not None:
         columns.append(extra.name)
         rows = [[*cells, extra.cells.get(system)] for cells, system in zip(rows, systems, strict=True)]
         below = [extra.below] if formatted and extra.below is not None else []
         notes = [*(() if below else extra.first_notes), *notes, *extra.last_notes]
-    notes = [" ".join(notes)] if for_readers and notes else notes
     tables = [Table(columns, rows, decimals=SCRIPT_DECIMALS)] if rows or not for_readers else []
     shown = leaderboard_pictures(standings) if formatted else []
     return Report(title, [*tables, *below, *map(Paragraph, notes), *shown], standings.provenance)
@@ -126,12 +124,6 @@ def _upper_bound(standings: Standings) -> list[str]:
     entries = "nuggets are covered" if kinds == {"nugget"} else entries
     values = [f"{value} ({metric})" if len(bounds) > 1 else value for metric, value in bounds.items()]
     return [f"Upper bound: {', '.join(values)} of the {entries} by any passage."]
-
-
-def with_verdict(report: Report, standings: Standings) -> Report:
-    """A leaderboard for readers: the verdict comes first. ``standings`` have places."""
-    said = verdict(standings)
-    return report if said is None else replace(report, blocks=[Paragraph(said.sentence), *report.blocks])
 
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:
@@ -251,14 +243,16 @@ def per_query_report(evaluation: Evaluation, title: str, *, pictures: bool = Tru
 def uncertainty_columns(uncertainty: Uncertainty, metric: str, *, formatted: bool) -> list[str]:
     """Names of the columns after a metric; without ``formatted`` they start with the metric's name."""
     fields = [name for name in ("low", "first", "letters", "best") if uncertainty.has(name, metric)]
+    enclosed = has_bounds(metric)
     if formatted:
-        names = {"low": "interval", "first": "rank", "letters": "letters", "best": "bounds"}
+        names = {"low": "interval", "first": "rank", "letters": "letters"}
+        names["best"] = "bounds" if enclosed else "two cases"
         return [names[name] for name in fields]
     script_names = {
         "low": ["low", "high"],
         "first": ["rank low", "rank high"],
         "letters": ["letters"],
-        "best": ["worst case", "best case", "order open"],
+        "best": [*(["worst case", "best case"] if enclosed else ["low case", "high case"]), "order open"],
     }
     return [f"{metric} {part}" for name in fields for part in script_names[name]]
 

@@ -130,7 +130,7 @@ def _notes(leaderboard: NuggetLeaderboard) -> Iterator[str]:
     """The notes of all conditions without duplicates; a note on some conditions starts with their names."""
     names: dict[str, list[str]] = {}
     for name, standings in leaderboard.conditions:
-        for note in [*_query_notes(standings), *standings.uncertainty.notes, *standings.notes]:
+        for note in [*_query_notes(standings), *standings.all_notes]:
             names.setdefault(note, []).append(name)
     for note, having in names.items():
         yield note if len(having) == len(leaderboard.conditions) else f"{', '.join(having)}: {note}"

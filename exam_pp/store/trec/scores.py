@@ -90,7 +90,8 @@ NAMED_COLUMNS = frozenset(name for column in _LONG[:3] for name in _ALIASES[colu
 """Names of columns of systems, queries and names of measures, which are not scores."""
 _IGNORED_SUFFIXES = (
     "stderr", "std-err", "std", "+/-", "±",
-    " low", " high", " letters", " worst case", " best case", " order open",
+    " low", " high", " letters", " worst case", " best case", " low case", " high case",
+    " order open",
 )  # fmt: skip
 
 _RANK = re.compile(r"(?<![a-z])rank(?![a-z])")

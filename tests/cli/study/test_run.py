@@ -78,7 +78,7 @@ def test_one_command_from_files_to_the_verdict(files: Path, capsys: pytest.Captu
 
     commands = [line.split()[2] for line in out.splitlines() if line.startswith("$ exam-pp ")]
     assert commands == ["bank", "import", "validate", "grade", "evaluate", "evaluate"]
-    assert "3 queries nothing can be said" in out
+    assert "3 queries are too few to show any difference" in out
     assert "good" in out
     assert "exam-pp run study/study.toml --edits edits.json" in out
     assert (files / "study" / "report" / "index.html").is_file()
@@ -206,7 +206,7 @@ def test_runs_are_graded_against_questions_and_nuggets(
     Path("nuggets.csv").write_text("query_id,nugget\nq1,air scatters blue light\n")
     out = run(WORDS.replace("--bank bank.csv", "--bank bank.csv --bank nuggets.csv"), capsys)
     assert "$ exam-pp evaluate cover study/graded.jsonl.gz --bank study/bank-1.jsonl" in out
-    assert "3 queries nothing can be said" in out
+    assert "3 queries are too few to show any difference" in out
     page = (files / "study" / "report" / "index.html").read_text()
     assert "bank-2.jsonl" in page
 

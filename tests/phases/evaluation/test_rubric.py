@@ -127,8 +127,13 @@ def test_the_mean_label_is_that_of_the_graded_entries(write_jsonl: WriteJsonl) -
     assert (labels.ungraded, labels.level) == (None, None)
 
 
-def test_a_threshold_above_all_grades_is_noted(graded: Path) -> None:
-    assert any("No grade reaches --min-grade 6" in note for note in evaluate.cover(graded, min_grade=6).notes)
+def test_a_threshold_above_all_grades_is_refused(graded: Path) -> None:
+    with pytest.raises(
+        SelectionError, match=r"--min-grade 6 is above all grades: the scale of \S+ ends at 5"
+    ):
+        evaluate.cover(graded, min_grade=6)
+    with pytest.raises(SelectionError, match="--min-grade 6 is above all grades"):
+        evaluate.rubric_qrels(graded, min_grade=6)
     assert not any("No grade reaches" in note for note in evaluate.cover(graded, min_grade=5).notes)
     assert any("--min-grade 0 covers every" in note for note in evaluate.cover(graded, min_grade=0).notes)
     assert not any("covers every" in note for note in evaluate.cover(graded, min_grade=1).notes)

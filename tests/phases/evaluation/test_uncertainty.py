@@ -102,8 +102,6 @@ def test_few_queries(queries: int) -> None:
     assert (row.first, row.last, row.letters) == ((1, 1, "a") if queries == 6 else (1, 2, None))
     assert isinstance(table, Table)
     assert "letters" in table.columns
-    assert ("one query says almost nothing" in notes) == (queries == 1)
-    assert (f"{queries} queries give wide intervals" in notes) == (queries in (2, 5))
     assert ("too few for any difference of 2 systems" in notes) == (queries < 6)
 
 
@@ -202,7 +200,10 @@ def test_bounds_of_ungraded_pairs(incomplete: Path) -> None:
         "one": 1.0, "two": 0.75, "three": 0.75, OVERALL_SYSTEM: 1.0
     }  # fmt: skip
     assert actual.systems["two", COVER].order_open
-    assert "one" in actual.notes[0]
+    assert actual.remarks == [
+        "Bounds: lowest and highest score over all grades that ungraded pairs could have.",
+        "The order of systems marked with ? could change: two, one, three.",
+    ]
 
 
 def test_bounds_are_always_shown(incomplete: Path) -> None:

@@ -89,7 +89,7 @@ def test_two_queries_that_are_perfect_before_and_after_are_undecided() -> None:
     assert (result.outcome, result.passes) == ("undecided", True)
     sentence = gate_sentence(result)
     assert "RR: unchanged on these 2 queries; up to 77.6 % could break unseen." in sentence
-    assert "at least 149 queries are needed" in sentence
+    assert "at least 149 are needed" in sentence
     assert "95" not in sentence
 
 

@@ -13,11 +13,12 @@ const work = {
 const workListeners = [];
 
 function emptyDocument() {
-  const { graded, bank, reviewer } = review.head;
+  const { graded, bank, reviewer, cutoff } = review.head;
   return {
     format: FORMAT,
     graded_sha256: graded.sha256,
     bank_sha256: bank ? bank.sha256 : null,
+    cutoff,
     reviewer,
     ratings: [],
     bank: [],
@@ -96,10 +97,11 @@ function storeWork() {
   }
 }
 
-/** Replaces the work by these edits, with the digests of the files that this page shows. */
+/** Replaces the work by these edits, with the digests and the cutoff of what this page shows. */
 function setDocument(edits) {
-  const { graded_sha256, bank_sha256 } = emptyDocument();
-  work.document = { ...emptyDocument(), ...edits, graded_sha256, bank_sha256, bank: [...(edits.bank ?? [])] };
+  const { graded_sha256, bank_sha256, cutoff } = emptyDocument();
+  const shown = { graded_sha256, bank_sha256, cutoff };
+  work.document = { ...emptyDocument(), ...edits, ...shown, bank: [...(edits.bank ?? [])] };
   work.ratings = new Map((edits.ratings ?? []).map((rating) => [pairKey(rating.query_id, rating.passage_id, rating.id), rating]));
   work.supports = new Map((edits.supports ?? []).map((label) => [citationKey(label.query_id, label.passage_id, label.citation), label]));
 }
