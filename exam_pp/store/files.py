@@ -171,6 +171,13 @@ def read_text(path: str | Path) -> str:
         raise DataError(NO_UTF8, file=str(path)) from error
 
 
+def read_file(path: str | Path) -> str:
+    """Like :func:`read_text`; raises :class:`DataError` for a pipe or a device, which may never end."""
+    if str(path) != STDIO and is_stream(path) and not Path(path).is_dir():
+        raise DataError("is not a regular file.", file=str(path))
+    return read_text(path)
+
+
 def size_and_sha256(path: str | Path) -> tuple[int, str]:
     """The number of bytes of a file and their SHA-256, read in pieces; raises :class:`DataError`."""
     allow_rereading(path)
