@@ -165,7 +165,6 @@ def response_format(options: ModelOptions) -> dict[str, Any] | None:
         if Path(name).exists() and not Path(name).is_file():  # a pipe may never end
             raise OSError(None, "not a regular file")
         schema = json.loads(Path(name).read_text("utf-8"))
-        json.dumps(schema)  # as the requests will do
     except OSError as error:
         raise ModelError(
             f"-M response_format={name!r} is neither text nor json nor a readable file with a JSON Schema "

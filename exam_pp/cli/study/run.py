@@ -161,6 +161,7 @@ def _with_judge_of(before: Study, chosen: Study, folder: Path) -> Study:
 
 def _check(study: Study) -> None:
     """Raise SelectionError for inputs that cannot be a study."""
+    from exam_pp.phases.study.study_file import option_of
     from exam_pp.store.files import is_read_once
 
     if not (study.runs or study.answers):
@@ -176,8 +177,9 @@ def _check(study: Study) -> None:
 
     def check(key: str, path: str) -> str:
         if not Path(path).is_dir() and is_read_once(path):
-            option = "-M response_format" if key == "settings" else f"--{key.replace('_', '-')}"
-            raise SelectionError(f"{option} is read several times and cannot be a stream: name a file.")
+            raise SelectionError(
+                f"{option_of(key)} is read several times and cannot be a stream: name a file."
+            )
         return path
 
     study.with_paths(check)
@@ -358,15 +360,16 @@ class _Work:
 
     def next_steps(self, *, rated: bool) -> str:
         """What to do with the results."""
-        from exam_pp.phases.study.study_file import STUDY_FILE, typed_again
+        from exam_pp.phases.study.study_file import STUDY_FILE, option_of, typed_again
 
         study = self.folder / STUDY_FILE
         words: Words = ["exam-pp", "run", study]
         for key, value in typed_again(self.study, study).items():
-            if key == "settings":
-                words += _options("-M", _settings(self.study))
-            else:
-                words += _options(f"--{key.replace('_', '-')}", value)
+            words += (
+                _options("-M", _settings(self.study))
+                if key == "settings"
+                else _options(option_of(key), value)
+            )
         again = shlex.join(map(str, words))
         lines = ["", "Next:", f"  See why: open {' and '.join(map(str, self.reports))}"]
         if rated:

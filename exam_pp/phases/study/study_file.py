@@ -63,6 +63,11 @@ class Study(BaseModel):
         return self.model_copy(update=changes)
 
 
+def option_of(key: str) -> str:
+    """The option of ``exam-pp run`` for a key with paths."""
+    return "-M response_format" if key == "settings" else f"--{key.replace('_', '-')}"
+
+
 def read_study(path: Path, given: Mapping[str, Any]) -> Study:
     """Read a study file whose values under the keys of ``given`` are replaced by what the user named.
 
@@ -83,10 +88,9 @@ def read_study(path: Path, given: Mapping[str, Any]) -> Study:
     def below(key: str, name: str) -> str:
         found = os.path.normpath(path.parent / name)  # what is checked is what is read
         if key not in given and not is_below(Path(found), path.parent, Path()):
-            option = "-M response_format=" if key == "settings" else f"--{key.replace('_', '-')}."
             raise DataError(
                 f"{name!r} is neither below the folder of this file nor below the working folder: go to a "
-                f"folder above both, or name it again with {option}",
+                f"folder above both, or name it again with {option_of(key)}.",
                 file=str(path), field=key,
             )  # fmt: skip
         return found
