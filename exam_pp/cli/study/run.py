@@ -145,7 +145,7 @@ def _with_judge_of(before: Study, chosen: Study, folder: Path) -> Study:
 
     def judge(study: Study) -> dict[str, Any]:
         same_paths = study.with_paths(lambda _key, path: os.path.relpath(path))
-        return {key: getattr(same_paths, key) for key in ("model", "model_pipeline", "settings")}
+        return same_paths.model_dump(include={"model", "model_pipeline", "settings"})
 
     if chosen.model is None:
         return chosen.model_copy(update=judge(before))

@@ -79,9 +79,8 @@ def read_study(path: Path, given: Mapping[str, Any]) -> Study:
     source = SettingsFile(str(path), path.parent, [base_url] if base_url else [])
     study = source.table(Study, parse_toml(read_file(path), str(path)), "", "a study has")
     own_model = study.model is not None and "model" not in given
-    table = {**study.settings, "model": study.model if own_model else LEXICAL}
-    table |= {"model_pipeline": study.model_pipeline} if study.model_pipeline else {}
-    table |= {"base_url": study.base_url} if study.base_url else {}
+    named = study.model_dump(include={"model_pipeline", "base_url"}, exclude_none=True)
+    table = {**study.settings, **named, "model": study.model if own_model else LEXICAL}
     settings = source.table(ModelSettings, table, "").model_copy(update={"response_format": None})  # a path
     name = source.options(settings, "").model
 
@@ -98,17 +97,18 @@ def read_study(path: Path, given: Mapping[str, Any]) -> Study:
     return study.with_paths(below).model_copy(update={"model": name} if own_model else {})
 
 
-def typed_again(study: Study, path: Path) -> dict[str, Any]:
-    """The values of a study that its file at ``path`` may not name, so that the user names them again."""
-    given: dict[str, Any] = {}
-    for _ in Study.model_fields:
-        try:
-            read = read_study(path, given)
-        except DataError as error:
-            given[str(error.field)] = getattr(study, str(error.field))
-        else:
-            return given if read.model == study.model else given | {"model": study.model}
-    return given
+def typed_again(study: Study, path: Path, given: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    """The values of a study that its file at ``path`` may not name, so that the user names them again.
+
+    ``given`` are those that are already known.
+    """
+    given = given or {}
+    try:
+        read = read_study(path, given)
+    except DataError as error:
+        key = str(error.field)
+        return typed_again(study, path, {**given, key: getattr(study, key)})
+    return given if read.model == study.model else {**given, "model": study.model}
 
 
 def write_study(study: Study, path: Path) -> None:
