@@ -162,13 +162,15 @@ def response_format(options: ModelOptions) -> dict[str, Any] | None:
     if name in ("text", "json"):
         return {"type": "text" if name == "text" else "json_object"}
     try:
+        if Path(name).exists() and not Path(name).is_file():  # a pipe may never end
+            raise OSError(None, "not a regular file")
         schema = json.loads(Path(name).read_text("utf-8"))
     except OSError as error:
         raise ModelError(
             f"-M response_format={name!r} is neither text nor json nor a readable file with a JSON Schema "
             f"({error.strerror})."
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"The JSON Schema {name!r} of -M response_format is not JSON: {error}.") from error
     if not isinstance(schema, dict):
         raise ModelError(f"The JSON Schema {name!r} of -M response_format is not a JSON object.")

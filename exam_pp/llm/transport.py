@@ -110,10 +110,11 @@ class Transport:
             ) from error
 
     def _check_server(self, request: Any) -> None:
-        """Raise RedirectError if a request, after a redirect, would go to another server."""
+        """Raise RedirectError if a request, after a redirect, would go to another server, or lose TLS."""
         url = str(request.url)
-        if _server(url) != _server(self.url):
-            parts = urlsplit(url)
+        parts = urlsplit(url)
+        loses_tls = urlsplit(self.url).scheme == "https" and parts.scheme != "https"
+        if loses_tls or _server(url) != _server(self.url):
             raise RedirectError(self.secrets.mask(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"))
 
     def begin(self) -> None:

@@ -7,7 +7,6 @@ and four in the list. Criteria of your own, from a file, get the same text witho
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from json import JSONDecoder
@@ -29,6 +28,7 @@ from exam_pp.prompts.base import (
 )
 from exam_pp.prompts.markup import without_thinking
 from exam_pp.prompts.near_json import parse_near_json
+from exam_pp.text.toml import parse_toml
 
 ANSWER_SLOT = "answer"
 """The placeholder of the answer, which is never shortened."""
@@ -255,11 +255,7 @@ def parse_criteria(text: str, file: str) -> CriteriaSet:
     Raises :class:`DataError`, and pydantic's ValidationError for keys that are missing, unknown or of the
     wrong type.
     """
-    try:
-        values: dict[str, Any] = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
-        raise DataError(f"is not valid TOML: {error}.", file=file) from error
-    keys = CriteriaFile.model_validate(values)
+    keys = CriteriaFile.model_validate(parse_toml(text, file))
     if keys.name in PROMPTS:
         raise DataError(
             f"{keys.name!r} is already the name of a prompt; choose a new one.", file=file, field="name"

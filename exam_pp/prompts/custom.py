@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from string import Formatter
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
@@ -41,6 +40,7 @@ from exam_pp.prompts.reading import (
     yes_no_reader,
 )
 from exam_pp.prompts.reasoner import RELEVANCE_LABEL, RELEVANCE_LABELS
+from exam_pp.text.toml import parse_toml
 
 SCALED: dict[str, Callable[[int], ReadingRule]] = {
     "rating": rating_reader,
@@ -187,11 +187,7 @@ def parse_prompt(text: str, file: str, read: ReadText | None = None) -> Prompt:
     ``read`` reads the files that the prompt file names. Raises :class:`DataError`, and pydantic's
     ValidationError for keys that are missing, unknown or of the wrong type.
     """
-    try:
-        values: dict[str, Any] = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
-        raise DataError(f"is not valid TOML: {error}.", file=file) from error
-    keys = PromptFile.model_validate(values)
+    keys = PromptFile.model_validate(parse_toml(text, file))
     if keys.name in PROMPTS:
         raise DataError(
             f"{keys.name!r} is already the name of another prompt; choose a new one.",

@@ -11,20 +11,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
+from unicodedata import normalize
 
 import msgspec
 from pydantic import Field, model_validator
 
 from exam_pp.banks import EntryKind
-from exam_pp.data_model import HUMAN, Id, Integer, Number, SupportLabel
+from exam_pp.data_model import HUMAN, Id, Integer, Number, SupportLabel, is_human
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Winner
 from exam_pp.models import Record
 from exam_pp.store.files import read_lines, write_text
 from exam_pp.store.parsing import parse_json, read_document
+
+log = logging.getLogger(__name__)
 
 FORMAT: Literal["exam_pp.edits.v1"] = "exam_pp.edits.v1"
 
@@ -191,9 +195,23 @@ def check_one_file(reviewer: str | None, edits: Sequence[Path]) -> None:
 
 
 def human_model(name: str) -> str | None:
-    """The model name ``human:NAME`` of a person, with or without the prefix; None for an empty name."""
-    name = " ".join(name.split()).removeprefix(HUMAN).strip()
+    """The model name ``human:NAME`` of a person, with or without the prefix; None for an empty name.
+
+    Blanks at the ends, repeated blanks, and the forms of Unicode make no other name.
+    """
+    name = " ".join(normalize("NFC", name).split()).removeprefix(HUMAN).strip()
     return HUMAN + name if name else None
+
+
+def warn_of_similar_names(reviewers: Iterable[str], models: Iterable[str | None]) -> None:
+    """Log names of reviewers that differ only in case, also from people among the models of a file."""
+    first: dict[str, str] = {}
+    for name in dict.fromkeys((*filter(None, models), *reviewers)):
+        if is_human(name) and (other := first.setdefault(name.casefold(), name)) != name:
+            log.warning(
+                "%s and %s differ only in case and count as two people. If they are one, use --reviewer.",
+                other, name,
+            )  # fmt: skip
 
 
 def reviewer_name(reviewer: str | None, edits: Edits, path: Path) -> str:

@@ -9,7 +9,6 @@ TOML or JSON, a table for each family::
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -22,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, TypeAdapter
 from exam_pp.errors import DataError
 from exam_pp.store.files import read_text
 from exam_pp.store.parsing import parse_json, valid
+from exam_pp.text.toml import parse_toml
 
 _Pattern = Annotated[StrictStr, Field(min_length=1)]
 
@@ -86,10 +86,7 @@ def _values(path: str | Path) -> Any:
     text = read_text(path)
     if text.lstrip().startswith("{"):
         return parse_json(text, path)
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
-        raise DataError(f"is neither valid TOML nor a JSON object: {error}.", file=str(path)) from error
+    return parse_toml(text, str(path), "is neither valid TOML nor a JSON object")
 
 
 def _validated(values: Any, path: str | Path) -> dict[str, Family]:

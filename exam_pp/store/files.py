@@ -171,8 +171,20 @@ def read_text(path: str | Path) -> str:
         raise DataError(NO_UTF8, file=str(path)) from error
 
 
+def read_file(path: str | Path) -> str:
+    """Like :func:`read_text`; raises :class:`DataError` for a pipe or a device, which may never end."""
+    _refuse_stream(path)
+    return read_text(path)
+
+
+def _refuse_stream(path: str | Path) -> None:
+    if str(path) != STDIO and is_stream(path) and not Path(path).is_dir():
+        raise DataError("is not a regular file. Put a file in its place.", file=str(path))
+
+
 def size_and_sha256(path: str | Path) -> tuple[int, str]:
     """The number of bytes of a file and their SHA-256, read in pieces; raises :class:`DataError`."""
+    _refuse_stream(path)
     allow_rereading(path)
     try:
         with (

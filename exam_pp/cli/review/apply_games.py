@@ -12,7 +12,7 @@ from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.review.review_games import OpenGame, QueryAnswers
 from exam_pp.roles import System, SystemOutput
-from exam_pp.store.edits import HumanGame, check_one_file, read_edits, reviewer_name
+from exam_pp.store.edits import HumanGame, check_one_file, read_edits, reviewer_name, warn_of_similar_names
 from exam_pp.store.files import check_output
 from exam_pp.store.games_files import read_games, write_games
 from exam_pp.store.passages.graded_file import read_passages
@@ -87,6 +87,7 @@ def apply_games(
     new = _new_games(decisions, open_games, summary)
     texts = read_query_texts(queries) if queries is not None else {}
     merged = list(_merged(games, new, texts, summary))
+    warn_of_similar_names(decisions, (known.model for query in merged for known in query.game_sets))
     write_games(merged, output, inputs=inputs)
     return summary
 

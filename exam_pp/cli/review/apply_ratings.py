@@ -44,6 +44,7 @@ from exam_pp.store.edits import (
     check_reviewed,
     read_edits,
     reviewer_name,
+    warn_of_similar_names,
 )
 from exam_pp.store.files import allow_rereading, check_output, is_read_once, is_stream
 from exam_pp.store.guarded_inputs import reading
@@ -61,21 +62,24 @@ T = TypeVar("T", HumanRating, HumanSupport)
 class Decisions(Generic[T]):
     """Ratings or labels of people, by grader and pair, and counts of them.
 
-    ``replaced`` have a later decision by the same grader with another value. ``compared`` are on pairs that a
-    model decided, too; ``differing`` of these differ from the value by a model.
+    ``replaced`` are pairs with a later decision by the same grader with another value, and its first place in
+    the files. ``compared`` are on pairs that a model decided, too; ``differing`` of these differ from the
+    value by a model.
     """
 
     by_grader: dict[str, dict[Pair, T]] = field(default_factory=dict)
-    replaced: int = 0
+    replaced: dict[tuple[str, Pair], str] = field(default_factory=dict)
     compared: int = 0
     differing: int = 0
 
-    def add(self, grader: str, later: Iterable[T]) -> None:
+    def add(self, grader: str, later: Iterable[T], place: str) -> None:
         """Add decisions, which replace earlier ones by the grader on the same pairs."""
         known = self.by_grader.setdefault(grader, {})
-        for item in later:
-            self.replaced += _value(known.get(_pair(item), item)) != _value(item)
-            known[_pair(item)] = item
+        for number, item in enumerate(later, 1):
+            pair = _pair(item)
+            if _value(known.get(pair, item)) != _value(item):
+                self.replaced.setdefault((grader, pair), f"{place}.{number}")
+            known[pair] = item
 
     def compare(self, item: T, by_models: Collection[object]) -> None:
         """Compare a decision with the values that models gave the pair."""
@@ -108,8 +112,9 @@ class AppliedRatings:
         for grader, added in ratings.by_grader.items():
             yield f"{counted(len(added), 'rating')} added as {grader} with the prompt {self.prompt_class}."
         if ratings.replaced:
-            repeated = counted(ratings.replaced, "pair was", "pairs were")
-            yield f"{repeated} rated again with another rating: the later rating counts."
+            repeated = counted(len(ratings.replaced), "pair was", "pairs were")
+            first = next(iter(ratings.replaced.values()))
+            yield f"{repeated} rated again with another rating, first in {first}: the later rating counts."
         comments = [item.comment for of in ratings.by_grader.values() for item in of.values()]
         comments = [comment for comment in comments if comment is not None]
         if comments:
@@ -119,8 +124,9 @@ class AppliedRatings:
         for grader, labelled in labels.by_grader.items():
             yield f"{counted(len(labelled), 'label')} of citations added as {grader}."
         if labels.replaced:
-            repeated = counted(labels.replaced, "citation was", "citations were")
-            yield f"{repeated} labelled again with another label: the later label counts."
+            repeated = counted(len(labels.replaced), "citation was", "citations were")
+            first = next(iter(labels.replaced.values()))
+            yield f"{repeated} labelled again with another label, first in {first}: the later label counts."
         if labels.compared:
             yield f"{labels.differing} of {labels.compared} differ from the label of a model."
         if self.bank_edits:
@@ -174,10 +180,15 @@ def apply_ratings(
         cutoff = cutoff or edits_of_file.cutoff
         summary.bank_edits += len(edits_of_file.bank)
         if edits_of_file.ratings:
-            summary.ratings.add(reviewer_name(reviewer, edits_of_file, path), edits_of_file.ratings)
+            summary.ratings.add(
+                reviewer_name(reviewer, edits_of_file, path), edits_of_file.ratings, f"{path}, ratings"
+            )
         if edits_of_file.supports:
-            summary.labels.add(reviewer_name(reviewer, edits_of_file, path), edits_of_file.supports)
+            summary.labels.add(
+                reviewer_name(reviewer, edits_of_file, path), edits_of_file.supports, f"{path}, supports"
+            )
     by_grader = summary.ratings.by_grader
+    warn_of_similar_names((*by_grader, *summary.labels.by_grader), survey.models)
     if not by_grader and not summary.labels.by_grader:
         names = ", ".join(map(str, edits))
         hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
@@ -253,7 +264,7 @@ class _Survey:
     ``passages`` and ``entries`` map a query id to ids. ``citations`` has the pairs of a part of an answer and
     an id that it cites, with the query id. ``classes``, ``samples`` and ``best`` map a prompt
     class to its graded entries (with query ids), an example of its grades, and its highest rating;
-    ``judges`` to the models that graded with it.
+    ``judges`` to the models that graded with it. ``models`` are all that graded or labelled.
     """
 
     passages: dict[str, set[str]] = field(default_factory=dict)
@@ -264,6 +275,7 @@ class _Survey:
     best: dict[str, int] = field(default_factory=dict)
     judges: dict[str, dict[str, None]] = field(default_factory=dict)
     kinds: set[EntryKind] = field(default_factory=set)
+    models: dict[str | None, None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graded: Path, bank: Path | None) -> _Survey:
@@ -274,6 +286,7 @@ class _Survey:
                 survey.citations.update((query.query_id, part, citation) for citation in cited)
             for passage in query.passages:
                 ids.add(passage.passage_id)
+                survey.models |= dict.fromkeys(grades.model for grades in passage.support_grades or ())
                 for grades in passage.grade_sets():
                     survey._add(query.query_id, grades)
         if bank is not None:
@@ -285,6 +298,7 @@ class _Survey:
 
     def _add(self, query_id: str, grades: RubricGrades | DirectGrade) -> None:
         model, name = GradeKey.of(grades)
+        self.models[model] = None
         if not is_human(model):
             self.judges.setdefault(name, {})[model] = None
         ratings = grades.entry_ratings()

@@ -14,7 +14,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import check_one
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.roles import DistinctNames, answers_in
-from exam_pp.store.edits import human_model
+from exam_pp.store.edits import human_model, warn_of_similar_names
 from exam_pp.store.files import check_output, is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.numbers import parse_number
@@ -107,6 +107,7 @@ def apply_criteria_ratings(
     if grader is None:
         raise SelectionError("The name of --reviewer is empty.")
     survey = _Survey.of(graded)
+    warn_of_similar_names([grader], survey.models)
     chosen = survey.choose(prompt_class, graded)
     scale = survey.scales.get(chosen, {})
     summary = AppliedCriteria(grader, chosen)
@@ -141,12 +142,13 @@ class _Survey:
     """The answers of a graded file, and the scales of its ratings by criteria.
 
     ``answers`` has the query ids and systems of answers, ``scales`` prompt class to criterion to highest
-    rating.
+    rating, ``models`` who rated.
     """
 
     queries: set[str] = field(default_factory=set)
     answers: dict[tuple[str, str], None] = field(default_factory=dict)
     scales: dict[str, dict[str, int]] = field(default_factory=dict)
+    models: dict[str | None, None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graded: Path) -> _Survey:
@@ -157,6 +159,7 @@ class _Survey:
                 survey.answers[query.query_id, distinct(system)] = None
             for passage in query.passages:
                 for grades in passage.criteria_grades or ():
+                    survey.models[grades.model] = None
                     if not is_human(grades.model):
                         survey._add(grades)
         return survey

@@ -98,7 +98,7 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
       exam-pp run study/study.toml --edits edits.json
     """
     from exam_pp.phases.grading.steps import make_folder
-    from exam_pp.phases.study.study_file import STUDY_FILE, Study, read_study, recorded_study
+    from exam_pp.phases.study.study_file import STUDY_FILE, Study, read_study
 
     if output is None and study is None:
         raise click.UsageError("run needs -o FOLDER, or the file of a study.")
@@ -107,9 +107,10 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
     recorded = folder / STUDY_FILE
     source = study or (recorded if recorded.exists() else None)
     given = _given(context)
-    chosen = Study(**given) if source is None else read_study(source, given)
+    chosen = Study() if source is None else read_study(source, given)
+    chosen = chosen.model_copy(update=given)
     if recorded.exists():
-        chosen = _with_judge_of(recorded_study(recorded), chosen, folder)
+        chosen = _with_judge_of(read_study(recorded, given), chosen, folder)
     _check(chosen)
     make_folder(folder)
     _Work(chosen, folder).run()
@@ -140,11 +141,15 @@ def _as_in_file(value: Any) -> Any:
 
 def _with_judge_of(before: Study, chosen: Study, folder: Path) -> Study:
     """The study with the judge that graded it; raises SelectionError for another one."""
-    judge = {key: getattr(before, key) for key in ("model", "model_pipeline", "settings")}
+
+    def judge(study: Study) -> dict[str, Any]:
+        same_paths = study.with_paths(lambda _key, path: os.path.relpath(path))
+        return same_paths.model_dump(include={"model", "model_pipeline", "settings"})
+
     if chosen.model is None:
-        return chosen.model_copy(update=judge)
+        return chosen.model_copy(update=judge(before))
     is_graded = any((folder / name).exists() for name in _GRADED)  # else the judge may have failed
-    if is_graded and judge != {key: getattr(chosen, key) for key in judge}:
+    if is_graded and judge(before) != judge(chosen):
         other = chosen.model if chosen.model != before.model else f"{chosen.model} with other settings"
         raise SelectionError(
             f"The study in {folder} was graded by {before.model}: leave out --model, or name another folder "
@@ -155,6 +160,7 @@ def _with_judge_of(before: Study, chosen: Study, folder: Path) -> Study:
 
 def _check(study: Study) -> None:
     """Raise SelectionError for inputs that cannot be a study."""
+    from exam_pp.phases.study.study_file import option_of
     from exam_pp.store.files import is_read_once
 
     if not (study.runs or study.answers):
@@ -167,9 +173,15 @@ def _check(study: Study) -> None:
         raise SelectionError("The passages of runs need texts: --texts.")
     if study.games and not study.answers:
         raise SelectionError("--games compares answers: it needs --answers.")
-    for key in ("runs", "texts", "bank", "answers", "qrels", "edits"):
-        if any(is_read_once(path) for path in getattr(study, key) if not Path(path).is_dir()):
-            raise SelectionError(f"--{key} is read several times and cannot be a stream: name a file.")
+
+    def check(key: str, path: str) -> str:
+        if not Path(path).is_dir() and is_read_once(path):
+            raise SelectionError(
+                f"{option_of(key)} is read several times and cannot be a stream: name a file."
+            )
+        return path
+
+    study.with_paths(check)
 
 
 class _Work:
@@ -322,15 +334,11 @@ class _Work:
     def judge(self) -> Words:
         """The options of the judge."""
         study = self.study
-        settings = [
-            f"{key}={value if isinstance(value, str) else json.dumps(value)}"
-            for key, value in study.settings.items()
-        ]
         return [
             *("--model", study.model or LEXICAL),
             *_options("--model-pipeline", study.model_pipeline),
             *_options("--base-url", study.base_url),
-            *_options("-M", settings),
+            *_options("-M", _settings(study)),
         ]
 
     def judge_of_answers(self) -> Words:
@@ -357,17 +365,34 @@ class _Work:
 
     def next_steps(self, *, rated: bool) -> str:
         """What to do with the results."""
-        from exam_pp.phases.study.study_file import STUDY_FILE
+        from exam_pp.phases.study.study_file import STUDY_FILE, option_of, typed_again
 
         study = self.folder / STUDY_FILE
+        words: Words = ["exam-pp", "run", study]
+        for key, value in typed_again(self.study, study).items():
+            words += (
+                _options("-M", _settings(self.study))
+                if key == "settings"
+                else _options(option_of(key), value)
+            )
+        again = shlex.join(map(str, words))
         lines = ["", "Next:", f"  See why: open {' and '.join(map(str, self.reports))}"]
         if rated:
             lines.append(
                 f"  Correct grades: open {self.folder / 'report' / 'review.html'}, save edits.json, then "
-                f"exam-pp run {study} --edits edits.json"
+                f"{again} --edits edits.json"
             )
-        lines.append(f"  Add systems or change the bank: exam-pp run {study}")
+        lines.append(f"  Add systems or change the bank: {again}")
         return "\n".join(lines)
+
+
+def _settings(study: Study) -> list[str]:
+    """The settings of the judge, as -M has them."""
+    return [
+        f"{key}={each if isinstance(each, str) else json.dumps(each)}"
+        for key, value in study.settings.items()
+        for each in (value if key == "stop" else [value])  # -M stop may be repeated
+    ]
 
 
 def _judge_of_questions() -> str:

@@ -25,6 +25,7 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.edits import human_model
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import listed
 
@@ -302,7 +303,7 @@ def _people(
             raise SelectionError(f"{graded} has no judgments; use --qrels or --reviewer human:NAME.")
         labels = {(line.query_id, line.passage_id): line.whole for line in judged}
         return People(JUDGMENTS, passages=labels) if labels else None
-    model = HUMAN + reviewer.removeprefix(HUMAN)
+    model = human_model(reviewer) or HUMAN
     selector = GradeSelector(GradeFilter(model))
     file = gather(lines, selector, bank)
     names = sorted({key.model for key in selector.seen if is_human(key.model)})

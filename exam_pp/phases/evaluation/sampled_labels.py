@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from exam_pp.data_model import DIRECT_ID, HUMAN, QueryView, is_human
+from exam_pp.data_model import DIRECT_ID, QueryView, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.corrected_pairs import LabelledPair
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.pair_sample import Block, PairSample
 from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.store.edits import human_model
 from exam_pp.text.wording import listed
 
 JUDGMENTS = "judgments"
@@ -97,7 +98,7 @@ def _grades_of(
     for query in queries:
         for passage in query.passages:
             for grades in selector.select(passage):
-                if grades.model in (reviewer, f"{HUMAN}{reviewer}"):
+                if grades.model in (reviewer, human_model(reviewer)):
                     of_grader = known.setdefault(GradeKey.of(grades, judge), {})
                     ratings = of_grader.setdefault((query.query_id, passage.passage_id), {})
                     ratings.update(grades.entry_ratings())

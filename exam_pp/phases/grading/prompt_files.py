@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,8 +16,9 @@ from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
-from exam_pp.store.files import STDIO, is_stream, read_text
+from exam_pp.store.files import read_file
 from exam_pp.store.parsing import data_error
+from exam_pp.text.toml import parse_toml
 
 
 def rating_prompt(kind: EntryKind) -> Prompt:
@@ -36,9 +36,9 @@ def read_prompt(path: Path) -> Prompt:
 
     Files that the prompt file names are in its folder.
     """
-    source = SettingsFile(str(path), path.parent)
+    text, source = read_file(path), SettingsFile(str(path), path.parent)
     try:
-        return parse_prompt(_text(path), str(path), lambda name, field: _text(source.path(name, field)))
+        return parse_prompt(text, str(path), lambda name, field: read_file(source.path(name, field)))
     except ValidationError as error:
         raise data_error(error, path) from error
 
@@ -46,15 +46,9 @@ def read_prompt(path: Path) -> Prompt:
 def has_criteria(path: Path) -> bool:
     """Whether a TOML file has criteria in place of a prompt; raises :class:`exam_pp.errors.DataError`."""
     try:
-        return "criteria" in tomllib.loads(_text(path))
-    except (ValueError, RecursionError):  # not TOML, which the reader of prompts says
+        return "criteria" in parse_toml(read_file(path), str(path))
+    except DataError:  # which the reader of prompts raises, too
         return False
-
-
-def _text(path: Path) -> str:
-    if str(path) != STDIO and is_stream(path):  # a pipe without a writer would never end
-        raise DataError("is not a regular file.", file=str(path))
-    return read_text(path)
 
 
 def choose_prompts(names: Iterable[str], files: Iterable[Path]) -> list[Prompt]:

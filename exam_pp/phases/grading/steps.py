@@ -11,11 +11,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import Advance
 from exam_pp.prompts import Prompt
-from exam_pp.store.files import read_text, size_and_sha256, write_text
+from exam_pp.store.files import read_file, size_and_sha256, write_text
 from exam_pp.store.guarded_inputs import forget
 from exam_pp.store.trec.queries import IRDS
 
@@ -87,17 +89,17 @@ class Steps:
             return False
         return True
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> dict[str, dict[str, str]]:
         if not self._record.exists():
             return {}
-        try:
-            finished = json.loads(read_text(self._record))
-        except ValueError as error:
-            finished = error
+        text = read_file(self._record)
         forget(self._record)  # this command writes it, too
-        if not isinstance(finished, dict):
-            raise DataError("is damaged; remove it to compute all steps again.", file=str(self._record))
-        return finished
+        try:
+            return msgspec.json.decode(text, type=dict[str, dict[str, str]])
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise DataError(
+                "is damaged; remove it to compute all steps again.", file=str(self._record)
+            ) from error
 
 
 def make_folder(folder: Path) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError
+from exam_pp.judges import LEXICAL
 from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile, is_below
 from exam_pp.phases.grading.steps import is_data_set
-from exam_pp.store.files import read_text, write_text
+from exam_pp.store.files import read_file, write_text
 from exam_pp.store.guarded_inputs import forget
+from exam_pp.text.toml import parse_toml
 
 STUDY_FILE = "study.toml"
 PATHS = ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits", "prompt_file")
@@ -64,59 +65,66 @@ class Study(BaseModel):
             value = getattr(self, key)
             if isinstance(value, list):
                 changes[key] = [change(key, path) for path in value]
-            elif value is not None:
+            elif value is not None and not (key == "queries" and is_data_set(Path(value))):
                 changes[key] = change(key, value)
+        if (schema := self.settings.get("response_format")) not in (None, "text", "json"):
+            changes["settings"] = {**self.settings, "response_format": change("settings", schema)}
         return self.model_copy(update=changes)
 
 
-def recorded_study(path: Path) -> Study:
-    """The content of a study file, with paths relative to its folder; raises :class:`DataError`."""
-    try:
-        values = tomllib.loads(read_text(path))
-    except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
-        raise DataError(f"is not valid TOML: {error}.", file=str(path)) from error
-    return SettingsFile(str(path), path.parent).table(Study, values, "", "a study has")
+def option_of(key: str) -> str:
+    """The option of ``exam-pp run`` for a key with paths."""
+    return "-M response_format" if key == "settings" else f"--{key.replace('_', '-')}"
 
 
 def read_study(path: Path, given: Mapping[str, Any]) -> Study:
-    """Read a study file; ``given`` replaces values with what the user named.
+    """Read a study file whose values under the keys of ``given`` are replaced by what the user named.
 
     Paths in the file are relative to its folder. They lead into this folder or the working folder, because
-    the file may be the work of others; so may its server, which gets texts only if ``given`` names it, too.
-    Raises :class:`DataError`.
+    the file may be the work of others, unless the user named others. So may its server, which gets neither
+    texts nor a key unless ``given`` names it, too. Raises :class:`DataError`.
     """
-    study = recorded_study(path)
     base_url = given.get("base_url")
     source = SettingsFile(str(path), path.parent, [base_url] if base_url else [])
-    if study.model is not None:
-        table = {"model": study.model, **study.settings}
-        table |= {"model_pipeline": study.model_pipeline} if study.model_pipeline else {}
-        table |= {"base_url": study.base_url} if study.base_url else {}
-        name = source.options(source.table(ModelSettings, table, ""), "").model
-        study = study.model_copy(update={"model": name})
+    study = source.table(Study, parse_toml(read_file(path), str(path)), "", "a study has")
+    own_model = study.model is not None and "model" not in given
+    named = study.model_dump(include={"model_pipeline", "base_url"}, exclude_none=True)
+    table = {**study.settings, **named, "model": study.model if own_model else LEXICAL}
+    settings = source.table(ModelSettings, table, "").model_copy(update={"response_format": None})  # a path
+    name = source.options(settings, "").model
 
     def below(key: str, name: str) -> str:
-        return name if key in given or is_data_set(Path(name)) else str(_inside(path, key, name))
+        found = os.path.normpath(path.parent / name)  # what is checked is what is read
+        if key not in given and not is_below(Path(found), path.parent, Path()):
+            raise DataError(
+                f"{name!r} is neither below the folder of this file nor below the working folder: go to a "
+                f"folder above both, or name it again with {option_of(key)}.",
+                file=str(path), field=key,
+            )  # fmt: skip
+        return found
 
-    return study.with_paths(below).model_copy(update=dict(given))
+    return study.with_paths(below).model_copy(update={"model": name} if own_model else {})
 
 
-def _inside(file: Path, key: str, name: str) -> Path:
-    path = file.parent / name
-    if not is_below(path, file.parent, Path()):
-        raise DataError(
-            f"{name!r} is neither below the folder of this file nor below the working folder: go to a folder "
-            f"above both, or name it again with --{key.replace('_', '-')}.",
-            file=str(file), field=key,
-        )  # fmt: skip
-    return Path(os.path.normpath(path))
+def typed_again(study: Study, path: Path, given: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    """The values of a study that its file at ``path`` may not name, so that the user names them again.
+
+    ``given`` are those that are already known.
+    """
+    given = given or {}
+    try:
+        read = read_study(path, given)
+    except DataError as error:
+        key = str(error.field)
+        return typed_again(study, path, {**given, key: getattr(study, key)})
+    return given if read.model == study.model else {**given, "model": study.model}
 
 
 def write_study(study: Study, path: Path) -> None:
     """Write a study file, with paths relative to its folder, unless it has this content."""
 
     def relative(_key: str, name: str) -> str:
-        return name if is_data_set(Path(name)) else Path(os.path.relpath(name, path.parent)).as_posix()
+        return Path(os.path.relpath(name, path.parent)).as_posix()
 
     values = study.with_paths(relative).model_dump(exclude_defaults=True)
     settings = values.pop("settings", {})
@@ -124,7 +132,7 @@ def write_study(study: Study, path: Path) -> None:
     if settings:
         lines += ["", "[settings]", *(f"{key} = {_toml(value)}" for key, value in settings.items())]
     text = "\n".join(lines) + "\n"
-    if not path.exists() or read_text(path) != text:
+    if not path.exists() or read_file(path) != text:
         forget(path)  # the command may have read it
         write_text(path, text)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -34,8 +33,9 @@ from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.store.atomic_writes import temporary_folder
-from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream, read_text
+from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream, read_file
 from exam_pp.store.guarded_inputs import model_files, reading
+from exam_pp.text.toml import parse_toml
 
 
 class GraderTable(ModelSettings):
@@ -72,10 +72,7 @@ def read_panel(path: str | Path, servers: Collection[str] = ()) -> list[PanelGra
 
     Returns the graders, in the order of the file.
     """
-    try:
-        values = tomllib.loads(read_text(path))
-    except (ValueError, RecursionError) as error:  # also for integers of more than 4,300 digits
-        raise DataError(f"is not valid TOML: {error}.", file=str(path)) from error
+    values = parse_toml(read_file(path), str(path))
     for key in values:
         if key != "grader":
             close = get_close_matches(key, ["grader"], n=1)

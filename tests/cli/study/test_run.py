@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import DataError, MissingExtraError, ModelError
 from exam_pp.llm.lexical import LexicalLLM
 from exam_pp.phases.study.study_file import Study, read_study, write_study
+from tests.llm.endpoint_server import serve
 
 QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr", "q3": "how do bees dance"}
 TEXTS = {
@@ -242,7 +246,7 @@ def test_a_study_file_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     study = Study(
         runs=["runs", 'odd "name" ü\t.run'], queries="irds:nfcorpus/test", top=5, games=True, bank=["b"],
-        model="gpt-4o", model_pipeline="openai", settings={"temperature": 0.5, "stop": ["\n"]},
+        model="gpt-4o", model_pipeline="openai", settings={"temperature": 0.5, "stop": ["\n"], "response_format": "schema.json"},
     )  # fmt: skip
     (tmp_path / "study").mkdir()
     write_study(study, tmp_path / "study" / "study.toml")
@@ -262,18 +266,113 @@ def test_a_study_file_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ('model = "m"\n[settings]\ntrust_remote_code = true', "would run code of the model"),
         ('model = "m"\n[settings]\nno_such = 1', "no_such: is unknown"),
         ("runs = [", "is not valid TOML"),
+        (f"{'.'.join('a' * 20_000)} = 1", "line 1: has a key of more than 50 parts."),
+        (f"[settings]\nstop = {'[' * 100_000}", "is not valid TOML"),
+        (
+            'model_pipeline = "openai"\nbase_url = "http://evil.example/v1"',
+            "only this file names this server",
+        ),
+        ('base_url = "http://localhost.:8000/v1"', "only this file names this server"),
+        ('base_url = "http://me:secret@localhost:8000/v1"', "must not contain credentials"),
+        ('base_url = ""', "must be a URL such as"),
+        ('[settings]\nbase_url = "http://evil.example/v1"', "only this file names this server"),
+        ('[settings]\nresponse_format = "/etc/passwd"', "name it again with -M response_format."),
+        ('[settings]\nresponse_format = "../secret.json"', "name it again with -M response_format."),
+        ('[settings]\nresponse_format = "link.json"', "name it again with -M response_format."),
+        ('[settings]\napi_key = "sk"', "is not read from files"),
+        ('edits = ["link.json"]', "name it again with --edits."),
+        ('edits = ["deep/../link.json"]', "name it again with --edits."),
+        ('official = "irds:x/../../secret.json"', "name it again with --official."),
     ],
 )
+@pytest.mark.parametrize("given", [{}, {"model": "gpt-4o", "base_url": "http://localhost:8000/v1"}])
 def test_a_study_file_of_others_is_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, problem: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, problem: str, given: dict[str, str]
 ) -> None:
+    """Whatever is missing in it, and whatever is typed beside it."""
     folder = tmp_path / "work"
-    folder.mkdir()
+    (folder / "below" / "deeper").mkdir(parents=True)
+    (folder / "deep").symlink_to("below/deeper")  # deep/../link.json is no link, if links are followed first
+    (folder / "below" / "link.json").write_text("{}")
+    (tmp_path / "secret.json").write_text("{}")
+    (folder / "link.json").symlink_to(tmp_path / "secret.json")
     monkeypatch.chdir(folder)
     Path("study.toml").write_text(line + "\n")
     with pytest.raises(DataError) as error:
-        read_study(Path("study.toml"), {})
+        read_study(Path("study.toml"), given)
     assert problem in str(error.value)
+
+
+JUDGE = "--model gpt-4o --model-pipeline openai"
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_server_of_a_study_file_gets_nothing_unless_it_is_typed(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], recorded: bool
+) -> None:
+    """Neither of the file that is named, nor of the one in the folder of -o."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-victim")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setattr("exam_pp.llm.transport.default_url", lambda: "http://127.0.0.1:1/v1")
+    inputs = (
+        'runs = ["../runs"]\ntexts = ["../texts.tsv"]\nqueries = "../queries.tsv"\nbank = ["../bank.csv"]\n'
+    )
+    with serve() as server:
+        named = f'{inputs}base_url = "{server.url}"\n[settings]\nresponse_format = "schema.json"\n'
+        for folder in ("own", "other"):
+            Path(folder).mkdir()
+            Path(folder, "schema.json").write_text(json.dumps({"title": folder}))
+        Path("own/study.toml").write_text(inputs if recorded else named)
+        Path("other/study.toml").write_text(named if recorded else inputs)
+        words = f"run own/study.toml -o other {JUDGE}"
+        with pytest.raises(SystemExit):
+            main(words.split())
+        assert f"name the server again: --base-url {server.url}" in capsys.readouterr().err
+        assert not server.bodies
+        again = run(f"{words} --base-url {server.url}", capsys)
+        schemas = [body.get("response_format") for body in server.bodies]
+        assert server.bodies
+        if recorded:
+            assert set(map(str, schemas)) == {"None"}  # the settings belong to the judge that was not typed
+        else:
+            assert {schema["json_schema"]["name"] for schema in schemas if schema} == {"own"}
+        count = len(server.bodies)
+        printed = again.rpartition("Add systems or change the bank: exam-pp ")[2]
+        assert "Rubric-Cover" in run(printed, capsys)
+        assert len(server.bodies) == count
+
+
+def test_the_command_at_the_end_works(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It types what the study file may not name: inputs outside, which are neither in its folder nor here."""
+    Path("here").mkdir()
+    Path("texts.tsv").rename("my texts.tsv")
+    with chdir("here"):
+        words = ["run", "--runs", "../runs", "--texts", "../my texts.tsv", "--bank", "../bank.csv"]
+        main([*words, "--queries", "../queries.tsv", "-o", "a study"])
+        out = capsys.readouterr().out
+        printed = out.rpartition("Add systems or change the bank: ")[2]
+        assert shlex.split(printed)[:3] == ["exam-pp", "run", "a study/study.toml"]
+        main(shlex.split(printed)[1:])
+        assert capsys.readouterr().out == out
+
+
+def test_a_file_that_never_ends_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(WORDS, capsys)
+    for name in ("steps.json", "study.toml", "graded.jsonl.gz"):
+        path = files / "study" / name
+        kept = path.read_bytes()
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(SystemExit):
+            main(["run", "-o", "study"])
+        assert f"study/{name}: is not a regular file." in capsys.readouterr().err
+        path.unlink()
+        path.write_bytes(kept)
+    os.mkfifo("pipe")
+    for option in ("official", "edits", "prompt-file"):
+        with pytest.raises(SystemExit):
+            main(["run", "study/study.toml", f"--{option}", "pipe"])
+        assert f"--{option} is read several times and cannot be a stream" in capsys.readouterr().err
 
 
 @pytest.mark.integration

@@ -103,8 +103,9 @@ def test_contradicting_ratings_are_reported(tiny_passages: Path, tmp_path: Path)
     summary = apply_ratings(tiny_passages, [first, second, repeated], tmp_path / "out.jsonl")
     grades = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]
     assert [item["self_rating"] for item in grades["self_ratings"]] == [4, 1]
-    assert summary.ratings.replaced == 2
-    assert any("2 pairs were rated again" in line for line in summary.lines())
+    assert len(summary.ratings.replaced) == 1
+    place = f"first in {first}, ratings.2: the later rating counts."
+    assert f"1 pair was rated again with another rating, {place}" in summary.lines()
 
 
 def test_later_ratings_of_a_reviewer_replace_earlier_ratings(tiny_passages: Path, tmp_path: Path) -> None:
