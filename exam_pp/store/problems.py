@@ -13,6 +13,7 @@ A reader notes the problem of a line, goes on without this line, and checks the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,8 +22,13 @@ from pathlib import Path
 from typing import Literal
 
 from exam_pp.errors import DataError, ProblemsError
+from exam_pp.store.files import is_read_once, read_text
 from exam_pp.text.wording import counted
 
+NOT_BY_LINE = (
+    "is one JSON value over several lines, but must have a record on each line, as `jq -c . FILE` or "
+    "`jq -c '.[]' FILE` writes it."
+)
 MOST_KEPT = 100
 """Further problems of a file are only counted."""
 
@@ -79,6 +85,17 @@ def collecting() -> Iterator[list[DataError]]:
         _collected.reset(token)
 
 
+def is_document(path: str | Path) -> bool:
+    """Whether a file is a single JSON value over several lines."""
+    if is_read_once(path):
+        return False
+    try:
+        json.loads(read_text(path))
+    except (DataError, ValueError, RecursionError):
+        return False
+    return True
+
+
 class Problems:
     """The problems of a file, in the order of its lines."""
 
@@ -102,6 +119,9 @@ class Problems:
         """Raise the only problem, or all of them in one :class:`ProblemsError`."""
         if not self._errors:
             return
+        self._errors.sort(key=lambda error: error.line or 0)
+        if self._total > 1 and self._errors[0].line and is_document(self._path):
+            self._errors, self._total = [DataError(NOT_BY_LINE, file=str(self._path))], 1
         collected = _collected.get()
         if collected is not None:
             collected += self._errors

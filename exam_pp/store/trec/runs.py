@@ -26,18 +26,9 @@ from exam_pp.store.files import (
     safe_name,
 )
 from exam_pp.store.manifests import visible_entries
-from exam_pp.store.numbers import is_number, parse_integer, parse_number
+from exam_pp.store.numbers import is_number, parse_integer, parse_number, parse_whole
 from exam_pp.store.problems import Problems
-from exam_pp.store.tables import (
-    QRELS,
-    RUNS,
-    SUFFIXES,
-    columns_of,
-    is_table,
-    number_of,
-    read_table,
-    whole_number_of,
-)
+from exam_pp.store.tables import QRELS, RUNS, SUFFIXES, columns_of, is_table, read_table
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -221,9 +212,9 @@ def _read_run_table(path: str | Path) -> Iterator[RunLine]:
         rank, score = cells.get("rank", ""), cells.get("score", "")
         name = "rank"
         try:
-            whole = whole_number_of(rank) if rank else None
+            whole = parse_whole(rank) if rank else None
             name = "score"
-            ranking[passage_id] = whole, number_of(score) if score else None
+            ranking[passage_id] = whole, parse_number(score) if score else None
         except ValueError as error:
             problems.add(row.error(f"{error}.", path, name))
             continue
@@ -385,7 +376,7 @@ def _judgments(path: str | Path, problems: Problems) -> Iterator[tuple[int | Non
     """Yield line number, and query, passage and grade, of each judgment."""
     if is_table(path, QRELS):
         for row, cells in read_table(path, QRELS, problems):
-            yield row.line, (cells["query_id"], cells["passage_id"], cells["relevance"].replace(",", "."))
+            yield row.line, (cells["query_id"], cells["passage_id"], cells["relevance"])
         return
     for number, fields in qrels_rows(path):
         if len(fields) != 4:
