@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -23,20 +24,51 @@ def check_name(name: str) -> None:
         )
 
 
-def cells_of(line: str, separator: str | None = None) -> list[str]:
-    """Split a line at its tabs, or at its commas if it has no tab, and strip the cells.
+def separator_of(line: str) -> str:
+    """What separates the cells of a header: a tab, or whichever there is more of, semicolons or commas."""
+    return "\t" if "\t" in line else max(";,", key=line.count)
 
-    Comma-separated cells may be quoted, as in CSV; quotes in tab-separated cells are kept. Raises
-    :class:`DataError` for a quoted cell of more than 128 kB.
+
+def cells_of(line: str, separator: str | None = None) -> list[str]:
+    """Split a line at its separator (see :func:`separator_of`), and strip the cells.
+
+    Cells may be quoted, as in CSV; quotes in tab-separated cells are kept. Raises :class:`DataError` for a
+    quotation mark that opens a cell and does not end it.
     """
-    separator = separator or ("\t" if "\t" in line else ",")
+    separator = separator or separator_of(line)
     cells = line.split(separator)
-    if separator == "," and '"' in line:
+    if separator != "\t" and '"' in line:
         try:
-            (cells,) = csv.reader([line], skipinitialspace=True)
+            (cells,) = csv.reader([line], delimiter=separator, strict=True, skipinitialspace=True)
         except csv.Error as error:
             raise DataError(f"A line of the table is not valid CSV: {error}.") from error
     return [cell.strip() for cell in cells]
+
+
+_SYSTEMS = (
+    "system", "systemid", "systemname", "run", "runid", "runname", "runtag", "tag", "submission", "method",
+    "model", "agent", "agentid", "team", "group",
+)  # fmt: skip
+"""Names of a column of systems, in order of preference: a team may have several."""
+_NUMBERING = ("", "unnamed0", "rank", "position", "place", "no", "nr")
+"""Names of a column that numbers the rows of a leaderboard, or ranks its systems."""
+
+
+def system_first(rows: list[list[str]]) -> list[list[str]]:
+    """The rows of a leaderboard, with a header, whose column of systems comes first.
+
+    It is found by its name, else it is the first column, or the next one if that has numbers of rows or ranks.
+    Names of rows without a header, as R writes them, get an empty one.
+    """
+    header, *body = rows
+    body = [row for row in body if len(row) > 1]
+    if body and all(len(row) == len(header) + 1 for row in body):
+        header.insert(0, "")
+    names = [re.sub(r"[\W_]+", "", name).lower() for name in header]
+    is_numbered = names[0] in _NUMBERING and any(not is_number(row[1]) for row in body)
+    by_name = (names.index(name) for name in (*_SYSTEMS, *names[is_numbered:]) if name in names)
+    place = 0 if names[0] in _SYSTEMS[:-2] else next(by_name, 0)
+    return [[*row[place : place + 1], *row[:place], *row[place + 1 :]] for row in rows]
 
 
 log = logging.getLogger(__name__)

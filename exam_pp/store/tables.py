@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_pp.errors import DataError
+from exam_pp.store.csv_cells import separator_of
 from exam_pp.store.files import STDIO, is_stream, read_whole_lines
 from exam_pp.store.numbers import decimal_mark, plain_number
 from exam_pp.store.parsing import parse_json
@@ -428,11 +429,6 @@ def _header(line: str) -> tuple[list[str], str, int]:
     (cells,) = csv.reader([line.strip("\r\n")], delimiter=separator, strict=True, skipinitialspace=True)
     index = index_columns(cells)
     return [name.strip() for name in cells[index:]], separator, index
-
-
-def separator_of(line: str) -> str:
-    """What separates the cells of a header: a tab, or whichever there is more of, semicolons or commas."""
-    return "\t" if "\t" in line else max(";,", key=line.count)
 
 
 def index_columns(header: Sequence[str]) -> int:
