@@ -109,7 +109,9 @@ def _in_one_sentence(errors: Sequence[DataError]) -> str:
     if not others:
         return str(first)
     where = [f"line {error.line}" if error.line else str(error.field) for error in others]
-    return f"{first} The same is in {', '.join(where[:5])}{', ...' if where[5:] else ''} ({len(errors)} in all)."
+    return (
+        f"{first} The same is in {', '.join(where[:5])}{', ...' if where[5:] else ''} ({len(errors)} in all)."
+    )
 
 
 class OutputError(ExamError):

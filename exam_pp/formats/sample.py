@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import DataError
-from exam_pp.store.csv_cells import separator_of, system_first
+from exam_pp.store.csv_cells import NUMBERING, separator_of, system_first
 from exam_pp.store.files import read_lines, read_text
 from exam_pp.store.numbers import is_number
 from exam_pp.store.tables import Layout, header_of, index_columns, long_cells
@@ -169,11 +169,12 @@ class Sample:
 
         A leaderboard with any other header is not detected: users name its format with an option.
         """
-        if len(self.header) < 2:
-            return False
-        header, *rows = system_first([list(row) for row in self.rows])
-        return bool(SYSTEMS.intersection(re.findall(r"[a-z]+", header[0].lower()))) and most(
-            len(row) <= len(header) and any(map(is_number, row[1:])) for row in rows
+        is_numbered = bool(self.header) and self.header[0].lower() in NUMBERING
+        header, *rows = system_first([*map(list, self.rows)]) if is_numbered else [*self.rows] or [[]]
+        return (
+            len(header) > 1
+            and bool(SYSTEMS.intersection(re.findall(r"[a-z]+", header[0].lower())))
+            and most(len(row) <= len(header) and any(map(is_number, row[1:])) for row in rows)
         )
 
 

@@ -6,7 +6,8 @@ import csv
 import io
 import logging
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from exam_pp.errors import DataError
@@ -29,20 +30,88 @@ def separator_of(line: str) -> str:
     return "\t" if "\t" in line else max(";,", key=line.count)
 
 
-def cells_of(line: str, separator: str | None = None) -> list[str]:
-    """Split a line at its separator (see :func:`separator_of`), and strip the cells.
+QUOTES = (
+    "A quotation mark opens a cell that another must close before the next separator: write one that is text "
+    'twice, as in "5"" pipes".'
+)
 
-    Cells may be quoted, as in CSV; quotes in tab-separated cells are kept. Raises :class:`DataError` for a
-    quotation mark that opens a cell and does not end it.
+
+def split_rows(
+    lines: Iterator[str], separator: str, *, quoted: bool, padded: bool
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the lines and the cells of each row, without blanks before quoted cells if these are ``padded``.
+
+    Raises csv.Error for a quotation mark that opens a cell and does not end it.
     """
-    separator = separator or separator_of(line)
-    cells = line.split(separator)
-    if separator != "\t" and '"' in line:
-        try:
-            (cells,) = csv.reader([line], delimiter=separator, strict=True, skipinitialspace=True)
-        except csv.Error as error:
-            raise DataError(f"A line of the table is not valid CSV: {error}.") from error
-    return [cell.strip() for cell in cells]
+    for line in lines:
+        if quoted and '"' in line:
+            record: list[str] = []
+            kept = _kept(chain([line], lines), record)
+            yield record, next(csv.reader(kept, delimiter=separator, strict=True, skipinitialspace=padded))
+        else:
+            yield [line], _plain_cells(line, separator)
+
+
+def _kept(lines: Iterable[str], record: list[str]) -> Iterator[str]:
+    for line in lines:
+        record.append(line)
+        yield line
+
+
+def _plain_cells(line: str, separator: str) -> list[str]:
+    return line.rstrip("\r\n").split(separator)
+
+
+def are_rows(record: list[str], separator: str, width: int) -> bool:
+    """Whether each line of a row is a row by itself, if quotation marks are characters."""
+    return all(len(_plain_cells(line, separator)) == width for line in record)
+
+
+def is_quoted(first: str, lines: Iterator[str], width: int) -> bool:
+    """Whether all of a TSV file is quoted as CSV is, and has no other reading.
+
+    It has none if its header is quoted, if quotation marks in a cell are doubled, or if its lines are no
+    rows.
+    """
+    must = first.startswith('"')
+    try:
+        for record, cells in split_rows(lines, "\t", quoted=True, padded=False):
+            if '"' in record[0]:
+                if len(cells) > width or (len(cells) < width and len(record) > 1):
+                    return False
+                plain = [cell for line in record for cell in _plain_cells(line, "\t")]
+                doubled = any(cell[:1] == '"' and '""' in cell[1:-1] for cell in plain)
+                must = must or doubled or (len(plain) > len(cells) and not are_rows(record, "\t", width))
+    except csv.Error:
+        return False
+    return must
+
+
+def cells_of(line: str) -> list[str]:
+    """Split a line at its tabs, and strip the cells."""
+    return [cell.strip() for cell in line.split("\t")]
+
+
+def numbered_rows(
+    lines: Sequence[tuple[int, str]], path: str | Path, separator: str = ""
+) -> list[tuple[int, list[str]]]:
+    """The last line number and the cells of each row of a table, which may be separated as its first line.
+
+    Raises :class:`DataError` for a quotation mark that opens a cell and does not end it.
+    """
+    texts = [f"{text}\n" for _, text in lines]
+    separator = separator or separator_of("".join(texts[:1]))
+    quoted = separator != "\t" or (bool(texts) and is_quoted(texts[0], iter(texts), texts[0].count("\t") + 1))
+    rows: list[tuple[int, list[str]]] = []
+    place = 0
+    try:
+        for record, cells in split_rows(iter(texts), separator, quoted=quoted, padded=True):
+            place += len(record)
+            rows.append((lines[place - 1][0], [cell.strip() for cell in cells]))
+    except csv.Error as error:
+        problem = f"is not a row of CSV ({error}). {QUOTES}"
+        raise DataError(problem, file=str(path), line=lines[place][0]) from error
+    return rows
 
 
 _SYSTEMS = (
@@ -50,7 +119,7 @@ _SYSTEMS = (
     "model", "agent", "agentid", "team", "group",
 )  # fmt: skip
 """Names of a column of systems, in order of preference: a team may have several."""
-_NUMBERING = ("", "unnamed0", "rank", "position", "place", "no", "nr")
+NUMBERING = ("", "unnamed0", "rank", "position", "place", "no", "nr")
 """Names of a column that numbers the rows of a leaderboard, or ranks its systems."""
 
 
@@ -65,7 +134,7 @@ def system_first(rows: list[list[str]]) -> list[list[str]]:
     if body and all(len(row) == len(header) + 1 for row in body):
         header.insert(0, "")
     names = [re.sub(r"[\W_]+", "", name).lower() for name in header]
-    is_numbered = names[0] in _NUMBERING and any(not is_number(row[1]) for row in body)
+    is_numbered = names[0] in NUMBERING and any(not is_number(row[1]) for row in body)
     by_name = (names.index(name) for name in (*_SYSTEMS, *names[is_numbered:]) if name in names)
     place = 0 if names[0] in _SYSTEMS[:-2] else next(by_name, 0)
     return [[*row[place : place + 1], *row[:place], *row[place + 1 :]] for row in rows]

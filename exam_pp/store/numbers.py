@@ -40,7 +40,9 @@ def is_number(text: str) -> bool:
 
 
 _MARKED = re.compile(r"[+-]?(?=[.,]?[0-9])[0-9]*(?P<mark>[.,])[0-9]*([eE][+-]?[0-9]+)?")
-_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?P<mark>[.,])[0-9]{3}((?P=mark)[0-9]{3})*((?!(?P=mark))[.,][0-9]*)?")
+_GROUPED = re.compile(
+    r"[+-]?[1-9][0-9]{0,2}(?P<mark>[.,])[0-9]{3}((?P=mark)[0-9]{3})*((?!(?P=mark))[.,][0-9]*)?"
+)
 _DOUBTFUL = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
 """A number that is a fraction in one language, and has thousands in another."""
 _LARGE = re.compile(r"[+-]?[1-9][0-9]{2,}")

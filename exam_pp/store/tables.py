@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_pp.errors import DataError
-from exam_pp.store.csv_cells import separator_of
+from exam_pp.store.csv_cells import QUOTES, are_rows, is_quoted, separator_of, split_rows
 from exam_pp.store.files import STDIO, is_stream, read_whole_lines
-from exam_pp.store.numbers import decimal_mark, plain_number
+from exam_pp.store.numbers import decimal_mark, is_number, plain_number
 from exam_pp.store.parsing import parse_json
 from exam_pp.store.problems import Problems
 from exam_pp.text.wording import listed
@@ -131,10 +131,11 @@ TEXTS = Layout(
     pairs=("passage_id", "text"),
 )  # fmt: skip
 QRELS = Layout(
-    ("query_id", "passage_id", "relevance"), (), ("query_id", "passage_id", "relevance"),
+    ("query_id", "passage_id", "relevance"), ("annotator",), ("query_id", "passage_id", "relevance"),
     {
         "query_id": (*QUERY_ID, "query"),
         "passage_id": (*PASSAGE_ID, "doc", "document"),
+        "annotator": ("assessor", "judge", "rater", "labeler", "labeller", "reviewer", "person", "user"),
         "relevance": ("grade", "label", "judgment", "judgement", "rel", "rating", "qrel", "score"),
     },
     numbers=("relevance",),
@@ -310,12 +311,23 @@ def _rows_by_role(
         log.warning("%s: ignored the columns %s; --columns gives columns a meaning.", path, ignored)
 
 
-def _missing(path: str | Path, layout: Layout, columns: Sequence[str]) -> DataError:
+def check_header(path: str | Path, layout: Layout) -> None:
+    """Raise :class:`DataError` if a file without the form of its reader is a table with other columns."""
+    columns = columns_of(path)
+    if len(columns) > 1 and not any(map(is_number, columns)):
+        raise _missing(path, layout, columns, None)
+
+
+def _missing(path: str | Path, layout: Layout, columns: Sequence[str], line: int | None = 1) -> DataError:
     used = layout.used(columns)
     role = next((role for role in (*layout.required, *layout.any_of) if role not in used), "")
     others = layout.names.get(role, ())
     accepted = f" (or {', '.join(others)})" if others else ""
-    return DataError(f"the column {role!r}{accepted} is missing.", file=str(path), line=1)
+    problem = (
+        f"the column {role!r}{accepted} is missing; the header has {listed(columns)}. Name the one to "
+        f"use, as in --columns {role}={columns[0]!r}."
+    )
+    return DataError(problem, file=str(path), line=line)
 
 
 def _problem(path: str | Path, layout: Layout, row: Row, used: Mapping[str, str]) -> DataError | None:
@@ -390,30 +402,24 @@ def _text_rows(first: str, lines: _Lines, layout: Layout) -> Iterator[Row]:
             if twice := [name for name, count in Counter(header).items() if count > 1]:
                 raise DataError(f"has the column {twice[0]!r} twice.", file=path, line=lines.number)
             width = index + len(names)
-            quoted = separator != "\t" or _is_quoted(first, lines.rest(), width)
-            for record, cells in _split(lines, separator, quoted=quoted, padded=not layout.as_it_is):
+            quoted = separator != "\t" or is_quoted(first, lines.rest(), width)
+            for record, cells in split_rows(lines, separator, quoted=quoted, padded=not layout.as_it_is):
                 begin, end = end + 1, lines.number
                 if len(record) > 1 and len(cells) != width:
-                    problem = (
-                        f"has {len(cells)} cells up to line {end}, but the header has {width}. {_QUOTES}"
-                    )
+                    problem = f"has {len(cells)} cells up to line {end}, but the header has {width}. {QUOTES}"
                     raise DataError(problem, file=path, line=begin)
-                if len(record) > 1 and separator != "\t" and _are_rows(record, separator, width):
-                    log.warning("%s, lines %d to %d are one row. %s", path, begin, end, _QUOTES)
+                if len(record) > 1 and separator != "\t" and are_rows(record, separator, width):
+                    log.warning("%s, lines %d to %d are one row. %s", path, begin, end, QUOTES)
                 if any(cell.strip() for cell in cells):
                     pairs = list(zip(names, cells[index:], strict=False))
                     extra = [cell for cell in cells[:index] if not cell.isdecimal()]
                     extra += [cell for name, cell in pairs if not name] + cells[width:]
                     yield Row(end, {name: cell for name, cell in pairs if name}, header, extra)
     except csv.Error as error:
-        problem = f"is not a row of CSV ({error}). {_QUOTES}"
+        problem = f"is not a row of CSV ({error}). {QUOTES}"
         raise DataError(problem, file=path, line=end + 1) from error
 
 
-_QUOTES = (
-    "A quotation mark opens a cell that another must close before the next separator: write one that is text "
-    'twice, as in "5"" pipes".'
-)
 _INDEX = re.compile(r"Unnamed: [0-9.]+|")
 """The name of a column that numbers the rows, as pandas writes it."""
 
@@ -434,54 +440,6 @@ def _header(line: str) -> tuple[list[str], str, int]:
 def index_columns(header: Sequence[str]) -> int:
     """The number of columns before the first with a name, which number the rows."""
     return next((place for place, name in enumerate(header) if not _INDEX.fullmatch(name)), 0)
-
-
-def _split(
-    lines: Iterator[str], separator: str, *, quoted: bool, padded: bool
-) -> Iterator[tuple[list[str], list[str]]]:
-    """The lines and the cells of each row; ``padded`` cells may have blanks before a quotation mark."""
-    for line in lines:
-        if quoted and '"' in line:
-            record: list[str] = []
-            kept = _kept(chain([line], lines), record)
-            yield record, next(csv.reader(kept, delimiter=separator, strict=True, skipinitialspace=padded))
-        else:
-            yield [line], _plain_cells(line, separator)
-
-
-def _kept(lines: Iterable[str], record: list[str]) -> Iterator[str]:
-    for line in lines:
-        record.append(line)
-        yield line
-
-
-def _plain_cells(line: str, separator: str) -> list[str]:
-    return line.rstrip("\r\n").split(separator)
-
-
-def _are_rows(record: list[str], separator: str, width: int) -> bool:
-    """Whether each line of a row is a row by itself, if quotation marks are characters."""
-    return all(len(_plain_cells(line, separator)) == width for line in record)
-
-
-def _is_quoted(first: str, lines: Iterator[str], width: int) -> bool:
-    """Whether all of a TSV file is quoted as CSV is, and has no other reading.
-
-    It has none if its header is quoted, if quotation marks in a cell are doubled, or if its lines are no
-    rows.
-    """
-    must = first.startswith('"')
-    try:
-        for record, cells in _split(lines, "\t", quoted=True, padded=False):
-            if '"' in record[0]:
-                if len(cells) > width or (len(cells) < width and len(record) > 1):
-                    return False
-                plain = [cell for line in record for cell in _plain_cells(line, "\t")]
-                doubled = any(cell[:1] == '"' and '""' in cell[1:-1] for cell in plain)
-                must = must or doubled or (len(plain) > len(cells) and not _are_rows(record, "\t", width))
-    except csv.Error:
-        return False
-    return must
 
 
 def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row]:

@@ -50,15 +50,24 @@ def command(
       exam-pp evaluate judgments qrels.txt --runs runs -m nDCG@10 -m RR
       exam-pp evaluate judgments qrels.txt --runs runs --format official -o ranks.json
     """
-    from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments
+    from exam_pp.metrics.trec_measures import of_subtopics
+    from exam_pp.phases.evaluation.judgments import (
+        is_passages,
+        judgment_provenance,
+        judgments,
+        subtopic_judgments,
+    )
     from exam_pp.phases.evaluation.score_runs import score_runs
     from exam_pp.reports.evaluation.leaderboards import official_json
     from exam_pp.store.trec.runs import run_files
 
     if output.form == "official" and output.per_query:
         raise click.UsageError("--format official does not support --per-query.")
+    has_subtopics = of_subtopics(measures) and not is_passages(source)
     evaluation = score_runs(
-        judgments(source, queries=queries, facets=facets),
+        subtopic_judgments(source, queries)
+        if has_subtopics
+        else judgments(source, queries=queries, facets=facets),
         runs,
         measures or ("nDCG@10",),
         min_grade=min_judgment,

@@ -14,7 +14,7 @@ from exam_pp.data_model import Id, Number
 from exam_pp.errors import DataError
 from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.csv_cells import cells_of, check_name, separator_of, system_first
+from exam_pp.store.csv_cells import cells_of, check_name, numbered_rows, system_first
 from exam_pp.store.files import read_lines, read_text, read_text_lines, write_text
 from exam_pp.store.numbers import decimal_mark, is_number, number_of, plain_number
 from exam_pp.store.parsing import parse_json, parse_record, write_json_lines
@@ -225,13 +225,13 @@ def _table(path: str | Path) -> _Table | None:
         return _Table(_LONG, _trec_eval_rows(results, path), {"note": len(lines) - len(results)})
     if any(is_board_header(text) for _, text in lines):
         return _published_table(lines, path)
-    separator = separator_of(lines[0][1])
-    header, *body = system_first([cells_of(text, separator) for _, text in lines])
+    numbers, cells_of_rows = zip(*numbered_rows(lines, path), strict=True)
+    header, *body = system_first([*cells_of_rows])
     columns = _long_names(header)
     if len(columns) < 2 or is_number(columns[1]):
         return None
     rows: list[Row] = []
-    for (number, _), cells in zip(lines[1:], body, strict=True):
+    for number, cells in zip(numbers[1:], body, strict=True):
         if len(cells) > len(columns):
             raise DataError(
                 f"has {len(cells)} columns, but the header has {len(columns)}.", file=str(path), line=number
@@ -251,7 +251,7 @@ def _published_table(lines: list[tuple[int, str]], path: str | Path) -> _Table:
     if len(boards) == 1 and not boards[0].is_of_correlations:
         (board,) = boards
         for number, text in lines:
-            if len(cells := cells_of(text, "\t")) > len(board.columns) and not is_footer(cells[0]):
+            if len(cells := cells_of(text)) > len(board.columns) and not is_footer(cells[0]):
                 problem = f"has {len(cells)} columns, but the header has {len(board.columns)}."
                 raise DataError(problem, file=str(path), line=number)
         rows: list[Row] = [
