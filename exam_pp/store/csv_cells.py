@@ -49,7 +49,7 @@ def split_rows(
             kept = _kept(chain([line], lines), record)
             yield record, next(csv.reader(kept, delimiter=separator, strict=True, skipinitialspace=padded))
         else:
-            yield [line], _plain_cells(line, separator)
+            yield [line], line.rstrip("\r\n").split(separator)
 
 
 def _kept(lines: Iterable[str], record: list[str]) -> Iterator[str]:
@@ -58,13 +58,12 @@ def _kept(lines: Iterable[str], record: list[str]) -> Iterator[str]:
         yield line
 
 
-def _plain_cells(line: str, separator: str) -> list[str]:
-    return line.rstrip("\r\n").split(separator)
-
-
 def are_rows(record: list[str], separator: str, width: int) -> bool:
     """Whether each line of a row is a row by itself, if quotation marks are characters."""
-    return all(len(_plain_cells(line, separator)) == width for line in record)
+    return all(line.count(separator) == width - 1 for line in record)
+
+
+_DOUBLED = re.compile(r'(^|\t)"[^\t]*""[^\t]*[^\t\r\n]', re.MULTILINE)
 
 
 def is_quoted(first: str, lines: Iterator[str], width: int) -> bool:
@@ -79,9 +78,9 @@ def is_quoted(first: str, lines: Iterator[str], width: int) -> bool:
             if '"' in record[0]:
                 if len(cells) > width or (len(cells) < width and len(record) > 1):
                     return False
-                plain = [cell for line in record for cell in _plain_cells(line, "\t")]
-                doubled = any(cell[:1] == '"' and '""' in cell[1:-1] for cell in plain)
-                must = must or doubled or (len(plain) > len(cells) and not are_rows(record, "\t", width))
+                plain = "".join(record)
+                is_split = plain.count("\n") + plain.count("\t") > len(cells)
+                must |= bool(_DOUBLED.search(plain)) or (is_split and not are_rows(record, "\t", width))
     except csv.Error:
         return False
     return must
@@ -126,7 +125,8 @@ NUMBERING = ("", "unnamed0", "rank", "position", "place", "no", "nr")
 def system_first(rows: list[list[str]]) -> list[list[str]]:
     """The rows of a leaderboard, with a header, whose column of systems comes first.
 
-    It is found by its name, else it is the first column, or the next one if that has numbers of rows or ranks.
+    It is found by its name, else it is the first column, or the next one if that has numbers of rows or
+    ranks.
     Names of rows without a header, as R writes them, get an empty one.
     """
     header, *body = rows

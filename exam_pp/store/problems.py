@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,17 +85,6 @@ def collecting() -> Iterator[list[DataError]]:
         _collected.reset(token)
 
 
-def is_document(path: str | Path) -> bool:
-    """Whether a file is a single JSON value over several lines."""
-    if is_read_once(path):
-        return False
-    try:
-        json.loads(read_text(path))
-    except (DataError, ValueError, RecursionError):
-        return False
-    return True
-
-
 class Problems:
     """The problems of a file, in the order of its lines."""
 
@@ -120,8 +109,10 @@ class Problems:
         if not self._errors:
             return
         self._errors.sort(key=lambda error: error.line or 0)
-        if self._total > 1 and self._errors[0].line and is_document(self._path):
-            self._errors, self._total = [DataError(NOT_BY_LINE, file=str(self._path))], 1
+        if self._total > 1 and self._errors[0].line and not is_read_once(self._path):
+            with suppress(DataError, ValueError, RecursionError):
+                json.loads(read_text(self._path))  # a single value
+                self._errors, self._total = [DataError(NOT_BY_LINE, file=str(self._path))], 1
         collected = _collected.get()
         if collected is not None:
             collected += self._errors

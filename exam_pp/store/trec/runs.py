@@ -360,9 +360,8 @@ def read_qrels(path: str | Path) -> list[Qrel]:
 
 
 def read_subtopic_qrels(path: str | Path) -> list[SubtopicQrel]:
-    """Read qrels as :func:`read_qrels` does, with the second column as subtopic and grades cut to integers."""
-    grades = _grades(path)
-    return [SubtopicQrel(query, subtopic, passage, int(grade)) for query, subtopic, passage, grade in grades]
+    """Read qrels as :func:`read_qrels` does, with subtopics in the second column, and integer grades."""
+    return [SubtopicQrel(query, topic, passage, int(grade)) for query, topic, passage, grade in _grades(path)]
 
 
 def _grades(path: str | Path, subtopic: str | None = None) -> list[tuple[str, str, str, float]]:
@@ -406,9 +405,10 @@ def _judgments(
         for line, cells in rows:
             yield line, (cells["query_id"], "", cells["passage_id"], cells["relevance"])
         return
-    for number, fields in qrels_rows(path):
+    for place, (number, fields) in enumerate(qrels_rows(path)):
         if len(fields) != 4:
-            check_header(path, QRELS)
+            if not place and len(fields) < 3:
+                check_header(path, QRELS)
             problem = (
                 f"has {counted(len(fields), 'column')}, but qrels have four (query_id 0 passage_id grade)."
             )
