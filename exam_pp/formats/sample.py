@@ -17,7 +17,7 @@ from typing import Any
 from exam_pp.errors import DataError
 from exam_pp.store.csv_cells import NUMBERING, separator_of, system_first
 from exam_pp.store.files import read_lines, read_text
-from exam_pp.store.numbers import is_number
+from exam_pp.store.numbers import is_number, plain_number
 from exam_pp.store.tables import Layout, header_of, index_columns, long_cells
 from exam_pp.store.trec.published_boards import is_footer
 from exam_pp.store.trec.queries import is_outlines
@@ -161,7 +161,7 @@ class Sample:
     @property
     def is_of_numbered_pairs(self) -> bool:
         """Whether the second cells of most rows after the header are numbers."""
-        return most(is_number(row[1]) for row in self.rows[1:] or self.rows if len(row) > 1)
+        return most(_is_number(row[1]) for row in self.rows[1:] or self.rows if len(row) > 1)
 
     @property
     def is_of_systems(self) -> bool:
@@ -174,7 +174,7 @@ class Sample:
         return (
             len(header) > 1
             and bool(SYSTEMS.intersection(re.findall(r"[a-z]+", header[0].lower())))
-            and most(len(row) <= len(header) and any(map(is_number, row[1:])) for row in rows)
+            and most(len(row) <= len(header) and any(map(_is_number, row[1:])) for row in rows)
         )
 
 
@@ -230,6 +230,11 @@ def _first_value(path: str | Path, lines: list[bytes]) -> tuple[Any, bool]:
             if isinstance(value, list | dict):
                 return value, False
     return None, True
+
+
+def _is_number(cell: str) -> bool:
+    """Whether a cell is a number in any language."""
+    return is_number(plain_number(cell, "."))
 
 
 def _cells(lines: list[str]) -> Iterator[list[str]]:

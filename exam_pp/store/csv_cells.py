@@ -113,6 +113,11 @@ def numbered_rows(
     return rows
 
 
+def plain_name(name: str) -> str:
+    """The name of a column without case, blanks and punctuation."""
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
 _SYSTEMS = (
     "system", "systemid", "systemname", "run", "runid", "runname", "runtag", "tag", "submission", "method",
     "model", "agent", "agentid", "team", "group",
@@ -133,7 +138,7 @@ def system_first(rows: list[list[str]]) -> list[list[str]]:
     body = [row for row in body if len(row) > 1]
     if body and all(len(row) == len(header) + 1 for row in body):
         header.insert(0, "")
-    names = [re.sub(r"[\W_]+", "", name).lower() for name in header]
+    names = [plain_name(name) for name in header]
     is_numbered = names[0] in NUMBERING and any(not is_number(row[1]) for row in body)
     by_name = (names.index(name) for name in (*_SYSTEMS, *names[is_numbered:]) if name in names)
     place = 0 if names[0] in _SYSTEMS[:-2] else next(by_name, 0)

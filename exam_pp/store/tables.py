@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_pp.errors import DataError
-from exam_pp.store.csv_cells import QUOTES, are_rows, is_quoted, separator_of, split_rows
+from exam_pp.store.csv_cells import QUOTES, are_rows, is_quoted, plain_name, separator_of, split_rows
 from exam_pp.store.files import STDIO, is_stream, read_whole_lines
 from exam_pp.store.numbers import decimal_mark, is_number, plain_number
 from exam_pp.store.parsing import parse_json
@@ -69,10 +69,10 @@ class Layout:
         """Map each role to the name of its column; roles without a column have no key."""
         roles = (*self.required, *self.optional)
         given = _given_columns(self, columns)
-        by_key = {key_of(name): name for name in reversed(columns) if name not in given.values()}
+        by_key = {plain_name(name): name for name in reversed(columns) if name not in given.values()}
         used: dict[str, str] = {}
         for role in roles:
-            names = (given.get(role), *(by_key.get(key_of(name)) for name in self._names(role)))
+            names = (given.get(role), *(by_key.get(plain_name(name)) for name in self._names(role)))
             match = next((name for name in names if name is not None and name not in used.values()), None)
             if match is not None:
                 used[role] = match
@@ -85,8 +85,8 @@ class Layout:
     def role_of(self, name: str) -> str | None:
         """The role that a user calls by this name."""
         roles = (*self.required, *self.optional)
-        exact = (role for role in roles if key_of(role) == key_of(name))
-        other = (role for role in roles if key_of(name) in map(key_of, self._names(role)))
+        exact = (role for role in roles if plain_name(role) == plain_name(name))
+        other = (role for role in roles if plain_name(name) in map(plain_name, self._names(role)))
         return next(chain(exact, other), None)
 
     def fits(self, columns: Sequence[str]) -> bool:
@@ -140,11 +140,6 @@ QRELS = Layout(
     },
     numbers=("relevance",),
 )  # fmt: skip
-
-
-def key_of(name: str) -> str:
-    """The name of a column without case, blanks and punctuation."""
-    return re.sub(r"[\W_]+", "", name).lower()
 
 
 def stem_of(path: str | Path) -> str:

@@ -14,7 +14,7 @@ from exam_pp.data_model import Id, Number
 from exam_pp.errors import DataError
 from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.csv_cells import cells_of, check_name, numbered_rows, system_first
+from exam_pp.store.csv_cells import NUMBERING, cells_of, check_name, numbered_rows, plain_name, system_first
 from exam_pp.store.files import read_lines, read_text, read_text_lines, write_text
 from exam_pp.store.numbers import decimal_mark, is_number, number_of, plain_number
 from exam_pp.store.parsing import parse_json, parse_record, write_json_lines
@@ -347,7 +347,7 @@ def _score_columns(columns: Sequence[str], rows: Sequence[Row]) -> list[str]:
 
 def _is_ignored_column(column: str) -> bool:
     name = column.lower()
-    is_numbering = name in ("", "queries", "unnamed: 0") or _RANK.search(name) is not None
+    is_numbering = plain_name(name) in (*NUMBERING, "queries") or _RANK.search(name) is not None
     return is_numbering or name.endswith(_IGNORED_SUFFIXES)
 
 
