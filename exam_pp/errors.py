@@ -74,7 +74,8 @@ class ProblemsError(DataError):
     """Several lines of a file are invalid.
 
     ``errors`` are the problems of single lines, and ``line``, ``field`` and ``problem`` those of the first.
-    ``str(error)`` has a line for each of the first twenty, then the number of the others.
+    ``str(error)`` has a line for each of the first twenty, then the number of the others. Lines with the same
+    problem are one.
     """
 
     def __init__(self, errors: Sequence[DataError], total: int, repairable: int, *, file: str) -> None:
@@ -89,12 +90,28 @@ class ProblemsError(DataError):
 
     def lines(self) -> Iterator[str]:
         """The lines of the message."""
-        yield f"{self.file} has {self.total} problems:"
-        yield from map(str, self.errors[:MOST_LISTED])
-        if self.total > MOST_LISTED:
-            yield f"The other {self.total - MOST_LISTED} problems are not listed."
+        alike: dict[tuple[str, str | None], list[DataError]] = {}
+        for error in self.errors:
+            alike.setdefault((error.problem, error.field if error.line else None), []).append(error)
+        kinds = list(alike.values())[:MOST_LISTED]
+        if len(alike) > 1 or self.total > len(self.errors):
+            yield f"{self.file} has {self.total} problems:"
+        yield from map(_in_one_sentence, kinds)
+        if rest := self.total - sum(map(len, kinds)):
+            yield f"The other {rest} problems are not listed."
         if self.repairable:
             yield f"--repair of `exam-pp import` and `exam-pp bank import` drops {self.repairable} of them."
+
+
+def _in_one_sentence(errors: Sequence[DataError]) -> str:
+    """The message for the same problem of several lines or records: the first, and where the others are."""
+    first, *others = errors
+    if not others:
+        return str(first)
+    where = [f"line {error.line}" if error.line else str(error.field) for error in others]
+    return (
+        f"{first} The same is in {', '.join(where[:5])}{', ...' if where[5:] else ''} ({len(errors)} in all)."
+    )
 
 
 class OutputError(ExamError):

@@ -160,7 +160,6 @@ ADVANCED = frozenset(
         "--max-queries",
         "--method-name",
         "--missing-queries",
-        "--passages",
         "--pool",
         "--propose",
         "--quiet",

@@ -43,6 +43,7 @@ BANK = Layout(
     },
     pairs=("query_id", "text"),
     lists=("gold_answers",),
+    numbers=("weight",),
     as_it_is=True,
 )  # fmt: skip
 """The columns of a bank; a column of questions or nuggets gives its entries their kind."""
@@ -196,7 +197,7 @@ def entry_fields(file: Path, row: Row) -> dict[str, Any]:
         values["importance"] = _label(row.importance)
     if row.weight:
         try:
-            values["weight"] = parse_number(row.weight.strip().replace(",", "."))
+            values["weight"] = parse_number(row.weight.strip())
         except ValueError as error:
             raise DataError(
                 f"{row.weight!r} is not a number.", file=str(file), line=row.line, field="weight"

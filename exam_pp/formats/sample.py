@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import DataError
+from exam_pp.store.csv_cells import NUMBERING, separator_of, system_first
 from exam_pp.store.files import read_lines, read_text
-from exam_pp.store.numbers import is_number
-from exam_pp.store.tables import Layout, header_of, long_cells
+from exam_pp.store.numbers import is_number, plain_number
+from exam_pp.store.tables import Layout, header_of, index_columns, long_cells
+from exam_pp.store.trec.published_boards import is_footer
 from exam_pp.store.trec.queries import is_outlines
 
 SYSTEMS = frozenset(("system", "systems", "method", "run", "runid", "runtag", "model", "agent", "team"))
@@ -58,7 +60,7 @@ class Sample:
     markup: Sequence[bytes] = ()
     texts: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = field(default_factory=list)
-    """The cells of a table, separated by tabs if the first line has a tab, else by commas."""
+    """The cells of a table, without columns that only number the rows."""
 
     @classmethod
     def of(cls, path: str | Path) -> Sample:
@@ -75,11 +77,13 @@ class Sample:
         if is_outlines(first):
             return cls(is_outlines=True)
         texts = [line.decode("utf-8", "replace") for line in lines]
+        texts = [text for text in texts if not is_footer(text.partition("\t")[0])]
         if not texts or any("\0" in text for text in texts):
             return cls()
         with suppress(csv.Error), long_cells():  # a binary file raises csv.Error: the sample is empty
             rows = [[cell.strip() for cell in row] for row in _cells(texts)]
-            return cls(texts=texts, rows=rows)
+            index = index_columns(rows[0])
+            return cls(texts=texts, rows=[row[index:] for row in rows])
         return cls()
 
     @property
@@ -157,7 +161,7 @@ class Sample:
     @property
     def is_of_numbered_pairs(self) -> bool:
         """Whether the second cells of most rows after the header are numbers."""
-        return most(is_number(row[1]) for row in self.rows[1:] or self.rows if len(row) > 1)
+        return most(_is_number(row[1]) for row in self.rows[1:] or self.rows if len(row) > 1)
 
     @property
     def is_of_systems(self) -> bool:
@@ -165,10 +169,12 @@ class Sample:
 
         A leaderboard with any other header is not detected: users name its format with an option.
         """
+        is_numbered = bool(self.header) and self.header[0].lower() in NUMBERING
+        header, *rows = system_first([*map(list, self.rows)]) if is_numbered else [*self.rows] or [[]]
         return (
-            len(self.header) > 1
-            and bool(SYSTEMS.intersection(re.findall(r"[a-z]+", self.header[0].lower())))
-            and most(len(row) <= len(self.header) and any(map(is_number, row[1:])) for row in self.rows[1:])
+            len(header) > 1
+            and bool(SYSTEMS.intersection(re.findall(r"[a-z]+", header[0].lower())))
+            and most(len(row) <= len(header) and any(map(_is_number, row[1:])) for row in rows)
         )
 
 
@@ -226,5 +232,13 @@ def _first_value(path: str | Path, lines: list[bytes]) -> tuple[Any, bool]:
     return None, True
 
 
+def _is_number(cell: str) -> bool:
+    """Whether a cell is a number in any language."""
+    return is_number(plain_number(cell, "."))
+
+
 def _cells(lines: list[str]) -> Iterator[list[str]]:
-    return (line.split("\t") for line in lines) if "\t" in lines[0] else csv.reader(lines)
+    separator = separator_of(lines[0])
+    if separator == "\t":
+        return (line.split("\t") for line in lines)
+    return csv.reader(lines, delimiter=separator)

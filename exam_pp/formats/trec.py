@@ -10,9 +10,10 @@ from exam_pp.formats.base import Format, Source, Target, make_reader, make_write
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import RunLine
+from exam_pp.store.csv_cells import plain_name
 from exam_pp.store.files import folder_output, is_stream, safe_name
 from exam_pp.store.numbers import is_number
-from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, is_table, key_of
+from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, is_table
 from exam_pp.store.trec.runs import (
     is_qrels_header,
     method_of,
@@ -94,7 +95,7 @@ def run_file_name(system: str) -> str:
 def _are_texts(sample: Sample) -> bool:
     """Whether a table has a passage id and a text, and none of a query, which other formats have."""
     used = TEXTS.used(sample.names)
-    has_id = key_of(used.get("passage_id", "")) in map(key_of, PASSAGE_ID)
+    has_id = plain_name(used.get("passage_id", "")) in map(plain_name, PASSAGE_ID)
     return sample.has(TEXTS) and has_id and "query_id" not in RUNS.used(sample.names)
 
 

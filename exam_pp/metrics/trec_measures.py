@@ -144,6 +144,11 @@ def parse_measures(
     return list(dict.fromkeys(measures))
 
 
+def of_subtopics(names: Iterable[str]) -> bool:
+    """Whether any of the measures is one of subtopics, such as α-nDCG."""
+    return any(measure.NAME in _SUBTOPIC_MEASURES for name in names for measure in _parse(name))
+
+
 def _parse(name: str) -> list[Measure]:
     try:
         measures = [_parse_name(name)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import logging
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from exam_pp.errors import DataError
@@ -23,20 +25,124 @@ def check_name(name: str) -> None:
         )
 
 
-def cells_of(line: str, separator: str | None = None) -> list[str]:
-    """Split a line at its tabs, or at its commas if it has no tab, and strip the cells.
+def separator_of(line: str) -> str:
+    """What separates the cells of a header: a tab, or whichever there is more of, semicolons or commas."""
+    return "\t" if "\t" in line else max(";,", key=line.count)
 
-    Comma-separated cells may be quoted, as in CSV; quotes in tab-separated cells are kept. Raises
-    :class:`DataError` for a quoted cell of more than 128 kB.
+
+QUOTES = (
+    "A quotation mark opens a cell that another must close before the next separator: write one that is text "
+    'twice, as in "5"" pipes".'
+)
+
+
+def split_rows(
+    lines: Iterator[str], separator: str, *, quoted: bool, padded: bool
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the lines and the cells of each row, without blanks before quoted cells if these are ``padded``.
+
+    Raises csv.Error for a quotation mark that opens a cell and does not end it.
     """
-    separator = separator or ("\t" if "\t" in line else ",")
-    cells = line.split(separator)
-    if separator == "," and '"' in line:
-        try:
-            (cells,) = csv.reader([line], skipinitialspace=True)
-        except csv.Error as error:
-            raise DataError(f"A line of the table is not valid CSV: {error}.") from error
-    return [cell.strip() for cell in cells]
+    for line in lines:
+        if quoted and '"' in line:
+            record: list[str] = []
+            kept = _kept(chain([line], lines), record)
+            yield record, next(csv.reader(kept, delimiter=separator, strict=True, skipinitialspace=padded))
+        else:
+            yield [line], line.rstrip("\r\n").split(separator)
+
+
+def _kept(lines: Iterable[str], record: list[str]) -> Iterator[str]:
+    for line in lines:
+        record.append(line)
+        yield line
+
+
+def are_rows(record: list[str], separator: str, width: int) -> bool:
+    """Whether each line of a row is a row by itself, if quotation marks are characters."""
+    return all(line.count(separator) == width - 1 for line in record)
+
+
+_DOUBLED = re.compile(r'(^|\t)"[^\t]*""[^\t]*[^\t\r\n]', re.MULTILINE)
+
+
+def is_quoted(first: str, lines: Iterator[str], width: int) -> bool:
+    """Whether all of a TSV file is quoted as CSV is, and has no other reading.
+
+    It has none if its header is quoted, if quotation marks in a cell are doubled, or if its lines are no
+    rows.
+    """
+    must = first.startswith('"')
+    try:
+        for record, cells in split_rows(lines, "\t", quoted=True, padded=False):
+            if '"' in record[0]:
+                if len(cells) > width or (len(cells) < width and len(record) > 1):
+                    return False
+                plain = "".join(record)
+                is_split = plain.count("\n") + plain.count("\t") > len(cells)
+                must |= bool(_DOUBLED.search(plain)) or (is_split and not are_rows(record, "\t", width))
+    except csv.Error:
+        return False
+    return must
+
+
+def cells_of(line: str) -> list[str]:
+    """Split a line at its tabs, and strip the cells."""
+    return [cell.strip() for cell in line.split("\t")]
+
+
+def numbered_rows(
+    lines: Sequence[tuple[int, str]], path: str | Path, separator: str = ""
+) -> list[tuple[int, list[str]]]:
+    """The last line number and the cells of each row of a table, which may be separated as its first line.
+
+    Raises :class:`DataError` for a quotation mark that opens a cell and does not end it.
+    """
+    texts = [f"{text}\n" for _, text in lines]
+    separator = separator or separator_of("".join(texts[:1]))
+    quoted = separator != "\t" or (bool(texts) and is_quoted(texts[0], iter(texts), texts[0].count("\t") + 1))
+    rows: list[tuple[int, list[str]]] = []
+    place = 0
+    try:
+        for record, cells in split_rows(iter(texts), separator, quoted=quoted, padded=True):
+            place += len(record)
+            rows.append((lines[place - 1][0], [cell.strip() for cell in cells]))
+    except csv.Error as error:
+        problem = f"is not a row of CSV ({error}). {QUOTES}"
+        raise DataError(problem, file=str(path), line=lines[place][0]) from error
+    return rows
+
+
+def plain_name(name: str) -> str:
+    """The name of a column without case, blanks and punctuation."""
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+_SYSTEMS = (
+    "system", "systemid", "systemname", "run", "runid", "runname", "runtag", "tag", "submission", "method",
+    "model", "agent", "agentid", "team", "group",
+)  # fmt: skip
+"""Names of a column of systems, in order of preference: a team may have several."""
+NUMBERING = ("", "unnamed0", "rank", "position", "place", "no", "nr")
+"""Names of a column that numbers the rows of a leaderboard, or ranks its systems."""
+
+
+def system_first(rows: list[list[str]]) -> list[list[str]]:
+    """The rows of a leaderboard, with a header, whose column of systems comes first.
+
+    It is found by its name, else it is the first column, or the next one if that has numbers of rows or
+    ranks.
+    Names of rows without a header, as R writes them, get an empty one.
+    """
+    header, *body = rows
+    body = [row for row in body if len(row) > 1]
+    if body and all(len(row) == len(header) + 1 for row in body):
+        header.insert(0, "")
+    names = [plain_name(name) for name in header]
+    is_numbered = names[0] in NUMBERING and any(not is_number(row[1]) for row in body)
+    by_name = (names.index(name) for name in (*_SYSTEMS, *names[is_numbered:]) if name in names)
+    place = 0 if names[0] in _SYSTEMS[:-2] else next(by_name, 0)
+    return [[*row[place : place + 1], *row[:place], *row[place + 1 :]] for row in rows]
 
 
 log = logging.getLogger(__name__)

@@ -13,16 +13,22 @@ A reader notes the problem of a line, goes on without this line, and checks the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from exam_pp.errors import DataError, ProblemsError
+from exam_pp.store.files import is_read_once, read_text
 from exam_pp.text.wording import counted
 
+NOT_BY_LINE = (
+    "is one JSON value over several lines, but must have a record on each line, as `jq -c . FILE` or "
+    "`jq -c '.[]' FILE` writes it."
+)
 MOST_KEPT = 100
 """Further problems of a file are only counted."""
 
@@ -102,6 +108,11 @@ class Problems:
         """Raise the only problem, or all of them in one :class:`ProblemsError`."""
         if not self._errors:
             return
+        self._errors.sort(key=lambda error: error.line or 0)
+        if self._total > 1 and self._errors[0].line and not is_read_once(self._path):
+            with suppress(DataError, ValueError, RecursionError):
+                json.loads(read_text(self._path))  # a single value
+                self._errors, self._total = [DataError(NOT_BY_LINE, file=str(self._path))], 1
         collected = _collected.get()
         if collected is not None:
             collected += self._errors

@@ -1,8 +1,10 @@
 """Reader of tables and lists of texts: CSV, TSV, JSON lines and JSON arrays, with columns under many names.
 
-The separator of cells is a comma, semicolon or tab, whichever the header has most of. Names of columns are
-compared without case, blanks and punctuation, so that ``Query ID`` is ``query_id``. A JSON object that is not
-a record maps ids to texts: each pair is a row.
+The separator of cells is a tab, or else a comma or semicolon, whichever the header has most of. Names of
+columns are compared without case, blanks and punctuation, so that ``Query ID`` is ``query_id``. A JSON object
+that is not a record maps ids to texts: each pair is a row.
+
+A quotation mark in a TSV file is a character, unless the whole file is quoted as CSV is.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -21,8 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_pp.errors import DataError
+from exam_pp.store.csv_cells import QUOTES, are_rows, is_quoted, plain_name, separator_of, split_rows
 from exam_pp.store.files import STDIO, is_stream, read_whole_lines
-from exam_pp.store.numbers import parse_number
+from exam_pp.store.numbers import decimal_mark, is_number, plain_number
 from exam_pp.store.parsing import parse_json
 from exam_pp.store.problems import Problems
 from exam_pp.text.wording import listed
@@ -47,6 +50,7 @@ class Layout:
     ``names`` are other names of columns, in order of preference. Cells of the roles ``ids`` must not be
     empty. ``pairs`` are the roles of keys and values in a JSON object that maps ids to texts. ``any_of`` are
     optional columns of which one is needed. ``lists`` are roles whose cells may be lists in JSON.
+    ``numbers`` are roles of numbers, which are read in any language and become numbers with a point.
     ``as_it_is`` keeps the whitespace around cells, and reads rows with fewer or more cells than the header,
     as spreadsheets save them.
     """
@@ -58,16 +62,17 @@ class Layout:
     pairs: tuple[str, str] | None = None
     any_of: Sequence[str] = ()
     lists: Collection[str] = ()
+    numbers: Collection[str] = ()
     as_it_is: bool = False
 
     def used(self, columns: Sequence[str]) -> dict[str, str]:
         """Map each role to the name of its column; roles without a column have no key."""
         roles = (*self.required, *self.optional)
         given = _given_columns(self, columns)
-        by_key = {key_of(name): name for name in reversed(columns) if name not in given.values()}
+        by_key = {plain_name(name): name for name in reversed(columns) if name not in given.values()}
         used: dict[str, str] = {}
         for role in roles:
-            names = (given.get(role), *(by_key.get(key_of(name)) for name in self._names(role)))
+            names = (given.get(role), *(by_key.get(plain_name(name)) for name in self._names(role)))
             match = next((name for name in names if name is not None and name not in used.values()), None)
             if match is not None:
                 used[role] = match
@@ -80,8 +85,8 @@ class Layout:
     def role_of(self, name: str) -> str | None:
         """The role that a user calls by this name."""
         roles = (*self.required, *self.optional)
-        exact = (role for role in roles if key_of(role) == key_of(name))
-        other = (role for role in roles if key_of(name) in map(key_of, self._names(role)))
+        exact = (role for role in roles if plain_name(role) == plain_name(name))
+        other = (role for role in roles if plain_name(name) in map(plain_name, self._names(role)))
         return next(chain(exact, other), None)
 
     def fits(self, columns: Sequence[str]) -> bool:
@@ -118,6 +123,7 @@ RUNS = Layout(
         "system": SYSTEM,
     },
     any_of=("rank", "score"),
+    numbers=("rank", "score"),
 )  # fmt: skip
 TEXTS = Layout(
     ("passage_id", "text"), ("title",), ("passage_id",),
@@ -125,18 +131,15 @@ TEXTS = Layout(
     pairs=("passage_id", "text"),
 )  # fmt: skip
 QRELS = Layout(
-    ("query_id", "passage_id", "relevance"), (), ("query_id", "passage_id", "relevance"),
+    ("query_id", "passage_id", "relevance"), ("annotator",), ("query_id", "passage_id", "relevance"),
     {
         "query_id": (*QUERY_ID, "query"),
         "passage_id": (*PASSAGE_ID, "doc", "document"),
+        "annotator": ("assessor", "judge", "rater", "labeler", "labeller", "reviewer", "person", "user"),
         "relevance": ("grade", "label", "judgment", "judgement", "rel", "rating", "qrel", "score"),
     },
+    numbers=("relevance",),
 )  # fmt: skip
-
-
-def key_of(name: str) -> str:
-    """The name of a column without case, blanks and punctuation."""
-    return re.sub(r"[\W_]+", "", name).lower()
 
 
 def stem_of(path: str | Path) -> str:
@@ -246,14 +249,36 @@ Cells after the last column have the name "".
 
 def read_table(
     path: str | Path, layout: Layout, problems: Problems, report: Report | None = None
-) -> Iterator[tuple[Row, dict[str, str]]]:
-    """Yield each row and its cells by role, without the rows that have a problem.
+) -> Iterable[tuple[Row, dict[str, str]]]:
+    """Read each row and its cells by role, without the rows that have a problem.
 
     Columns that the table lacks have no key, and missing cells are empty. At the end, the counts of cells in
     ignored columns go to ``report``; if it is None, the names of these columns are logged. Raises
     :class:`DataError` for a table without rows or without a required column, and for one that cannot be
-    parsed.
+    parsed, or has a column of numbers whose marks are open.
     """
+    rows = _rows_by_role(path, layout, problems, report)
+    return _with_plain_numbers(list(rows), layout, path) if layout.numbers else rows
+
+
+def _with_plain_numbers(
+    rows: list[tuple[Row, dict[str, str]]], layout: Layout, path: str | Path
+) -> list[tuple[Row, dict[str, str]]]:
+    for role in layout.numbers:
+        given = [by_role for _, by_role in rows if role in by_role]
+        cells = [by_role[role].strip() for by_role in given]
+        try:
+            mark = decimal_mark(cells, whole=role == "rank")
+        except ValueError as error:
+            raise DataError(f"{error}.", file=str(path), field=role) from error
+        for by_role, cell in zip(given, cells, strict=True):
+            by_role[role] = plain_number(cell, mark)
+    return rows
+
+
+def _rows_by_role(
+    path: str | Path, layout: Layout, problems: Problems, report: Report | None
+) -> Iterator[tuple[Row, dict[str, str]]]:
     known: dict[tuple[str, ...], dict[str, str]] = {}
     unused: Counter[str] = Counter()
     for row in read_rows(path, layout):
@@ -281,19 +306,30 @@ def read_table(
         log.warning("%s: ignored the columns %s; --columns gives columns a meaning.", path, ignored)
 
 
-def _missing(path: str | Path, layout: Layout, columns: Sequence[str]) -> DataError:
+def check_header(path: str | Path, layout: Layout) -> None:
+    """Raise :class:`DataError` if a file without the form of its reader is a table with other columns."""
+    columns = columns_of(path)
+    if len(columns) > 1 and not any(map(is_number, columns)):
+        raise _missing(path, layout, columns, None)
+
+
+def _missing(path: str | Path, layout: Layout, columns: Sequence[str], line: int | None = 1) -> DataError:
     used = layout.used(columns)
     role = next((role for role in (*layout.required, *layout.any_of) if role not in used), "")
     others = layout.names.get(role, ())
     accepted = f" (or {', '.join(others)})" if others else ""
-    return DataError(f"the column {role!r}{accepted} is missing.", file=str(path), line=1)
+    problem = (
+        f"the column {role!r}{accepted} is missing; the header has {listed(columns)}. Name the one to "
+        f"use, as in --columns {role}={columns[0]!r}."
+    )
+    return DataError(problem, file=str(path), line=line)
 
 
 def _problem(path: str | Path, layout: Layout, row: Row, used: Mapping[str, str]) -> DataError | None:
     for role in layout.required:
         if role not in used:
             return row.error("is missing.", path, role)
-    if not layout.as_it_is and row.extra:
+    if not layout.as_it_is and any(row.extra):
         return row.error("has more cells than the header.", path)
     if not layout.as_it_is and row.header is not None and len(row.cells) < len(row.header):
         return row.error("has fewer cells than the header.", path)  # a missing cell is not empty
@@ -339,6 +375,14 @@ class _Lines(Iterator[str]):
         self.number, line = next(self._lines)
         return line
 
+    def rest(self) -> Iterator[str]:
+        """The lines that come next, which stay so; those of a stream are kept in memory."""
+        if is_stream(self.path):
+            kept = list(self._lines)
+            self._lines = iter(kept)
+            return (line for _, line in kept)
+        return (line for number, line in read_whole_lines(self.path) if number > self.number)
+
     def first(self) -> str:
         """The first line that is not blank, without blanks before it; empty if there is none."""
         return next((line.lstrip(" \r\n") for line in self if line.strip()), "")
@@ -348,23 +392,31 @@ def _text_rows(first: str, lines: _Lines, layout: Layout) -> Iterator[Row]:
     path, end = str(lines.path), lines.number
     try:
         with long_cells():
-            names, separator = _header(first)
+            names, separator, index = _header(first)
             header = tuple(name for name in names if name)
             if twice := [name for name, count in Counter(header).items() if count > 1]:
                 raise DataError(f"has the column {twice[0]!r} twice.", file=path, line=lines.number)
-            rows = (
-                _tabbed(lines)
-                if separator == "\t"
-                else csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=not layout.as_it_is)
-            )
-            for cells in rows:
-                end = lines.number
+            width = index + len(names)
+            quoted = separator != "\t" or is_quoted(first, lines.rest(), width)
+            for record, cells in split_rows(lines, separator, quoted=quoted, padded=not layout.as_it_is):
+                begin, end = end + 1, lines.number
+                if len(record) > 1 and len(cells) != width:
+                    problem = f"has {len(cells)} cells up to line {end}, but the header has {width}. {QUOTES}"
+                    raise DataError(problem, file=path, line=begin)
+                if len(record) > 1 and separator != "\t" and are_rows(record, separator, width):
+                    log.warning("%s, lines %d to %d are one row. %s", path, begin, end, QUOTES)
                 if any(cell.strip() for cell in cells):
-                    pairs = list(zip(names, cells, strict=False))
-                    extra = [cell for name, cell in pairs if not name] + cells[len(names) :]
-                    yield Row(lines.number, {name: cell for name, cell in pairs if name}, header, extra)
+                    pairs = list(zip(names, cells[index:], strict=False))
+                    extra = [cell for cell in cells[:index] if not cell.isdecimal()]
+                    extra += [cell for name, cell in pairs if not name] + cells[width:]
+                    yield Row(end, {name: cell for name, cell in pairs if name}, header, extra)
     except csv.Error as error:
-        raise DataError(f"is not a CSV file ({error}).", file=path, line=end + 1) from error
+        problem = f"is not a row of CSV ({error}). {QUOTES}"
+        raise DataError(problem, file=path, line=end + 1) from error
+
+
+_INDEX = re.compile(r"Unnamed: [0-9.]+|")
+"""The name of a column that numbers the rows, as pandas writes it."""
 
 
 def header_of(line: str) -> tuple[str, ...]:
@@ -372,25 +424,17 @@ def header_of(line: str) -> tuple[str, ...]:
     return tuple(name for name in _header(line)[0] if name)
 
 
-def _header(line: str) -> tuple[list[str], str]:
-    """The names of the columns, and the separator of cells."""
-    separator = max("\t;,", key=line.count)
-    (names,) = csv.reader([line.strip("\r\n")], delimiter=separator, strict=True, skipinitialspace=True)
-    return [name.strip() for name in names], separator
+def _header(line: str) -> tuple[list[str], str, int]:
+    """The names of the columns, the separator of cells, and the number of columns that number the rows."""
+    separator = separator_of(line)
+    (cells,) = csv.reader([line.strip("\r\n")], delimiter=separator, strict=True, skipinitialspace=True)
+    index = index_columns(cells)
+    return [name.strip() for name in cells[index:]], separator, index
 
 
-def _tabbed(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Split lines at tabs. Only cells that are quoted as a whole lose their quotes, which texts may have."""
-    lines = iter(lines)
-    for line in lines:
-        cells = line.rstrip("\r\n").split("\t")
-        if any(cell.startswith('"') for cell in cells):
-            record = line
-            while record.count('"') % 2 and (more := next(lines, "")):
-                record += more
-            with suppress(csv.Error):
-                (cells,) = csv.reader([record], delimiter="\t", strict=True)
-        yield cells
+def index_columns(header: Sequence[str]) -> int:
+    """The number of columns before the first with a name, which number the rows."""
+    return next((place for place, name in enumerate(header) if not _INDEX.fullmatch(name)), 0)
 
 
 def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row]:
@@ -471,16 +515,3 @@ def long_cells() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(limit)
-
-
-def number_of(cell: str) -> float:
-    """A number, also with a comma, as spreadsheets in many languages write it; raises ValueError."""
-    return parse_number(cell.replace(",", ".") if "." not in cell else cell)
-
-
-def whole_number_of(cell: str) -> int:
-    """A whole number, also with a fraction of zeros, such as ``3.0``; raises ValueError."""
-    value = number_of(cell)
-    if not value.is_integer():
-        raise ValueError(f"{cell!r} is not a whole number")
-    return int(value)

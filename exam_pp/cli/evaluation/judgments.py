@@ -50,17 +50,27 @@ def command(
       exam-pp evaluate judgments qrels.txt --runs runs -m nDCG@10 -m RR
       exam-pp evaluate judgments qrels.txt --runs runs --format official -o ranks.json
     """
+    from exam_pp.metrics.trec_measures import of_subtopics
     from exam_pp.phases.evaluation.inputs import Study
-    from exam_pp.phases.evaluation.judgments import is_passages, judgment_provenance, judgments, pool_notes
+    from exam_pp.phases.evaluation.judgments import (
+        is_passages,
+        judgment_provenance,
+        judgments,
+        pool_notes,
+        subtopic_judgments,
+    )
     from exam_pp.phases.evaluation.score_runs import score_runs
     from exam_pp.reports.evaluation.leaderboards import official_json
     from exam_pp.store.trec.runs import run_files
 
     if output.form == "official" and output.per_query:
         raise click.UsageError("--format official does not support --per-query.")
-    judged = Study(source) if is_passages(source) else source
+    is_file_of_passages = is_passages(source)
+    judged = Study(source) if is_file_of_passages else source
     evaluation = score_runs(
-        judgments(judged, queries=queries, facets=facets),
+        subtopic_judgments(source, queries)
+        if of_subtopics(measures) and not is_file_of_passages
+        else judgments(judged, queries=queries, facets=facets),
         runs,
         measures or ("nDCG@10",),
         min_grade=min_judgment,

@@ -6,16 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.qrels import Facets, judgment_qrels
 from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.provenance import Provenance, file_names
-from exam_pp.results import Qrel
+from exam_pp.results import Qrel, SubtopicQrel
 from exam_pp.store.files import atomic_output, is_read_once, read_lines, read_text_lines
-from exam_pp.store.trec.runs import read_qrels
+from exam_pp.store.trec.runs import read_qrels, read_subtopic_qrels
 from exam_pp.text.wording import counted
+
+Q = TypeVar("Q", Qrel, SubtopicQrel)
 
 
 def judgments(source: Passages, *, queries: Queries | None = None, facets: Facets = "title") -> list[Qrel]:
@@ -43,15 +46,25 @@ def judgments(source: Passages, *, queries: Queries | None = None, facets: Facet
         raise SelectionError(
             f"{name} has no judgments; use a qrels file, or add judgments with `exam-pp import --qrels`."
         )
-    if queries is not None:
-        selected = query_ids(queries)
-        qrels = [qrel for qrel in qrels if qrel.query_id in selected]
-        if not qrels:
-            listed = name_of(queries, "the list of queries")
-            raise SelectionError(
-                f"None of the queries in {listed} has judgments in {name_of(source, 'the passages')}."
-            )
-    return qrels
+    return _of_queries(qrels, queries, source)
+
+
+def subtopic_judgments(source: PathLike, queries: Queries | None = None) -> list[SubtopicQrel]:
+    """The judgments of a qrels file whose second column has subtopics; errors as in :func:`judgments`."""
+    return _of_queries(read_subtopic_qrels(source), queries, source)
+
+
+def _of_queries(lines: list[Q], queries: Queries | None, source: Passages) -> list[Q]:
+    if queries is None:
+        return lines
+    selected = query_ids(queries)
+    lines = [line for line in lines if line.query_id in selected]
+    if not lines:
+        listed = name_of(queries, "the list of queries")
+        raise SelectionError(
+            f"None of the queries in {listed} has judgments in {name_of(source, 'the passages')}."
+        )
+    return lines
 
 
 def pool_notes(source: Passages) -> list[str]:

@@ -47,7 +47,7 @@ class Board:
 
 def is_board_header(line: str) -> bool:
     """Whether a line has the column names of a published table."""
-    cells = cells_of(line, "\t")
+    cells = cells_of(line)
     return len(cells) > 1 and cells[0].lower() in _FIRST_COLUMNS and not any(map(is_number, cells))
 
 
@@ -68,7 +68,7 @@ def read_boards(lines: Iterable[tuple[int, str]]) -> tuple[list[Board], Counter[
     waiting: dict[str, str] = {}
     last = 0
     for number, line in lines:
-        cells = cells_of(line, "\t")
+        cells = cells_of(line)
         if is_board_header(line):
             boards.append(Board(cells, waiting))
             waiting, last = {}, number

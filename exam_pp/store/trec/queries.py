@@ -13,7 +13,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from exam_pp.data_model import Id
 from exam_pp.errors import DataError, MissingExtraError
 from exam_pp.models import Record
 from exam_pp.splicing import duplicate_key
+from exam_pp.store.csv_cells import numbered_rows
 from exam_pp.store.files import (
     atomic_output,
     is_read_once,
@@ -32,7 +33,8 @@ from exam_pp.store.files import (
 )
 from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.problems import Problems
-from exam_pp.store.tables import QUERIES, Report, are_columns_given, columns_of, read_table
+from exam_pp.store.tables import QUERIES, Report, are_columns_given, check_header, columns_of, read_table
+from exam_pp.text.wording import counted
 
 _TAG = re.compile(r"<(?:(top|topic)\b([^<>]*)|/(top|topic))>", re.IGNORECASE)
 _ELEMENT = re.compile(r"<(\w+)\b[^<>]*>([^<]*)")
@@ -303,9 +305,9 @@ def _parse(path: str | Path, problems: Problems) -> list[tuple[int | None, Query
         topics = parse_topics("\n".join(text for _, text in lines), path)
         return [(None, Query(query_id=key, query_text=text)) for key, text in topics]
     if not first.startswith("{"):
-        return list(_queries_of_lines(_tsv, lines, path, problems))
+        return list(_queries_of_rows(lines, path, problems))
     if '"query_id"' in first or (_is_object(first) and is_query(json.loads(first))):
-        return list(_queries_of_lines(_record, lines, path, problems))
+        return list(_queries_of_lines(lines, path, problems))
     if len(lines) > 1 and _is_object(first):
         id_names, text_names = (", ".join((name, *aliases)) for name, aliases in _ALIASES.items())
         raise DataError(
@@ -325,15 +327,33 @@ def _is_table(path: str | Path) -> bool:
     return are_columns_given() or not (is_json_lines and is_known)
 
 
+def _queries_of_rows(
+    lines: list[tuple[int, str]], path: str | Path, problems: Problems
+) -> Iterator[tuple[int, Query]]:
+    """Queries of TSV without a header: id, text, and columns that are ignored."""
+    if "\t" not in lines[0][1]:
+        check_header(path, QUERIES)
+    more = 0
+    for number, cells in numbered_rows(lines, path, "\t"):
+        if len(cells) < 2:
+            error = DataError("has no tab between query id and text.", file=str(path), line=number)
+            problems.add(error)
+        else:
+            more += any(cells[2:])
+            yield number, Query(query_id=cells[0], query_text=cells[1])
+    if more:
+        of_queries = counted(more, "query", "queries")
+        log.warning(
+            "%s: ignored the cells after the text of %s. If they are text, remove the tabs.", path, of_queries
+        )
+
+
 def _queries_of_lines(
-    parse: Callable[[str, str | Path, int], Query],
-    lines: Iterable[tuple[int, str]],
-    path: str | Path,
-    problems: Problems,
+    lines: Iterable[tuple[int, str]], path: str | Path, problems: Problems
 ) -> Iterator[tuple[int, Query]]:
     for number, text in lines:
         try:
-            yield number, parse(text, path, number)
+            yield number, _record(text, path, number)
         except DataError as error:
             problems.add(error)
 
@@ -394,10 +414,3 @@ def _text_of(query: Any) -> str:
     names = ("text", "title", "query", *getattr(query, "_fields", ())[1:])
     values = (getattr(query, name, None) for name in names)
     return next((value for value in values if isinstance(value, str)), "")
-
-
-def _tsv(text: str, path: str | Path, number: int) -> Query:
-    query_id, tab, query_text = text.partition("\t")
-    if not tab:
-        raise DataError("has no tab between query id and text.", file=str(path), line=number)
-    return Query(query_id=query_id.strip(), query_text=query_text.strip())

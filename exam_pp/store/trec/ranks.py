@@ -8,9 +8,9 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.splicing import duplicate_key
-from exam_pp.store.csv_cells import cells_of, check_name
+from exam_pp.store.csv_cells import check_name, numbered_rows, system_first
 from exam_pp.store.files import read_text_lines, write_text
-from exam_pp.store.numbers import is_number, number_of, parse_number
+from exam_pp.store.numbers import decimal_mark, is_number, number_of, parse_number, plain_number
 from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.published_boards import is_footer
 
@@ -20,7 +20,7 @@ def read_ranks(path: str | Path) -> dict[str, float]:
 
     Args:
         path: JSON ``{system: rank}``, or lines ``system<TAB>rank`` (or comma-separated), with or without a
-            header, whose second column is not a number.
+            header, whose second column is not a number. Further columns are ignored.
 
     Returns:
         Ranks by system; 1 is best, fractions and ties are allowed.
@@ -54,25 +54,36 @@ def _json(value: object, path: str | Path) -> dict[str, float]:
 
 def count_ignored_cells(path: str | Path) -> int:
     """Count the lines of correlations and the cells after the rank, which :func:`read_ranks` ignores."""
-    lines = [text for _, text in read_text_lines(path)]
-    rows = [] if lines and lines[0].startswith("{") else [cells_of(line) for line in lines]
+    lines = list(read_text_lines(path))
+    is_json = bool(lines) and lines[0][1].startswith("{")
+    rows = [] if is_json else [row for _, row in _rows(lines, path)]
     cells = [cell for row in rows if len(row) > 2 and is_number(row[1]) for cell in row[2:]]
     return sum(map(bool, cells)) + sum(map(_is_footer, rows))
 
 
+def _rows(lines: Sequence[tuple[int, str]], path: str | Path) -> list[tuple[int, list[str]]]:
+    """The line number and the cells of each row: the system, then its rank."""
+    rows = numbered_rows(lines, path)
+    cells = [row for _, row in rows]
+    turned = system_first(cells) if cells and not any(map(is_number, cells[0])) else cells
+    return [(number, row) for (number, _), row in zip(rows, turned, strict=True)]
+
+
 def _is_footer(cells: Sequence[str]) -> bool:
-    """Whether a line is a correlation, such as ``spearman_correlation =0.67``."""
-    return len(cells) == 1 and is_footer(cells[0])
+    """Whether a line is a correlation, such as ``spearman_correlation =0.67``, not the rank of a system."""
+    return is_footer(cells[0]) and not any(map(is_number, cells[1:2]))
 
 
 def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
     ranks: dict[str, float] = {}
-    for index, (number, text) in enumerate(lines):
-        fields = cells_of(text)
-        if _is_footer(fields):
-            continue
+    rows = [(number, row) for number, row in _rows(lines, path) if not _is_footer(row)]
+    try:
+        mark = decimal_mark([cells[1] for _, cells in rows if len(cells) > 1], whole=True)
+    except ValueError as error:
+        raise DataError(f"{error}.", file=str(path), field="rank") from error
+    for index, (number, fields) in enumerate(rows):
         try:
-            system, rank = fields[0], parse_number(fields[1])
+            system, rank = fields[0], parse_number(plain_number(fields[1], mark))
         except IndexError:
             raise DataError("has no second column.", file=str(path), line=number) from None
         except ValueError:
@@ -117,8 +128,7 @@ def read_run_types(path: str | Path) -> dict[str, str]:
     Further columns are ignored. Raises :class:`DataError` for invalid lines and a run with two types.
     """
     types: dict[str, str] = {}
-    for index, (number, line) in enumerate(read_text_lines(path)):
-        run, *rest = cells_of(line)
+    for index, (number, (run, *rest)) in enumerate(numbered_rows(list(read_text_lines(path)), path)):
         if index == 0 and run.lower() in _HEADERS:
             continue
         if not run or not rest or not rest[0]:

@@ -26,18 +26,9 @@ from exam_pp.store.files import (
     safe_name,
 )
 from exam_pp.store.manifests import visible_entries
-from exam_pp.store.numbers import is_number, parse_integer, parse_number
+from exam_pp.store.numbers import is_number, parse_integer, parse_number, parse_whole
 from exam_pp.store.problems import Problems
-from exam_pp.store.tables import (
-    QRELS,
-    RUNS,
-    SUFFIXES,
-    columns_of,
-    is_table,
-    number_of,
-    read_table,
-    whole_number_of,
-)
+from exam_pp.store.tables import QRELS, RUNS, SUFFIXES, check_header, columns_of, is_table, read_table
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -192,6 +183,8 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
             place = _number(parse_integer, rank, "rank", path, number)
             value = _number(parse_number, score, "score", path, number)
         except DataError as error:
+            if not tags:
+                check_header(path, RUNS)
             problems.add(error)
             continue
         tags.add(tag)
@@ -221,9 +214,9 @@ def _read_run_table(path: str | Path) -> Iterator[RunLine]:
         rank, score = cells.get("rank", ""), cells.get("score", "")
         name = "rank"
         try:
-            whole = whole_number_of(rank) if rank else None
+            whole = parse_whole(rank) if rank else None
             name = "score"
-            ranking[passage_id] = whole, number_of(score) if score else None
+            ranking[passage_id] = whole, parse_number(score) if score else None
         except ValueError as error:
             problems.add(row.error(f"{error}.", path, name))
             continue
@@ -363,38 +356,65 @@ def read_qrels(path: str | Path) -> list[Qrel]:
     Raises:
         DataError: A line is malformed, two lines contradict each other, or the file is empty.
     """
-    grades: dict[tuple[str, str], float] = {}
+    return [Qrel(query_id, passage_id, grade) for query_id, _, passage_id, grade in _grades(path, "")]
+
+
+def read_subtopic_qrels(path: str | Path) -> list[SubtopicQrel]:
+    """Read qrels as :func:`read_qrels` does, with subtopics in the second column, and integer grades."""
+    return [SubtopicQrel(query, topic, passage, int(grade)) for query, topic, passage, grade in _grades(path)]
+
+
+def _grades(path: str | Path, subtopic: str | None = None) -> list[tuple[str, str, str, float]]:
+    """Query, subtopic, passage and grade of each judgment; all of one subtopic if that is given."""
+    grades: dict[tuple[str, str, str], float] = {}
     problems = Problems(path)
-    for line, (query_id, passage_id, grade) in _judgments(path, problems):
+    for line, (query_id, given, passage_id, grade) in _judgments(path, problems):
         try:
             value = parse_number(grade)
         except ValueError:
             problems.add(DataError(f"{grade!r} is not a number.", file=str(path), line=line, field="grade"))
             continue
         relevance = int(value) if value.is_integer() else value
-        if grades.setdefault((query_id, passage_id), relevance) != relevance:
+        key = (query_id, given if subtopic is None else subtopic, passage_id)
+        if grades.setdefault(key, relevance) != relevance:
             problem = f"the passage {passage_id!r} has two grades for the query {query_id!r}."
+            if given not in ("", "0", "Q0"):
+                problem += " Its second column may be a subtopic, for measures such as alpha_nDCG@20."
             problems.add(DataError(problem, file=str(path), line=line), "repeated")
     problems.check()
     if not grades:
         raise DataError("has no judgments.", file=str(path))
-    return [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in grades.items()]
+    return [(*key, grade) for key, grade in grades.items()]
 
 
-def _judgments(path: str | Path, problems: Problems) -> Iterator[tuple[int | None, tuple[str, str, str]]]:
-    """Yield line number, and query, passage and grade, of each judgment."""
+def _judgments(
+    path: str | Path, problems: Problems
+) -> Iterator[tuple[int | None, tuple[str, str, str, str]]]:
+    """Yield line number, and query, second column, passage and grade, of each judgment."""
     if is_table(path, QRELS):
-        for row, cells in read_table(path, QRELS, problems):
-            yield row.line, (cells["query_id"], cells["passage_id"], cells["relevance"].replace(",", "."))
+        rows = [(row.line, cells) for row, cells in read_table(path, QRELS, problems)]
+        judged = {(cells["query_id"], cells["passage_id"]) for _, cells in rows}
+        people = sorted({cells["annotator"] for _, cells in rows if cells.get("annotator")})
+        if len(people) > 1 and len(judged) < len(rows):
+            problem = (
+                f"has labels of {counted(len(people), 'person', 'people')} ({listed(people)}) for the same "
+                "passages, but judgments have one grade. Write the rows of each to a file of their own; "
+                "`exam-pp analyze agreement FIRST --qrels SECOND` measures how two agree."
+            )
+            raise DataError(problem, file=str(path), field="annotator")
+        for line, cells in rows:
+            yield line, (cells["query_id"], "", cells["passage_id"], cells["relevance"])
         return
-    for number, fields in qrels_rows(path):
+    for place, (number, fields) in enumerate(qrels_rows(path)):
         if len(fields) != 4:
+            if not place and len(fields) < 3:
+                check_header(path, QRELS)
             problem = (
                 f"has {counted(len(fields), 'column')}, but qrels have four (query_id 0 passage_id grade)."
             )
             problems.add(DataError(problem, file=str(path), line=number))
             continue
-        yield number, (fields[0], fields[2], fields[3])
+        yield number, (fields[0], fields[1], fields[2], fields[3])
 
 
 def _is_word(name: str) -> bool:

@@ -14,9 +14,9 @@ from exam_pp.data_model import Id, Number
 from exam_pp.errors import DataError
 from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.csv_cells import cells_of, check_name
+from exam_pp.store.csv_cells import NUMBERING, cells_of, check_name, numbered_rows, plain_name, system_first
 from exam_pp.store.files import read_lines, read_text, read_text_lines, write_text
-from exam_pp.store.numbers import is_number, number_of
+from exam_pp.store.numbers import decimal_mark, is_number, number_of, plain_number
 from exam_pp.store.parsing import parse_json, parse_record, write_json_lines
 from exam_pp.store.trec.published_boards import UNDEFINED, is_board_header, is_footer, long_rows, read_boards
 
@@ -221,17 +221,18 @@ def _table(path: str | Path) -> _Table | None:
         )
     if lines[0][1].startswith(("{", "[")):
         return _json_table(parse_json("\n".join(text for _, text in lines), path))
-    if is_trec_eval([text for _, text in lines[:2]]):
-        return _Table(_LONG, _trec_eval_rows(lines, path))
+    results = [(number, text) for number, text in lines if not is_footer(text.partition("\t")[0])]
+    if is_trec_eval([text for _, text in results[:2]]):
+        return _Table(_LONG, _trec_eval_rows(results, path), {"note": len(lines) - len(results)})
     if any(is_board_header(text) for _, text in lines):
         return _published_table(lines, path)
-    separator = "\t" if "\t" in lines[0][1] else ","
-    header, *body = (cells_of(text, separator) for _, text in lines)
+    numbers, cells_of_rows = zip(*numbered_rows(lines, path), strict=True)
+    header, *body = system_first([*cells_of_rows])
     columns = _long_names(header)
     if len(columns) < 2 or is_number(columns[1]):
         return None
     rows: list[Row] = []
-    for (number, _), cells in zip(lines[1:], body, strict=True):
+    for number, cells in zip(numbers[1:], body, strict=True):
         if len(cells) > len(columns):
             raise DataError(
                 f"has {len(cells)} columns, but the header has {len(columns)}.", file=str(path), line=number
@@ -239,6 +240,7 @@ def _table(path: str | Path) -> _Table | None:
         cells.extend([""] * (len(columns) - len(cells)))  # read_text_lines strips empty cells at the end
         # A duplicate column ("+/-") is never a score, so the first one is kept.
         rows.append((number, dict(zip(reversed(columns), reversed(cells), strict=True))))
+    rows = _with_plain_numbers(columns, rows, path)
     if _QUERY in columns and not set(_LONG) <= set(columns):
         return _Table(_LONG, _rows_of_queries(columns, rows, _name_of(path)))
     return _Table(columns, rows)
@@ -250,19 +252,34 @@ def _published_table(lines: list[tuple[int, str]], path: str | Path) -> _Table:
     if len(boards) == 1 and not boards[0].is_of_correlations:
         (board,) = boards
         for number, text in lines:
-            if len(cells := cells_of(text, "\t")) > len(board.columns) and not is_footer(cells[0]):
+            if len(cells := cells_of(text)) > len(board.columns) and not is_footer(cells[0]):
                 problem = f"has {len(cells)} columns, but the header has {len(board.columns)}."
                 raise DataError(problem, file=str(path), line=number)
         rows: list[Row] = [
             (number, {column: cells.get(column, "") for column in board.columns})
             for number, cells in board.rows
         ]
+        rows = _with_plain_numbers(board.columns, rows, path)
         return _Table(board.columns, rows, notes)
     measures = [_score_columns(board.columns, board.rows) for board in boards]
     scores = long_rows(boards, measures)
     cells_of_rows = (cell for board in boards for _, cells in board.rows for cell in cells.values())
     notes["undefined correlations"] += sum(cell.lower() == UNDEFINED for cell in cells_of_rows)
     return _Table(_LONG, [(number, dict(zip(_LONG, row, strict=True))) for number, row in scores], notes)
+
+
+def _with_plain_numbers(columns: Sequence[str], rows: list[Row], path: str | Path) -> list[Row]:
+    """The rows with numbers as decimals with a point, which each column of scores decides."""
+    plain = [dict(cells) for _, cells in rows]
+    for column in columns[1:]:
+        if not _is_ignored_column(column):
+            try:
+                mark = decimal_mark([cells[column] for _, cells in rows])
+            except ValueError as error:
+                raise DataError(f"{error}.", file=str(path), field=column) from error
+            for cells in plain:
+                cells[column] = plain_number(cells[column], mark)
+    return [(number, cells) for (number, _), cells in zip(rows, plain, strict=True)]
 
 
 def _name_of(path: str | Path) -> str:
@@ -331,7 +348,8 @@ def _score_columns(columns: Sequence[str], rows: Sequence[Row]) -> list[str]:
 
 def _is_ignored_column(column: str) -> bool:
     name = column.lower()
-    return _RANK.search(name) is not None or name == "queries" or name.endswith(_IGNORED_SUFFIXES)
+    is_numbering = plain_name(name) in (*NUMBERING, "queries") or _RANK.search(name) is not None
+    return is_numbering or name.endswith(_IGNORED_SUFFIXES)
 
 
 def _long_scores(rows: list[Row], path: str | Path, *, means: bool) -> list[Score]:

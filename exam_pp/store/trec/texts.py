@@ -13,7 +13,7 @@ import msgspec
 from exam_pp.errors import DataError
 from exam_pp.store.files import NO_UTF8, read_lines
 from exam_pp.store.problems import Problems, is_repairing
-from exam_pp.store.tables import TEXTS, are_columns_given, columns_of, read_table
+from exam_pp.store.tables import TEXTS, are_columns_given, check_header, columns_of, read_table
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
@@ -83,6 +83,8 @@ def _lines(
     for number, line in read_lines(path, keep_blanks=True):
         if is_json is None:
             is_json = line.lstrip().startswith(b"{")
+            if not is_json and b"\t" not in line:
+                check_header(path, TEXTS)
         try:
             text = (_json if is_json else _tsv)(line, path, number)
         except DataError as error:
