@@ -77,6 +77,16 @@ def option_of(key: str) -> str:
     return "-M response_format" if key == "settings" else f"--{key.replace('_', '-')}"
 
 
+def recorded_study(path: Path) -> Study:
+    """The content of a study file as it stands, which sends and reads no file that it names.
+
+    Raises :class:`DataError`.
+    """
+    return SettingsFile(str(path), path.parent).table(
+        Study, parse_toml(read_file(path), str(path)), "", "a study has"
+    )
+
+
 def read_study(path: Path, given: Mapping[str, Any]) -> Study:
     """Read a study file whose values under the keys of ``given`` are replaced by what the user named.
 
@@ -86,7 +96,7 @@ def read_study(path: Path, given: Mapping[str, Any]) -> Study:
     """
     base_url = given.get("base_url")
     source = SettingsFile(str(path), path.parent, [base_url] if base_url else [])
-    study = source.table(Study, parse_toml(read_file(path), str(path)), "", "a study has")
+    study = recorded_study(path)
     own_model = study.model is not None and "model" not in given
     named = study.model_dump(include={"model_pipeline", "base_url"}, exclude_none=True)
     table = {**study.settings, **named, "model": study.model if own_model else LEXICAL}

@@ -246,7 +246,8 @@ def test_a_study_file_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     study = Study(
         runs=["runs", 'odd "name" ü\t.run'], queries="irds:nfcorpus/test", top=5, games=True, bank=["b"],
-        model="gpt-4o", model_pipeline="openai", settings={"temperature": 0.5, "stop": ["\n"], "response_format": "schema.json"},
+        model="gpt-4o", model_pipeline="openai",
+        settings={"temperature": 0.5, "stop": ["\n"], "response_format": "schema.json"},
     )  # fmt: skip
     (tmp_path / "study").mkdir()
     write_study(study, tmp_path / "study" / "study.toml")
