@@ -80,7 +80,7 @@ def test_prompt_of_the_prompts_page_works() -> None:
 def test_examples_of_the_data_model_are_read_and_written() -> None:
     page = (ROOT / "docs" / "reference" / "data-model.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
-    passages, bank, games, _manifest = map(json.loads, blocks)
+    passages, _outside, bank, games, _manifest = map(json.loads, blocks)
     assert json.loads(parse_line(json.dumps(passages)).dump()) == passages
     assert BankLine.model_validate(bank).model_dump(mode="json", exclude_unset=True) == bank
     query = parse_games(json.dumps(games).encode(), "docs/reference/data-model.md", 1)
