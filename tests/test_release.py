@@ -40,6 +40,10 @@ def test_the_version_is_the_same_everywhere(
     assert set().union(*wheels.values()) == {version}
 
 
+def test_the_changelog_can_be_read_before_an_upgrade(repository: Path) -> None:
+    assert len((repository / "CHANGELOG.md").read_text("utf-8").splitlines()) <= 150
+
+
 def test_the_classifiers_name_supported_pythons(project: dict[str, Any], repository: Path) -> None:
     versions = supported_versions()
     assert project["requires-python"] == f">={versions[0]}"

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from exam_pp import Prompt
 from exam_pp.banks import BankLine
+from exam_pp.cli.main import cli
 from exam_pp.data_model import parse_line
 from exam_pp.phases.rag.config import read_config
 from exam_pp.store.games_files import parse_games
+from scripts.command_tree import commands
 from scripts.listings import LISTINGS, with_listings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +49,26 @@ def test_a_page_opens_with_the_command_that_answers_it(room: str) -> None:
         assert len(before.split()) <= 40, page.name
 
 
+def test_new_names_of_earlier_options_exist() -> None:
+    """Code in the column *new* begins with a command, or has only options, of any command."""
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    table = page.partition("### Earlier commands")[2].partition("\n### ")[0]
+    options = {
+        path: {name for parameter in command.params for name in parameter.opts}
+        for path, command in commands(cli).items()
+    }
+    rows = re.findall(r"^\| `.* \| (.*) \|$", table, re.MULTILINE)
+    assert len(rows) > 80
+    for code in re.findall(r"`([^`]+)`", " ".join(rows)):
+        words = code.split()
+        paths = [path for path in (" ".join(words[:2]), words[0]) if path in options]
+        known = options[paths[0]] if paths else set().union(*options.values())
+        for name, after in pairwise([*words, ""]):
+            if name.startswith("-"):
+                assert known & {name, f"{name} {after.partition('=')[0]}"}, code
+        assert paths or not re.match(r"\w+ [A-Z-]", code), code
+
+
 def test_prompt_of_the_prompts_page_works() -> None:
     page = (ROOT / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
@@ -57,7 +80,7 @@ def test_prompt_of_the_prompts_page_works() -> None:
 def test_examples_of_the_data_model_are_read_and_written() -> None:
     page = (ROOT / "docs" / "reference" / "data-model.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
-    passages, _beyond_pool, bank, games, _manifest = map(json.loads, blocks)
+    passages, _outside, bank, games, _manifest = map(json.loads, blocks)
     assert json.loads(parse_line(json.dumps(passages)).dump()) == passages
     assert BankLine.model_validate(bank).model_dump(mode="json", exclude_unset=True) == bank
     query = parse_games(json.dumps(games).encode(), "docs/reference/data-model.md", 1)
