@@ -9,13 +9,16 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from exam_pp.errors import DataError
 from exam_pp.store.passages.journal import Journal
+
+if TYPE_CHECKING:
+    from tests.example_files import ExampleFiles
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -291,17 +294,13 @@ def tiny_bank(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def example_files(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
-    """A folder with the files of ``tests/example_files.py``."""
-    from tests.example_files import make_files
+def example_files(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> ExampleFiles:
+    """The files of ``tests/example_files.py``."""
+    from tests.example_files import ExampleFiles
 
-    pytest.importorskip("torch")
-    folder = tmp_path_factory.mktemp("examples")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.chdir(folder)
-        monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
-        make_files(folder, repository / "data")
-    return folder
+    folder = tmp_path_factory.getbasetemp()
+    of_all = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    return ExampleFiles(of_all / "examples", repository / "data")
 
 
 @pytest.fixture(scope="session")
