@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -81,6 +82,19 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hide GPUs, whose rounding differs, except from a run of the tests that need one (`-m gpu`)."""
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that read published files, and keep those of a slice such as EXAM_PP_SLICE=2/5."""
+    for item in items:
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            item.add_marker("data")
+    number, _, of = os.environ.get("EXAM_PP_SLICE", "").partition("/")
+    if of:
+        others = [i for i in items if zlib.crc32(i.nodeid.encode()) % int(of) != int(number) % int(of)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
 
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
