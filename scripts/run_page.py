@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from contextlib import chdir
 from pathlib import Path
 
 from tests.docs.pages import ROOT, blocks, has_dots, is_run
 from tests.docs.runner import room
 from tests.docs.setups import prepare
-from tests.example_files import make_files
+from tests.example_files import ExampleFiles
 
 
-def rerun(page: str, text: str, folder: Path, examples: Path) -> str:
+def rerun(page: str, text: str, folder: Path, examples: ExampleFiles) -> str:
     """The text of a page with fresh outputs."""
     lines = text.splitlines(keepends=True)
     fresh: list[tuple[int, int, str]] = []
@@ -43,10 +42,7 @@ def main() -> None:
     parser.add_argument("page", type=Path)
     path = parser.parse_args().page.resolve()
     with tempfile.TemporaryDirectory() as name:
-        examples = Path(name) / "examples"
-        examples.mkdir()
-        with chdir(examples):
-            make_files(examples, ROOT / "data")
+        examples = ExampleFiles(Path(name) / "examples", ROOT / "data")
         text = rerun(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"), Path(name), examples)
     path.write_text(text, encoding="utf-8")
 

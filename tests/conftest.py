@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from exam_pp.errors import DataError
 from exam_pp.store.passages.journal import Journal
+
+if TYPE_CHECKING:
+    from tests.example_files import ExampleFiles
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -78,6 +82,19 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hide GPUs, whose rounding differs, except from a run of the tests that need one (`-m gpu`)."""
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that read published files, and keep those of a slice such as EXAM_PP_SLICE=2/5."""
+    for item in items:
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            item.add_marker("data")
+    number, _, of = os.environ.get("EXAM_PP_SLICE", "").partition("/")
+    if of:
+        others = [i for i in items if zlib.crc32(i.nodeid.encode()) % int(of) != int(number) % int(of)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
 
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
@@ -291,17 +308,13 @@ def tiny_bank(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def example_files(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
-    """A folder with the files of ``tests/example_files.py``."""
-    from tests.example_files import make_files
+def example_files(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> ExampleFiles:
+    """The files of ``tests/example_files.py``."""
+    from tests.example_files import ExampleFiles
 
-    pytest.importorskip("torch")
-    folder = tmp_path_factory.mktemp("examples")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.chdir(folder)
-        monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
-        make_files(folder, repository / "data")
-    return folder
+    folder = tmp_path_factory.getbasetemp()
+    of_all = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    return ExampleFiles(of_all / "examples", repository / "data")
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import chdir
 from pathlib import Path
 from string import ascii_letters
 from typing import Any
@@ -17,6 +20,7 @@ from exam_pp.phases.review.review_games import QueryAnswers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
 from exam_pp.store.games_files import write_games
+from exam_pp.store.manifests import manifest_path
 from exam_pp.store.passages.graded_file import read_passages
 from tests.llm.endpoint_server import Answer, completion
 
@@ -45,8 +49,8 @@ def write_games_of(path: Path, judge: str, games: Mapping[str, Sequence[str]]) -
     write_games(lines, path)
 
 
-def make_files(folder: Path, data: Path) -> None:
-    """The files that examples name.
+class ExampleFiles:
+    """The files that examples name, each made when it is first needed, and once for all test processes.
 
     ==========================  =====================================================================
     ``data/``                   the demo collection of the repository
@@ -95,6 +99,62 @@ def make_files(folder: Path, data: Path) -> None:
     ``google/flan-t5-large/``   a tiny checkpoint; any OpenAI-compatible model is a fake
     ==========================  =====================================================================
     """
+
+    def __init__(self, folder: Path, data: Path) -> None:
+        self._copies, self._made, self._data = folder / "copies", folder / "made", data
+
+    def path(self, name: str) -> Path:
+        """The path of a file, which is made with everything that it is made of."""
+        self._make([name])
+        return self._made / name
+
+    def copy(self, text: str, folder: Path) -> None:
+        """Make a folder with all files that no command makes, and those that a text names."""
+        made = self._make(_names_in(text))
+        shutil.copytree(self._copies, folder, symlinks=True)
+        for name in made:
+            source, target = self._made / name, folder / name
+            if source.is_dir():
+                shutil.copytree(source, target)
+            else:
+                shutil.copy(source, target)
+            if (manifest := manifest_path(source)).exists():
+                shutil.copy(manifest, folder)
+
+    def _make(self, names: Iterable[str]) -> list[str]:
+        """Make files; returns their names and those of the files that they are made of."""
+        self._made.parent.mkdir(exist_ok=True)
+        with (self._made.parent / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not self._made.exists():
+                self._copies.mkdir()
+                copy_files(self._copies, self._data)
+                shutil.copytree(self._copies, self._made, symlinks=True)
+            with chdir(self._made):
+                return list(dict.fromkeys(made for name in names for made in _make(name)))
+
+
+def _names_in(text: str) -> list[str]:
+    return [name for name in _MAKERS if re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w.-])", text)]
+
+
+def _make(name: str) -> list[str]:
+    """Make a file in the working directory, unless it is there."""
+    if name not in _MAKERS:
+        return []
+    command = _MAKERS[name]
+    sources = command.split("-o")[0] if isinstance(command, str) else command.__doc__ or ""
+    needed = [made for source in _names_in(sources) if source != name for made in _make(source)]
+    if not Path(name).exists():
+        if isinstance(command, str):
+            main(shlex.split(command))
+        else:
+            command()
+    return [*needed, name]
+
+
+def copy_files(folder: Path, data: Path) -> None:
+    """The files that no command makes."""
     demo = data / "demo"
     (folder / "data").symlink_to(data)
     copies = {
@@ -122,8 +182,6 @@ def make_files(folder: Path, data: Path) -> None:
     )
     (folder / "families.toml").write_text('[t5]\nmodels = ["*flan-t5*"]\nsystems = ["dense-*"]\n')
     write_games_of(folder / "all.games.jsonl.gz", "judge", {"q1": ["bm25 gen-long B"]})
-    of_queries = {"q1": ["x y A", "y z B", "z x C"], "q2": ["x y C", "y z A", "z x B"]}
-    write_games_of(folder / "games.jsonl.gz", "m", of_queries)
     write_games_of(folder / "games.jsonl", "gpt", {"007": ["gen-long gen-short A"]})
     write_games_of(folder / "human-games.jsonl", "human:ann", {"007": ["gen-long gen-short A"]})
     (folder / "queries.csv").write_text("qid,query\n0, What are tides?\n1, What is salt?\n")
@@ -135,18 +193,28 @@ def make_files(folder: Path, data: Path) -> None:
         "query_id,system,accuracy,style\n007,gen-long,2,1\n007,gen-short,1,1\n"
     )
     (folder / "rag.toml").write_text('[model]\nmodel = "fake"\n\n[nuggets]\ncreate = true\n')
+
+
+def _gold_answers() -> None:
+    """Of questions.jsonl."""
+    bank = read_bank("questions.jsonl").lines
+    for line in bank:
+        line.items = [item.model_copy(update={"gold_answers": ["an answer"]}) for item in line.items]
+    write_bank(bank, "questions-gold.jsonl")
+
+
+def _classifier() -> None:
+    """Of random weights."""
     pytest.importorskip("torch")
     from tests.llm.small_models import save_bert_classifier
 
-    save_bert_classifier(folder / "nli-model", ["a b"] * 9 + ascii_letters.split(), ["entailment", "other"])
-    for command in _SETUP.strip().splitlines():
-        main(shlex.split(command))
-    bank = read_bank(folder / "questions.jsonl").lines
-    for line in bank:
-        line.items = [item.model_copy(update={"gold_answers": ["an answer"]}) for item in line.items]
-    write_bank(bank, folder / "questions-gold.jsonl")
-    query = next(read_passages(folder / "graded.jsonl.gz"))
-    entry = next(iter(read_bank(folder / "questions.jsonl").entries(query.query_id)))
+    save_bert_classifier(Path("nli-model"), ["a b"] * 9 + ascii_letters.split(), ["entailment", "other"])
+
+
+def _edits() -> None:
+    """Of graded.jsonl.gz and questions.jsonl."""
+    query = next(read_passages("graded.jsonl.gz"))
+    entry = next(iter(read_bank("questions.jsonl").entries(query.query_id)))
     rated = {"query_id": query.query_id, "passage_id": query.passages[0].passage_id, "id": entry, "rating": 2}
     reworded = BankEdit(op="reword", query_id=query.query_id, id=entry, text="What else is there to know?")
     write_edits(
@@ -160,23 +228,29 @@ def make_files(folder: Path, data: Path) -> None:
         ),
         "edits.json",
     )
-    _make_games()
 
 
-def _make_games() -> None:
+def _game() -> None:
+    """Of answers.jsonl.gz."""
     query = next(read_passages("answers.jsonl.gz"))
     game = next(QueryAnswers.of(query).games(seed=7))
     judged = Game(system_a=game.a.system, system_b=game.b.system, winner="B", decided_by="reply")
     games = QueryGames(query_id=query.query_id, game_sets=[GameSet(model=LARGE, games=[judged])])
     write_games([games], "games.jsonl.gz")
+
+
+def _game_edits() -> None:
+    """Of answers.jsonl.gz."""
+    query = next(read_passages("answers.jsonl.gz"))
+    game = next(QueryAnswers.of(query).games(seed=7))
     decided = {"query_id": query.query_id, "id": game.game_id, "winner": "A"}
     values = {"format": "exam_pp.edits.v1", "reviewer": "ana", "games": [decided]}
     write_edits(Edits.model_validate(values), "game-edits.json")
 
 
-_SETUP = f"""
+_COMMANDS = f"""
 convert questions.jsonl --to bank-csv -o questions.csv
-import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 5 -o passages.jsonl.gz
+import --runs runs --texts passages.tsv --queries queries.jsonl --qrels qrels.txt --top 1 -o passages.jsonl.gz
 convert passages.jsonl.gz --to candidates --system bm25 --queries queries.jsonl -o segments.jsonl
 split passages.jsonl.gz --count 2 -o .
 grade passages.jsonl.gz -o 1.gz --bank questions.jsonl --prompt {RATED} --model lexical
@@ -205,10 +279,27 @@ evaluate qrels graded.jsonl.gz --runs runs -m nDCG@10 --per-query --format tsv -
 evaluate cover graded.jsonl.gz --bank questions.jsonl --per-query --format tsv -o cover-again.tsv
 evaluate judgments qrels.txt --runs bm25.run -m nDCG@10 --per-query --format tsv -o baseline.tsv
 evaluate judgments qrels.txt --runs runs/rerank.run -m nDCG@10 --per-query --format tsv -o new.tsv
-evaluate elo graded.jsonl.gz --bank questions.jsonl --cutoff 5 --also games=games.jsonl.gz -o elo.txt
 sample-pairs graded.jsonl.gz --bank questions.jsonl --count 30 -o pairs.json
-run --runs runs --texts passages.tsv --queries queries.jsonl --bank questions.jsonl --top 5 -o study
+run --runs runs --texts passages.tsv --bank questions.jsonl --top 1 --model lexical -o study
 """
+
+
+def _outputs(command: str) -> list[str]:
+    """The files that a command makes."""
+    if command.startswith("split"):
+        return ["passages-1-of-2.jsonl.gz", "passages-2-of-2.jsonl.gz"]
+    words = shlex.split(command)
+    return [words[words.index("-o") + 1]]
+
+
+_MAKERS: Mapping[str, str | Callable[[], None]] = {
+    **{name: command for command in _COMMANDS.strip().splitlines() for name in _outputs(command)},
+    "questions-gold.jsonl": _gold_answers,
+    "nli-model": _classifier,
+    "edits.json": _edits,
+    "games.jsonl.gz": _game,
+    "game-edits.json": _game_edits,
+}
 
 
 def chat(body: dict[str, Any], _count: int) -> Answer:

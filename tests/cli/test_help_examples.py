@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -19,9 +18,11 @@ import pytest
 
 from exam_pp.cli.grading.show import find_manifest
 from exam_pp.cli.main import cli, main
+from exam_pp.cli.study import run
+from exam_pp.judges import LEXICAL
 from exam_pp.store.manifests import SUFFIX, manifest_path
 from scripts.command_tree import command_tree, commands, kinds_of
-from tests.example_files import BASE, LARGE
+from tests.example_files import BASE, LARGE, ExampleFiles
 
 GROUPS = {path: command for path, command in command_tree(cli) if isinstance(command, click.Group)}
 COMMANDS = commands(cli)
@@ -45,20 +46,22 @@ EXAMPLES = {line: path for path, text in HELP.items() for line in examples(text)
 
 @pytest.fixture
 def folder(
-    example_files: Path,
+    example_files: ExampleFiles,
+    request: pytest.FixtureRequest,
     example_endpoint: str,
     t5_folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
-    """A fresh copy of the files, as the working directory."""
+    """The files that an example names, as the working directory."""
     folder = tmp_path / "work"
-    shutil.copytree(example_files, folder, symlinks=True)
+    monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
+    example_files.copy(request.node.callspec.params["line"], folder)
     for model in (LARGE, BASE):
         (folder / model).parent.mkdir(exist_ok=True)
         (folder / model).symlink_to(t5_folder)
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
+    monkeypatch.setattr(run, "_judge_of_questions", lambda: LEXICAL)  # e5 takes minutes
     monkeypatch.setenv("OPENAI_BASE_URL", example_endpoint)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

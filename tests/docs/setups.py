@@ -21,7 +21,7 @@ from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
 from tests.car_collection import TITLES, outline, write_collection
 from tests.docs.pages import Block, blocks, read, shown_files
-from tests.example_files import write_games_of
+from tests.example_files import ExampleFiles, write_games_of
 from tests.llm.small_models import save_bert_classifier
 from tests.nltk_data import write_nltk_data
 
@@ -45,12 +45,12 @@ class Setup:
                 act()
 
 
-def prepare(page: str, text: str, examples: Path) -> Setup:
+def prepare(page: str, text: str, examples: ExampleFiles) -> Setup:
     """Write the files that a page presumes into the working directory."""
     setup = SETUPS.get(page, Setup())
     for name in setup.files.split():
         target, _, source = name.partition("=")
-        _copy(examples / (source or target), Path(target))
+        _copy(examples.path(source or target), Path(target))
     for name, content in shown_files(text):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(content, encoding="utf-8")

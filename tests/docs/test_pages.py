@@ -18,6 +18,7 @@ from tests.docs.checks import check
 from tests.docs.pages import PAGES, ROOT, Block, blocks, commands, is_assignment, is_run, read
 from tests.docs.runner import room
 from tests.docs.setups import prepare
+from tests.example_files import ExampleFiles
 
 RUN = ("sh", "python")
 SLOW = {
@@ -104,7 +105,7 @@ def parse(words: list[str]) -> None:
 @pytest.mark.parametrize(
     "page", [pytest.param(p, marks=[pytest.mark.integration] if p in SLOW else []) for p in TO_RUN]
 )
-def test_the_page_works(page: str, tmp_path: Path, example_files: Path) -> None:
+def test_the_page_works(page: str, tmp_path: Path, example_files: ExampleFiles) -> None:
     differences, printed_lines = [], ""
     with room(tmp_path) as runner:
         setup = prepare(page, read(page), example_files)
