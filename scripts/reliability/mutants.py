@@ -3,9 +3,9 @@
 Usage: python -m scripts.reliability.mutants MODULE... --tests PATH... [--count 40] [--seed 0]
 
 Draws faults (another comparison, operator, constant, condition or result) from the modules, and runs the
-tests with each of them in a copy of the checkout. The same seed draws the same faults while the modules do not
-change, so two runs compare the tests before and after a change of the tests. Prints the faults that survive,
-and their number.
+tests with each of them in a copy of the checkout. The same seed draws the same faults while the modules do
+not change, so two runs compare the tests before and after a change of the tests. Prints the faults that
+survive, and their number.
 """
 
 from __future__ import annotations
