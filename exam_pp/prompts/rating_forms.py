@@ -63,6 +63,7 @@ _DENSE_NAMES = (
 )
 _OTHER_NAMES = r"answer|choice|option|level|relevance|coverage"
 _OTHER_KEYS = rf"{_OTHER_NAMES}|label|value|result|points"
+_AFTER = r"finale?|globale?|definitiv[ao]|définitive"
 _FINAL_NAMES = r"overall|final|gesamt|(?:overall|final)\s+(?:verdict|judge?ment|assessment|evaluation)"
 # A name may be followed by its object, as in "the coverage of the key fact is 5".
 _OBJECT = r"(?:[*_]*\s+(?:of|for|to|between|about)\s+[^.,:;!?=\d\n]{1,120}?)?"
@@ -114,7 +115,8 @@ def _patterns(max_rating: int, in_sentences: bool, names: tuple[str, ...]) -> Ma
         return re.compile(rf"(?P<open>(?:{pattern}){link}|{chosen}){rest}", re.IGNORECASE)
 
     other = rf"{_OTHER_NAMES}|key\s+fact" if in_sentences else _OTHER_NAMES
-    name = rf"(?P<own>{own})|(?P<name>{_NAMES})|(?P<other>{other})|(?P<final>{_FINAL_NAMES})"
+    name = rf"(?P<own>{own})|(?P<name>{_NAMES})(?:\s+(?P<after>{_AFTER}))?|(?P<other>{other})"
+    name += rf"|(?P<final>{_FINAL_NAMES})"
     name = rf"(?<![^\W_])(?:{name}){_OBJECT if in_sentences else ''}|(?P<dense>{_DENSE_NAMES})"
     key = (
         rf"(?P<own>{own})|(?P<name>{_NAMES}|{_DENSE_NAMES})|(?P<other>{_OTHER_KEYS})"
@@ -202,8 +204,8 @@ def _rank(match: re.Match[str]) -> int:
     words = {word.lower() for word in _WORD.findall(before)}
     if words & _OF_OTHERS:
         return _NOT_COUNTED
-    is_final = group.get("final") or group.get("last") or group["open"].lower().startswith("gesamt")
-    if is_final or words & _FINAL:
+    is_final = any(group.get(kind) for kind in ("final", "after", "last"))
+    if is_final or words & _FINAL or group["open"].lower().startswith("gesamt"):
         return _LAST
     is_other = group.get("other") or group.get("of") or (group.get("name") and words - _OF_THE_REPLY)
     return _OTHER if is_other else _NAMED
