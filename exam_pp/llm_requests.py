@@ -123,6 +123,10 @@ def pair_request(source: str, claim: str) -> Request:
     return Request((Part(source, SOURCE_SLOT, may_be_cut=True), Part(claim, CLAIM_SLOT)))
 
 
+# The key of ``llm_options`` with the names of settings that the endpoint refused.
+NOT_SENT = "not_sent"
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """A model's reply, or the reason why it is missing (``error``; the text is then empty).
@@ -130,6 +134,7 @@ class Completion:
     ``label_logprobs`` are the log-probabilities of ``Request.labels``, as ``definition`` says; empty if the
     backend does not compute them, or the reply has no label. ``tokens_cut`` is the number of tokens of the
     passage that were truncated; ``claim_tokens_cut`` those of a claim that is too long for a pair scorer.
+    ``not_sent`` names the settings that the endpoint refused, and that the request therefore did not have.
     """
 
     text: str = ""
@@ -138,3 +143,4 @@ class Completion:
     tokens_cut: int = 0
     definition: SoftDefinition = "reply"
     claim_tokens_cut: int = 0
+    not_sent: tuple[str, ...] = ()

@@ -252,7 +252,8 @@ def make_prompt(**keys: Any) -> Prompt:
         **keys: Required: ``name``, ``kind`` (such as ``question``, ``nugget`` or ``direct``), ``template``
             with its placeholders or ``template_file``, and ``reading``, the rule to read replies. Optional:
             ``system`` or ``system_file``, ``placeholders`` (their texts in the template), ``scale`` (the
-            highest rating), ``choices``, ``examples``, ``repair``, ``version`` and ``cite``.
+            highest rating), ``rating_names``, ``choices``, ``examples``, ``repair``, ``version`` and
+            ``cite``.
 
     Returns:
         The prompt. ``PROMPTS.add(prompt.name, prompt)`` makes it available by its name.

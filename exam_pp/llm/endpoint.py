@@ -9,8 +9,9 @@ The API key comes from the environment variable ``OPENAI_API_KEY``; it is never 
 from __future__ import annotations
 
 import logging
+import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -22,7 +23,7 @@ from exam_pp.errors import ModelError
 from exam_pp.llm.base import Batch, ModelOptions
 from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.llm.chat import as_messages, plain_text
-from exam_pp.llm.decoding import recorded_decoding, response_format
+from exam_pp.llm.decoding import DECODING, recorded_decoding, response_format
 from exam_pp.llm.encoding import choice as choose
 from exam_pp.llm.encoding import clean
 from exam_pp.llm.endpoint_replies import (
@@ -111,9 +112,20 @@ LONGEST_TEXT, LONGEST_TOKEN = 100_000, 16
 TOP_LOGPROBS = 20
 _OPENAI_TOP_LOGPROBS = 5
 """The maximum of api.openai.com for completions."""
-_ARGUMENTS = {"sampling_seed": "seed"}
-"""Names of decoding options in calls, where they differ."""
-_CHOICE_NAMES = ("structured_outputs", "guided_choice")
+# Arguments that a refusal may name, the arguments to which parts belong, and settings with another name.
+_NAMED = re.compile(
+    r"(?<!\w)(?:temperature|top_p|seed|presence_penalty|frequency_penalty|max_(?:completion_)?tokens|stop"
+    r"|reasoning_effort|response_format|logprobs|top_logprobs|structured_outputs|guided_choice)(?!\w)"
+)
+_PARTS = {"top_logprobs": "logprobs", "structured_outputs": "extra_body", "guided_choice": "extra_body"}
+_SETTINGS = {"seed": "sampling_seed", "max_completion_tokens": "max_tokens"}
+_RECORDED = frozenset(
+    ("temperature", "top_p", "seed", "presence_penalty", "frequency_penalty", "response_format")
+)
+_WITHOUT = {
+    "logprobs": "The endpoint does not return likelihoods; there will be no soft grades.",
+    "max_tokens": "The endpoint limits replies with max_completion_tokens in place of max_tokens.",
+}
 LONGEST_CHOICE = 16
 """Maximal number of tokens of a reply that is limited to labels."""
 _PROBE = Request((Part("Reply with the digit 1, or with the JSON object {}."),), max_new_tokens=64)
@@ -145,6 +157,7 @@ class EndpointLLM:
     """
 
     _expected = "a chat completion"
+    _optional = _RECORDED | {"logprobs", "extra_body", "max_tokens"}
 
     def __init__(self, options: ModelOptions) -> None:
         self.name = options.model
@@ -152,8 +165,8 @@ class EndpointLLM:
         self._retries = Retries(self._error, options.timeout, options.concurrency)
         self._decoding = recorded_decoding(options)
         self._extra = self._extra_arguments()
-        self._supports_logprobs = self._supports_choice = True
-        self._ever_accepted = False
+        self._accepted: frozenset[str] = frozenset()
+        self._left_out: frozenset[str] = frozenset()
         self._lock = threading.Lock()
         self._warned: set[str] = set()
         if not options.any_server:
@@ -218,18 +231,33 @@ class EndpointLLM:
 
         return self._retries.reply(lambda: self._attempt(client, request), check_others, stopped)
 
-    def _attempt(self, client: Any, request: Request) -> Completion:
-        wants_logprobs = bool(request.labels) and self._supports_logprobs
+    def _attempt(self, client: Any, request: Request, trial: frozenset[str] = frozenset()) -> Completion:
+        """Send a request without the arguments that the server refused, and without those on trial."""
+        left_out = self._left_out | trial
+        arguments = self._arguments(request, left_out)
         try:
-            answer = self._call(client, self._arguments(request, wants_logprobs))
+            answer = self._call(client, arguments)
         except StatusError as error:
-            return self._after_status_error(client, request, error, wants_logprobs)
+            return self._after_status_error(client, request, error, arguments, trial)
         except RedirectError as error:
             raise self._error(f"redirects requests to {error}: name that server with --base-url") from None
         except BadReplyError as error:
             raise AttemptError(str(error)) from None
-        self._ever_accepted = True
-        return self._read(answer, request, wants_logprobs)
+        self._leave_out(trial)
+        self._accepted |= arguments.keys()
+        completion = self._read(answer, request, "logprobs" in arguments)
+        not_sent = sorted(_SETTINGS.get(name, name) for name in left_out & _RECORDED)
+        return replace(completion, not_sent=tuple(not_sent)) if not_sent else completion
+
+    def _leave_out(self, arguments: frozenset[str]) -> None:
+        """Send no more requests with these arguments; the log says so once."""
+        with self._lock:
+            new, self._left_out = arguments - self._left_out, self._left_out | arguments
+        for name in sorted(new - {"extra_body"}):
+            refused = (
+                f"The endpoint refuses the setting {_SETTINGS.get(name, name)}; its own default applies."
+            )
+            log.warning("%s", _WITHOUT.get(name, refused))
 
     def _call(self, client: Any, arguments: dict[str, Any]) -> Any:
         """The JSON value of the reply to a call.
@@ -263,18 +291,22 @@ class EndpointLLM:
             raise self._error(f"cannot be reached ({reason}): check that the server is running") from None
         return UnreachableError(reason)
 
-    def _arguments(self, request: Request, wants_logprobs: bool) -> dict[str, Any]:
+    def _arguments(self, request: Request, left_out: Set[str]) -> dict[str, Any]:
         longest = self._options.max_tokens or min(request.max_new_tokens, LONGEST_REPLY)
         if self._chooses(request):
             longest = LONGEST_CHOICE
+        limit_name = "max_completion_tokens" if "max_tokens" in left_out else self._limit_name
+        settings = {
+            "temperature": self._decoding.get("temperature", 0),
+            limit_name: longest + self._options.thinking_tokens,
+            **self._extra,
+            **(self._choice_arguments(request.labels) if self._chooses(request) else {}),
+        }
         return {
             "model": self.name,
             **self._prompt(request),
-            "temperature": self._decoding.get("temperature", 0),
-            self._limit_name: longest + self._options.thinking_tokens,
-            **self._extra,
-            **(self._logprobs_arguments() if wants_logprobs else {}),
-            **(self._choice_arguments(request.labels) if self._chooses(request) else {}),
+            **{name: value for name, value in settings.items() if name not in left_out},
+            **(self._logprobs_arguments() if request.labels and "logprobs" not in left_out else {}),
         }
 
     def _chooses(self, request: Request) -> bool:
@@ -285,13 +317,15 @@ class EndpointLLM:
 
         Most other servers ignore unknown arguments; OpenAI refuses them.
         """
-        if self._transport.is_openai or not self._supports_choice:
+        if self._transport.is_openai:
             return {}
         return {"extra_body": {"structured_outputs": {"choice": [*labels]}, "guided_choice": [*labels]}}
 
     def _extra_arguments(self) -> dict[str, Any]:
         """The arguments of all calls for the decoding options that were given."""
-        arguments = {_ARGUMENTS.get(name, name): value for name, value in self._decoding.items()}
+        arguments = {
+            "seed" if name == "sampling_seed" else name: value for name, value in self._decoding.items()
+        }
         for own in ("temperature", "max_tokens", "choose"):
             arguments.pop(own, None)
         if self._options.response_format is not None:
@@ -311,7 +345,8 @@ class EndpointLLM:
     def _limit_name(self) -> str:
         """The argument with the maximal number of tokens.
 
-        Some of OpenAI's models support only the newer name, many other servers only the older one.
+        Some of OpenAI's models support only the newer name, many other servers only the older one. A server
+        that refuses the older one gets the newer one.
         """
         return "max_completion_tokens" if self._transport.is_openai else "max_tokens"
 
@@ -416,11 +451,16 @@ class EndpointLLM:
         return chat_tokens(choice)
 
     def _after_status_error(
-        self, client: Any, request: Request, error: StatusError, wants_logprobs: bool
+        self,
+        client: Any,
+        request: Request,
+        error: StatusError,
+        arguments: dict[str, Any],
+        trial: frozenset[str],
     ) -> Completion:
         """Return a completion with an error, or raise ModelError or :class:`AttemptError`, by the status.
 
-        If the endpoint refuses ``logprobs``, the request is sent again without them.
+        If the endpoint refuses arguments that a request can do without, it is sent again without them.
         """
         status, reason = error.status, self._hide(str(error))
         if status in _HINTS or error.code == "insufficient_quota":
@@ -430,20 +470,24 @@ class EndpointLLM:
             ) from None
         if status in _RETRIED or status >= 500:
             raise AttemptError(f"status {status} ({reason})", error.delay) from error
-        if self._chooses(request) and any(name in reason for name in _CHOICE_NAMES) and self._supports_choice:
-            self._supports_choice = False
-            return self._attempt(client, request)
-        if wants_logprobs and "logprobs" in reason:
-            if self._is_first("likelihoods"):
-                log.warning("The endpoint does not return likelihoods; there will be no soft grades.")
-            self._supports_logprobs = False
-            return self._attempt(client, request)
+        named = frozenset(_PARTS.get(name, name) for name in _NAMED.findall(f"{error.param} {error}"))
+        if "schema" in reason.lower():  # a mistake in the schema, which only the user can correct
+            named -= {"response_format"}
+        if not named & trial:
+            self._leave_out(trial)
+        if refused := named & self._optional & arguments.keys() - self._accepted:
+            return self._attempt(client, request, trial | refused)
+        settings = {
+            _SETTINGS.get(name, name) for name in named & {*arguments, *trial} & {*DECODING, *_SETTINGS}
+        }
+        remedy = " and ".join(f"-M {name}" for name in sorted(settings))
         if self._accepts_short_request(client) is False:
             raise self._error(
-                f"refuses every request with status {status} ({reason}): check --model {self.name} and the "
-                "options for replies"
+                f"refuses every request with status {status} ({reason}): check --model {self.name} and "
+                f"{remedy or 'the options for replies'}"
             ) from None
-        return Completion(error=f"the endpoint refused the request with status {status} ({reason})")
+        refusal = f"the endpoint refused the request with status {status} ({reason})"
+        return Completion(error=f"{refusal}: change or leave out {remedy}" if remedy else refusal)
 
     def _accepts_short_request(self, client: Any) -> bool | None:
         """Whether the server accepts requests at all; None if a short request fails for another reason.
@@ -452,14 +496,15 @@ class EndpointLLM:
         from those of every request: some servers refuse a wrong name of the model like an invalid prompt.
         """
         with self._lock:
-            if not self._ever_accepted:
+            if not self._accepted:
+                arguments = self._arguments(_PROBE, self._left_out)
                 try:
-                    self._call(client, self._arguments(_PROBE, wants_logprobs=False))
+                    self._call(client, arguments)
                 except StatusError as error:
                     return None if error.status in _RETRIED or error.status >= 500 else False
                 except (BadReplyError, AttemptError):
                     return None
-            self._ever_accepted = True
+                self._accepted |= arguments.keys()
             return True
 
     def _hide(self, text: str) -> str:
@@ -476,6 +521,7 @@ class CompletionsLLM(EndpointLLM):
 
     _expected = "a completion"
     _limit_name = "max_tokens"
+    _optional = EndpointLLM._optional - {"max_tokens"}
 
     def _create(self, client: Any, arguments: dict[str, Any]) -> Any:
         return client.completions.with_raw_response.create(**arguments)

@@ -41,7 +41,8 @@ class BadReplyError(Exception):
 class StatusError(BadReplyError):
     """A response with the status of an error.
 
-    ``delay``: Seconds after which the server asks to try again; None if it does not say so.
+    ``param``: The argument that is refused, if the server names it. ``delay``: Seconds after which the server
+    asks to try again; None if it does not say so.
     """
 
     def __init__(self, response: Any) -> None:
@@ -50,9 +51,10 @@ class StatusError(BadReplyError):
         details = inner if isinstance(inner, dict) else {}
         texts = (details.get("message"), inner, body.get("message"), body.get("detail"))
         found = next((text for text in texts if isinstance(text, str) and text), None)
-        super().__init__((found or response.reason_phrase or "unknown reason").rstrip("."))
+        problems = body.get("detail") and json.dumps(body["detail"])  # FastAPI: a list with a place for each
+        super().__init__((found or problems or response.reason_phrase or "unknown reason").rstrip("."))
         self.status: int = response.status_code
-        self.code = details.get("code")
+        self.code, self.param = details.get("code"), details.get("param")
         self.delay = retry_after(response.headers.get("retry-after"))
 
 

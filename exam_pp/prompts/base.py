@@ -69,7 +69,10 @@ class Verdict:
 
 Reader = Callable[[str, Entry | None, Unparsed], Verdict]
 Locator = Callable[[str, Unparsed], "re.Match[str] | None"]
-"""Finds the label in a reply: a match whose group ``n`` is the label; group ``item`` marks a list item."""
+"""Finds the label in a reply: a match whose group ``n`` is the label.
+
+If its group ``open`` took part, later text may state another label that counts.
+"""
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,8 @@ class _Labels:
             begin = start + len(text) - len(text.lstrip())
             return (begin, begin + len(text.strip())) if text.strip() in self.labels else None
         match = self.locate(without_markup(text), self.unparsed)
-        if match is None:
+        # A number in words is not where a label could stand.
+        if match is None or (self.labels[0].isdecimal() and match["n"] not in self.labels):
             return None
         begin, end = match.span("n")
         label = match["n"]
@@ -134,11 +138,15 @@ class _Labels:
             return False
         plain = without_markup(text)
         match = self.locate(plain, self.unparsed)
-        if match is None or match.groupdict().get("item"):  # a second item makes the first one no rating
+        if match is None or _FOLLOWED.match(plain, match.end("n")) is None:
             return False
-        return _FOLLOWED.match(plain, match.end("n")) is not None
+        # A reply whose first sentence states and explains its label does not change it.
+        explains = not _BREAK.search(plain, 0, match.start() + 1) and _REASON.match(plain, match.end("n"))
+        return not match.groupdict().get("open") or bool(explains)
 
 
+_BREAK = re.compile(r"[.!?。\n\d{]")
+_REASON = re.compile(r"[^\S\n]*(?:[:,(–—-]|because\b|since\b|as\b)")
 _FOLLOWED = re.compile(r"[^\S\n]*\n\W*\w|\S*\s+\S+\s+\S")
 """A line break and text, or the begin of the second word after the label."""
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from string import Formatter
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
@@ -42,7 +42,7 @@ from exam_pp.prompts.reading import (
 from exam_pp.prompts.reasoner import RELEVANCE_LABEL, RELEVANCE_LABELS
 from exam_pp.text.toml import parse_toml
 
-SCALED: dict[str, Callable[[int], ReadingRule]] = {
+SCALED: dict[str, Callable[[int, tuple[str, ...]], ReadingRule]] = {
     "rating": rating_reader,
     "number": number_reader,
     "final-score": final_score_reader,
@@ -136,7 +136,8 @@ class PromptFile(BaseModel):
     """The keys of a prompt file. ``scale`` is the highest rating; the lowest is 0.
 
     The template is ``template``, or the content of ``template_file``, whose path is relative to the prompt
-    file; likewise ``system`` and ``system_file``. ``placeholders`` maps a placeholder of exam_pp to the text
+    file; likewise ``system`` and ``system_file``. ``rating_names`` are further words before the number of a
+    rating in replies, such as "Urteil". ``placeholders`` maps a placeholder of exam_pp to the text
     that stands for it in the template, such as ``{passage}`` for ``context``.
     """
 
@@ -165,6 +166,7 @@ class PromptFile(BaseModel):
     reading: StrictStr | None = None
     scale: StrictInt | None = Field(default=None, ge=1, le=99)
     choices: tuple[StrictStr, ...] | None = None
+    rating_names: tuple[Annotated[StrictStr, Field(pattern=r"\S")], ...] = ()
     repair: StrictStr = ""
     version: StrictInt = Field(default=1, ge=1)
     cite: StrictStr = "a prompt file"
@@ -243,6 +245,12 @@ def _text_of(
         raise DataError(f"cannot be combined with {key!r}.", file=file, field=field)
     if read is None:
         raise DataError("cannot be read here; write its text instead.", file=file, field=field)
+    if name.lower().endswith((".yaml", ".yml", ".json", ".toml")):
+        raise DataError(
+            f"{name} is a file of keys and values, which would be sent as the prompt; copy the text of the "
+            f"prompt from it into a text file, or into {key!r}.",
+            file=file, field=field,
+        )  # fmt: skip
     if content := read(name, field).strip():
         return content
     raise DataError(f"{name} is empty.", file=file, field=field)
@@ -326,9 +334,10 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
                 file=file, field="scale",
             )  # fmt: skip
         # Without choices, a prompt makes its labels from the highest rating.
-        return SCALED[keys.reading](keys.scale), ()
-    if keys.scale is not None:
-        raise DataError(f"cannot be used with the reading rule {keys.reading!r}.", file=file, field="scale")
+        return SCALED[keys.reading](keys.scale, keys.rating_names), ()
+    for field in ("scale", "rating_names"):
+        if getattr(keys, field):
+            raise DataError(f"cannot be used with the reading rule {keys.reading!r}.", file=file, field=field)
     if keys.reading == _ASSIGNMENT:
         labels = _assignment_labels(keys.choices or THREE_LABELS, file)
         return assignment_reader(labels), labels

@@ -2,7 +2,7 @@
 
 The rule for ratings is that of EXAM++ (Farzi and Dietz, 2024): a number of the scale is the rating. Without
 a number, an expression of unanswerability or an ill-formed answer is 0, and any other reply is 1. Replies of
-chat models are read by a rule of their own (``chat``): their numbers stand in sentences.
+chat models are read with more forms (``chat``): their numbers stand in sentences, and may be words.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import string
 from collections.abc import Sequence
 from functools import lru_cache
 
+from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from exam_pp.banks import Entry
 from exam_pp.prompts.base import Reader, ReadingRule, Unparsed, Verdict
 from exam_pp.prompts.markup import END_OF_TURN, without_markup
+from exam_pp.prompts.rating_forms import locate_final_score, locate_rating, rating_of
 from exam_pp.text.cosines import cosine_in, grade_of
 
 UNANSWERABLE = (
@@ -29,6 +31,28 @@ UNANSWERABLE = (
     "it does not say",
     "no relevant information",
 )
+"""The expressions of the paper (EXAM++, 2024)."""
+
+_ALL_UNANSWERABLE = (
+    *UNANSWERABLE,
+    *("nicht beantwortbar", "unbeantwortbar", "nicht zu beantworten", "kann nicht beantwortet werden"),
+    *("keine antwort", "nicht genug informationen", "nicht genügend informationen", "unbekannt", "nein"),
+    *("sans réponse", "pas de réponse", "aucune réponse", "impossible de répondre", "inconnu", "non"),
+    *("pas assez d'informations", "informations insuffisantes", "information insuffisante"),
+    *("sin respuesta", "no hay respuesta", "no se puede responder", "no tiene respuesta", "desconocido"),
+    *("no hay suficiente información", "no hay información suficiente", "información insuficiente"),
+    *("sem resposta", "não há resposta", "não é possível responder", "não pode ser respondida"),
+    *("não há informação suficiente", "informação insuficiente", "informações insuficientes"),
+    *("desconhecido", "não", "senza risposta", "nessuna risposta", "non è possibile rispondere"),
+    *("impossibile rispondere", "informazioni insufficienti", "sconosciuto"),
+    *("нет ответа", "без ответа", "невозможно ответить", "недостаточно информации", "неизвестно", "нет"),
+    *("无法回答", "無法回答", "不能回答", "无法作答", "没有答案", "沒有答案", "信息不足", "未知", "否"),
+    *("回答不能", "回答不可", "回答できません", "答えられません", "情報不足", "情報が不足しています", "不明"),
+    *("いいえ", "답할 수 없음", "답변할 수 없음", "답변 불가", "정보 부족", "알 수 없음"),
+    *("لا يمكن الإجابة", "غير قابل للإجابة", "لا توجد إجابة", "معلومات غير كافية", "غير معروف", "لا"),
+    *("उत्तर नहीं दिया जा सकता", "कोई उत्तर नहीं", "पर्याप्त जानकारी नहीं", "अनुत्तरणीय", "अज्ञात", "नहीं"),
+)
+"""Those of the paper, and the same in ten other languages."""
 
 NOT_A_NUMBER = "the reply is not a number of the scale"
 NOT_YES_OR_NO = "the reply is neither yes nor no"
@@ -37,128 +61,29 @@ NOT_CHECKABLE = "the gold answer cannot be compared with text"
 UNREADABLE = frozenset({NOT_A_NUMBER, NOT_YES_OR_NO, NOT_A_LABEL, NOT_CHECKABLE})
 """Reasons for an unreadable reply, as files store them; `exam-pp reread` tries these replies again."""
 
-_WRAP = r"[\s\"'`“”‘’«»*_#~|()\[\]{}<>•.,:;!?=…。：–—-]*"
-_DIGITS = r"(?P<n>\d{1,3})"
-# These may follow a number; anything else makes it a quantity, a fraction or a range.
 _CLOSE = r"[\"'`”’*_)\]}]*"
-_STOP = rf"[.,;:!?。：]{_CLOSE}(?:\s(?!\s*\d)|$)"
-_END = rf"(?={_CLOSE}(?:\s*$|{_STOP}|\s+[-–—(]|\s*\n|\s+(?:because|since|as|on\sa)\b))"
-
-# A minus right before the digits makes a negative number; a minus and a space begin a list item.
-_SIGN = r"(?<![-–—−.,])"
-
-_WHOLE = re.compile(rf"^{_WRAP}{_SIGN}{_DIGITS}{_WRAP}$")
-_LEADING = re.compile(
-    rf"^[\s\"'`“*_#(\[•-]*{_SIGN}{_DIGITS}[\"'`”*_\]]*"
-    r"(?:(?P<item>[.)])[*_]*+(?!\d)|:[*_]*+(?!\d)|\s+[-–—=]\s++(?!\d)|[^\S\n]*\n|,?\s+because\b"
-    r"|\s+(?=\([^()\d]*\)[.:]?\s*$))"
-    r"\s*+(?=.*[^\W\d_])",
-    re.DOTALL,
-)
-_WHOLE_DECIMAL = re.compile(r"(?<![\d.,])(\d{1,2})\.0(?![\d.,]*\d|%)(?=(\s*/|\s+out\s+of)?)")
-_SECOND_ITEM = re.compile(r"^[ \t*_#(]*\d{1,2}[.)]\s", re.MULTILINE)
+_WRAP = r"[\s\"'`“”‘’«»*_#~|()\[\]{}<>•.,:;!?=…。：–—-]*"
 _LABEL = re.compile(r"^[\s\"'`(\[]*(?:[a-z]|[ivx]{1,5})[\s\"'`.:)\]]*$", re.IGNORECASE)
-_STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—"
+_STRIP = string.punctuation + string.whitespace + "“”‘’«»…–—¿¡。！？、，؟।"
 
 
-@lru_cache(maxsize=16)
-def _out_of(max_rating: int) -> re.Pattern[str]:
-    """Match ``4/5`` or ``4 out of 5`` at the start or after a verb such as "rate"; not ``1/5 inch``."""
-    end = r"(?![\d/]|[.,]\d)[*_\"'”)\]]*(?=\s*$|[.,;:!?]|\s+[-–—(])"
-    fraction = rf"(?<![\d.,/]){_SIGN}{_DIGITS}\s*(?:/|out\s+of)\s*{max_rating}{end}"
-    verbs = (
-        r"\b(?:rate|rated|rating|give|gives|given|score|scored|grade|graded|assign|assigned)\b[^.\d]{0,40}"
-    )
-    return re.compile(rf"(?:^{_WRAP}|{verbs}){fraction}", re.IGNORECASE)
-
-
-_MARKERS = r"(?:rating|score|grade|answer|choice|option|level|relevance|coverage)"
-_CHOSEN = r"I(?:\s+would|\s+will|['’](?:d|ll))?\s+(?:choose|select|pick|rate|give|assign)\b[^.\d]{0,60}?[\s:]"
-_CHAT_MARKERS = (
-    rf"(?:my\s+|the\s+)?(?:overall\s+|final\s+)?(?:{_MARKERS}|key\s+fact)"
-    r"(?:[*_]*\s+(?:of|for|to|between|about)\s+[^.,:;!?=\d\n]{1,120}?)?"
-)
-"""A marker may be followed by its object, as in "the coverage of the key fact is 5"."""
-_FINAL_SCORE = r"final[\s_]+score(?:\s*\(O\))?"
-_JSON_SCORE = re.compile(
-    r"[\"'](?:o|o_score|overall(?:[ _]score)?|score)[\"']\s*:\s*[\"']?(?P<n>\d{1,3})[\"']?\s*(?=[,}\n]|$)",
-    re.IGNORECASE,
-)
-
-
-@lru_cache(maxsize=16)
-def _marker(max_rating: int, names: str = _MARKERS) -> re.Pattern[str]:
-    """Match ``Rating: 4``, ``score of 4``, ``the answer is 4``."""
-    span = r"\d\s*(?:[-–]|to)\s*\d"
-    scale = (
-        rf"(?:\s*\(\s*(?:{span}|out\s+of\s+{max_rating})\s*\)"
-        rf"|\s+(?:on|from)\s+(?:a\s+)?(?:scale\s+)?(?:of\s+|from\s+)?{span})?"
-    )
-    links = r"\s*[:=：][*_\"']*\s*|[ \t]*+\n\s*+|\s+(?:is|of|would\s+be|will\s+be)(?:\s*:)?\s++"
-    named = rf"{names}[*_\"']*+{scale}[*_\"']*+(?:{links})"
-    if names in (_MARKERS, _CHAT_MARKERS):
-        named = rf"(?:{named}|{_CHOSEN})"
-    outof = rf"(?P<of>\s*(?:/|out\s+of)\s*{max_rating}(?![\d/]|[.,]\d))?"
-    other_scale = rf"(?!\s+on\s+a\s+scale\s+(?:of|from)\s+\d+\s*(?:[-–]|to)\s*(?!{max_rating}\b)\d)"
-    return re.compile(
-        rf"\b{named}(?:[-•*]\s+)?[\"'`“*_(\[]*{_SIGN}{_DIGITS}(?!\d){outof}{other_scale}{_END}",
-        re.IGNORECASE,
-    )
-
-
-def find_rating(reply: str, max_rating: int, unparsed: Unparsed = "default") -> int | None:
+def find_rating(
+    reply: str, max_rating: int, unparsed: Unparsed = "default", names: tuple[str, ...] = ()
+) -> int | None:
     """Find the integer from 0 to ``max_rating`` that a reply states as its rating, or None.
 
     Numbers in fractions, decimals, ranges, percentages, units and names ("1/4 inch", "3 or 4 months",
     "Article 5") are not ratings. The ``1.`` of a list is not a rating either if a rating or a second item
-    follows.
+    follows. In JSON, the key names the rating. ``names`` are further names of the rating.
 
-    With ``chat``, it also reads "the coverage of the key fact is 5: ..." and "4.0", but only the first number
-    that a reply states in a sentence, so that a reply can be cut after it.
+    With ``chat``, it also reads "the coverage of the key fact is 5: ...", "4.0" and "four".
     """
-    match = locate_rating(without_markup(reply), max_rating, unparsed)
-    return None if match is None else int(match["n"])
-
-
-def _locate_rating(reply: str, max_rating: int) -> re.Match[str] | None:
-    leading = _LEADING.search(reply)
-    if match := _WHOLE.search(reply) or (leading if leading and not leading["item"] else None):
-        return match
-    markers = list(_marker(max_rating).finditer(reply))
-    if leading and (markers or _SECOND_ITEM.search(reply, leading.end())):
-        leading = None
-    return leading or _out_of(max_rating).search(reply) or (markers[-1] if markers else None)
-
-
-def _locate_chat_rating(reply: str, max_rating: int) -> re.Match[str] | None:
-    # Blanks or asterisks, which the patterns ignore, replace ".0", so that all positions stay the same.
-    reply = _WHOLE_DECIMAL.sub(lambda match: f"{match[1]}{'  ' if match[2] else '**'}", reply)
-    leading = _LEADING.search(reply)
-    if match := _WHOLE.search(reply) or (leading if leading and not leading["item"] else None):
-        return match
-    stated = [
-        match
-        for pattern in (_out_of(max_rating), _marker(max_rating, _CHAT_MARKERS))
-        if (match := pattern.search(reply)) is not None
-    ]
-    if leading and not stated and not _SECOND_ITEM.search(reply, leading.end()):
-        return leading
-    return min(stated, key=lambda match: match.start("n"), default=None)
-
-
-def locate_rating(reply: str, max_rating: int, unparsed: Unparsed) -> re.Match[str] | None:
-    """The match of a rating, as group ``n``, in a reply without markup; None if it has none."""
-    locate = _locate_chat_rating if unparsed == "chat" else _locate_rating
-    match = locate(reply, max_rating)
-    return _in_scale(match, max_rating)
-
-
-def _in_scale(match: re.Match[str] | None, max_rating: int) -> re.Match[str] | None:
-    return match if match is not None and int(match["n"]) <= max_rating else None
+    match = locate_rating(without_markup(reply), max_rating, unparsed, names)
+    return None if match is None else rating_of(match)
 
 
 def is_unanswerable(reply: str) -> bool:
-    """Whether a reply is one of the papers' expressions of unanswerability.
+    """Whether a reply is one of the papers' expressions of unanswerability, or the same in another language.
 
     The comparison ignores case, surrounding punctuation, whitespace and markup, and allows an edit distance
     below 20 % of the longer string.
@@ -168,9 +93,8 @@ def is_unanswerable(reply: str) -> bool:
 
 def _matches_unanswerable(reply: str) -> bool:
     text = " ".join(reply.lower().split()).strip(_STRIP)
-    return any(
-        Levenshtein.distance(text, phrase) < 0.2 * max(len(text), len(phrase)) for phrase in UNANSWERABLE
-    )
+    nearest = process.extractOne(text, _ALL_UNANSWERABLE, scorer=Levenshtein.normalized_distance)
+    return nearest[1] < 0.2
 
 
 def is_ill_formed(reply: str) -> bool:
@@ -186,17 +110,19 @@ def _is_label(reply: str) -> bool:
     return not reply.strip(_STRIP) or bool(_LABEL.match(reply))
 
 
-def read_rating(reply: str, max_rating: int, unparsed: Unparsed = "default") -> Verdict:
+def read_rating(
+    reply: str, max_rating: int, unparsed: Unparsed = "default", names: tuple[str, ...] = ()
+) -> Verdict:
     """Read a reply to a self-rating prompt; the default without a number is 0 or 1."""
     if unparsed == "published":
         return _read_as_published(reply, max_rating)
-    rating = find_rating(reply, max_rating, unparsed)
-    if rating is not None:
-        return Verdict(rating, rating > 0)
+    verdict = read_number(reply, max_rating, unparsed, names)
+    if verdict.rating is not None:
+        return verdict
     if unparsed == "chat" and is_unanswerable(reply):
         return Verdict(0, False, "default-0")
     if unparsed in ("ungraded", "chat"):
-        return Verdict(None, False, reason=NOT_A_NUMBER)
+        return verdict
     if is_unanswerable(reply) or is_ill_formed(reply):
         return Verdict(0, False, "default-0")
     return Verdict(1, True, "default-1")
@@ -213,31 +139,28 @@ def _read_as_published(reply: str, max_rating: int) -> Verdict:
     return Verdict(0, False, "default-0")
 
 
-def read_number(reply: str, max_rating: int, unparsed: Unparsed = "default") -> Verdict:
+def read_number(
+    reply: str, max_rating: int, unparsed: Unparsed = "default", names: tuple[str, ...] = ()
+) -> Verdict:
     """Read a reply whose number is the grade; a reply without a number stays ungraded (prompt Thomas)."""
-    rating = find_rating(reply, max_rating, unparsed)
-    if rating is None:
+    return _verdict(locate_rating(without_markup(reply), max_rating, unparsed, names))
+
+
+def _verdict(match: re.Match[str] | None) -> Verdict:
+    if match is None:
         return Verdict(None, False, reason=NOT_A_NUMBER)
-    return Verdict(rating, rating > 0)
+    return Verdict(rating_of(match), rating_of(match) > 0)
 
 
-def read_final_score(reply: str, max_rating: int, unparsed: Unparsed = "default") -> Verdict:
+def read_final_score(
+    reply: str, max_rating: int, unparsed: Unparsed = "default", names: tuple[str, ...] = ()
+) -> Verdict:
     """Read a reply that ends with a final score: the last ``final score: 2`` is the grade, or a lone integer.
 
     In a JSON object, the key ``O`` (or ``overall``, ``score`` and the like) is the final score, as in
-    UMBRELA. Other numbers, such as "on the scale of 0 to 3", do not count: such a reply stays ungraded. With
-    the policy ``chat``, the first final score counts, so that a reply can be cut after it.
+    UMBRELA. Other numbers, such as "on the scale of 0 to 3", do not count: such a reply stays ungraded.
     """
-    match = _locate_final_score(without_markup(reply), max_rating, unparsed)
-    if match is None:
-        return Verdict(None, False, reason=NOT_A_NUMBER)
-    return Verdict(int(match["n"]), int(match["n"]) > 0)
-
-
-def _locate_final_score(reply: str, max_rating: int, unparsed: Unparsed) -> re.Match[str] | None:
-    markers = list(_marker(max_rating, _FINAL_SCORE).finditer(reply)) or list(_JSON_SCORE.finditer(reply))
-    match = markers[0 if unparsed == "chat" else -1] if markers else _WHOLE.search(reply)
-    return _in_scale(match, max_rating)
+    return _verdict(locate_final_score(without_markup(reply), max_rating, unparsed, names))
 
 
 @lru_cache(maxsize=16)
@@ -291,35 +214,35 @@ def read_any_answer(reply: str, _entry: object = None, _unparsed: Unparsed = "de
     return Verdict(None, not is_ill_formed(reply))
 
 
-def rating_reader(max_rating: int) -> ReadingRule:
-    """The reading rule of a self-rating prompt with the scale 0 to ``max_rating``."""
+def rating_reader(max_rating: int, names: tuple[str, ...] = ()) -> ReadingRule:
+    """The reading rule of a self-rating prompt; ``names`` are further names of the rating in replies."""
     return ReadingRule(
         "rating",
         f"the number from 0 to {max_rating} that the reply states; without a number, an expression of "
         "unanswerability or an ill-formed reply is 0, and any other text is 1 (--unparsed changes this)",
-        lambda reply, _entry, unparsed: read_rating(reply, max_rating, unparsed),
-        lambda reply, unparsed: locate_rating(reply, max_rating, unparsed),
+        lambda reply, _entry, unparsed: read_rating(reply, max_rating, unparsed, names),
+        lambda reply, unparsed: locate_rating(reply, max_rating, unparsed, names),
     )
 
 
-def number_reader(max_rating: int) -> ReadingRule:
+def number_reader(max_rating: int, names: tuple[str, ...] = ()) -> ReadingRule:
     """The reading rule of a prompt whose grade is a number from 0 to ``max_rating``, without a default."""
     return ReadingRule(
         "number",
         f"the number from 0 to {max_rating} that the reply states; a reply without a number stays ungraded",
-        lambda reply, _entry, unparsed: read_number(reply, max_rating, unparsed),
-        lambda reply, unparsed: locate_rating(reply, max_rating, unparsed),
+        lambda reply, _entry, unparsed: read_number(reply, max_rating, unparsed, names),
+        lambda reply, unparsed: locate_rating(reply, max_rating, unparsed, names),
     )
 
 
-def final_score_reader(max_rating: int) -> ReadingRule:
+def final_score_reader(max_rating: int, names: tuple[str, ...] = ()) -> ReadingRule:
     """The reading rule of a prompt that asks for ``##final score: n``, from 0 to ``max_rating``."""
     return ReadingRule(
         "final-score",
         f"the final score from 0 to {max_rating} that the reply states (in JSON: the key O), or the number "
         "that is the whole reply; any other reply stays ungraded",
-        lambda reply, _entry, unparsed: read_final_score(reply, max_rating, unparsed),
-        lambda reply, unparsed: _locate_final_score(reply, max_rating, unparsed),
+        lambda reply, _entry, unparsed: read_final_score(reply, max_rating, unparsed, names),
+        lambda reply, unparsed: locate_final_score(reply, max_rating, unparsed, names),
     )
 
 

@@ -17,6 +17,7 @@ from exam_pp.autojudge import ExamJudge
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.grading import grading_run
+from tests.llm.endpoint_server import completion, serve
 
 TOPICS = 3
 LEXICAL = {"model": "lexical"}
@@ -236,6 +237,17 @@ def test_without_a_bank(few: Any, settings: dict[str, Any]) -> None:
     topics, reports = few
     with pytest.raises(SelectionError, match="name a file with the setting 'bank' or with the"):
         ExamJudge().judge(reports, topics, None, **settings)
+
+
+def test_replies_that_cannot_be_read(few: Any, settings: dict[str, Any], banks: Any) -> None:
+    pytest.importorskip("openai")
+    topics, reports = few
+    with serve(lambda _body, _count: completion("It depends.")) as server:
+        own = settings | {"model": "m", "pipeline": "openai", "model_options": {"base_url": server.url}}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("OPENAI_BASE_URL", server.url)
+            with pytest.raises(SelectionError, match=r"the reply is not a number .* such as 'It depends"):
+                ExamJudge().judge(reports, topics, None, banks, **own)
 
 
 def test_a_prompt_that_grades_no_bank(few: Any, settings: dict[str, Any], banks: Any) -> None:

@@ -162,6 +162,89 @@ def test_a_server_without_likelihoods_is_called_without_them() -> None:
     assert all(reply.error is None and reply.label_logprobs == () for reply in replies)
 
 
+def refusal(style: str, name: str) -> Any:
+    """The refusal of an argument by different servers."""
+    if style == "detail":
+        return 422, {"detail": [{"loc": ["body", name], "msg": "extra fields not permitted"}]}, {}
+    error = {
+        "azure": {"message": f"Unsupported value: '{name}' is not supported. Use 'max_completion_tokens'."},
+        "vllm": {"message": f"[{{'type': 'extra_forbidden', 'loc': ('body', '{name}')}}]"},
+        "param": {"message": "This argument cannot be used.", "param": name},
+    }[style]
+    return 400, {"error": error}, {}
+
+
+@pytest.mark.parametrize("style", ["azure", "vllm", "param", "detail"])
+def test_requests_do_without_arguments_that_the_server_refuses(
+    style: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Requests that are under way at once warn once, and the grades record what was not sent."""
+    refused = ["max_tokens", "temperature", "seed", "top_logprobs"]
+
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        return next((refusal(style, name) for name in refused if name in body), None) or rating(body)
+
+    with serve(behave) as server:
+        llm = load_llm(options(server.url, sampling_seed=3, top_p=0.5, concurrency=8))
+        replies = dict(llm.generate([request(str(n), LABELS) for n in range(40)]))
+    assert all(reply.error is None for reply in replies.values())
+    assert {reply.not_sent for reply in replies.values()} == {("sampling_seed", "temperature")}
+    assert len(server.bodies) <= 40 + 8 * len(refused)
+    body = server.bodies[-1]
+    assert (body["max_completion_tokens"], body["top_p"]) == (7, 0.5)
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == len({*warnings}) == len(refused)
+
+
+def test_grades_and_the_journal_record_settings_that_were_not_sent(
+    tmp_path: Path, write_jsonl: Callable[..., Path]
+) -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        return refusal("azure", "temperature") if "temperature" in body else rating(body)
+
+    output, journal = tmp_path / "graded.jsonl", tmp_path / "journal"
+    calls: list[int] = []
+    with serve(behave) as server:
+        passages = write_jsonl("passages.jsonl", [["q", [{"paragraph_id": "p", "text": "Water boils."}]]])
+        question = {"query_id": "q", "question_id": "q/e", "question_text": "What boils?"}
+        entry = {"query_id": "q", "test_collection": "t", "query_text": "water", "items": [question]}
+        files = GradeFiles(passages, output, write_jsonl("bank.jsonl", [entry]), journal)
+        for _ in range(2):  # the second time, the reply comes from the journal
+            grade_file(files, options(server.url), GradeOptions([PROMPTS.get(RATING)]))
+            calls.append(len(server.bodies))
+            (recorded,) = {
+                repr(grades.model_options)
+                for query in read_passages(output) for passage in query.passages
+                for grades in passage.rubric_grades or []
+            }  # fmt: skip
+            assert "'not_sent': ['temperature']" in recorded
+            assert "'temperature': 0" not in recorded
+            output.unlink()
+    assert calls == [2, 2]
+
+
+@pytest.mark.parametrize("pipeline", ["openai", "openai-completions"])
+def test_a_refusal_that_names_a_needed_argument_has_the_setting_as_its_remedy(pipeline: str) -> None:
+    with serve(lambda _body, _count: refusal("azure", "stop")) as server:
+        model = ModelOptions("m", pipeline, base_url=server.url, stop=("END",))
+        with pytest.raises(ModelError, match=r"'stop' is not supported.* and -M stop\.$"):
+            list(load_llm(model).generate([request("a")]))
+        assert len(server.bodies) == 2
+
+
+def test_a_long_prompt_is_no_reason_to_rename_the_limit() -> None:
+    def behave(body: dict[str, Any], _count: int) -> Any:
+        if "long" in body["messages"][0]["content"]:
+            return failure(400, "'max_tokens' or 'max_completion_tokens' is too large: 7")
+        return rating(body)
+
+    with serve(behave) as server:
+        long, short = ask(server.url, [request("long"), request("short")], concurrency=1)
+        assert "max_tokens" in server.bodies[-1]
+    assert "is too large: 7): change or leave out -M max_tokens" in (long.error or "")
+    assert short.error is None
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -357,7 +440,7 @@ def test_an_endpoint_that_refuses_all_requests_stops_the_run(pipeline: str, reas
             ModelError, match=rf"every request .*{re.escape(reason[:-1])}.*--model some-model"
         ):
             list(load_llm(model).generate([request(str(number)) for number in range(3)]))
-        assert len(server.bodies) <= 4
+        assert len(server.bodies) <= 6  # two requests, possibly again with max_completion_tokens, and probes
 
 
 def test_an_endpoint_that_refuses_all_passages_stops_the_run() -> None:

@@ -16,6 +16,7 @@ from exam_pp.prompts.reading import find_rating
 CASES = Path(__file__).parent / "cases" / "chat_replies.json"
 """Replies about passages of ``data/demo``, greedy and sampled, with the ratings that a person read."""
 REPLIES: list[dict[str, Any]] = json.loads(CASES.read_text("utf-8"))
+STATED: list[dict[str, Any]] = json.loads(CASES.with_name("stated_ratings.json").read_text("utf-8"))
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "real-replies.jsonl"
 NUGGET, RELEVANCE = "NuggetSelfRatedPrompt", "GradedRelevance"
 
@@ -86,6 +87,29 @@ def test_sentences(reply: str, rating: int | None) -> None:
     assert prompt.parse(reply, None, "chat").rating == rating
     if reply != "unanswerable":
         check_cut(prompt, reply)
+
+
+@pytest.mark.parametrize("row", STATED, ids=lambda row: row["reply"][:40])
+def test_stated_ratings(row: dict[str, Any]) -> None:
+    """JSON, several numbers, number words and other languages; the papers' rule reads no words."""
+    assert find_rating(row["reply"], 5, "chat") == row["chat"]
+    assert find_rating(row["reply"], 5) == row["default"]
+    if not row["reply"][0].isdigit():  # a local model may end after "2: brief"
+        cut = first_settled(PROMPTS.get(NUGGET), row["reply"])
+        assert find_rating(cut, 5, "chat") == row["chat"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [
+        ('{"M":2,"T":1,"O":3}', 3),
+        ('```json\n{"trust":1,"overall":2,"why":"x"}\n```', 2),
+        ("##final score: 1\nWait.\n##final score: 2", 2),
+        ('{"M":2,"T":1}', None),
+    ],
+)
+def test_final_scores(reply: str, rating: int | None) -> None:
+    assert PROMPTS.get(RELEVANCE).parse(reply, None, "chat").rating == rating
 
 
 def test_instructions_that_a_reply_repeats_are_no_relevance_grades() -> None:

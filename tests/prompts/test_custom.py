@@ -59,6 +59,10 @@ def test_a_prompt_with_a_scale(tmp_path: Path) -> None:
         ({"reading": '"extraction"', "scale": None}, "unanswerable", (None, False)),
         ({"reading": '"any-answer"', "scale": None}, "unanswerable", (None, True)),
         ({"kind": '"nugget"', "template": '"{nugget} {context}"'}, "1", (1, True)),
+        ({"rating_names": '["Urteil"]'}, "Das Urteil ist 3.", (3, True)),
+        ({"rating_names": '["Urteil", "Stufe"]'}, "Rating: 1\nStufe 2", (2, True)),
+        ({"rating_names": '["Urteil"]'}, '{"urteil":2,"grund":"knapp"}', (2, True)),
+        ({"rating_names": '["Urteil"]', "reading": '"final-score"'}, "Es gibt 3. Urteil: 2", (2, True)),
     ],
 )
 def test_reading_rules(
@@ -100,6 +104,8 @@ def test_reading_rules(
             {"reading": '"yes-no"', "scale": None, "choices": '["ja", "Ja "]'},
             "choices", "different",
         ),
+        ({"rating_names": '["Urteil"]', "reading": '"yes-no"', "scale": None}, "rating_names", "'yes-no'"),
+        ({"rating_names": '[" "]'}, "rating_names.1", ""),
         ({"colour": '"red"'}, "colour", ""),
         ({"name": '"Thom"'}, "name", "'Thom'"),
         ({"name": '"open'}, None, "TOML"),

@@ -274,6 +274,10 @@ def test_a_template_file_that_cannot_be_read(theirs: Path) -> None:
     file.unlink()
     with data_error(file):
         read_prompt(theirs)
+    file.with_suffix(".yaml").write_text("user: |\n  {query} {passage} {examples}\n", encoding="utf-8")
+    theirs.write_text(OURS.replace("theirs.txt", "theirs.yaml"), encoding="utf-8")
+    with data_error(theirs, None, "template_file", about="copy the text of the prompt from it into a text"):
+        read_prompt(theirs)
     with data_error("theirs.toml", None, "template_file", about="cannot be read here"):
         parse_prompt(OURS, "theirs.toml")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exam_pp.banks import Question
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.base import Unparsed
+from exam_pp.prompts.base import Unparsed, Verdict
 from exam_pp.prompts.reading import (
     UNANSWERABLE,
     find_rating,
@@ -73,7 +73,17 @@ LOOP = 200_000
 
 @pytest.mark.parametrize(
     "reply",
-    ["1{}2", "1. a{}", "answer{}x", "answer is{}x", "1 {}({}", "Rating{}x", "1 -{}2"],
+    [
+        "1{}2",
+        "1. a{}",
+        "answer{}x",
+        "answer is{}x",
+        "1 {}({}",
+        "Rating{}x",
+        "1 -{}2",
+        '{"rating{}":x',
+        '{"a":"{}',
+    ],
 )
 @pytest.mark.parametrize("piece", ["\n", " ", "*", "\t\n"])
 def test_long_repetitive_replies_are_read_in_linear_time(reply: str, piece: str) -> None:
@@ -119,6 +129,18 @@ def test_numbers_outside_the_scale_are_text(number: int) -> None:
 def test_unanswerable(phrase: str, form: str) -> None:
     assert is_unanswerable(form.format(phrase))
     assert is_unanswerable(form.format(phrase.upper()))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Nicht beantwortbar.", "Pas assez d'informations", "No se puede responder.", "sem resposta",
+        "Senza risposta", "недостаточно информации", "无法回答。", "回答できません。", "لا يمكن الإجابة",
+        "कोई उत्तर नहीं", "답변 불가",
+    ],
+)  # fmt: skip
+def test_unanswerable_in_other_languages(reply: str) -> None:
+    assert read_rating(reply, 5) == read_rating(reply, 5, "chat") == Verdict(0, False, "default-0")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import shorten
 
 from exam_pp.banks import EntryKind, TestBank, written_by
 from exam_pp.data_model import CANARY, QueryView, Role, is_canary
@@ -118,6 +119,7 @@ def read_selected(
     queries = SelectedValues(file.queries, ids)
     if not ids:
         source = name_of(bank_source, "the bank")
+        _check_replies(views(graded, role, mixed=not ranks, canaries=canaries), selector, name)
         if queries_source is not None:
             source = name_of(queries_source, "the list of queries")
         elif bank is not None and not bank.queries.keys().isdisjoint(file.queries):
@@ -139,6 +141,19 @@ def read_selected(
     if canaries:
         notes += _canary_notes(queries)
     return SelectedGrades(name, file, queries, min_grade, selector, notes, bank, provenance)
+
+
+def _check_replies(queries: Iterable[QueryView], selector: GradeSelector, name: object) -> None:
+    """Raise :class:`SelectionError` if the selected grades have failures only, with one of them."""
+    selected = [grades for query in queries for each in query.passages for grades in selector.select(each)]
+    failures = [failure for grades in selected for failure in grades.failures().values()]
+    if failures and not any(grades.graded_ids() for grades in selected):
+        reason, reply = (str(failures[0].get(key, "")) for key in ("failure_reason", "response"))
+        shown = f", such as {shorten(reply, 80)!r}" if reply else ""
+        raise SelectionError(
+            f"None of the {counted(len(failures), 'pair')} in {name} has a grade: {reason}{shown}. Grade "
+            "them with another model or prompt, or read the replies in another way with `exam-pp reread`."
+        )
 
 
 def judge_alone(data: SelectedGrades) -> GradeFilter:

@@ -15,7 +15,7 @@ from exam_pp.graders.listwise import REPAIRS
 from exam_pp.graders.make import make_grader
 from exam_pp.graders.soft import calibrated
 from exam_pp.llm.decoding import DECODING
-from exam_pp.llm_requests import LOW_MASS
+from exam_pp.llm_requests import LOW_MASS, NOT_SENT
 from exam_pp.phases.grading.scheduler import (
     WINDOW_REQUESTS,
     Answer,
@@ -191,7 +191,11 @@ def _with_other_options(
     options = _DEFAULTS | options
     for grades in grades_by(passage, prompt, model):
         recorded = _DEFAULTS | (grades.model_options or {})
-        names = tuple(k for k in DECISIVE if k in recorded and k in options and recorded[k] != options[k])
+        not_sent = recorded.get(NOT_SENT, ())
+        names = tuple(
+            k for k in DECISIVE
+            if k in recorded and k in options and recorded[k] != options[k] and k not in not_sent
+        )  # fmt: skip
         if prompt.answer_key and grades.answer_match not in (None, prompt.answer_match):
             names = (*names, ANSWER_MATCH)
         for key in grades.graded_ids().intersection(reused):

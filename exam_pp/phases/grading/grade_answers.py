@@ -27,7 +27,7 @@ from exam_pp.graders.answers import (
     SupportGrader,
 )
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
-from exam_pp.llm_requests import Completion, Request
+from exam_pp.llm_requests import NOT_SENT, Completion, Request
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.grading.grading_run import (
     Advance,
@@ -106,7 +106,9 @@ def _check_answers(summary: _Summary, files: GradeFiles, systems: Sequence[str])
 
 def _same_options(recorded: Mapping[str, Any] | None, options: Mapping[str, Any], *more: str) -> bool:
     """Whether recorded options of a model equal those that decide on grades."""
-    return all((recorded or {}).get(key) == options.get(key) for key in (*DECISIVE, *more))
+    recorded = recorded or {}
+    decisive = {*DECISIVE, *more} - {*recorded.get(NOT_SENT, ())}
+    return all(recorded.get(key) == options.get(key) for key in decisive)
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from exam_pp.data_model import AnyGrades, QueryPassages
+from exam_pp.data_model import (
+    AnyGrades,
+    ConsistencyGrade,
+    CriteriaGrades,
+    DirectGrade,
+    QueryPassages,
+    RubricGrades,
+    SupportGrades,
+)
 from exam_pp.errors import ModelError
 from exam_pp.graders.base import Grading
 from exam_pp.llm.base import LLM, Batch
-from exam_pp.llm_requests import Completion, Request
+from exam_pp.llm_requests import NOT_SENT, Completion, Request
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup, assign_shards
+from exam_pp.records import replace
 from exam_pp.signals import STOP
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import RawQuery
@@ -234,6 +243,15 @@ def _answer_window(
         yield task, [next(results) for _ in generators]
 
 
+def _as_sent(result: R, not_sent: Collection[str]) -> R:
+    """The result; grades record the settings that the endpoint refused under ``not_sent`` only."""
+    kinds = RubricGrades | DirectGrade | ConsistencyGrade | SupportGrades | CriteriaGrades
+    if not (not_sent and isinstance(result, kinds)):
+        return result
+    sent = {name: value for name, value in (result.model_options or {}).items() if name not in not_sent}
+    return replace(result, model_options={**sent, NOT_SENT: sorted(not_sent)})
+
+
 def run_requests(
     generators: Iterable[Generator[list[Request], list[Completion], R]], answer: Answer
 ) -> list[R]:
@@ -244,12 +262,14 @@ def run_requests(
     running = list(generators)
     results: dict[int, R] = {}
     pending: dict[int, list[Request]] = {}
+    not_sent: dict[int, set[str]] = defaultdict(set)
 
     def advance(index: int, replies: list[Completion] | None) -> None:
+        not_sent[index].update(*(reply.not_sent for reply in replies or ()))
         try:
             pending[index] = running[index].send(replies)  # type: ignore[arg-type]
         except StopIteration as stop:
-            results[index] = stop.value
+            results[index] = _as_sent(stop.value, not_sent[index])
 
     for index in range(len(running)):
         advance(index, None)

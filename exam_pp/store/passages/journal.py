@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 
 from exam_pp.errors import OutputError
-from exam_pp.llm_requests import Completion
+from exam_pp.llm_requests import NOT_SENT, Completion
 from exam_pp.store.atomic_writes import Lock, lock_path, signals_held
 from exam_pp.text.wording import counted
 
@@ -279,5 +279,6 @@ def _encode(reply: Completion, *, probe: bool) -> str:
 
 def _decode(text: str) -> Completion:
     value = json.loads(text)
-    fields = {"text": value["text"], **value, "label_logprobs": tuple(value.get("label_logprobs", ()))}
+    lists = {name: tuple(value[name]) for name in ("label_logprobs", NOT_SENT) if name in value}
+    fields = {"text": value["text"], **value, **lists}
     return Completion(**{key: item for key, item in fields.items() if key != "probe"})

@@ -115,6 +115,19 @@ def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: Writ
     assert evaluate.rubric_qrels(path, label="count").min_grade == 1
 
 
+def test_replies_that_cannot_be_read_are_named_in_place_of_the_bank(
+    write_jsonl: WriteJsonl, bank: Path
+) -> None:
+    failure = {"q/a": {"failure_reason": "the reply is not a number", "response": "It depends."}}
+    grades = rubric({}, model="m", prompt_class="RatedPrompt") | {"llm_response_errors": failure}
+    path = write_jsonl("unread.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
+    for banks in (bank, None):
+        with pytest.raises(
+            SelectionError, match=r"None of the 1 pair .*: the reply .*, such as 'It depends\.'"
+        ):
+            evaluate.cover(path, banks)
+
+
 def test_the_mean_label_is_that_of_the_graded_entries(write_jsonl: WriteJsonl) -> None:
     """An ungraded entry is in no mean; it could move the mean up or down, so scores have no bounds."""
     passages = [

@@ -46,8 +46,8 @@ SAME = ([0.5, 0.6], [0.5, 0.6])
          "up to 77.6 % could break unseen. A break of 10 % of all queries stays unseen in so few with a "
          "probability of 81 %."),
         (([0.5], [0.5]), {"max_drop": 0}, "Passed on the measured drop (0), but 1 query is too few to be "
-         "sure: a drop of at most 0 cannot be shown unless scores rise. pull against main, F1 stays at 0.5000; "
-         "accepted is 0. F1: unchanged on this query; up to 95 % could break unseen. A break of 10 % of all "
+         "sure: a drop of at most 0 cannot be shown unless scores rise. pull against main, F1 stays at "
+         "0.5000; accepted is 0. F1: unchanged on this query; up to 95 % could break unseen. A break of 10 % of all "
          "queries stays unseen in so few with a probability of 90 %."),
     ],
 )  # fmt: skip
