@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from exam_pp.errors import ExamError, ModelError
@@ -18,6 +20,9 @@ NoAnswerAt = Literal["auto", "cls", "first"]
 
 Batch = list[int]
 """Indices of requests in a sequence."""
+
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""Microseconds of a container on all cores (or ``max``), and in how many (cgroup v2)."""
 
 PUBLISHED_BEAMS = 5
 """Beam size of the published FLAN-T5 gradings."""
@@ -47,7 +52,7 @@ class ModelOptions:
         batch_tokens: The maximal number of padded tokens in a batch. Default: depends on the device.
         num_beams: The beam size; 1 is greedy decoding. Default: 5 for ``text2text``, else 1.
         max_input_tokens: The maximal number of tokens in a prompt. Default: the limit of the model.
-        threads: The number of CPU threads. Default: all cores.
+        threads: The number of CPU threads, and for ``e5`` of processes with one thread. Default: all cores.
         thinking_tokens: The number of tokens for thinking before each reply. 0 switches thinking off.
         base_url: The URL of an endpoint.
         timeout: Seconds after which a call to an endpoint is cancelled and repeated, and after which a run
@@ -138,6 +143,13 @@ class ModelOptions:
     def thinking(self) -> dict[str, int]:
         """The ``thinking_tokens`` entry of provenance; empty if thinking is off."""
         return {"thinking_tokens": self.thinking_tokens} if self.thinking_tokens else {}
+
+
+def available_cores() -> int:
+    """The number of cores that this process may use: those of its mask, within the quota of its container."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota, _, period = CPU_QUOTA.read_text("ascii").partition(" ") if CPU_QUOTA.is_file() else ("max", "", "")
+    return min(cores, max(1, int(quota) // int(period))) if quota.isdecimal() else cores
 
 
 class LLM(Protocol):

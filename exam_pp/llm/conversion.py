@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -13,7 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
-from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.base import ModelOptions, available_cores
 from exam_pp.llm.checkpoint import OWN_ATTENTION, ModelCheckpoint, load_error, quiet_loading
 from exam_pp.llm.conversion_cache import cache_folder, make_once
 
@@ -112,11 +111,6 @@ def worker_threads(options: ModelOptions, device: str) -> tuple[int, int]:
     # Each worker needs memory for its activations, and eight workers saturate the memory bus.
     workers = min(cores, 8)
     return workers, max(1, cores // workers)
-
-
-def available_cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +16,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batch_plan import plan_batches
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, longest_input
 from exam_pp.llm.encoding import clean
-from exam_pp.llm.similarity import SentenceVector, Side, SimilarityLLM
+from exam_pp.llm.similarity import Embed, SentenceVector, Side, SimilarityLLM
 
 if TYPE_CHECKING:
     import numpy
@@ -182,7 +185,12 @@ class SentenceEmbedder:
         prefixes = {f"{side}_prefix": prefix for side, prefix in self._prefixes.items()}
         return {"pipeline": "sentence-similarity", **self._tokens.provenance(), **prefixes}
 
-    def vector(self, text: str, side: Side) -> SentenceVector:
+    @contextmanager
+    def embedding(self, _count: int) -> Iterator[Embed]:
+        """A block in which texts are embedded one after another."""
+        yield partial(starmap, self._vector)
+
+    def _vector(self, text: str, side: Side) -> SentenceVector:
         """The vector of a text."""
         import numpy as np
 

