@@ -8,7 +8,7 @@ from typing import Any
 
 from exam_pp.errors import DataError
 
-MOST_PARTS = 50
+MOST_PARTS = 200
 """Highest number of parts of a dotted key: the time of the parser grows with its square."""
 
 _PART = r"""[ \t]*+(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+"""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
@@ -230,6 +231,47 @@ def test_a_redirect_within_the_server_is_followed() -> None:
         ((_, reply),) = llm.generate([request("a")])
         assert reply.text in LABELS
         assert server.paths == ["/v1/chat/completions", "/v2/chat/completions"]
+
+
+@pytest.mark.parametrize(
+    ("first", "target", "is_followed"),
+    [
+        ("https://host", "http://host", False),
+        ("https://host:8443", "http://host:8443", False),
+        ("https://host", "http://host:443", False),
+        ("http://host:443", "https://host", True),
+        ("http://host", "https://host", True),
+        ("http://host", "https://HOST:443", True),
+        ("http://host:8000", "https://host", False),
+    ],
+)
+def test_a_redirect_never_loses_tls(
+    monkeypatch: pytest.MonkeyPatch, first: str, target: str, is_followed: bool
+) -> None:
+    asked: list[str] = []
+    # The client's library has another name in newer versions of openai.
+    library = import_module("openai").DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]
+    httpx: Any = import_module(library)
+
+    def answer(request: Any) -> Any:
+        asked.append(str(request.url))
+        if len(asked) == 1:
+            return httpx.Response(307, headers={"location": f"{target}/v1/again"})
+        return httpx.Response(200, json=rating(json.loads(request.content))[1])
+
+    def client(**arguments: Any) -> Any:
+        return httpx.Client(transport=httpx.MockTransport(answer), follow_redirects=True, **arguments)
+
+    monkeypatch.setattr("openai.DefaultHttpxClient", client)
+    llm = load_llm(options(f"{first}/v1"))
+    if is_followed:
+        ((_, reply),) = llm.generate([request("a")])
+        assert reply.text in LABELS
+        assert len(asked) == 2
+    else:
+        with pytest.raises(ModelError, match=f"to {target}: name that server with --base-url"):
+            list(llm.generate([request("a")]))
+        assert len(asked) == 1
 
 
 # Secrets

@@ -98,8 +98,11 @@ def read_study(path: Path, given: Mapping[str, Any]) -> Study:
     source = SettingsFile(str(path), path.parent, [base_url] if base_url else [])
     study = recorded_study(path)
     own_model = study.model is not None and "model" not in given
-    named = study.model_dump(include={"model_pipeline", "base_url"}, exclude_none=True)
-    table = {**study.settings, **named, "model": study.model if own_model else LEXICAL}
+    table = {
+        **study.settings,
+        **study.model_dump(include={"model_pipeline", "base_url"}, exclude_none=True),
+        "model": study.model if own_model else LEXICAL,
+    }
     settings = source.table(ModelSettings, table, "").model_copy(update={"response_format": None})  # a path
     name = source.options(settings, "").model
 

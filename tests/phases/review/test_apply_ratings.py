@@ -320,6 +320,34 @@ def test_the_prompt_class_must_rate_the_rated_kind(
     assert not (tmp_path / "out.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("names", "models", "warned"),
+    [
+        (["ana", " Ana ", "ANA"], ["human:ana", "human:Ana", "human:ANA"], 2),
+        (["ana", "  ana\u00a0", "human:ana"], ["human:ana"], 0),
+        (["Jose\u0301 B", "Jos\u00e9  B"], ["human:Jos\u00e9 B"], 0),
+        (["Stra\u00dfe", "STRASSE"], ["human:Stra\u00dfe", "human:STRASSE"], 1),
+        (["ana", "bo"], ["human:ana", "human:bo"], 0),
+    ],
+)
+def test_names_of_one_person(
+    tiny_passages: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    names: list[str], models: list[str], warned: int,
+) -> None:  # fmt: skip
+    """Blanks and forms of Unicode make no second person; upper and lower case do, with a word on it."""
+    for number, name in enumerate(names):
+        edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 1), reviewer=name)
+        before, after = (tiny_passages if not number else tmp_path / f"{number}.jsonl"), number + 1
+        apply_ratings(before, [edits], tmp_path / f"{after}.jsonl", force=True)
+    grades = lines_of(tmp_path / f"{len(names)}.jsonl")[0][1][0]["exam_grades"]
+    assert [grade["llm"] for grade in grades[1:]] == models
+    last = [edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 1), name=f"{n}.json", reviewer=n)
+            for n in names]  # fmt: skip
+    caplog.clear()
+    apply_ratings(tiny_passages, last, tmp_path / "all.jsonl")
+    assert caplog.text.count("differ only in case and count as two people") == warned
+
+
 def test_one_name_for_the_files_of_several_reviewers_is_refused(tiny_passages: Path, tmp_path: Path) -> None:
     files = [
         edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", grade), name=name, reviewer=name)
