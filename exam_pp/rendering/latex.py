@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from exam_pp.rendering.cells import format_rows, one_line, text_blocks
-from exam_pp.rendering.document import Cell, Heading, Link, Paragraph, Quote, Report, Table
+from exam_pp.rendering.document import Cell, Heading, Link, Paragraph, Quote, Report, Table, TextBlock
 from exam_pp.text.wording import printable
 
 _SPECIAL = {
@@ -36,19 +36,10 @@ def escape(text: str) -> str:
 def latex(report: Report) -> str:
     """Render tables as ``table`` environments with captions and labels, and paragraphs as text.
 
-    A table without a title has that of the report. The label is made of the title of the report, such as
-    ``tab:rubric-cover``, with a number from the second table on.
+    A table without a title has that of the report. Labels are made of titles, such as ``tab:rubric-cover``.
     """
-    label = "-".join(_WORD.findall(report.title.lower()))
-    parts, tables = [_comment(report.title)], 0
-    for block in text_blocks(report):
-        if isinstance(block, Table):
-            tables += 1
-            number = f"-{tables}" if tables > 1 else ""
-            parts.append(_table(block, block.title or report.title, f"tab:{label}{number}"))
-        else:
-            parts.append(_block(block))
-    return "\n\n".join(parts) + "\n"
+    blocks = (_block(block, report.title) for block in text_blocks(report))
+    return "\n\n".join([_comment(report.title), *blocks]) + "\n"
 
 
 def _comment(text: str) -> str:
@@ -56,8 +47,10 @@ def _comment(text: str) -> str:
     return f"% {' '.join(printable(text).split())}"
 
 
-def _block(block: Paragraph | Quote | Heading | Link) -> str:
+def _block(block: TextBlock, title: str) -> str:
     match block:
+        case Table():
+            return _table(block, block.title or title)
         case Paragraph(text):
             return escape(text)
         case Quote(text, label):
@@ -69,7 +62,7 @@ def _block(block: Paragraph | Quote | Heading | Link) -> str:
             return f"{escape(text)}: \\texttt{{{escape(target)}}}"
 
 
-def _table(table: Table, title: str, label: str) -> str:
+def _table(table: Table, title: str) -> str:
     columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
     lines = [_row([_heading(name) for name in table.columns]), r"\hline"]
     _, *rows = format_rows(table)
@@ -92,7 +85,7 @@ def _table(table: Table, title: str, label: str) -> str:
             r"\centering",
             *size,
             f"\\caption{{{escape(title)}}}",
-            f"\\label{{{label}}}",
+            f"\\label{{tab:{'-'.join(_WORD.findall(title.lower()))}}}",
             begin,
             *lines,
             r"\end{tabular}",

@@ -165,6 +165,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     """Write all files except the page, and return the page."""
     from exam_pp.phases.analysis.correlation import read_official
     from exam_pp.phases.evaluation.contents import missing_grades
+    from exam_pp.phases.evaluation.verdict import named_systems
     from exam_pp.reports.analysis.first_screen import Evidence, agreement_table, first_screen
     from exam_pp.reports.analysis.report_sections import (
         LeaderboardSections,
@@ -241,24 +242,17 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
             ],
         ),
     }
+    graded, systems = Path(sources.graded), inputs.contents.systems
+    # Python code has its files in a temporary folder, a command in that of the study.
+    study = f"{graded.parent.name}: " if sources.command and graded.parent.name else ""
     return Report(
-        _title(sources, inputs.contents.systems),
+        f"{study}{named_systems(systems) if systems else graded.name}",
         [
             *first_screen(evidence),
             *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
         ],
         leaderboards[0].standings.provenance if leaderboards else None,
     )
-
-
-def _title(sources: Sources, systems: Sequence[str]) -> str:
-    """The folder of the file, which has the name of the study, and what is compared."""
-    from exam_pp.phases.evaluation.verdict import named_systems
-
-    graded = Path(sources.graded)
-    named = sources.command and graded.parent.name  # Python code has its files in a temporary folder
-    what = named_systems(systems) if systems else graded.name
-    return f"{graded.parent.name}: {what}" if named else what
 
 
 def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:

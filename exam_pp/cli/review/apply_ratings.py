@@ -238,8 +238,7 @@ def _moved(
     if not moved:
         yield "No score changed."
     options = f" --bank {bank}" if bank else ""
-    if not rated.assigns and cutoff:
-        options += f" --cutoff {cutoff}"
+    options += f" --cutoff {cutoff}" if cutoff and not rated.assigns else ""
     yield f"Next: exam-pp evaluate {'nuggets' if rated.assigns else 'cover'} {output}{options}"
 
 

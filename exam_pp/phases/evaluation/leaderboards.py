@@ -14,7 +14,7 @@ from exam_pp.metrics.score_ranges import Range, has_bounds, is_outside
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
-from exam_pp.text.wording import MAX_LISTED, counted, listed
+from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
     from exam_pp.metrics.uncertainty import ScoreMatrix
@@ -157,8 +157,7 @@ def _bounds_notes(systems: Mapping[tuple[str, str], SystemUncertainty]) -> Itera
         )
     undecided = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
     if undecided:
-        end = "" if len(undecided) > MAX_LISTED else "."
-        yield f"The order of systems marked with ? could change: {listed(undecided)}{end}"
+        yield f"The order of the systems marked with ? could change ({listed(undecided)})."
 
 
 def check_range(score: Score, bounds: Range | None, file: str | None = None) -> None:

@@ -216,3 +216,14 @@ def test_a_label_rule_alone_makes_labels(run: Run, tiny_passages: Path, more: li
     code, _, err = run("evaluate", "qrels", tiny_passages, "--label", "2nd>=5:3", *more)
     assert code == 2
     assert "cannot be combined" in err
+
+
+def test_quiet_commands_log_only_what_affects_the_numbers(
+    tiny_passages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["evaluate", "cover", str(tiny_passages), "--format", "tsv"]
+    main(["-q", *words])
+    quiet = capsys.readouterr().err
+    main(words)
+    assert "Means over" not in quiet
+    assert "Means over 2 queries" in capsys.readouterr().err

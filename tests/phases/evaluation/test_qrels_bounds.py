@@ -115,6 +115,17 @@ def test_an_order_that_could_change_is_flagged(graded: Path, runs: Path) -> None
     assert [row[0] for row in table.rows if row[-1] == "yes"] == ["partly", "unseen"]
 
 
+def test_two_cases_of_measures_that_divide_by_what_is_relevant(graded: Path, runs: Path) -> None:
+    labels = evaluate.rubric_qrels(graded)
+    board = leaderboard(score_runs(labels.qrels, runs, ["nDCG@10", "P@1"], ungraded=labels.ungraded))
+    table = leaderboard_report(board, "t", audience="papers").blocks[0]
+    assert isinstance(table, Table)
+    assert table.columns == ["system", "nDCG@10", "two cases", "P@1", "bounds"]
+    bounds, cases, *_ = board.uncertainty.remarks
+    assert bounds == "Bounds: lowest and highest score over all grades that ungraded pairs could have."
+    assert cases.startswith("nDCG@10: two cases, which are no bounds.")
+
+
 def test_missing_ranks_are_not_ungraded_passages(graded: Path) -> None:
     labels = evaluate.rubric_qrels(graded)
     evaluation = score_rankings(labels.qrels, graded, ["P@2", "P@4"], min_grade=4, ungraded=labels.ungraded)

@@ -202,7 +202,7 @@ def test_bounds_of_ungraded_pairs(incomplete: Path) -> None:
     assert actual.systems["two", COVER].order_open
     assert actual.remarks == [
         "Bounds: lowest and highest score over all grades that ungraded pairs could have.",
-        "The order of systems marked with ? could change: two, one, three.",
+        "The order of the systems marked with ? could change (two, one, three).",
     ]
 
 

@@ -73,6 +73,30 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
     ]
 
 
+@pytest.mark.parametrize(
+    ("option", "of_edits", "study", "cutoff"),
+    [
+        (None, None, None, None), (None, None, 1, 1), (None, 2, 1, 2), (3, 2, 1, 3),
+        (None, None, 20, None),  # the default of a study
+    ],
+)  # fmt: skip
+def test_scores_have_the_cutoff_of_the_page_or_the_study(
+    tiny_passages: Path,
+    tmp_path: Path,
+    option: int | None,
+    of_edits: int | None,
+    study: int | None,
+    cutoff: int | None,
+) -> None:
+    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 0))
+    edits.write_text(json.dumps({**json.loads(edits.read_text()), "cutoff": of_edits}))
+    if study is not None:
+        (tiny_passages.parent / "study.toml").write_text(f'runs = ["runs"]\ntop = {study}\n')
+    *_, moved, command = apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl", cutoff=option).lines()
+    assert f"@{cutoff or 1} " in moved
+    assert command.endswith("out.jsonl" if cutoff is None else f" --cutoff {cutoff}")
+
+
 @pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])
 def test_files_of_another_format_are_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "other.json").write_text(content, encoding="utf-8")

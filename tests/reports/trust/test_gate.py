@@ -36,19 +36,19 @@ SAME = ([0.5, 0.6], [0.5, 0.6])
          "by more than the accepted 0.02."),
         (FAILED, {"worst_drop": 0.5}, "Failed: pull against main, F1 drops by 0.3967 (0.6000 to 0.2033), "
          "with 95 % confidence by more than the accepted 0.02, if no query changes by more than 0.5."),
-        (WORSE, {}, "Failed on the measured drop (0.1), but 3 queries are too few to be sure: at least 149 "
-         "are needed. pull against main, F1 drops by 0.1000 (0.6000 to 0.5000); accepted is 0.02."),
-        (BETTER, {"worst_drop": 0.5}, "Passed on the measured drop (-0.03333), but 3 queries are too few to "
-         "be sure: at least 74 are needed. pull against main, F1 rises by 0.0333 (0.6000 to 0.6333); "
+        (WORSE, {}, "Failed on the measured drop (0.1), but 3 queries are too few to be sure: at "
+         "least 149 are needed. pull against main, F1 drops by 0.1000 (0.6000 to 0.5000); accepted is 0.02."),
+        (BETTER, {"worst_drop": 0.5}, "Passed on the measured drop (-0.03333), but 3 queries are too few "
+         "to be sure: at least 74 are needed. pull against main, F1 rises by 0.0333 (0.6000 to 0.6333); "
          "accepted is 0.02, if no query changes by more than 0.5."),
         (SAME, {}, "Passed on the measured drop (0), but 2 queries are too few to be sure: at least 149 are "
          "needed. pull against main, F1 stays at 0.5500; accepted is 0.02. F1: unchanged on these 2 queries; "
          "up to 77.6 % could break unseen. A break of 10 % of all queries stays unseen in so few with a "
          "probability of 81 %."),
-        (([0.5], [0.5]), {"max_drop": 0}, "Passed on the measured drop (0), but 1 query is too few to be "
-         "sure: a drop of at most 0 cannot be shown unless scores rise. pull against main, F1 stays at "
-         "0.5000; accepted is 0. F1: unchanged on this query; up to 95 % could break unseen. A break of 10 % of all "
-         "queries stays unseen in so few with a probability of 90 %."),
+        (([0.5], [0.5]), {"max_drop": 0}, "Passed on the measured drop (0), but 1 query is too few "
+         "to be sure: a drop of at most 0 cannot be shown unless scores rise. pull against main, F1 stays at "
+         "0.5000; accepted is 0. F1: unchanged on this query; up to 95 % could break unseen. A break of 10 % "
+         "of all queries stays unseen in so few with a probability of 90 %."),
     ],
 )  # fmt: skip
 def test_sentences(values: tuple[list[float], list[float]], options: dict[str, Any], sentence: str) -> None:
