@@ -96,15 +96,15 @@ def numbered_rows(
 ) -> list[tuple[int, list[str]]]:
     """The last line number and the cells of each row of a table, which may be separated as its first line.
 
-    Raises :class:`DataError` for a quotation mark that opens a cell and does not end it.
+    Quotes in tab-separated cells are kept. Raises :class:`DataError` for a quotation mark in other tables
+    that opens a cell and does not end it.
     """
-    texts = [f"{text}\n" for _, text in lines]
-    separator = separator or separator_of("".join(texts[:1]))
-    quoted = separator != "\t" or (bool(texts) and is_quoted(texts[0], iter(texts), texts[0].count("\t") + 1))
+    separator = separator or separator_of("".join(text for _, text in lines[:1]))
+    texts = (f"{text}\n" for _, text in lines)
     rows: list[tuple[int, list[str]]] = []
     place = 0
     try:
-        for record, cells in split_rows(iter(texts), separator, quoted=quoted, padded=True):
+        for record, cells in split_rows(texts, separator, quoted=separator != "\t", padded=True):
             place += len(record)
             rows.append((lines[place - 1][0], [cell.strip() for cell in cells]))
     except csv.Error as error:
