@@ -12,7 +12,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import write_text
-from exam_pp.text.spreadsheet_cells import is_formula, is_number
+from exam_pp.text.spreadsheet_cells import is_formula, is_number, unescaped
 from exam_pp.text.wording import counted
 
 
@@ -87,8 +87,8 @@ def is_quoted(first: str, lines: Iterator[str], width: int) -> bool:
 
 
 def cells_of(line: str) -> list[str]:
-    """Split a line at its tabs, and strip the cells."""
-    return [cell.strip() for cell in line.split("\t")]
+    """Split a line at its tabs, and strip the cells, also of the apostrophe before a formula."""
+    return [unescaped(cell.strip()) for cell in line.split("\t")]
 
 
 def numbered_rows(
@@ -106,7 +106,7 @@ def numbered_rows(
     try:
         for record, cells in split_rows(texts, separator, quoted=separator != "\t", padded=True):
             place += len(record)
-            rows.append((lines[place - 1][0], [cell.strip() for cell in cells]))
+            rows.append((lines[place - 1][0], [unescaped(cell.strip()) for cell in cells]))
     except csv.Error as error:
         problem = f"is not a row of CSV ({error}). {QUOTES}"
         raise DataError(problem, file=str(path), line=lines[place][0]) from error
