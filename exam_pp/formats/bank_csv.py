@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,9 @@ from exam_pp.store.numbers import parse_number
 from exam_pp.store.problems import Problems, is_repairing
 from exam_pp.store.tables import Layout, Report, read_table
 from exam_pp.text.spreadsheet_cells import escaped, unescaped
-from exam_pp.text.wording import listed
+from exam_pp.text.wording import counted, listed
+
+log = logging.getLogger(__name__)
 
 _COLUMNS = (
     "query_id", "query_text", "facet_id", "facet_text", "kind", "text", "importance", "weight",
@@ -149,6 +152,9 @@ def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> li
                 seen.add(row)
                 rows.append(row._replace(line=record.line or record.record or 0))
     problems.check()
+    if more := sum("\n" in row.text.strip() and not row.entry_id for row in rows):
+        have = counted(more, "entry has", "entries have")
+        log.warning("%s: %s several lines. Give each question or nugget a row of its own.", path, have)
     return rows
 
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 from exam_pp.rendering.cells import one_line
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.rendering.render import render
-from exam_pp.text.spreadsheet_cells import escaped, is_number
+from exam_pp.text.spreadsheet_cells import for_spreadsheets
 
 _BATCH = 1000
 
@@ -25,7 +25,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO
 
     ``text`` and ``md`` keep all rows in memory to align the columns and round floats; the other formats
     stream and keep all digits. Duplicate column names are numbered. NULL is an empty cell, in JSON null. In
-    CSV, texts that a spreadsheet would run as formulas get an apostrophe before them; numbers do not.
+    CSV and TSV, texts that a spreadsheet would run as formulas get an apostrophe before them; numbers do not.
     """
     columns = unique(columns)
     match form:
@@ -114,20 +114,20 @@ def _separated(
     for batch in batches():
         if separator == "\t":
             # As in all TSV output: tabs and line ends in a cell become spaces, and cells are not quoted.
-            stream.write("".join("\t".join(map(one_line, row)) + "\n" for row in batch).encode())
+            stream.write(
+                "".join(
+                    "\t".join(for_spreadsheets(one_line(cell)) for cell in row) + "\n" for row in batch
+                ).encode()
+            )
         else:
             buffer = io.StringIO(newline="")
             plain = csv.writer(buffer, lineterminator="\n")
             quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
             for cells in batch:
-                row = list(map(_for_spreadsheets, cells))
+                row = list(map(for_spreadsheets, cells))
                 # With this line terminator, csv.writer does not quote "\r".
                 (quoted if any("\r" in text for text in row) else plain).writerow(row)
             stream.write(buffer.getvalue().encode())
-
-
-def _for_spreadsheets(cell: str) -> str:
-    return cell if is_number(cell) else escaped(cell)
 
 
 def _text(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from exam_pp.rendering.cells import format_rows, one_line
 from exam_pp.rendering.document import Report, Table
+from exam_pp.text.spreadsheet_cells import for_spreadsheets
 
 
 def json_document(report: Report) -> Iterator[str]:
@@ -57,4 +58,4 @@ def tsv(report: Report) -> Iterator[str]:
 
 
 def _tsv_row(row: list[str]) -> str:
-    return "\t".join(map(one_line, row)) + "\n"
+    return "\t".join(for_spreadsheets(one_line(cell)) for cell in row) + "\n"

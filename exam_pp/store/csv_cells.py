@@ -12,7 +12,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import write_text
-from exam_pp.text.spreadsheet_cells import is_formula, is_number
+from exam_pp.text.spreadsheet_cells import is_formula, is_number, unescaped
 from exam_pp.text.wording import counted
 
 
@@ -87,8 +87,8 @@ def is_quoted(first: str, lines: Iterator[str], width: int) -> bool:
 
 
 def cells_of(line: str) -> list[str]:
-    """Split a line at its tabs, and strip the cells."""
-    return [cell.strip() for cell in line.split("\t")]
+    """Split a line at its tabs, and strip the cells, also of the apostrophe before a formula."""
+    return [unescaped(cell.strip()) for cell in line.split("\t")]
 
 
 def numbered_rows(
@@ -96,17 +96,17 @@ def numbered_rows(
 ) -> list[tuple[int, list[str]]]:
     """The last line number and the cells of each row of a table, which may be separated as its first line.
 
-    Raises :class:`DataError` for a quotation mark that opens a cell and does not end it.
+    Quotes in tab-separated cells are kept. Raises :class:`DataError` for a quotation mark in other tables
+    that opens a cell and does not end it.
     """
-    texts = [f"{text}\n" for _, text in lines]
-    separator = separator or separator_of("".join(texts[:1]))
-    quoted = separator != "\t" or (bool(texts) and is_quoted(texts[0], iter(texts), texts[0].count("\t") + 1))
+    separator = separator or separator_of("".join(text for _, text in lines[:1]))
+    texts = (f"{text}\n" for _, text in lines)
     rows: list[tuple[int, list[str]]] = []
     place = 0
     try:
-        for record, cells in split_rows(iter(texts), separator, quoted=quoted, padded=True):
+        for record, cells in split_rows(texts, separator, quoted=separator != "\t", padded=True):
             place += len(record)
-            rows.append((lines[place - 1][0], [cell.strip() for cell in cells]))
+            rows.append((lines[place - 1][0], [unescaped(cell.strip()) for cell in cells]))
     except csv.Error as error:
         problem = f"is not a row of CSV ({error}). {QUOTES}"
         raise DataError(problem, file=str(path), line=lines[place][0]) from error

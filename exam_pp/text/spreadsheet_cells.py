@@ -23,6 +23,11 @@ def unescaped(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and is_formula(cell) else cell
 
 
+def for_spreadsheets(cell: str) -> str:
+    """The cell as it is written for people and spreadsheets: escaped, except numbers and signs as ``+/-``."""
+    return cell if is_number(cell) or not any(map(str.isalnum, cell)) else escaped(cell)
+
+
 def is_number(cell: str) -> bool:
     """Whether the cell is a decimal number, such as ``-0.5`` or ``1e-7``; also True for ``-inf``."""
     return _NUMBER.fullmatch(cell) is not None

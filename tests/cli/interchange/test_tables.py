@@ -65,7 +65,7 @@ def test_columns_and_repair(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run(*words)
     error = capsys.readouterr().err
-    assert "log.csv has 2 problems:\nexam-pp: log.csv, line 3: " in error
+    assert "log.csv, line 3: the system 'log' answers the query 'q1' twice. The same is in line 4" in error
     assert "--repair" in error
     run(*words, "--repair")
     assert [[p.text for p in query.passages] for query in read_passages("out.jsonl")] == [["One."], ["Four."]]
