@@ -184,7 +184,7 @@ class _Worker:
         if not reply.endswith(b"\n"):
             raise ModelError(
                 f"A process of the model {E5!r} has ended with exit code {self._process.wait()}: repeat the "
-                "command, with -M threads=1 if memory is short."
+                "command, with --threads 1 if memory is short."
             )
         return np.frombuffer(bytes.fromhex(reply.decode("ascii")), dtype=np.float32)
 
