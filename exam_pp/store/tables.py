@@ -44,7 +44,8 @@ TEXT = ("text", "passage", "contents", "content", "segment", "document", "passag
 class Layout:
     """The columns that a reader needs, each by its role.
 
-    ``names`` are other names of columns, in order of preference. Cells of the roles ``ids`` must not be
+    ``names`` are other names of columns, in order of preference; in ``a+b``, the texts of those columns that
+    a table has are joined. Cells of the roles ``ids`` must not be
     empty. ``pairs`` are the roles of keys and values in a JSON object that maps ids to texts. ``any_of`` are
     optional columns of which one is needed. ``lists`` are roles whose cells may be lists in JSON.
     ``as_it_is`` keeps the whitespace around cells, and reads rows with fewer or more cells than the header,
@@ -61,13 +62,17 @@ class Layout:
     as_it_is: bool = False
 
     def used(self, columns: Sequence[str]) -> dict[str, str]:
-        """Map each role to the name of its column; roles without a column have no key."""
+        """Map each role to the name of its column, or to names joined by ``+``, as :func:`cell_of` reads them.
+
+        Roles without a column have no key.
+        """
         roles = (*self.required, *self.optional)
         given = _given_columns(self, columns)
-        by_key = {key_of(name): name for name in reversed(columns) if name not in given.values()}
+        taken = {part for name in given.values() for part in parts_of(name, columns)}
+        by_key = {key_of(name): name for name in reversed(columns) if name not in taken}
         used: dict[str, str] = {}
         for role in roles:
-            names = (given.get(role), *(by_key.get(key_of(name)) for name in self._names(role)))
+            names = (given.get(role), *(_known(name, by_key) for name in self._names(role)))
             match = next((name for name in names if name is not None and name not in used.values()), None)
             if match is not None:
                 used[role] = match
@@ -94,7 +99,10 @@ QUERIES = Layout(
     ("query_id", "query_text"), (), ("query_id", "query_text"),
     {
         "query_id": (*QUERY_ID, "id"),
-        "query_text": ("query", "question", "question_text", "title", "topic", "narrative", "text"),
+        "query_text": (
+            "query", "question", "question_text", "text", "title+problem_statement+background", "topic",
+            "narrative", "description", "desc",
+        ),
     },
     pairs=("query_id", "query_text"),
 )  # fmt: skip
@@ -139,6 +147,23 @@ def key_of(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
 
 
+def parts_of(name: str, columns: Collection[str]) -> list[str]:
+    """The columns that a name stands for: one, or those joined by ``+`` that the table has."""
+    return [name] if name in columns else [part for part in name.split("+") if part in columns]
+
+
+def cell_of(cells: Mapping[str, str], name: str) -> str:
+    """The cell of a column; of several, whose names are joined by ``+``, their texts with a blank between."""
+    if name in cells:
+        return cells[name]
+    return " ".join(filter(None, (cells[part].strip() for part in parts_of(name, cells))))
+
+
+def _known(name: str, by_key: Mapping[str, str]) -> str | None:
+    """The columns of a name, or of names joined by ``+``; None if there is none of them."""
+    return "+".join(by_key[key] for key in map(key_of, name.split("+")) if key in by_key) or None
+
+
 def stem_of(path: str | Path) -> str:
     """The name of a table's file, which names its system; raises :class:`DataError` for standard input."""
     if str(path) == STDIO:
@@ -166,7 +191,9 @@ def columns_named(columns: Mapping[str, str] | None) -> Iterator[None]:
     token, names = _given.set(columns or {}), _names_seen.set(set())
     try:
         yield
-        unknown = [repr(name) for name in (columns or {}).values() if name not in (_names_seen.get() or ())]
+        seen = _names_seen.get() or set()
+        named = [name for name in (columns or {}).values() if name not in seen]
+        unknown = [repr(part) for name in named for part in name.split("+") if part not in seen]
         if unknown:
             log.warning("--columns: no table has the column %s.", listed(unknown))
     finally:
@@ -176,10 +203,10 @@ def columns_named(columns: Mapping[str, str] | None) -> Iterator[None]:
 
 def _given_columns(layout: Layout, columns: Sequence[str]) -> dict[str, str]:
     """Role to the column that the user named."""
-    given = {name: column for name, column in (_given.get() or {}).items() if column in columns}
+    parts = {name: parts_of(column, columns) for name, column in (_given.get() or {}).items()}
     if (seen := _names_seen.get()) is not None:
-        seen.update(given.values())
-    roles = ((layout.role_of(name), column) for name, column in given.items())
+        seen.update(chain.from_iterable(parts.values()))
+    roles = ((layout.role_of(name), "+".join(found)) for name, found in parts.items() if found)
     return {role: column for role, column in roles if role is not None}
 
 
@@ -255,6 +282,7 @@ def read_table(
     parsed.
     """
     known: dict[tuple[str, ...], dict[str, str]] = {}
+    taken: dict[tuple[str, ...], set[str]] = {}
     unused: Counter[str] = Counter()
     for row in read_rows(path, layout):
         if not known and row.header is not None and not layout.fits(row.header):
@@ -262,13 +290,14 @@ def read_table(
         used = known.get(row.columns)
         if used is None:
             used = known[row.columns] = layout.used(row.columns)
+            taken[row.columns] = {part for name in used.values() for part in parts_of(name, row.columns)}
         if problem := _problem(path, layout, row, used):
             problems.add(problem)
             continue
-        cells = {role: row.cells.get(name, "") for role, name in used.items()}
+        cells = {role: cell_of(row.cells, name) for role, name in used.items()}
         if not layout.as_it_is:
             cells = {role: cell.strip() for role, cell in cells.items()}
-        names = used.values()
+        names = taken[row.columns]
         unused.update(name for name, cell in row.cells.items() if name not in names and cell.strip())
         unused.update([""] if any(row.extra) else [])
         yield row, cells
@@ -298,9 +327,9 @@ def _problem(path: str | Path, layout: Layout, row: Row, used: Mapping[str, str]
     if not layout.as_it_is and row.header is not None and len(row.cells) < len(row.header):
         return row.error("has fewer cells than the header.", path)  # a missing cell is not empty
     for role in used.keys() - set(layout.lists):
-        if isinstance(row.cells.get(used[role]), JsonCell):
+        if any(isinstance(row.cells[part], JsonCell) for part in parts_of(used[role], row.cells)):
             return row.error("is a list or an object, but must be a text.", path, used[role])
-    empty = (used[role] for role in layout.ids if role in used and not row.cells.get(used[role], "").strip())
+    empty = (used[role] for role in layout.ids if role in used and not cell_of(row.cells, used[role]).strip())
     column = next(empty, None)
     return None if column is None else row.error("is empty.", path, column)
 
