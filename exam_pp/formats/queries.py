@@ -28,8 +28,9 @@ _TOPIC = re.compile(rb"<(top|topic)\b", re.IGNORECASE)
 
 def _is_object_of_texts(sample: Sample) -> bool:
     """Whether an object maps ids to texts, and is not itself a record."""
-    is_record = any(map(sample.has, (QUERIES, ANSWERS, TEXTS)))
-    return not is_record and nearly_all(isinstance(value, str) for value in sample.values)
+    return nearly_all(isinstance(value, str) for value in sample.values) and not any(
+        map(sample.has, (QUERIES, ANSWERS, TEXTS))
+    )
 
 
 def _are_objects(sample: Sample) -> Fit:

@@ -62,7 +62,7 @@ class Layout:
     as_it_is: bool = False
 
     def used(self, columns: Sequence[str]) -> dict[str, str]:
-        """Map each role to the name of its column, or to names joined by ``+``, as :func:`cell_of` reads them.
+        """Map each role to the name of its column, or to names joined by ``+`` for :func:`cell_of`.
 
         Roles without a column have no key.
         """
@@ -72,8 +72,14 @@ class Layout:
         by_key = {key_of(name): name for name in reversed(columns) if name not in taken}
         used: dict[str, str] = {}
         for role in roles:
-            names = (given.get(role), *(_known(name, by_key) for name in self._names(role)))
-            match = next((name for name in names if name is not None and name not in used.values()), None)
+            names = (
+                given.get(role),
+                *(
+                    "+".join(by_key[key] for key in map(key_of, name.split("+")) if key in by_key)
+                    for name in self._names(role)
+                ),
+            )
+            match = next((name for name in names if name and name not in used.values()), None)
             if match is not None:
                 used[role] = match
         return used
@@ -159,11 +165,6 @@ def cell_of(cells: Mapping[str, str], name: str) -> str:
     return " ".join(filter(None, (cells[part].strip() for part in parts_of(name, cells))))
 
 
-def _known(name: str, by_key: Mapping[str, str]) -> str | None:
-    """The columns of a name, or of names joined by ``+``; None if there is none of them."""
-    return "+".join(by_key[key] for key in map(key_of, name.split("+")) if key in by_key) or None
-
-
 def stem_of(path: str | Path) -> str:
     """The name of a table's file, which names its system; raises :class:`DataError` for standard input."""
     if str(path) == STDIO:
@@ -192,8 +193,12 @@ def columns_named(columns: Mapping[str, str] | None) -> Iterator[None]:
     try:
         yield
         seen = _names_seen.get() or set()
-        named = [name for name in (columns or {}).values() if name not in seen]
-        unknown = [repr(part) for name in named for part in name.split("+") if part not in seen]
+        unknown = [
+            repr(part)
+            for name in (columns or {}).values()
+            for part in ([] if name in seen else name.split("+"))
+            if part not in seen
+        ]
         if unknown:
             log.warning("--columns: no table has the column %s.", listed(unknown))
     finally:

@@ -257,7 +257,9 @@ class _Work:
             graded = self.step("Correct", words, "corrected.jsonl.gz")
         of_banks = _options("--bank", banks)
         # Below the depth of the pool, a ranking has only passages that another system ranked higher.
-        depth = _options("--cutoff", study.top if study.runs and study.top and study.top < CUTOFF else None)
+        # A cutoff that is named would also limit answers.
+        only_runs = bool(study.runs) and not study.answers
+        depth = _options("--cutoff", study.top if only_runs and (study.top or CUTOFF) < CUTOFF else None)
         official = _options("--official", study.official)
         words = ["evaluate", "report", graded, *of_banks, *official, *depth]
         self.report(words, "report")

@@ -123,6 +123,12 @@ def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) 
                 check_duplicate_keys(path, findings)
                 records = read_around_errors(path, form.records, findings, form.name)
                 contents = counted(len(records), form.noun)
+                for answer in records if form.content == "answers" else ():
+                    for docid in answer.unlisted:
+                        findings.add(
+                            "citation", str(path), answer.line, f"query {answer.query_id}",
+                            f"the citation {docid} is no reference of the answer",
+                        )  # fmt: skip
         except DataError as error:
             findings.add("unreadable", str(path), error.line, error.field or "", error.problem)
         finally:

@@ -13,7 +13,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -65,12 +65,12 @@ def parse_topics(text: str, file: str | Path) -> list[tuple[str, dict[str, str]]
 
 def unused_fields(text: str) -> Counter[str]:
     """Count the topics with a field that is not read, such as a narrative, by tag."""
-    unused: Counter[str] = Counter()
-    for _, body in _topics(text):
-        fields = [tag for tag in _fields(body) if tag not in _NUMBER_TAGS]
-        used = parts_of(QUERIES.used(fields).get("query_text", ""), fields)
-        unused.update(tag for tag in fields if tag not in used)
-    return unused
+    return Counter(
+        tag
+        for _, fields in parse_topics(text, "topics")
+        for tag in fields
+        if tag not in parts_of(QUERIES.used(tuple(fields)).get("query_text", ""), fields)
+    )
 
 
 class _Texts:
@@ -82,7 +82,6 @@ class _Texts:
         self._used: dict[tuple[str, ...], dict[str, str]] = {}
 
     def used(self, names: tuple[str, ...]) -> dict[str, str]:
-        """The fields of id and text by role, as in tables."""
         if names not in self._used:
             self._used[names] = QUERIES.used(names)
         return self._used[names]
@@ -97,12 +96,11 @@ class _Texts:
         return cell_of(texts, name)
 
     def log(self, path: str | Path) -> None:
-        """Warn of fields that were left out, and name the option that reads them."""
         if self._read and self._left_out:
             log.warning(
                 "%s: the text of a query is its %s, without %s; --columns query_text=%s reads all of them.",
                 path, listed(list(self._read), " and "), listed(list(self._left_out)),
-                "+".join((*self._read, *self._left_out)),
+                "+".join(self._read | self._left_out),
             )  # fmt: skip
 
 
@@ -237,13 +235,16 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     Tables have a header with a query id and a query text. Columns that are ignored are logged. JSON lines
     have the keys ``query_id`` and ``query_text``, or names that other collections use for them. Of TREC
     topics (``<top>`` or XML) the title is the text; requests for reports are read with their problem
-    statement and background. Other texts of topics are logged. In TREC CAR outlines (CBOR) pages are queries and
-    sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which downloads missing data.
+    statement and background. Other texts of topics are logged. In TREC CAR outlines (CBOR) pages are queries
+    and sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which downloads missing
+    data.
 
     Raises :class:`DataError` for duplicate ids and keys, queries without id or text, and unknown formats.
     """
-    problems = Problems(path)
-    return _checked(_parse(path, problems), path, problems)
+    problems, texts = Problems(path), _Texts()
+    queries = _checked(_parse(path, problems, texts), path, problems)
+    texts.log(path)
+    return queries
 
 
 def read_query_table(path: str | Path, report: Report | None = None) -> dict[str, Query]:
@@ -319,9 +320,9 @@ def write_query_lines(
             stream.write(f"{query.query_id}\t{' '.join(query.query_text.split())}\n".encode())
 
 
-def _parse(path: str | Path, problems: Problems) -> list[tuple[int | None, Query]]:
+def _parse(path: str | Path, problems: Problems, texts: _Texts) -> Sequence[tuple[int | None, Query]]:
     if str(path).startswith(IRDS):
-        return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS))]
+        return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS), texts)]
     if not is_read_once(path) and is_outlines(next(read_lines(path), (0, b""))[1]):
         return [(None, _of_page(*page)) for page in read_outlines(path)]
     if _is_table(path):
@@ -331,18 +332,12 @@ def _parse(path: str | Path, problems: Problems) -> list[tuple[int | None, Query
         return []
     first = lines[0][1]
     if first.startswith("<"):
-        texts = _Texts()
         topics = parse_topics("\n".join(text for _, text in lines), path)
-        queries = [(None, Query(query_id=key, query_text=texts.of(fields))) for key, fields in topics]
-        texts.log(path)
-        return queries
+        return [(None, Query(query_id=key, query_text=texts.of(fields))) for key, fields in topics]
     if not first.startswith("{"):
         return list(_queries_of_lines(_tsv, lines, path, problems))
     if '"query_id"' in first or (_is_object(first) and QUERIES.fits(tuple(json.loads(first)))):
-        texts = _Texts()
-        records = list(_queries_of_lines(partial(_record, texts=texts), lines, path, problems))
-        texts.log(path)
-        return records
+        return list(_queries_of_lines(partial(_record, texts=texts), lines, path, problems))
     if len(lines) > 1 and _is_object(first):
         id_names, text_names = (
             ", ".join(dict.fromkeys((name, *QUERIES.names[name]))) for name in QUERIES.required
@@ -406,7 +401,7 @@ def _pairs(text: str, path: str | Path) -> list[tuple[str, str]]:
     raise DataError("is not a JSON object that maps query ids to query texts.", file=str(path))
 
 
-def _of_ir_datasets(name: str) -> list[Query]:
+def _of_ir_datasets(name: str, texts: _Texts) -> list[Query]:
     try:
         ir_datasets: Any = import_module("ir_datasets")
     except ImportError as error:
@@ -415,13 +410,11 @@ def _of_ir_datasets(name: str) -> list[Query]:
         queries = list(ir_datasets.load(name).queries_iter())
     except (KeyError, AttributeError) as error:
         raise DataError("is not an ir_datasets data set with queries.", file=f"{IRDS}{name}") from error
-    texts = _Texts()
     read = []
     for query in queries:
         query_id, *values = query
         others = " ".join(value for value in values if isinstance(value, str))  # such as disease and gene
         read.append(Query(query_id=query_id, query_text=texts.of(query._asdict()) or others))
-    texts.log(f"{IRDS}{name}")
     return read
 
 
