@@ -88,7 +88,7 @@ register(
         schema=Schema("queries", "a line of queries", Query),
     ),
     Format(
-        "topics", "queries", "TREC topics, titles only", fits(_are_topics), _read, "query",
+        "topics", "queries", "TREC topics, by default their titles", fits(_are_topics), _read, "query",
         make_reader(_read, lambda path, dropped: dropped.fields(unused_fields(read_text(path)))),
     ),
     Format(
