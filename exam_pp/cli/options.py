@@ -765,8 +765,8 @@ COLUMNS = click.option(
     type=_Columns(),
     metavar="MEANING=COLUMN,...",
     help="Columns of tables with other names, such as `id=question_id,text=answer`; `a+b` joins two "
-    "texts. Meanings: query_id, query_text, passage_id, text, system, rank, score, relevance, answer, question, "
-    "nugget, weight ...",
+    "texts. Meanings: query_id, query_text, passage_id, text, system, rank, score, relevance, answer, "
+    "question, nugget, weight ...",
 )
 REPAIR = click.option(
     "--repair",
