@@ -83,10 +83,9 @@ def role_of(query_id: str, passage_id: str, entry: RankingEntry) -> Role:
     """
     if entry.role is not None:
         return entry.role
-    name = str(System.of(entry))
-    if not passage_id.startswith(name):
+    if not passage_id.startswith(entry.method):
         return "retrieved"
-    whole = f"{name}/{query_id}"
+    whole = f"{System.of(entry)}/{query_id}"
     return "answer" if passage_id == whole or passage_id.startswith(f"{whole}#") else "retrieved"
 
 

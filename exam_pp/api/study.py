@@ -21,6 +21,7 @@ from exam_pp.errors import ModelError, SelectionError, UnknownNameError
 from exam_pp.judges import LEXICAL
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.packaged_e5 import default_judge
+from exam_pp.metrics.grade_masks import DefaultCutoff
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric import cover
@@ -98,7 +99,10 @@ def study(
             f"the bank has {listed(list(read.queries))}."
         )
     known = {} if of_queries is None else read_query_texts(of_queries)
-    return Study(folder, found, read, dict(known), top if runs is not None and top < CUTOFF else None)
+    return Study(
+        folder, found, read, dict(known),
+        DefaultCutoff(top) if runs is not None and top < CUTOFF else None,
+    )  # fmt: skip
 
 
 class Study:

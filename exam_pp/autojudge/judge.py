@@ -169,13 +169,13 @@ def _labels(
     return {(line.query_id, line.passage_id): line.whole for line in labels.qrels}
 
 
-def _label_means(graded: Path, labels: Mapping[tuple[str, str], int], cutoff: int) -> ScoreTable:
+def _label_means(graded: Path, labels: Mapping[tuple[str, str], int], cutoff: int | None) -> ScoreTable:
     """The mean label of the first parts of each answer; parts without a label count as 0."""
     of_parts: dict[tuple[str, str], list[int]] = defaultdict(list)
     for query in read_passages(graded):
         for passage in query.passages:
             for entry in passage.data.rankings:
-                if entry.rank <= cutoff:
+                if cutoff is None or entry.rank <= cutoff:
                     label = labels.get((query.query_id, passage.passage_id), 0)
                     of_parts[entry.method, query.query_id].append(label)
     return {key: sum(values) / len(values) for key, values in of_parts.items()}

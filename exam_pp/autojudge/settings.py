@@ -67,7 +67,7 @@ class Settings(BaseModel):
     prompt_class: str | None = None
     assignment_class: str | None = None
     min_grade: Annotated[int, Field(ge=1), WHOLE] | None = None
-    cutoff: Annotated[int, Field(ge=1), WHOLE] = 20
+    cutoff: Annotated[int, Field(ge=1), WHOLE] | None = None
     label: Literal["max", "count", "binary"] = "max"
     retry_failed: bool = False
     work: Path = Path(WORK_FOLDER)

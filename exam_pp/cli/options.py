@@ -213,11 +213,11 @@ MIN_GRADE_DEFAULT = "[default: 4, or the highest grade of a shorter scale; 1 for
 MIN_GRADE = click.option(
     "--min-grade", type=int, help=f"Lowest grade that covers an entry.  {MIN_GRADE_DEFAULT}"
 )
-CUTOFF_DEFAULT = f"[default: the highest rank in the file, at most {defaults.CUTOFF}]"
+CUTOFF_DEFAULT = f"[default: the highest rank in the file, of rankings at most {defaults.CUTOFF}]"
 CUTOFF = click.option(
     "--cutoff",
     type=IntRange(min=1),
-    help=f"Depth to which the rankings are evaluated.  {CUTOFF_DEFAULT}",
+    help=f"Depth to which rankings, and answers by their parts, are evaluated.  {CUTOFF_DEFAULT}",
 )
 
 
@@ -771,8 +771,9 @@ COLUMNS = click.option(
     "--columns",
     type=_Columns(),
     metavar="MEANING=COLUMN,...",
-    help="Columns of tables with other names, such as `id=question_id,text=answer`. Meanings: query_id, "
-    "query_text, passage_id, text, system, rank, score, relevance, answer, question, nugget, weight ...",
+    help="Columns of tables with other names, such as `id=question_id,text=answer`; `a+b` joins two "
+    "texts. Meanings: query_id, query_text, passage_id, text, system, rank, score, relevance, answer, "
+    "question, nugget, weight ...",
 )
 REPAIR = click.option(
     "--repair",

@@ -24,7 +24,17 @@ log = logging.getLogger(__name__)
 _CITED = {"citations", "uncited references", "boundaries of answer parts", "repeats"}
 _ELEMENTS = used("text citations")
 _RESPONSES = used("text", citations="citation confidences")
+_RAG24 = used(
+    "run_id topic_id narrative_id request_id query_id qid topic narrative team_id references repeat",
+    answer=_ELEMENTS, responses=_RESPONSES, query=used("qid text"),
+)  # fmt: skip
 _SCHEMA = Schema("answers", "a line of answers of RAG systems", Rag24Answer | ReportAnswer | PlainAnswer)
+
+
+def _is_rag24(sample: Sample) -> bool:
+    """Whether an object has an answer in parts, and its query and system beside it."""
+    answer = sample.item.get("answer", sample.item.get("responses", ""))
+    return not isinstance(answer, str) and "run_id" in sample.item and "metadata" not in sample.item
 
 
 def _is_rag25(sample: Sample) -> bool:
@@ -49,9 +59,9 @@ def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps:
 
 register(
     Format(
-        "rag24", "answers", "answers, TREC RAG 2024", with_keys("run_id", "topic_id", "answer", arrays=True),
+        "rag24", "answers", "answers, TREC RAG 2024", fits(_is_rag24),
         read_answers, "answer",
-        make_reader(read_answers, used("run_id topic_id topic references repeat", answer=_ELEMENTS)),
+        make_reader(read_answers, _RAG24),
         partial(_write, form="rag24", keeps=_CITED | {"query texts"}), schema=_SCHEMA,
     ),
     Format(

@@ -239,6 +239,10 @@ def _golds(file: Path, row: Row) -> list[str]:
     return [str(answer) for answer in answers]
 
 
+def _entries(path: Path) -> list[Entry]:
+    return [item for line in bank_of_rows((path, row) for row in read_bank_csv(path)) for item in line.items]
+
+
 def _read(source: Source) -> list[BankLine]:
     rows = read_bank_csv(source.path, source.dropped.fields)
     lines = bank_of_rows((source.path, row) for row in rows)
@@ -273,11 +277,11 @@ def _sniff(sample: Sample) -> Fit:
 
 register(
     Format(
-        "bank-csv", "bank", "test bank as a table, such as a spreadsheet", _sniff, read_bank_csv,
+        "bank-csv", "bank", "test bank as a table, such as a spreadsheet", _sniff, _entries,
         "entry", _read, partial(_write, bom=False),
     ),
     Format(
         "bank-excel", "bank", "the same with a byte order mark, for Excel",
-        records=read_bank_csv, noun="entry", read=_read, write=partial(_write, bom=True),
+        records=_entries, noun="entry", read=_read, write=partial(_write, bom=True),
     ),
 )  # fmt: skip

@@ -10,11 +10,11 @@ from typing import Literal
 
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import count_dropped_query_fields
-from exam_pp.formats.sample import Fit, Sample, fits, nearly_all
+from exam_pp.formats.sample import Fit, Sample, fits, most, nearly_all
 from exam_pp.store.files import read_text
+from exam_pp.store.tables import ANSWERS, QUERIES, TEXTS
 from exam_pp.store.trec.queries import (
     Query,
-    is_query,
     read_queries,
     unused_fields,
     write_queries,
@@ -27,18 +27,27 @@ _TOPIC = re.compile(rb"<(top|topic)\b", re.IGNORECASE)
 
 
 def _is_object_of_texts(sample: Sample) -> bool:
-    return nearly_all(isinstance(value, str) for value in sample.values)
+    """Whether an object maps ids to texts, and is not itself a record."""
+    return nearly_all(isinstance(value, str) for value in sample.values) and not any(
+        map(sample.has, (QUERIES, ANSWERS, TEXTS))
+    )
 
 
-def _is_object(sample: Sample) -> bool:
+def _are_objects(sample: Sample) -> Fit:
     """Whether the first object is a query; one of BEIR is a document without a title."""
     keys = sample.object.keys()
     is_of_beir = {"_id", "text"} <= keys <= {"_id", "text", "metadata"}
-    return is_of_beir or (bool(keys & _IDS) and is_query(sample.object))
+    if is_of_beir or (keys & _IDS and sample.has(QUERIES)):
+        return Fit.FAIR
+    return Fit.FAINT if sample.object and sample.has(QUERIES) and not sample.has(TEXTS) else Fit.NOT
 
 
-def _is_table(sample: Sample) -> bool:
-    return sample.is_tabbed and sample.is_of_pairs and not sample.is_of_numbered_pairs
+def _is_table(sample: Sample) -> Fit:
+    if sample.is_tabbed and sample.is_of_pairs and not sample.is_of_numbered_pairs:
+        return Fit.LOOSE
+    # The reader takes further columns for a part of the text.
+    are_texts = most(len(row) > 1 and bool(row[0]) and " " in row[1] for row in sample.rows)
+    return Fit.FAINT if sample.is_tabbed and are_texts else Fit.NOT
 
 
 def _are_topics(sample: Sample) -> bool:
@@ -70,16 +79,16 @@ register(
         "query", make_reader(_read), partial(_write, form="json"),
     ),
     Format(
-        "queries-tsv", "queries", "queries, id<TAB>text", fits(_is_table, Fit.LOOSE), _read, "query",
+        "queries-tsv", "queries", "queries, id<TAB>text", _is_table, _read, "query",
         make_reader(_read), partial(_write, form="tsv"),
     ),
     Format(
-        "queries-jsonl", "queries", "queries, JSON lines with facets", fits(_is_object, Fit.FAIR), _read,
+        "queries-jsonl", "queries", "queries, JSON lines with facets", _are_objects, _read,
         "query", make_reader(_read), partial(_write, form="jsonl"),
         schema=Schema("queries", "a line of queries", Query),
     ),
     Format(
-        "topics", "queries", "TREC topics, titles only", fits(_are_topics), _read, "query",
+        "topics", "queries", "TREC topics, by default their titles", fits(_are_topics), _read, "query",
         make_reader(_read, lambda path, dropped: dropped.fields(unused_fields(read_text(path)))),
     ),
     Format(

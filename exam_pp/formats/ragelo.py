@@ -58,13 +58,13 @@ def _with_ids(*names: str) -> Callable[[Sample], bool]:
 def _are_queries(sample: Sample) -> Fit:
     """Other columns hold metadata, so that only a table of two columns is certainly one of queries.
 
-    Scores of Open RAG Eval begin with query_id and query, too.
+    Scores of Open RAG Eval, and others, begin with query_id and query, too.
     """
     if not sample.has(QUERIES) or sample.object:
         return Fit.NOT
     if len(sample.names) == 2:
         return Fit.LOOSE if "text" in sample.names else Fit.FAIR
-    return Fit.NOT if {"query_id", "query"} <= set(sample.names) else Fit.LOOSE
+    return Fit.FAINT if {"query_id", "query"} <= set(sample.names) else Fit.LOOSE
 
 
 class Reasoning(NamedTuple):

@@ -32,15 +32,17 @@ class Fit(IntEnum):
     """How well a file fits a format. A file has the format with the best fit."""
 
     NOT = 0
-    LOOSE = 1
+    FAINT = 1
+    """Only names or cells that a reader accepts."""
+    LOOSE = 2
     """A shape that many files share: ids with texts or numbers, two columns."""
-    FAIR = 2
+    FAIR = 3
     """Names of columns or keys that other formats may have too."""
-    GOOD = 3
+    GOOD = 4
     """All lines have the shape of the format."""
-    STRONG = 4
+    STRONG = 5
     """Numbers are in the columns where the format has them, and there is no header."""
-    CERTAIN = 5
+    CERTAIN = 6
     """Names of columns or keys that only this format has."""
 
 

@@ -92,16 +92,17 @@ def run_file_name(system: str) -> str:
     return safe_name(system) + ".run"
 
 
-def _are_texts(sample: Sample) -> bool:
+def _are_texts(sample: Sample) -> Fit:
     """Whether a table has a passage id and a text, and none of a query, which other formats have."""
-    used = TEXTS.used(sample.names)
-    has_id = plain_name(used.get("passage_id", "")) in map(plain_name, PASSAGE_ID)
-    return sample.has(TEXTS) and has_id and "query_id" not in RUNS.used(sample.names)
+    if not sample.has(TEXTS) or "query_id" in RUNS.used(sample.names):
+        return Fit.NOT
+    has_id = plain_name(TEXTS.used(sample.names)["passage_id"]) in map(plain_name, PASSAGE_ID)
+    return Fit.LOOSE if has_id else Fit.FAINT
 
 
 register(
     Format(
-        "texts", "texts", "texts of passages as a table", fits(_are_texts, Fit.LOOSE),
+        "texts", "texts", "texts of passages as a table", _are_texts,
         lambda path: read_texts(path, None), "text", read_by="import --texts", written_by="",
     ),
     Format(

@@ -7,6 +7,7 @@ threshold does not need another pass over the file.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
@@ -17,6 +18,7 @@ import msgspec
 from exam_pp.defaults import CUTOFF
 from exam_pp.llm_requests import LOW_MASS
 from exam_pp.packed import PackedMapping
+from exam_pp.roles import role_of
 
 if TYPE_CHECKING:
     from exam_pp.banks import Entry, EntryKind, TestBank
@@ -35,8 +37,13 @@ _PACKED = msgspec.json.Decoder(
         dict[str, list[tuple[int, float, int]]],
         int,
         list[str],
+        list[str],
     ]
 )
+
+
+class DefaultCutoff(int):
+    """The depth of an evaluation if users name none: it limits rankings, and all parts of an answer count."""
 
 
 @dataclass(slots=True)
@@ -110,7 +117,7 @@ class GradedQuery:
 
     ``entries`` maps entry ids to bit positions. ``asked`` is the mask of entries with a grade for at least
     one passage. ``foreign`` are graded ids that are not in the bank. ``rankings`` lists, for each system,
-    ``(rank, -score, index of the passage)``.
+    ``(rank, -score, index of the passage)``; those of ``answering`` are the parts of an answer.
     """
 
     query_id: str
@@ -120,6 +127,7 @@ class GradedQuery:
     rankings: dict[str, list[tuple[int, float, int]]] = field(default_factory=dict)
     asked: int = 0
     foreign: set[str] = field(default_factory=set)
+    answering: set[str] = field(default_factory=set)
     _index: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _tops: dict[tuple[str, int, int], list[int]] = field(default_factory=dict, init=False, repr=False)
     _reached: dict[int, list[int]] = field(default_factory=dict, init=False, repr=False)
@@ -128,9 +136,11 @@ class GradedQuery:
         """Indices of a system's passages within the cutoff, best first.
 
         These are the passages with a rank below ``first_rank + cutoff``, at most ``cutoff`` of them, by
-        rank, then score, then file order. Ranks that are missing from the file stay empty. A passage that
-        is listed twice counts once.
+        rank, then score, then file order; of an answer, all parts are within a :class:`DefaultCutoff`. Ranks
+        that are missing from the file stay empty. A passage that is listed twice counts once.
         """
+        if isinstance(cutoff, DefaultCutoff) and system in self.answering:
+            cutoff = sys.maxsize
         known = self._tops.get((system, first_rank, cutoff))
         if known is not None:
             return known
@@ -188,6 +198,8 @@ class GradedQuery:
         self._reached.clear()
         for ranking in passage.rankings if ranks else ():
             self.rankings.setdefault(ranking.method, []).append((ranking.rank, -ranking.score, index))
+            if role_of(self.query_id, passage.passage_id, ranking) == "answer":
+                self.answering.add(ranking.method)
 
     def pack(self) -> bytes:
         """The query as bytes, for :meth:`unpack`."""
@@ -201,16 +213,17 @@ class GradedQuery:
                 self.rankings,
                 self.asked,
                 sorted(self.foreign),
+                sorted(self.answering),
             )
         )
 
     @classmethod
     def unpack(cls, data: bytes) -> GradedQuery:
         """The query that :meth:`pack` wrote."""
-        query_id, entries, weights, packed, rankings, asked, foreign = _PACKED.decode(data)
+        query_id, entries, weights, packed, rankings, asked, foreign, answering = _PACKED.decode(data)
         passages = [GradedPassage(*passage) for passage in packed]
         positions = {entry_id: position for position, entry_id in enumerate(entries)}
-        query = cls(query_id, positions, weights, passages, rankings, asked, set(foreign))
+        query = cls(query_id, positions, weights, passages, rankings, asked, set(foreign), set(answering))
         query._index = {passage.passage_id: index for index, passage in enumerate(passages)}
         return query
 
@@ -242,8 +255,10 @@ class GradedFile:
     first_ranks: dict[str, int] = field(default_factory=dict)
     last_ranks: dict[str, int] = field(default_factory=dict)
     """The highest rank of each system over all queries."""
-    longest: int = 0
-    """The largest number of passages in a ranking."""
+    longest: dict[str, int] = field(default_factory=dict)
+    """The largest number of passages in a ranking of each system."""
+    answering: set[str] = field(default_factory=set)
+    """The systems whose rankings are the parts of answers."""
     has_soft_grades: bool = False
     soft_grades: int = 0
     """The number of soft grades with a recorded mass."""
@@ -263,13 +278,23 @@ class GradedFile:
     @property
     def depth(self) -> int:
         """The highest rank of any system, counted from 1 for its first rank; 0 without rankings."""
-        ends = (last + 1 - self.first_ranks[system] for system, last in self.last_ranks.items())
-        return max(self.longest, *ends, 0)  # a ranking with ties may have more passages than ranks
+        return self._depth(self.last_ranks)
+
+    def _depth(self, systems: Iterable[str]) -> int:
+        ends = (self.last_ranks[system] + 1 - self.first_ranks[system] for system in systems)
+        # A ranking with ties may have more passages than ranks.
+        return max(0, *(self.longest[system] for system in systems), *ends, 0)
 
     @property
-    def cutoff(self) -> int:
-        """The default depth of evaluations: the highest rank of the file, at most :data:`CUTOFF`."""
-        return min(self.depth or CUTOFF, CUTOFF)
+    def cutoff(self) -> DefaultCutoff:
+        """The default depth of evaluations: the highest rank of the file, of rankings at most :data:`CUTOFF`.
+
+        In a file of answers only, it is the number of parts of the longest one.
+        """
+        rankings = self.last_ranks.keys() - self.answering
+        return DefaultCutoff(
+            min(self._depth(rankings), CUTOFF) if rankings else self._depth(self.answering) or CUTOFF
+        )
 
     def add(self, query: GradedQuery) -> None:
         """Add a query, or replace it after a change, and update the statistics of the file."""
@@ -277,7 +302,8 @@ class GradedFile:
             first = self.first_ranks.get(system, 1)
             self.first_ranks[system] = 0 if first and min(ranking)[0] == 0 else first
             self.last_ranks[system] = max(self.last_ranks.get(system, 0), max(ranking)[0])
-            self.longest = max(self.longest, len({index for _, _, index in ranking}))
+            self.longest[system] = max(self.longest.get(system, 0), len({index for _, _, index in ranking}))
+        self.answering |= query.answering
         grades = [passage.best_grade for passage in query.passages]
         self.ungraded.pop(query.query_id, None)
         if missing := grades.count(None):

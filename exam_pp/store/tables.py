@@ -47,7 +47,8 @@ TEXT = ("text", "passage", "contents", "content", "segment", "document", "passag
 class Layout:
     """The columns that a reader needs, each by its role.
 
-    ``names`` are other names of columns, in order of preference. Cells of the roles ``ids`` must not be
+    ``names`` are other names of columns, in order of preference; in ``a+b``, the texts of those columns that
+    a table has are joined. Cells of the roles ``ids`` must not be
     empty. ``pairs`` are the roles of keys and values in a JSON object that maps ids to texts. ``any_of`` are
     optional columns of which one is needed. ``lists`` are roles whose cells may be lists in JSON.
     ``numbers`` are roles of numbers, which are read in any language and become numbers with a point.
@@ -66,14 +67,24 @@ class Layout:
     as_it_is: bool = False
 
     def used(self, columns: Sequence[str]) -> dict[str, str]:
-        """Map each role to the name of its column; roles without a column have no key."""
+        """Map each role to the name of its column, or to names joined by ``+`` for :func:`cell_of`.
+
+        Roles without a column have no key.
+        """
         roles = (*self.required, *self.optional)
         given = _given_columns(self, columns)
-        by_key = {plain_name(name): name for name in reversed(columns) if name not in given.values()}
+        taken = {part for name in given.values() for part in parts_of(name, columns)}
+        by_key = {plain_name(name): name for name in reversed(columns) if name not in taken}
         used: dict[str, str] = {}
         for role in roles:
-            names = (given.get(role), *(by_key.get(plain_name(name)) for name in self._names(role)))
-            match = next((name for name in names if name is not None and name not in used.values()), None)
+            names = (
+                given.get(role),
+                *(
+                    "+".join(by_key[key] for key in map(plain_name, name.split("+")) if key in by_key)
+                    for name in self._names(role)
+                ),
+            )
+            match = next((name for name in names if name and name not in used.values()), None)
             if match is not None:
                 used[role] = match
         return used
@@ -99,7 +110,10 @@ QUERIES = Layout(
     ("query_id", "query_text"), (), ("query_id", "query_text"),
     {
         "query_id": (*QUERY_ID, "id"),
-        "query_text": ("query", "question", "question_text", "title", "topic", "narrative", "text"),
+        "query_text": (
+            "query", "question", "question_text", "text", "title+problem_statement+background", "topic",
+            "narrative", "description", "desc",
+        ),
     },
     pairs=("query_id", "query_text"),
 )  # fmt: skip
@@ -142,6 +156,18 @@ QRELS = Layout(
 )  # fmt: skip
 
 
+def parts_of(name: str, columns: Collection[str]) -> list[str]:
+    """The columns that a name stands for: one, or those joined by ``+`` that the table has."""
+    return [name] if name in columns else [part for part in name.split("+") if part in columns]
+
+
+def cell_of(cells: Mapping[str, str], name: str) -> str:
+    """The cell of a column; of several, whose names are joined by ``+``, their texts with a blank between."""
+    if name in cells:
+        return cells[name]
+    return " ".join(filter(None, (cells[part].strip() for part in parts_of(name, cells))))
+
+
 def stem_of(path: str | Path) -> str:
     """The name of a table's file, which names its system; raises :class:`DataError` for standard input."""
     if str(path) == STDIO:
@@ -169,7 +195,13 @@ def columns_named(columns: Mapping[str, str] | None) -> Iterator[None]:
     token, names = _given.set(columns or {}), _names_seen.set(set())
     try:
         yield
-        unknown = [repr(name) for name in (columns or {}).values() if name not in (_names_seen.get() or ())]
+        seen = _names_seen.get() or set()
+        unknown = [
+            repr(part)
+            for name in (columns or {}).values()
+            for part in ([] if name in seen else name.split("+"))
+            if part not in seen
+        ]
         if unknown:
             log.warning("--columns: no table has the column %s.", listed(unknown))
     finally:
@@ -179,10 +211,10 @@ def columns_named(columns: Mapping[str, str] | None) -> Iterator[None]:
 
 def _given_columns(layout: Layout, columns: Sequence[str]) -> dict[str, str]:
     """Role to the column that the user named."""
-    given = {name: column for name, column in (_given.get() or {}).items() if column in columns}
+    parts = {name: parts_of(column, columns) for name, column in (_given.get() or {}).items()}
     if (seen := _names_seen.get()) is not None:
-        seen.update(given.values())
-    roles = ((layout.role_of(name), column) for name, column in given.items())
+        seen.update(chain.from_iterable(parts.values()))
+    roles = ((layout.role_of(name), "+".join(found)) for name, found in parts.items() if found)
     return {role: column for role, column in roles if role is not None}
 
 
@@ -280,6 +312,7 @@ def _rows_by_role(
     path: str | Path, layout: Layout, problems: Problems, report: Report | None
 ) -> Iterator[tuple[Row, dict[str, str]]]:
     known: dict[tuple[str, ...], dict[str, str]] = {}
+    taken: dict[tuple[str, ...], set[str]] = {}
     unused: Counter[str] = Counter()
     for row in read_rows(path, layout):
         if not known and row.header is not None and not layout.fits(row.header):
@@ -287,13 +320,14 @@ def _rows_by_role(
         used = known.get(row.columns)
         if used is None:
             used = known[row.columns] = layout.used(row.columns)
+            taken[row.columns] = {part for name in used.values() for part in parts_of(name, row.columns)}
         if problem := _problem(path, layout, row, used):
             problems.add(problem)
             continue
-        cells = {role: row.cells.get(name, "") for role, name in used.items()}
+        cells = {role: cell_of(row.cells, name) for role, name in used.items()}
         if not layout.as_it_is:
             cells = {role: cell.strip() for role, cell in cells.items()}
-        names = used.values()
+        names = taken[row.columns]
         unused.update(name for name, cell in row.cells.items() if name not in names and cell.strip())
         unused.update([""] if any(row.extra) else [])
         yield row, cells
@@ -334,9 +368,9 @@ def _problem(path: str | Path, layout: Layout, row: Row, used: Mapping[str, str]
     if not layout.as_it_is and row.header is not None and len(row.cells) < len(row.header):
         return row.error("has fewer cells than the header.", path)  # a missing cell is not empty
     for role in used.keys() - set(layout.lists):
-        if isinstance(row.cells.get(used[role]), JsonCell):
+        if any(isinstance(row.cells[part], JsonCell) for part in parts_of(used[role], row.cells)):
             return row.error("is a list or an object, but must be a text.", path, used[role])
-    empty = (used[role] for role in layout.ids if role in used and not row.cells.get(used[role], "").strip())
+    empty = (used[role] for role in layout.ids if role in used and not cell_of(row.cells, used[role]).strip())
     column = next(empty, None)
     return None if column is None else row.error("is empty.", path, column)
 

@@ -193,8 +193,8 @@ def sample_pairs(
 
     ``graded``: Graded file; not a stream, because it is read several times. ``bank``: Test bank; only its
     entries count. Default: the entries that have grades. ``cutoff``: Draw from the passages within the first
-    ranks of at least one system. Default: the highest rank in the file, at most 20. 0, and files without
-    rankings: from all graded passages.
+    ranks of at least one system. Default: as for :func:`exam_pp.cover`. 0, and files without rankings: from
+    all graded passages.
     """
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.evaluation.inputs import Study

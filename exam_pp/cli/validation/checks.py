@@ -33,6 +33,7 @@ _CHECKS = (
     Check("duplicate-ranking", "warning", "a system ranks a passage twice"),
     Check("shared-rank", "warning", "a system has two passages at the same rank"),
     Check("score-order", "warning", "scores do not fall with the rank; trec_eval sorts by score"),
+    Check("citation", "warning", "an answer cites a document that is none of its references"),
     Check("rating-scale", "error", "a rating is outside the prompt's scale or below 0"),
     Check("rating-conflict", "error", "a rating contradicts the lists of correct and wrong entries"),
     Check("no-ratings", "warning", "a rating prompt has no ratings; thresholds then count correct as 1"),

@@ -105,6 +105,7 @@ def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) 
     findings; an invalid line does not stop the check of the following lines.
     """
     from exam_pp.formats.base import FORMATS, format_of
+    from exam_pp.store.trec.answers import Answer
 
     findings = Findings(limit)
     for path in files:
@@ -123,6 +124,12 @@ def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) 
                 check_duplicate_keys(path, findings)
                 records = read_around_errors(path, form.records, findings, form.name)
                 contents = counted(len(records), form.noun)
+                for answer in records:
+                    for docid in answer.unlisted if isinstance(answer, Answer) else ():
+                        findings.add(
+                            "citation", str(path), answer.line, f"query {answer.query_id}",
+                            f"the citation {docid} is no reference of the answer",
+                        )  # fmt: skip
         except DataError as error:
             findings.add("unreadable", str(path), error.line, error.field or "", error.problem)
         finally:

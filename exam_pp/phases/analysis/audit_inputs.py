@@ -154,7 +154,8 @@ class GraderScores:
             if self.is_direct:
                 good = [bool(mask) for mask in query.reached(self.min_grade)]
                 scores[query.query_id] = {
-                    system: sum(good[index] for index in query.top(system, first, cutoff)) / cutoff
+                    system: sum(good[index] for index in query.top(system, first, cutoff))
+                    / max(cutoff, len(query.top(system, first, cutoff)))
                     for system, first in self.file.first_ranks.items()
                 }
             else:

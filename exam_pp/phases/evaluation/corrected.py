@@ -189,7 +189,8 @@ def corrected_scores(
     of_judge = replace(criteria, kind=kind, prompt_class=judge.prompt_class)
     labels = sampled_labels(views(graded, role), sample, reviewer, of_judge, data.source)
     if cutoff is None:
-        cutoff = sample.cutoff or (None if measure == "nuggets" else data.file.cutoff)
+        is_default = sample.cutoff == data.file.cutoff or (sample.cutoff is None and measure != "nuggets")
+        cutoff = data.file.cutoff if is_default else sample.cutoff
     return corrected_of(
         data,
         labels,

@@ -88,8 +88,8 @@ def cover(
         grade_filter: Selects grades; required if the file has grades of several models or prompts.
         min_grade: Lowest grade at which an entry is covered, or several thresholds, each with its own
             scores. Default: 4, the highest grade of a shorter scale, or 1 for prompts without a scale.
-        cutoff: Number of ranks of each system that are evaluated. Default: the highest rank in the file, at
-            most 20.
+        cutoff: Number of ranks of each system that are evaluated. Default: the highest rank in the file, of
+            rankings at most 20; all parts of an answer count.
         queries: Query file or query ids to restrict the evaluation to.
         missing_queries: ``zero``: a query without results of a system scores 0. ``skip``: it is skipped.
         soft: Score entries by the highest probability of reaching the threshold, instead of 0 or 1.

@@ -290,7 +290,8 @@ class RankingDepth:
     has only passages that another system ranked higher, so it lacks some ranks.
 
     ``complete``: Depth to which no ranking lacks a rank; None if no rank is missing. ``retrieved``: Whether
-    any ranking is one of a run, and not the parts of a generated answer.
+    any ranking is one of a run, and not the parts of a generated answer. ``whole``: Whether an answer counts
+    with parts beyond the cutoff.
     """
 
     cutoff: int
@@ -298,6 +299,7 @@ class RankingDepth:
     complete: int | None = None
     missing: int = 0
     retrieved: bool = False
+    whole: bool = False
 
     @classmethod
     def of(cls, files: Collection[GradedFile], cutoff: int) -> RankingDepth:
@@ -321,11 +323,8 @@ class RankingDepth:
                 self.complete = hole if self.complete is None else min(self.complete, hole)
                 known = set(ranks)
                 self.missing += sum(rank not in known for rank in range(hole, min(ranks[-1], self.cutoff)))
-            if not self.retrieved:
-                answer = f"{system}/{query.query_id}"
-                self.retrieved = any(
-                    query.passages[index].passage_id.partition("#")[0] != answer for _, _, index in places
-                )
+            self.retrieved = self.retrieved or system not in query.answering
+            self.whole = self.whole or len(query.top(system, first_ranks[system], self.cutoff)) > self.cutoff
 
     def notes(self, source: PathLike) -> list[str]:
         """A note if rankings in ``source`` end before the cutoff, or lack ranks above it.
@@ -340,6 +339,8 @@ class RankingDepth:
                 f"to the cutoff {self.cutoff} and cannot cover entries. Use --cutoff {self.complete}, or "
                 "import with a larger --top."
             ]
+        if self.whole:
+            return [f"The cutoff {self.cutoff} limits rankings; all parts of the answers in {source} count."]
         if self.retrieved and self.deepest < self.cutoff:
             return [
                 f"The cutoff {self.cutoff} is deeper than the rankings in {source}, which end at rank "

@@ -101,7 +101,9 @@ def _entry(
 
 _ELEMENTS = used("text", citations="citation confidences")
 _USED = used(
-    "query_id system text citations run_id topic_id topic response_length references repeat",
+    "query_id system text citations run_id topic_id narrative_id request_id qid topic narrative team_id "
+    "response_length references repeat",
+    query=used("qid text"),
     metadata=used("team_id run_id topic_id request_id narrative_id narrative repeat"),
     answer=_ELEMENTS,
     responses=_ELEMENTS,

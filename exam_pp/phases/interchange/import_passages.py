@@ -37,7 +37,7 @@ from exam_pp.records import replace
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
-from exam_pp.store.trec.answers import Answer
+from exam_pp.store.trec.answers import MAX_WORDS, MAX_WORDS_2024, Answer
 from exam_pp.store.trec.queries import Query, read_queries
 from exam_pp.store.trec.runs import (
     MethodName,
@@ -51,8 +51,6 @@ from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
-TRACK_WORDS = 400
-"""Longest answer in words (between whitespace) that TREC RAG 2024 accepts."""
 DEFAULT_TOP = 20
 """Default pool depth: passages per run and query; equal to the default cutoff of Rubric-Cover."""
 
@@ -307,6 +305,7 @@ class _Pool:
         answered: dict[tuple[str, str, int | None], Path] = {}
         empty: list[str] = []
         long: list[str] = []
+        unlisted: list[str] = []
         for file in files:
             for answer in read_any_answers(file, self.dropped):
                 if not self._accepts(answer.query_id, "answers"):
@@ -328,22 +327,27 @@ class _Pool:
                 if with_texts or answer.texts:
                     self._add_documents(answer, file)
                 self._add_answer(answer, unit, file)
+                unlisted += [f"{docid!r}, {_place(answer, file)}" for docid in answer.unlisted]
                 if not answer.parts:
                     empty.append(_place(answer, file))
-                if sum(len(part.text.split()) for part in answer.parts) > TRACK_WORDS:
+                if sum(len(part.text.split()) for part in answer.parts) > answer.max_words:
                     long.append(_place(answer, file))
-        if empty:
-            have = counted(
-                len(empty),
+        limit = f"more words than TREC RAG accepts ({MAX_WORDS_2024} in 2024, {MAX_WORDS:,} in 2026)"
+        for places, has, have in (
+            (
+                empty,
                 "answer has no text and is imported as an empty passage",
                 "answers have no text and are imported as empty passages",
-            )
-            log.warning("%s (first: %s).", have, empty[0])
-        if long:
-            have = counted(len(long), "answer has", "answers have")
-            limit = f"more than {TRACK_WORDS} words, the limit of TREC RAG, and"
-            done = "is not cut" if len(long) == 1 else "are not cut"
-            log.warning("%s %s %s (first: %s).", have, limit, done, long[0])
+            ),
+            (
+                unlisted,
+                "citation is no reference of its answer",
+                "citations are no references of their answers",
+            ),
+            (long, f"answer has {limit} and is not cut", f"answers have {limit} and are not cut"),
+        ):
+            if places:
+                log.warning("%s (first: %s).", counted(len(places), has, have), places[0])
 
     def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
         passages = self._passages[answer.query_id]

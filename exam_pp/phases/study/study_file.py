@@ -54,9 +54,11 @@ class Study(BaseModel):
     def cutoff(self) -> int | None:
         """The cutoff of its scores; None for the default.
 
-        Below the depth of the pool, a ranking has only passages that another system ranked higher.
+        Below the depth of the pool, a ranking has only passages that another system ranked higher. A cutoff
+        that is named would also limit answers.
         """
-        return self.top if self.runs and self.top and self.top < CUTOFF else None
+        is_lower = bool(self.runs and not self.answers) and (self.top or CUTOFF) < CUTOFF
+        return self.top if is_lower else None
 
     def with_paths(self, change: Callable[[str, str], str]) -> Study:
         """A copy with ``change(key, path)`` in place of each path."""

@@ -7,12 +7,12 @@ and NeuCLIR / RAGTIME (``metadata`` with ``topic_id`` or ``request_id``, and ``r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import AliasChoices, ConfigDict, Field
+from pydantic import AliasChoices, AliasPath, ConfigDict, Field
 
 from exam_pp.data_model import Id, Repeat
 from exam_pp.errors import DataError
@@ -32,6 +32,12 @@ from exam_pp.store.tables import (
 )
 from exam_pp.text.wording import counted
 
+MAX_WORDS, MAX_WORDS_2024 = 1024, 400
+"""Longest answer in words (between whitespace) that TREC RAG accepts: in 2026, and in 2024 and 2025.
+
+Answers of 2025 and 2026 have the same form, so only the limit of 2026 is certain for them.
+"""
+
 
 @dataclass(frozen=True)
 class AnswerPart:
@@ -50,7 +56,8 @@ class Answer:
     ``team`` are empty if the format does not have them. ``repeat`` is the number, from 1, of one of several
     answers of the system to the same query. ``texts`` are pairs of a document and its text, if the file of
     answers has texts. ``textless_citations`` counts citations of elements without text, which are no
-    parts. ``line`` is the line of the answer, for messages.
+    parts. ``unlisted`` are cited documents that are no references, if the answer lists references.
+    ``max_words`` is the length that its track accepts. ``line`` is the line of the answer, for messages.
     """
 
     query_id: str
@@ -63,6 +70,8 @@ class Answer:
     repeat: int | None = None
     texts: tuple[tuple[str, str], ...] = ()
     textless_citations: int = field(default=0, compare=False, repr=False)
+    unlisted: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    max_words: int = field(default=MAX_WORDS, compare=False, repr=False)
     line: int | None = field(default=None, compare=False, repr=False)
 
 
@@ -82,13 +91,21 @@ class _Part(Record):
 
 
 class Rag24Answer(Record):
-    """A line of TREC RAG 2024."""
+    """A line of TREC RAG 2024, also with the names of later tracks, or with the query of ragnarok."""
 
     system: Id = Field(alias="run_id")
-    query_id: Id = Field(alias="topic_id")
-    query_text: str | None = Field(default=None, alias="topic")
+    query_id: Id = Field(
+        validation_alias=AliasChoices(
+            "topic_id", "narrative_id", "request_id", "query_id", "qid", AliasPath("query", "qid")
+        )
+    )
+    query_text: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("topic", "narrative", AliasPath("query", "text"), "query"),
+    )
+    team: Id | None = Field(default=None, alias="team_id")
     references: list[Id] | None = None
-    answer: list[_Part]
+    answer: list[_Part] = Field(validation_alias=AliasChoices("answer", "responses"))
     repeat: Repeat | None = None  # a key of exam_pp, which the tracks do not have
 
 
@@ -232,19 +249,25 @@ def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
     keys = value.keys() if isinstance(value, dict) else set()
     if "metadata" in keys:
         report = valid(ReportAnswer.model_validate, value, path, number)
-        metadata = report.metadata
+        metadata, parts = report.metadata, _parts(report, path, number)
         return Answer(
-            metadata.query_id, metadata.system, _parts(report, path, number),
+            metadata.query_id, metadata.system, parts,
             query_text=metadata.query_text or "", references=tuple(report.references or ()),
             team=metadata.team or "", repeat=metadata.repeat,
-            textless_citations=_textless_citations(report), line=number,
+            textless_citations=_textless_citations(report), unlisted=_unlisted(parts, report.references),
+            line=number,
         )  # fmt: skip
-    if "answer" in keys and ("run_id" in keys or not isinstance(value["answer"], str)):
+    if "responses" in keys or (
+        "answer" in keys and ("run_id" in keys or not isinstance(value["answer"], str))
+    ):
         rag = valid(Rag24Answer.model_validate, value, path, number)
+        parts = _parts(rag, path, number)
         return Answer(
-            rag.query_id, rag.system, _parts(rag, path, number),
-            query_text=rag.query_text or "", references=tuple(rag.references or ()),
-            repeat=rag.repeat, textless_citations=_textless_citations(rag), line=number,
+            rag.query_id, rag.system, parts,
+            query_text=rag.query_text or "", references=tuple(rag.references or ()), team=rag.team or "",
+            repeat=rag.repeat, textless_citations=_textless_citations(rag),
+            unlisted=_unlisted(parts, rag.references),
+            max_words=MAX_WORDS_2024 if "topic_id" in keys else MAX_WORDS, line=number,
         )  # fmt: skip
     if "text" in keys:
         plain = valid(PlainAnswer.model_validate, value, path, number)
@@ -253,7 +276,8 @@ def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
         return Answer(
             plain.query_id, plain.system, part, by_sentence=False,
             references=tuple(plain.references or ()), repeat=plain.repeat,
-            textless_citations=0 if part else len(cited), line=number,
+            textless_citations=0 if part else len(cited), unlisted=_unlisted(part, plain.references),
+            line=number,
         )  # fmt: skip
     raise DataError(
         "is not an answer in a known format: TREC RAG 2024 (run_id, topic_id, references, answer), "
@@ -282,6 +306,11 @@ def _parts(
 
 def _textless_citations(report: Rag24Answer | ReportAnswer) -> int:
     return sum(len(element.citations or ()) for element in report.answer if not element.text.strip())
+
+
+def _unlisted(parts: Iterable[AnswerPart], references: Collection[str] | None) -> tuple[str, ...]:
+    listed = references if references is not None else [docid for part in parts for docid in part.citations]
+    return tuple(dict.fromkeys(docid for part in parts for docid in part.citations if docid not in listed))
 
 
 def _citations(value: Any, references: list[str]) -> tuple[str, ...]:

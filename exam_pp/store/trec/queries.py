@@ -13,7 +13,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,19 +33,18 @@ from exam_pp.store.files import (
 )
 from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.problems import Problems
-from exam_pp.store.tables import QUERIES, Report, are_columns_given, check_header, columns_of, read_table
-from exam_pp.text.wording import counted
+from exam_pp.store.tables import QUERIES, Report, cell_of, check_header, columns_of, parts_of, read_table
+from exam_pp.text.wording import counted, listed
 
 _TAG = re.compile(r"<(?:(top|topic)\b([^<>]*)|/(top|topic))>", re.IGNORECASE)
 _ELEMENT = re.compile(r"<(\w+)\b[^<>]*>([^<]*)")
 _NUMBER_ATTRIBUTE = re.compile(r"""\b(?:number|id|num)\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
-_LABEL = re.compile(r"^(?:number|topic|title)\s*:\s*", re.IGNORECASE)
+_LABEL = re.compile(r"^(?:number|topic|title|description|narrative)\s*:\s*", re.IGNORECASE)
 _NUMBER_TAGS = ("num", "number", "id")
-_TEXT_TAGS = ("title", "query", "question", "text", "desc", "description")
 
 
-def parse_topics(text: str, file: str | Path) -> list[tuple[str, str]]:
-    """Return number and title (or query, question, description) of each topic, in file order.
+def parse_topics(text: str, file: str | Path) -> list[tuple[str, dict[str, str]]]:
+    """Return number and fields by tag, such as ``title`` and ``desc``, of each topic, in file order.
 
     XML is parsed by the same rules as the old format, because many topics files follow neither exactly.
     Raises :class:`DataError` for topics without a number, and for files without topics.
@@ -53,23 +52,56 @@ def parse_topics(text: str, file: str | Path) -> list[tuple[str, str]]:
     topics = []
     for position, (attributes, body) in enumerate(_topics(text), 1):
         attribute = _NUMBER_ATTRIBUTE.search(attributes)
-        number = attribute[1] if attribute else _field(body, _NUMBER_TAGS)
+        fields = _fields(body)
+        numbers = [fields.pop(tag, "") for tag in _NUMBER_TAGS]
+        number = attribute[1] if attribute else next(filter(None, numbers), "")
         if not number:
             raise DataError(f"topic {position} has no number.", file=str(file))
-        topics.append((number.strip(), _field(body, _TEXT_TAGS)))
+        topics.append((number.strip(), fields))
     if not topics:
         raise DataError("has no <top> or <topic> elements.", file=str(file))
     return topics
 
 
 def unused_fields(text: str) -> Counter[str]:
-    """Count the topics with a field that :func:`parse_topics` ignores, such as a narrative, by tag."""
-    unused: Counter[str] = Counter()
-    for _, body in _topics(text):
-        filled = {tag.lower(): None for tag, content in _ELEMENT.findall(body) if content.strip()}
-        used = next((tag for tag in _TEXT_TAGS if tag in filled), None)
-        unused.update(tag for tag in filled if tag not in (used, *_NUMBER_TAGS))
-    return unused
+    """Count the topics with a field that is not read, such as a narrative, by tag."""
+    return Counter(
+        tag
+        for _, fields in parse_topics(text, "topics")
+        for tag in fields
+        if tag not in parts_of(QUERIES.used(tuple(fields)).get("query_text", ""), fields)
+    )
+
+
+class _Texts:
+    """The texts of topics, and the names of fields of several words that they leave out."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, None] = {}
+        self._left_out: dict[str, None] = {}
+        self._used: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def used(self, names: tuple[str, ...]) -> dict[str, str]:
+        if names not in self._used:
+            self._used[names] = QUERIES.used(names)
+        return self._used[names]
+
+    def of(self, fields: Mapping[str, Any]) -> str:
+        """The text of a topic by the rules of tables: of a request, several fields are joined."""
+        texts = {name: value for name, value in fields.items() if isinstance(value, str)}
+        name = self.used(tuple(fields)).get("query_text", "")
+        read = parts_of(name, texts)
+        self._read |= dict.fromkeys(read)
+        self._left_out |= {key: None for key in texts if key not in read and " " in texts[key].strip()}
+        return cell_of(texts, name)
+
+    def log(self, path: str | Path) -> None:
+        if self._read and self._left_out:
+            log.warning(
+                "%s: the text of a query is its %s, without %s; --columns query_text=%s reads all of them.",
+                path, listed(list(self._read), " and "), listed(list(self._left_out)),
+                "+".join(self._read | self._left_out),
+            )  # fmt: skip
 
 
 def _topics(text: str) -> Iterator[tuple[str, str]]:
@@ -86,13 +118,13 @@ def _topics(text: str) -> Iterator[tuple[str, str]]:
             start = None
 
 
-def _field(body: str, tags: tuple[str, ...]) -> str:
-    """Return the first content of one of the tags, up to the next tag; empty if no tag occurs."""
-    for tag in tags:
-        match = re.search(rf"<{tag}\b[^<>]*>([^<]*)", body, re.IGNORECASE)
-        if match and (content := " ".join(html.unescape(match[1]).split())):
-            return _LABEL.sub("", content)
-    return ""
+def _fields(body: str) -> dict[str, str]:
+    """Tag to its first content, up to the next tag; tags without content have no key."""
+    fields: dict[str, str] = {}
+    for tag, content in _ELEMENT.findall(body):
+        if text := _LABEL.sub("", " ".join(html.unescape(content).split())):
+            fields.setdefault(tag.lower(), text)
+    return fields
 
 
 _START = re.compile(rb"\x9f?[\x82-\x86](?:cCAR|[\x00\x01][\x60-\x7b])", re.DOTALL)
@@ -165,12 +197,6 @@ log = logging.getLogger(__name__)
 
 IRDS = "irds:"
 """Prefix of the name of an ir_datasets data set, in place of a file."""
-_ALIASES = {
-    "query_id": ("qid", "_id", "id", "topic_id", "request_id", "narrative_id"),
-    "query_text": ("text", "query", "title", "topic", "narrative"),
-}
-"""Other names of the keys in JSON lines (ir_datasets, BEIR, Pyserini, TREC RAG, RAGTIME), in order of
-preference."""
 
 
 class Facet(Record):
@@ -208,13 +234,17 @@ def read_queries(path: str | Path) -> dict[str, Query]:
 
     Tables have a header with a query id and a query text. Columns that are ignored are logged. JSON lines
     have the keys ``query_id`` and ``query_text``, or names that other collections use for them. Of TREC
-    topics (``<top>`` or XML) the title is the text. In TREC CAR outlines (CBOR) pages are queries and
-    sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which downloads missing data.
+    topics (``<top>`` or XML) the title is the text; requests for reports are read with their problem
+    statement and background. Other texts of topics are logged. In TREC CAR outlines (CBOR) pages are queries
+    and sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which downloads missing
+    data.
 
     Raises :class:`DataError` for duplicate ids and keys, queries without id or text, and unknown formats.
     """
-    problems = Problems(path)
-    return _checked(_parse(path, problems), path, problems)
+    problems, texts = Problems(path), _Texts()
+    queries = _checked(_parse(path, problems, texts), path, problems)
+    texts.log(path)
+    return queries
 
 
 def read_query_table(path: str | Path, report: Report | None = None) -> dict[str, Query]:
@@ -290,9 +320,9 @@ def write_query_lines(
             stream.write(f"{query.query_id}\t{' '.join(query.query_text.split())}\n".encode())
 
 
-def _parse(path: str | Path, problems: Problems) -> list[tuple[int | None, Query]]:
+def _parse(path: str | Path, problems: Problems, texts: _Texts) -> Sequence[tuple[int | None, Query]]:
     if str(path).startswith(IRDS):
-        return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS))]
+        return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS), texts)]
     if not is_read_once(path) and is_outlines(next(read_lines(path), (0, b""))[1]):
         return [(None, _of_page(*page)) for page in read_outlines(path)]
     if _is_table(path):
@@ -303,13 +333,15 @@ def _parse(path: str | Path, problems: Problems) -> list[tuple[int | None, Query
     first = lines[0][1]
     if first.startswith("<"):
         topics = parse_topics("\n".join(text for _, text in lines), path)
-        return [(None, Query(query_id=key, query_text=text)) for key, text in topics]
+        return [(None, Query(query_id=key, query_text=texts.of(fields))) for key, fields in topics]
     if not first.startswith("{"):
         return list(_queries_of_rows(lines, path, problems))
-    if '"query_id"' in first or (_is_object(first) and is_query(json.loads(first))):
-        return list(_queries_of_lines(lines, path, problems))
+    if '"query_id"' in first or (_is_object(first) and QUERIES.fits(tuple(json.loads(first)))):
+        return list(_queries_of_lines(lines, path, problems, texts))
     if len(lines) > 1 and _is_object(first):
-        id_names, text_names = (", ".join((name, *aliases)) for name, aliases in _ALIASES.items())
+        id_names, text_names = (
+            ", ".join(dict.fromkeys((name, *QUERIES.names[name]))) for name in QUERIES.required
+        )
         raise DataError(
             f"has no query id ({id_names}) or no query text ({text_names}).", file=str(path), line=lines[0][0]
         )
@@ -319,12 +351,7 @@ def _parse(path: str | Path, problems: Problems) -> list[tuple[int | None, Query
 
 def _is_table(path: str | Path) -> bool:
     """Whether a file is a table that the other readers do not know."""
-    columns = columns_of(path)
-    if not QUERIES.fits(columns):
-        return False
-    is_json_lines = next(read_lines(path))[1][:1] == b"{"
-    is_known = "query_id" in columns or is_query(dict.fromkeys(columns))
-    return are_columns_given() or not (is_json_lines and is_known)
+    return QUERIES.fits(columns_of(path)) and not _is_object(next(read_text_lines(path))[1])
 
 
 def _queries_of_rows(
@@ -349,11 +376,11 @@ def _queries_of_rows(
 
 
 def _queries_of_lines(
-    lines: Iterable[tuple[int, str]], path: str | Path, problems: Problems
+    lines: Iterable[tuple[int, str]], path: str | Path, problems: Problems, texts: _Texts
 ) -> Iterator[tuple[int, Query]]:
     for number, text in lines:
         try:
-            yield number, _record(text, path, number)
+            yield number, _record(text, path, number, texts)
         except DataError as error:
             problems.add(error)
 
@@ -363,11 +390,6 @@ def _of_page(query_id: str, title: str, sections: list[tuple[str, str]]) -> Quer
     return Query(query_id=query_id, query_text=title, **({"facets": facets} if facets else {}))
 
 
-def is_query(value: Mapping[str, Any]) -> bool:
-    """Whether a JSON object is a query, with key names of any collection, and not a mapping of id to text."""
-    return all(value.keys() & {name, *aliases} for name, aliases in _ALIASES.items())
-
-
 def _is_object(line: str) -> bool:
     try:
         return isinstance(json.loads(line), dict)
@@ -375,15 +397,15 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _record(line: str, path: str | Path, number: int) -> Query:
+def _record(line: str, path: str | Path, number: int, texts: _Texts) -> Query:
     value = parse_json(line, path, number)
     if (key := duplicate_key(line.encode("utf-8", "surrogatepass"))) is not None:
         raise DataError(f"has the key {key!r} twice in one object.", file=str(path), line=number)
     if isinstance(value, dict):
-        for name, aliases in _ALIASES.items():
-            alias = next((key for key in aliases if key in value), None)
-            if name not in value and alias is not None:
-                value[name] = value.pop(alias)
+        text = texts.of(value)
+        for role, name in texts.used(tuple(value)).items():
+            read = [value.pop(part) for part in parts_of(name, value)]
+            value[role] = read[0] if len(read) == 1 else text
         line = json.dumps(value)
     return parse_record(Query, line, path, number)
 
@@ -397,7 +419,7 @@ def _pairs(text: str, path: str | Path) -> list[tuple[str, str]]:
     raise DataError("is not a JSON object that maps query ids to query texts.", file=str(path))
 
 
-def _of_ir_datasets(name: str) -> list[Query]:
+def _of_ir_datasets(name: str, texts: _Texts) -> list[Query]:
     try:
         ir_datasets: Any = import_module("ir_datasets")
     except ImportError as error:
@@ -406,11 +428,9 @@ def _of_ir_datasets(name: str) -> list[Query]:
         queries = list(ir_datasets.load(name).queries_iter())
     except (KeyError, AttributeError) as error:
         raise DataError("is not an ir_datasets data set with queries.", file=f"{IRDS}{name}") from error
-    return [Query(query_id=query.query_id, query_text=_text_of(query)) for query in queries]
-
-
-def _text_of(query: Any) -> str:
-    """Return the text of an ir_datasets query, or its title if it has several fields."""
-    names = ("text", "title", "query", *getattr(query, "_fields", ())[1:])
-    values = (getattr(query, name, None) for name in names)
-    return next((value for value in values if isinstance(value, str)), "")
+    read = []
+    for query in queries:
+        query_id, *values = query
+        others = " ".join(value for value in values if isinstance(value, str))  # such as disease and gene
+        read.append(Query(query_id=query_id, query_text=texts.of(query._asdict()) or others))
+    return read

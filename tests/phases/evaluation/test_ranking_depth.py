@@ -36,6 +36,37 @@ def write(write_jsonl: WriteJsonl) -> Write:
     return graded
 
 
+def long_answer(system: str = "rag") -> dict[str, dict[str, int]]:
+    """An answer of 25 parts, each of which covers an entry of its own or none."""
+    return {f"{system}/q#{n}": {system: n} for n in range(1, 26)}
+
+
+def shares(evaluation: Evaluation) -> dict[str, float]:
+    """The Cover of each system."""
+    rows = [row for row in standings(evaluation.scores) if row.metric == measure(evaluation)]
+    return {row.system: row.mean for row in rows if not row.system.startswith("_")}
+
+
+def test_all_parts_of_an_answer_count(write: Write) -> None:
+    """Parts 1 to 25 cover every second entry: 13 of 25, and 10 of them are within 20."""
+    evaluation = cover(graded := write(long_answer()), min_grade=5)
+    assert (measure(evaluation), shares(evaluation)) == ("Cover(min_grade=5)@25", {"rag": 13 / 25})
+    assert not evaluation.notes[1:]
+    named = cover(graded, cutoff=20, min_grade=5)
+    assert (measure(named), shares(named)) == ("Cover(min_grade=5)@20", {"rag": 10 / 25})
+
+
+def test_the_default_cutoff_limits_rankings_beside_answers(write: Write) -> None:
+    """Of 30 passages of a run, every second one covers; the first 20 count, and all parts of the answer."""
+    graded = write(long_answer() | {f"d{n}": {"bm": n} for n in range(1, 31)})
+    evaluation = cover(graded, min_grade=5)
+    assert measure(evaluation) == "Cover(min_grade=5)@20"
+    assert shares(evaluation) == {"rag": 13 / 55, "bm": 10 / 55}
+    assert f"The cutoff 20 limits rankings; all parts of the answers in {graded} count." in evaluation.notes
+    named = cover(graded, cutoff=20, min_grade=5)
+    assert shares(named) == {"rag": 10 / 55, "bm": 10 / 55}
+
+
 def depth_notes(notes: list[str]) -> list[str]:
     return [note for note in notes if "deeper" in note or "complete only" in note]
 

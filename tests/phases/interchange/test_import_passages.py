@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.interchange.convert import convert
+from exam_pp.cli.validation.validate import validate
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError
 from exam_pp.phases.interchange.answer_units import Unit
@@ -333,14 +334,52 @@ def test_real_rag24_answers(shared_data: Path, tmp_path: Path) -> None:
 def test_answers_above_the_limit_of_the_track_are_counted(
     tmp_path: Path, write_jsonl: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Only answers of 2024 are known to have the limit of 2024."""
+    text = "One sentence. "
     lines = [
-        {"query_id": "q", "system": str(words), "text": "One sentence. " * (words // 2)}
-        for words in (400, 402, 600)
+        *({"query_id": "q", "system": str(words), "text": text * (words // 2)} for words in (1024, 1026)),
+        {"metadata": {"run_id": "r", "narrative_id": "q"}, "answer": [{"text": text * 201}]},
+        {"run_id": "of 2024", "topic_id": "q", "answer": [{"text": text * 201}]},
     ]
     import_passages(ImportSources(answers=[write_jsonl("a.jsonl", lines)]), tmp_path / "out.jsonl")
     (message,) = caplog.messages
-    assert message.startswith("2 answers have more than 400 words, the limit of TREC RAG, and are not cut")
+    limit = "more words than TREC RAG accepts (400 in 2024, 1,024 in 2026)"
+    assert message.startswith(f"2 answers have {limit} and are not cut (first: ")
     assert message.endswith("a.jsonl, line 2, query q).")
+
+
+def test_citations_of_no_reference_are_counted(
+    tmp_path: Path, write_jsonl: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A text that looks like an index is a document; without a list of references, nothing is said."""
+    lines = [
+        {"metadata": {"run_id": "r", "topic_id": "q"}, "responses": [{"text": "A.", "citations": ["d9"]}]},
+        {"run_id": "s", "topic_id": "q", "references": ["d1"], "answer": [{"text": "A.", "citations": [0]}]},
+        {
+            "run_id": "t",
+            "topic_id": "q",
+            "references": ["d1"],
+            "answer": [{"text": "A.", "citations": ["0"]}],
+        },
+        {
+            "run_id": "u",
+            "topic_id": "q",
+            "references": [],
+            "answer": [{"text": "A.", "citations": {"d1": 0.9}}],
+        },
+        {"query_id": "q", "system": "v", "text": "A.", "references": ["d1"], "citations": ["d1", "d2", "d2"]},
+    ]
+    answers = write_jsonl("a.jsonl", lines)
+    import_passages(ImportSources(answers=[answers]), tmp_path / "out.jsonl")
+    assert caplog.messages == [
+        f"3 citations are no references of their answers (first: '0', {answers}, line 3, query q)."
+    ]
+    findings = validate([answers])
+    assert findings.number("error") == 0
+    assert [(f.check, f.line, f.where, f.message) for f in findings.kept] == [
+        ("citation", line, "query q", f"the citation {docid} is no reference of the answer")
+        for line, docid in ((3, "0"), (4, "d1"), (5, "d2"))
+    ]
 
 
 def test_judgments_with_fractions_are_cut_off(collection: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -44,6 +44,31 @@ ELEMENTS = [{"text": "One.", "citations": [1, 0, 1]}, {"text": "Two.", "citation
             Answer("leaf", "r", (AnswerPart("One.", ("a", "b")), AnswerPart("Two.")), team="x"),
         ),
         (
+            {
+                "team_id": "x",
+                "run_id": "r",
+                "narrative_id": 7,
+                "narrative": "t",
+                "references": REFERENCES,
+                "response_length": 2,
+                "answer": ELEMENTS,
+            },
+            Answer("7", "r", PARTS, query_text="t", references=tuple(REFERENCES), team="x"),
+        ),
+        (
+            {
+                "run_id": "r",
+                "query": {"qid": "q", "text": "t"},
+                "references": REFERENCES,
+                "answer": ELEMENTS,
+            },
+            Answer("q", "r", PARTS, query_text="t", references=tuple(REFERENCES)),
+        ),
+        (
+            {"run_id": "r", "qid": "q", "query": "t", "responses": [{"text": "Two."}]},
+            Answer("q", "r", PARTS[1:], query_text="t"),
+        ),
+        (
             {"metadata": {"run_id": "r", "request_id": "300"}, "responses": [], "references": None},
             Answer("300", "r", ()),
         ),
@@ -61,8 +86,11 @@ ELEMENTS = [{"text": "One.", "citations": [1, 0, 1]}, {"text": "Two.", "citation
             Answer("q", "r", (AnswerPart("Two."),)),
         ),
     ],
-    ids=["rag24", "rag25", "ragtime", "request", "plain", "cited", "empty", "empty-element"],
-)
+    ids=[
+        "rag24", "rag25", "ragtime", "flat rag25", "ragnarok", "flat", "request", "plain", "cited", "empty",
+        "empty-element",
+    ],
+)  # fmt: skip
 def test_shapes(write_jsonl: Write, value: Any, answer: Answer) -> None:
     assert list(read_answers(write_jsonl("answers.jsonl", [value]))) == [answer]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.formats.base import format_of, known_format
+from exam_pp.formats.base import format_of
 from exam_pp.store.trec.queries import read_queries
 from tests.conftest import data_error
 
@@ -22,7 +22,7 @@ from tests.conftest import data_error
         '{"query_id": "007", "text": "first"}\n{"query_id": "q2", "text": "second"}\n',
         '{"_id": "007", "text": "first", "metadata": {}}\n{"_id": "q2", "text": "second", "metadata": {}}\n',
         '{"qid": "007", "query": "first"}\n{"qid": "q2", "query": "second", "title": "other"}\n',
-        '{"request_id": "007", "title": "first", "background": "x"}\n{"topic_id": "q2", "title": "second"}\n',
+        '{"request_id": "007", "title": "first", "limit": 9}\n{"topic_id": "q2", "title": "second"}\n',
         '{"narrative_id": "007", "narrative": "first"}\n{"topic_id": "q2", "topic": "second"}\n',
     ],
     ids=[
@@ -84,4 +84,4 @@ def test_queries_of_beir(tmp_path: Path) -> None:
         "2": "b",
     }
     path.write_text('{"_id": "1", "title": "Bees", "text": "A document.", "metadata": {}}\n')
-    assert known_format(path) is None
+    assert format_of(path).name == "texts"
