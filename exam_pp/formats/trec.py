@@ -12,15 +12,18 @@ from exam_pp.formats.sample import Fit, Sample, fits, most
 from exam_pp.results import RunLine
 from exam_pp.store.csv_cells import plain_name
 from exam_pp.store.files import folder_output, is_stream, safe_name
-from exam_pp.store.numbers import is_number
-from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, is_table
+from exam_pp.store.numbers import is_integer, is_number
+from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, are_numbers_by_id, is_table
 from exam_pp.store.trec.runs import (
+    are_results,
     is_qrels_header,
+    is_short_judgment,
     method_of,
     qrels_rows,
     read_qrels,
     read_run,
     run_files,
+    short_columns,
     warn_of_skipped_files,
     write_qrels,
     write_run,
@@ -37,19 +40,27 @@ def _are_qrels(sample: Sample) -> bool:
         return True
     # Results of AutoJudge have topics in the second column, and scores. Topics differ, iterations do not.
     has_iterations = len({row[1] for row in rows if len(row) == 4}) == 1
-    is_grade = is_number if has_iterations else _is_integer
-    return most(len(row) == 4 and is_grade(row[3]) and _is_integer(row[1]) for row in rows)
+    is_grade = is_number if has_iterations else is_integer
+    are_short = bool(rows) and all(is_short_judgment(row) and is_integer(row[2]) for row in rows)
+    return (
+        most(len(row) == 4 and is_grade(row[3]) and is_integer(row[1]) for row in rows)
+        or (are_short and short_columns(rows) is None)
+        or {type(number) for number in _json_numbers(sample)} == {int}
+    )
 
 
-def _is_integer(text: str) -> bool:
-    return text.lstrip("+-").isdecimal()
+def _json_numbers(sample: Sample) -> list[int | float]:
+    """The numbers of a JSON object ``{query: {passage: number}}``: grades if all are whole, else scores."""
+    by_query = sample.object if sample.is_document and are_numbers_by_id(sample.object) else {}
+    return [number for of_query in by_query.values() for number in of_query.values()]
 
 
 def _is_run(sample: Sample) -> bool:
     """Whether the lines have six fields; the reader raises an error for fields after the tag."""
-    are_results = most(len(row) >= 6 and is_number(row[3]) and is_number(row[4]) for row in sample.fields)
     is_table = sample.is_titled and sample.is_tabbed  # a table may have numbers in the same columns
-    return sample.is_folder or sample.has(RUNS) or (are_results and not is_table)
+    are_lines = most(len(row) > 5 for row in sample.fields) and are_results(sample.fields) and not is_table
+    is_short = short_columns(sample.fields) is not None or float in map(type, _json_numbers(sample))
+    return sample.is_folder or sample.has(RUNS) or are_lines or is_short
 
 
 def _count_second_columns(path: Path, dropped: DroppedFields) -> None:

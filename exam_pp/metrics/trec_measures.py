@@ -47,6 +47,7 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import product
 from math import isnan, nan
 from subprocess import CalledProcessError
 from typing import Any, ClassVar
@@ -60,6 +61,7 @@ from ir_measures.measures import registry as known_measures
 from exam_pp.errors import MissingExtraError, SelectionError, UnknownNameError
 from exam_pp.metrics.ties_in_runs import trec_eval_order
 from exam_pp.results import ALL_QUERIES, Qrel, Score
+from exam_pp.text.wording import listed
 
 _CUTOFF = measures.ParamInfo(dtype=int, required=False, desc="ranking cutoff threshold")
 _LEVEL = measures.ParamInfo(dtype=int, required=False, default=1, desc="minimum relevance score")
@@ -165,10 +167,7 @@ def _parse(name: str) -> list[Measure]:
         if measure.NAME in _SUBTOPIC_MEASURES:
             _check_subtopic_measure(measure, name)
         elif not _is_supported(measure):
-            raise UnknownNameError(
-                f"The measure {name!r} has unsupported parameters, or needs a package of ir-measures that is "
-                "not installed."
-            )
+            raise UnknownNameError(_unsupported(measure, name))
     return measures
 
 
@@ -196,6 +195,23 @@ def _is_supported(measure: Measure) -> bool:
     return measure.NAME in NAMES or ir_measures.DefaultPipeline.supports(measure)
 
 
+def _unsupported(measure: Measure, name: str) -> str:
+    """The package that computes a measure, also if it does so only with a relevance level."""
+    levelled = [measure(rel=1)] if "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params else []
+    for provider, written in product(ir_measures.providers.registry.values(), (measure, *levelled)):
+        if provider.supports(written):
+            package = provider.NAME.replace("_", "-")
+            to_install = "" if provider.is_available() else f"; it is not installed: pip install {package}"
+            return f"The measure {name!r} is computed by the package {package} as {written}{to_install}."
+    return _wrong_parameters(measure, name)
+
+
+def _wrong_parameters(measure: Measure, name: str) -> str:
+    known = [f"{key} (required)" if of.required else key for key, of in measure.SUPPORTED_PARAMS.items()]
+    has = f"{listed(known)}; a cutoff is written @10" if known else "none"
+    return f"The measure {name!r} has unsupported or missing parameters: {measure.NAME} has {has}."
+
+
 def _check_subtopic_measure(measure: Measure, name: str) -> None:
     if not ir_measures.pyndeval.is_available():
         raise MissingExtraError(f"The measure {name!r}", "diversity")
@@ -214,13 +230,12 @@ def _check_subtopic_measure(measure: Measure, name: str) -> None:
 
 def _unknown(name: str) -> str:
     bare = name.partition("@")[0].partition("(")[0]
+    if bare in known_measures:
+        return _wrong_parameters(known_measures[bare], name)
     names = {measure.lower(): measure for measure in sorted(known_measures)}
     close = [names[match] for match in get_close_matches(bare.lower(), names, n=1)]
-    hint = (
-        f"Did you mean {close[0] + name.removeprefix(bare)!r}?"
-        if close and close[0] != bare  # ir-measures refuses the parameters of a name that it knows
-        else "Examples: nDCG@10, RR, AP, P(rel=2)@10."
-    )
+    examples = "Examples: nDCG@10, RR, AP, P(rel=2)@10."
+    hint = f"Did you mean {close[0] + name.removeprefix(bare)!r}?" if close else examples
     return f"No measure named {name!r}. {hint}"
 
 

@@ -30,6 +30,11 @@ def parse_number(text: str) -> float:
     return value
 
 
+def is_integer(text: str) -> bool:
+    """Whether :func:`parse_integer` parses the text."""
+    return _INTEGER.fullmatch(text) is not None
+
+
 def is_number(text: str) -> bool:
     """Whether :func:`parse_number` parses the text."""
     try:

@@ -48,10 +48,11 @@ class Layout:
     """The columns that a reader needs, each by its role.
 
     ``names`` are other names of columns, in order of preference; in ``a+b``, the texts of those columns that
-    a table has are joined. Cells of the roles ``ids`` must not be
-    empty. ``pairs`` are the roles of keys and values in a JSON object that maps ids to texts. ``any_of`` are
-    optional columns of which one is needed. ``lists`` are roles whose cells may be lists in JSON.
-    ``numbers`` are roles of numbers, which are read in any language and become numbers with a point.
+    a table has are joined. Cells of the roles ``ids`` must not be empty. ``pairs`` are the roles of keys and
+    values in a JSON object that maps ids to texts, or of the keys and numbers in one that maps ids to ids to
+    numbers. ``any_of`` are optional columns of which one is needed. ``lists`` are roles whose cells may be
+    lists in JSON. ``numbers`` are roles of numbers, which are read in any language and become numbers with a
+    point.
     ``as_it_is`` keeps the whitespace around cells, and reads rows with fewer or more cells than the header,
     as spreadsheets save them.
     """
@@ -60,7 +61,7 @@ class Layout:
     optional: Sequence[str] = ()
     ids: Collection[str] = ()
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    pairs: tuple[str, str] | None = None
+    pairs: tuple[str, ...] | None = None
     any_of: Sequence[str] = ()
     lists: Collection[str] = ()
     numbers: Collection[str] = ()
@@ -136,6 +137,7 @@ RUNS = Layout(
         "score": ("similarity", "relevance_score"),
         "system": SYSTEM,
     },
+    pairs=("query_id", "passage_id", "score"),
     any_of=("rank", "score"),
     numbers=("rank", "score"),
 )  # fmt: skip
@@ -152,6 +154,7 @@ QRELS = Layout(
         "annotator": ("assessor", "judge", "rater", "labeler", "labeller", "reviewer", "person", "user"),
         "relevance": ("grade", "label", "judgment", "judgement", "rel", "rating", "qrel", "score"),
     },
+    pairs=("query_id", "passage_id", "relevance"),
     numbers=("relevance",),
 )  # fmt: skip
 
@@ -492,7 +495,7 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
     if layout is not None and _is_of_pairs(value, layout):
         pairs = json.loads(text, object_pairs_hook=list)  # a key may occur twice
         records = [
-            dict(zip(layout.pairs or (), (key, item), strict=True))
+            dict(zip(layout.pairs or (), (key, *(item if isinstance(item, tuple) else (item,))), strict=True))
             for key, of in pairs
             for item in _items(of)
         ]
@@ -508,9 +511,17 @@ def _is_of_pairs(value: Any, layout: Layout | None) -> bool:
         layout is not None
         and layout.pairs is not None
         and isinstance(value, dict)
-        and _are_texts(value)
+        and (_are_texts(value) if len(layout.pairs) == 2 else are_numbers_by_id(value))
         and not layout.used(list(value))
     )
+
+
+def are_numbers_by_id(value: Mapping[str, Any]) -> bool:
+    """Whether a JSON object maps ids to objects that map ids to numbers."""
+    numbers = [
+        isinstance(of, dict) and all(isinstance(n, int | float) for n in of.values()) for of in value.values()
+    ]
+    return all(numbers) and any(value.values())
 
 
 def _are_texts(value: Mapping[str, Any]) -> bool:

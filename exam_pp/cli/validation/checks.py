@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from exam_pp.text.wording import counted
+from exam_pp.results import RunLine
+from exam_pp.text.wording import listed
 
 Level = Literal["error", "warning"]
 
@@ -32,8 +32,9 @@ _CHECKS = (
     Check("judgment-conflict", "warning", "a passage has different judgments"),
     Check("duplicate-ranking", "warning", "a system ranks a passage twice"),
     Check("shared-rank", "warning", "a system has two passages at the same rank"),
-    Check("score-order", "warning", "scores do not fall with the rank; trec_eval sorts by score"),
+    Check("score-order", "warning", "the ranks are not the order of the scores, by which trec_eval sorts"),
     Check("citation", "warning", "an answer cites a document that is none of its references"),
+    Check("unjudged", "warning", "none or hardly any of the first passages of a run is in the qrels"),
     Check("rating-scale", "error", "a rating is outside the prompt's scale or below 0"),
     Check("rating-conflict", "error", "a rating contradicts the lists of correct and wrong entries"),
     Check("no-ratings", "warning", "a rating prompt has no ratings; thresholds then count correct as 1"),
@@ -81,38 +82,27 @@ class Findings:
         """Record a checked file with its format and a summary of its contents."""
         self.files.append((file, format_name, contents))
 
-    def has(self, file: str) -> bool:
-        """Whether a file has findings."""
-        return any(name == file for name, _, _ in self.counts)
+    def has(self, file: str, level: Level | None = None) -> bool:
+        """Whether a file has findings, or those of a level."""
+        return any(name == file and level in (None, of) for name, _, of in self.counts)
 
     def number(self, level: Level) -> int:
         """Return the number of findings of a level."""
         return sum(count for (_, _, counted_level), count in self.counts.items() if counted_level == level)
 
 
-class RankedPassage(NamedTuple):
-    """A passage in a ranking."""
+def ranking_problems(
+    rankings: Mapping[str, Sequence[RunLine]], *, ties: bool = True
+) -> Iterator[tuple[str, str]]:
+    """Yield check and message for rankings by system, at most once per check; ``ties``: see order_problem."""
+    from exam_pp.metrics.ties_in_runs import order_problem
 
-    rank: int
-    score: float
-    passage_id: str
-
-
-def check_ranks(systems: Mapping[str, Sequence[RankedPassage]]) -> Iterator[tuple[str, str]]:
-    """Yield check and message for the rankings of a query, at most once per problem for all systems."""
-    shared, rising = [], []
-    for system, passages in systems.items():
-        ordered = sorted(passages)
-        ranks = {passage.rank for passage in passages}
-        if len(ranks) < len({(passage.rank, passage.passage_id) for passage in passages}):
-            shared.append(system)
-        if any(b.score > a.score and b.rank > a.rank for a, b in pairwise(ordered)):
-            rising.append(system)
+    shared = [
+        system
+        for system, lines in rankings.items()
+        if len({line.rank for line in lines}) < len({(line.rank, line.passage_id) for line in lines})
+    ]
     if shared:
-        yield "shared-rank", f"two passages have the same rank ({_first_two(shared)})"
-    if rising:
-        yield "score-order", f"scores rise with the rank ({_first_two(rising)})"
-
-
-def _first_two(names: Sequence[str]) -> str:
-    return ", ".join(names[:2]) + (f" and {counted(len(names) - 2, 'more system')}" if len(names) > 2 else "")
+        yield "shared-rank", f"two passages have the same rank ({listed(shared)})"
+    if problem := order_problem(rankings.values(), ties=ties):
+        yield "score-order", problem

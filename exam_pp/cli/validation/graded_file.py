@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from exam_pp.banks import ASSIGNMENT_RATINGS
-from exam_pp.cli.validation.checks import Findings, RankedPassage, check_ranks
+from exam_pp.cli.validation.checks import Findings, ranking_problems
 from exam_pp.data_model import DirectGrade, Judgment, Passage, QueryPassages, RankingEntry, RubricGrades
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.results import RunLine
 from exam_pp.roles import System, role_of
 from exam_pp.splicing import duplicate_key
 from exam_pp.store.files import read_lines
@@ -159,12 +160,12 @@ def _ranking_name(query_id: str, ranking: RankingEntry) -> str:
 
 
 def _check_rankings(query: QueryPassages, note: Note) -> None:
-    systems: dict[str, list[RankedPassage]] = defaultdict(list)
+    systems: dict[str, list[RunLine]] = defaultdict(list)
     for passage in query.passages:
-        for ranking in passage.rankings:
-            name = _ranking_name(query.query_id, ranking)
-            systems[name].append(RankedPassage(ranking.rank, ranking.score, passage.passage_id))
-    for check, message in check_ranks(systems):
+        for of in passage.rankings:
+            line = RunLine(query.query_id, passage.passage_id, of.rank, of.score, of.method)
+            systems[_ranking_name(query.query_id, of)].append(line)
+    for check, message in ranking_problems(systems, ties=False):  # all scores of a passages file are by rank
         note(check, "", message)
 
 

@@ -13,7 +13,7 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import COLUMNS, UncheckedPath, emit_rendered, format_option, output_option
 from exam_pp.cli.ranges import IntRange
-from exam_pp.cli.validation.checks import CHECKS, Findings, Level, RankedPassage, check_ranks
+from exam_pp.cli.validation.checks import CHECKS, Findings, Level, ranking_problems
 from exam_pp.errors import CorruptFileError, DataError, ExamError
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.results import RunLine
@@ -134,7 +134,22 @@ def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) 
             findings.add("unreadable", str(path), error.line, error.field or "", error.problem)
         finally:
             findings.checked(str(path), format_name, contents)
+    _check_runs_with_judgments(findings)
     return findings
+
+
+def _check_runs_with_judgments(findings: Findings) -> None:
+    """Add a finding for each run of which hardly anything is in the qrels."""
+    from exam_pp.phases.evaluation.unjudged import unjudged_notes
+    from exam_pp.store.trec.runs import read_qrels, read_rankings, run_files
+
+    valid = [(file, name) for file, name, _ in findings.files if not findings.has(file, "error")]
+    labels = [label for file, name in valid if name == "qrels" for label in read_qrels(file)]
+    for file in (run for path, name in valid if labels and name == "run" for run in run_files(path)):
+        for note in (
+            () if findings.has(str(file), "error") else unjudged_notes(labels, read_rankings(file).items())
+        ):
+            findings.add("unjudged", str(file), None, "", note)
 
 
 def read_around_errors(
@@ -232,8 +247,12 @@ def check_runs(path: Path, findings: Findings) -> str:
             first = systems.setdefault(name, str(run))
             if first != str(run):
                 findings.add("wrong-id", str(run), None, "", f"has the same system name as {first}")
-            of_system = [line for line in lines if len(names) == 1 or line.system == name]
-            _check_ranks_of_run(str(run), name, of_system, findings)
+        rankings: dict[str, list[RunLine]] = defaultdict(list)
+        for line in lines:
+            system = line.system if len(names) > 1 else method_of(run)
+            rankings[f"{system}, query {line.query_id}"].append(line)
+        for check, message in ranking_problems(rankings):
+            findings.add(check, str(run), None, "", message)
     contents = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))
     return ", ".join(contents)
 
@@ -242,15 +261,6 @@ def _with_tags(path: Path) -> Iterable[RunLine]:
     from exam_pp.store.trec.runs import read_run
 
     return read_run(path, method="tag", one_system=True)
-
-
-def _check_ranks_of_run(file: str, system: str, lines: Sequence[RunLine], findings: Findings) -> None:
-    rankings: dict[str, list[RankedPassage]] = defaultdict(list)
-    for line in lines:
-        rankings[line.query_id].append(RankedPassage(line.rank, line.score, line.passage_id))
-    for query_id, ranked in rankings.items():
-        for check, message in check_ranks({system: ranked}):
-            findings.add(check, file, None, f"query {query_id}", message)
 
 
 def findings_report(findings: Findings, *, flat: bool = False) -> Report:

@@ -23,6 +23,7 @@ from exam_pp.phases.evaluation.result import (
     check_names,
     missing_query_notes,
 )
+from exam_pp.phases.evaluation.unjudged import ids_of_both, unjudged_notes
 from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, RunLine, SubtopicQrel
 from exam_pp.store.passages.graded_file import without_garbage_collection
@@ -89,9 +90,13 @@ def score_runs(
         )
         raise SelectionError(
             f"No run in {listed([str(path) for path in paths]) if paths else 'the list'} has results for any "
-            "judged or graded query." + (hint if titles.intersection(query_ids) else "")
+            "judged or graded query"
+            + (f".{hint}" if titles.intersection(query_ids) else f": {ids_of_both(titles, query_ids)}.")
         )
-    evaluation.notes = [*scorer.notes, *missing_query_notes(missing)]
+    files = run_files(_paths(runs) or ())
+    rankings = (ranking for file in files for ranking in read_rankings(file, method=method).items())
+    unjudged = unjudged_notes(scorer.qrels, rankings, matrix)
+    evaluation.notes = [*scorer.notes, *missing_query_notes(missing), *unjudged]
     return evaluation
 
 
@@ -167,6 +172,10 @@ def score_rankings(
         matrix.add(system, run)
     evaluation = scorer(matrix)
     evaluation.notes = [*scorer.notes, *missing_query_notes(_missing_queries(matrix, list(query_ids)))]
+    runs = {
+        s: {q: {hit[3]: -float(hit[0]) for hit in of} for q, of in by.items()} for s, by in ranked.items()
+    }
+    evaluation.notes += unjudged_notes(scorer.qrels, runs.items(), matrix)
     if empty := sum(holes.values()):
         ranks = counted(empty, "rank is", "ranks are")
         evaluation.notes.append(f"{ranks} missing in the file: scored as passages without a label.")
@@ -201,6 +210,7 @@ class _Scorer:
         ungraded: Ungraded | None,
     ) -> None:
         self._labels = list(labels)
+        self.qrels = cast("list[Qrel]", self._labels)
         self._subtopics = any(isinstance(label, SubtopicQrel) for label in self._labels)
         levels = min_grade if isinstance(min_grade, Sequence) else [min_grade]
         parsed = (
@@ -266,11 +276,10 @@ class _Scorer:
             lines = cast("list[SubtopicQrel]", self._labels)
             scores = list(subtopic_scores(matrix, lines, self._measures))
             return Evaluation(scores, provenance=self._provenance)
-        qrels = cast("list[Qrel]", self._labels)
-        scores = list(run_scores(matrix, qrels, self._measures))
+        scores = list(run_scores(matrix, self.qrels, self._measures))
         evaluation = Evaluation(scores, ranges=self._ranges, provenance=self._provenance)
         if self._ungraded is not None:
-            bounds = score_bounds(matrix, qrels, self._measures, self._ungraded)
+            bounds = score_bounds(matrix, self.qrels, self._measures, self._ungraded)
             evaluation.worst_case, evaluation.best_case = bounds
         return evaluation
 

@@ -24,7 +24,7 @@ from exam_pp.data_model import (
 from exam_pp.errors import DataError
 from exam_pp.formats.car_pages import full_facet_id, read_run_pages
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.metrics.ties_in_runs import trec_eval_ranking
+from exam_pp.metrics.ties_in_runs import best_first, order_problem, trec_eval_ranking
 from exam_pp.phases.evaluation.judgments import fraction_notes
 from exam_pp.phases.interchange.answer_units import (
     Unit,
@@ -220,6 +220,8 @@ class _Pool:
                     rankings[title, line.system][line.query_id].append(line)
             if file not in self._sources.values():
                 raise DataError("has no results; remove the file or create the run again.", file=str(file))
+            if problem := order_problem(chain.from_iterable(of.values() for of in rankings.values())):
+                log.warning("%s: %s.", file, problem)
             self._pool_top(rankings, top)
 
     def add_rankings(self, files: Sequence[Path], method_name: MethodName) -> None:
@@ -610,8 +612,3 @@ def merged_ranking(
         line._replace(query_id=query_id, rank=rank, score=float(len(merged) - rank + 1))
         for rank, line in enumerate(merged.values(), 1)
     ]
-
-
-def best_first(lines: Iterable[RunLine]) -> list[RunLine]:
-    """Order the lines of a ranking by rank, equal ranks by descending score, then as they are."""
-    return sorted(lines, key=lambda line: (line.rank, -line.score))

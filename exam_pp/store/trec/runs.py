@@ -9,7 +9,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import unquote
@@ -22,13 +22,24 @@ from exam_pp.store.files import (
     check_utf8_name,
     is_stream,
     read_bytes,
+    read_lines,
     read_text_lines,
     safe_name,
 )
 from exam_pp.store.manifests import visible_entries
-from exam_pp.store.numbers import is_number, parse_integer, parse_number, parse_whole
+from exam_pp.store.numbers import is_integer, is_number, parse_integer, parse_number, parse_whole
 from exam_pp.store.problems import Problems
-from exam_pp.store.tables import QRELS, RUNS, SUFFIXES, check_header, columns_of, is_table, read_table
+from exam_pp.store.tables import (
+    QRELS,
+    RUNS,
+    SUFFIXES,
+    Row,
+    check_header,
+    columns_of,
+    is_table,
+    read_rows,
+    read_table,
+)
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -36,14 +47,16 @@ log = logging.getLogger(__name__)
 N = TypeVar("N", int, float)
 MethodName = Literal["stem", "tag"]
 _RUN_SUFFIXES = (".gz", ".run", ".txt")
+_READ = "*.run, and files whose first lines are those of a run,"
+_FIRST = 20
+"""Number of lines that decide what a file is."""
 
 
 def run_files(runs: str | Path | Sequence[str | Path]) -> list[Path]:
     """Return the run files of folders, sorted by name, and files themselves.
 
-    The runs of a folder are ``*.run``, ``*.txt``, ``*.gz`` and tables with the columns of a run. Raises
-    :class:`DataError` if a folder has no run files, one whose name is not UTF-8, or a run with another ending
-    or separator.
+    The runs of a folder are ``*.run`` and all other files whose first lines are those of a run. Raises
+    :class:`DataError` if a folder has no run files, or one whose name is not UTF-8.
     """
     sources = [runs] if isinstance(runs, str | Path) else runs
     return list(dict.fromkeys(file for source in sources for file in _files_of(source)))
@@ -62,16 +75,9 @@ def _files_of(source: str | Path) -> list[Path]:
             else "is neither a run file nor a folder of run files."
         )
         raise DataError(problem, file=str(source))
-    if others := [file.name for file in _skipped(path) if _looks_like_run(file)]:
-        raise DataError(
-            f"has {counted(len(others), 'run')} with another ending or separator: {listed(others)}. Rename "
-            "to *.run (or *.txt, *.gz) and separate the six columns by whitespace, or add a header with the "
-            "columns query_id, passage_id, and rank or score; --columns passage_id=NAME names another one.",
-            file=str(source),
-        )
     files = runs_of_folder(path)
     if not files:
-        raise DataError("has no run files (*.run, *.txt, *.gz).", file=str(source))
+        raise DataError(f"has no run files ({_READ}).", file=str(source))
     for file in files:
         check_utf8_name(file)
     return files
@@ -91,44 +97,64 @@ def check_has_name(path: str | Path) -> None:
 
 
 def _is_run_file(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    return (path.name.endswith(_RUN_SUFFIXES) and ".json" not in path.name) or _is_run_table(path)
+    """Whether a file of a folder is a run: by its name, or by its first lines."""
+    if not path.is_file() or path.name.removesuffix(".gz").endswith(".run"):
+        return path.is_file()
+    if _is_run_table(path):
+        return True
+    if is_table(path, RUNS):  # a JSON object of objects of numbers; those of whole numbers may be counts
+        rows = [list(row.cells.values()) for row in islice(read_rows(path, RUNS), _FIRST)]
+        return short_columns(rows) == ("query_id", "passage_id", "score")
+    lines = (line.decode("utf-8", "replace") for _, line in islice(read_lines(path), _FIRST))
+    rows = [re.split(r"[\s,;]+", line) for line in lines]
+    return are_results(rows) or short_columns(rows) is not None
 
 
 def _is_run_table(path: str | Path) -> bool:
-    """Whether a file has the ending and the columns of a run table."""
-    return Path(path).name.removesuffix(".gz").endswith(SUFFIXES) and is_table(path, RUNS)
+    """Whether a header has the columns of a run, or all but that of the passages, whose name is unknown."""
+    columns = columns_of(path)
+    is_sheet = Path(path).name.removesuffix(".gz").endswith((".csv", ".tsv"))
+    return RUNS.fits(columns) or (is_sheet and RUNS.used(columns).keys() >= {"query_id", "rank"})
+
+
+def are_results(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether most lines have a rank and a score where TREC runs have them."""
+    results = [len(row) > 4 and is_number(row[3]) and is_number(row[4]) for row in rows]
+    return 2 * sum(results) > len(results)
+
+
+def short_columns(rows: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
+    """The columns of a run without Q0 and tag, by its first lines; None if they are not clear.
+
+    They are query, passage and rank (MS MARCO), or query, passage and score, or query, passage, rank and
+    score or tag. Ranks are whole numbers that rise from 0 or 1 in each query. Scores never rise, and not all
+    of them are whole numbers, which may be grades.
+    """
+    width = len(rows[0]) if rows else 0
+    # Second columns that are all the same are those of qrels, with passages in the third.
+    is_constant = len(rows) > 1 and len({tuple(row[1:2]) for row in rows}) == 1
+    if width not in (3, 4) or is_constant or any(len(row) != width or not is_number(row[2]) for row in rows):
+        return None
+    by_query: dict[str, list[float]] = {}
+    for row in rows:
+        by_query.setdefault(row[0], []).append(float(row[2]))
+    values = by_query.values()
+    if all(is_integer(row[2]) for row in rows):
+        are_ranks = all(of[0] in (0, 1) and of == sorted(set(of)) for of in values)
+        last = ("score" if is_number(rows[0][-1]) else "tag",) if width == 4 else ()
+        return ("query_id", "passage_id", "rank", *last) if are_ranks else None
+    fall = len(values) < len(rows) and all(of == sorted(of, reverse=True) for of in values)
+    return ("query_id", "passage_id", "score") if width == 3 and fall else None
 
 
 def warn_of_skipped_files(folder: str | Path) -> None:
     """Log the files and folders in a folder, except hidden ones, that :func:`run_files` does not read."""
     path = Path(folder)
-    skipped = [entry for entry in _skipped(path) if not _looks_like_run(entry)] if path.is_dir() else []
+    skipped = [entry for entry in visible_entries(path) if not _is_run_file(entry)] if path.is_dir() else []
     if skipped:
         names = listed([entry.name for entry in skipped])
         not_read = counted(len(skipped), "entry is not read", "entries are not read")
-        log.warning("%s: %s, because only *.run, *.txt, *.gz and tables are runs: %s", path, not_read, names)
-
-
-def _skipped(folder: Path) -> list[Path]:
-    return [path for path in visible_entries(folder) if not _is_run_file(path)]
-
-
-def _looks_like_run(path: Path) -> bool:
-    """Whether the first line is a result or the header of results, with any separator."""
-    if not path.is_file():
-        return False
-    if path.name.removesuffix(".gz").endswith((".csv", ".tsv")):
-        roles = RUNS.used(columns_of(path)).keys()
-        if "query_id" in roles and roles & {"rank", "score"}:  # only the passages are missing
-            return True
-    try:
-        with path.open("rb") as stream:
-            fields = re.split(rb"[\s,;]+", stream.readline(10_000).strip())
-    except OSError:  # it is then named as not read
-        return False
-    return len(fields) == 6 and (fields[3].isdigit() or fields[3].lower() == b"rank")
+        log.warning("%s: %s, because only %s are runs: %s", path, not_read, _READ, names)
 
 
 def method_of(path: Path) -> str:
@@ -139,7 +165,7 @@ def method_of(path: Path) -> str:
     """
     check_utf8_name(path)
     name = path.name
-    for suffix in (".gz", *SUFFIXES) if _is_run_table(path) else _RUN_SUFFIXES:
+    for suffix in (".gz", *SUFFIXES) if name.removesuffix(".gz").endswith(SUFFIXES) else _RUN_SUFFIXES:
         name = name.removesuffix(suffix)
     system = unquote(name)
     return system if safe_name(system) == name else name
@@ -149,8 +175,9 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
     """Read a run file.
 
     Args:
-        path: The file in TREC format, or a table with the columns query_id, passage_id, and rank or score;
-            gzipped or not.
+        path: The file in TREC format or with the columns of :func:`short_columns`, or a table with the
+            columns query_id, passage_id, and rank or score, or a JSON object ``{query: {passage: score}}``;
+            gzipped or not. Fields after the tag are ignored, as trec_eval ignores them.
         method: The source of the system's name: ``stem``, the file name, or ``tag``, the sixth column, of
             which a file may have several. A table may have a column ``system``, which always counts.
         one_system: Check for duplicates as if all lines were of one system, whatever their tags.
@@ -161,24 +188,30 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
     Raises:
         DataError: A line is malformed, or a system lists a passage twice for a query.
     """
-    if is_table(path, RUNS):
-        yield from _read_run_table(path)
+    problems = Problems(path)
+    if is_table(path, RUNS) or _is_run_table(path):
+        yield from _with_ranks_and_scores(read_table(path, RUNS, problems), path, problems)
+        return
+    lines = read_text_lines(path)
+    first = list(islice(lines, _FIRST))
+    lines = chain(first, lines)
+    if (columns := short_columns([line.split() for _, line in first])) is not None:
+        yield from _with_ranks_and_scores(_short_rows(lines, columns, path, problems), path, problems)
         return
     stem = method_of(Path(path))
     seen: set[tuple[str, str, str]] = set()
     tags: set[str] = set()
-    problems = Problems(path)
-    for number, line in read_text_lines(path):
+    for number, line in lines:
         fields = line.split()
         try:
-            if len(fields) != 6:
-                hint = " Ids and tags cannot have spaces." if len(fields) > 6 else ""
+            if len(fields) < 6 or (len(fields) > 6 and (is_number(fields[5]) or not are_results([fields]))):
                 raise DataError(
                     f"has {counted(len(fields), 'column')}, but a run file has six "
-                    f"(query_id Q0 passage_id rank score tag).{hint}",
+                    f"(query_id Q0 passage_id rank score tag). "
+                    f"{'Ids cannot have spaces.' if len(fields) > 6 else _OTHER_COLUMNS}",
                     file=str(path), line=number,
                 )  # fmt: skip
-            query_id, _, passage_id, rank, score, tag = fields
+            query_id, _, passage_id, rank, score, tag = fields[:6]
             system = stem if method == "stem" else tag
             place = _number(parse_integer, rank, "rank", path, number)
             value = _number(parse_number, score, "score", path, number)
@@ -199,12 +232,32 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
     problems.check()
 
 
-def _read_run_table(path: str | Path) -> Iterator[RunLine]:
-    """Read a table of one or several systems. Ranks follow from scores, or scores from ranks (down to 1)."""
+_OTHER_COLUMNS = (
+    "Other columns need a header with query_id, passage_id, and rank or score. Without one, three are "
+    "read if the third rises from 1 (ranks), or falls and has fractions (scores)."
+)
+
+
+def _short_rows(
+    lines: Iterable[tuple[int, str]], columns: Sequence[str], path: str | Path, problems: Problems
+) -> Iterator[tuple[Row, dict[str, str]]]:
+    """The rows of a run without a header, as ``read_table`` yields those of a table."""
+    for number, line in lines:
+        fields = line.split()
+        if len(fields) == len(columns):
+            yield Row(number, {}), dict(zip(columns, fields, strict=True))
+        else:
+            problem = f"has {counted(len(fields), 'column')}, but the first line has {len(columns)}."
+            problems.add(DataError(problem, file=str(path), line=number))
+
+
+def _with_ranks_and_scores(
+    rows: Iterable[tuple[Row, dict[str, str]]], path: str | Path, problems: Problems
+) -> Iterator[RunLine]:
+    """Results of one or several systems. Ranks follow from scores, or scores from ranks (down to 1)."""
     stem = method_of(Path(path))
-    problems = Problems(path)
     rankings: dict[tuple[str, str], dict[str, tuple[int | None, float | None]]] = {}
-    for row, cells in read_table(path, RUNS, problems):
+    for row, cells in rows:
         system, query_id, passage_id = cells.get("system") or stem, cells["query_id"], cells["passage_id"]
         ranking = rankings.setdefault((system, query_id), {})
         if passage_id in ranking:
@@ -309,20 +362,20 @@ _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 def qrels_rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and fields of the judgments in a qrels file, also of lines with too few fields.
 
-    Comments (``# ...``) on lines of their own or after a judgment are removed. Files of BEIR, which have a
-    header and no second column, get a second column of zeros. Raises :class:`DataError` for an unreadable
-    file.
+    Comments (``# ...``) on lines of their own or after a judgment are removed. Files without a second column,
+    such as those of BEIR with their header, get a second column of zeros. Raises :class:`DataError` for an
+    unreadable file.
     """
-    is_beir = is_first = True
+    is_short = is_first = True
     for number, line in read_text_lines(path):
         fields = line.split()
         if _is_comment(fields):
             continue
         if is_first:
-            is_beir, is_first = is_qrels_header(fields), False
-            if is_beir:
+            is_short, is_first = is_qrels_header(fields) or is_short_judgment(fields), False
+            if is_qrels_header(fields):
                 continue
-        if is_beir:
+        if is_short:
             fields.insert(1, "0")
         yield number, fields[:4] if len(fields) > 4 and fields[4].startswith("#") else fields
 
@@ -341,13 +394,18 @@ def is_qrels_header(fields: Sequence[str]) -> bool:
     return list(fields) == _BEIR_HEADER
 
 
+def is_short_judgment(fields: Sequence[str]) -> bool:
+    """Whether a line is query, passage and grade, and not qrels that lack their grade."""
+    return len(fields) == 3 and fields[1] not in ("0", "Q0") and is_number(fields[2])
+
+
 def read_qrels(path: str | Path) -> list[Qrel]:
     """Read a qrels file.
 
     Args:
-        path: The file, with ``query_id 0 passage_id grade`` on each line, or of BEIR, with a header and
-            ``query_id passage_id grade``, or a table with these columns; gzipped or not. Comments start with
-            ``#``.
+        path: The file, with ``query_id 0 passage_id grade`` or ``query_id passage_id grade`` on each line, or
+            of BEIR, with a header, or a table with these columns, or a JSON object
+            ``{query: {passage: grade}}``; gzipped or not. Comments start with ``#``.
 
     Returns:
         The judgments in file order, without duplicates. A grade with a fraction, such as a mean of several

@@ -16,7 +16,7 @@ from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.csv_cells import NUMBERING, cells_of, check_name, numbered_rows, plain_name, system_first
 from exam_pp.store.files import read_lines, read_text, read_text_lines, write_text
-from exam_pp.store.numbers import decimal_mark, is_number, number_of, plain_number
+from exam_pp.store.numbers import decimal_mark, is_integer, is_number, number_of, plain_number
 from exam_pp.store.parsing import parse_json, parse_record, write_json_lines
 from exam_pp.store.trec.published_boards import UNDEFINED, is_board_header, is_footer, long_rows, read_boards
 
@@ -38,15 +38,22 @@ class Line(NamedTuple):
 def is_trec_eval(lines: Sequence[str]) -> bool:
     """Whether all lines are output of trec_eval: measure, query, and a number or the run's name, with tabs.
 
-    A number in the first column means another format, such as query, passage and rank (MS MARCO).
+    A number in the first column means another format, such as query, passage and rank (MS MARCO). So do whole
+    numbers for ids that all differ, such as the grades of the passages of a query.
     """
     rows = [[cell.strip() for cell in line.split("\t")] for line in lines]
-    return bool(rows) and all(
-        len(row) == 3
-        and len(row[0].split()) == 1
-        and not is_number(row[0])
-        and (row[0] == _RUN or is_number(row[2].strip(_QUOTE)))
-        for row in rows
+    whole = {row[1] for row in rows if len(row) == 3 and is_integer(row[2])} - {ALL_QUERIES}
+    is_repeated = len({row[0] for row in rows}) < len(rows)
+    return (
+        not (is_repeated and len(whole) == len(rows))
+        and bool(rows)
+        and all(
+            len(row) == 3
+            and len(row[0].split()) == 1
+            and not is_number(row[0])
+            and (row[0] == _RUN or is_number(row[2].strip(_QUOTE)))
+            for row in rows
+        )
     )
 
 

@@ -1,0 +1,75 @@
+"""Systems of whose first passages none or hardly any is judged, mostly because of other spellings of ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import reduce
+from itertools import combinations
+
+from exam_pp.metrics.gains import RunMatrix
+from exam_pp.metrics.ties_in_runs import trec_eval_ranking
+from exam_pp.results import Qrel
+from exam_pp.store.trec.runs import Run
+from exam_pp.text.wording import counted, listed
+
+TOP = 10
+"""Number of passages of each ranking that are looked at."""
+_FEW = 0.05
+"""Share of the passages that could be judged, so that a single judgment for a query is enough."""
+_SPELLINGS: Mapping[str, Callable[[str], str]] = {
+    "case": str.casefold,
+    "zeros at the front": lambda name: re.sub(r"(?<!\d)0+(?=\d)", "", name),
+    "the file extension": lambda name: re.sub(r"\.[A-Za-z]\w{0,4}$", "", name),
+    "a prefix": lambda name: re.sub(r"^.*[^\w.]|^.*_|^\D+(?=\d+$)", "", name),
+}
+
+
+def unjudged_notes(
+    labels: Iterable[Qrel], runs: Iterable[tuple[str, Run]], matrix: RunMatrix | None = None
+) -> list[str]:
+    """Notes, with ids of both sides, on the systems of whose first passages hardly any has a label.
+
+    With the ``matrix`` of the runs, these are read only if a system of it has few labelled passages.
+    """
+    judged: dict[str, set[str]] = {}
+    for label in labels:
+        judged.setdefault(label.query_id, set()).add(label.passage_id)
+    if matrix is not None:
+        gains = matrix.gains(labels)
+        hits = gains.number(gains.rank <= TOP).reshape(len(matrix.systems), -1).sum(axis=1)
+        if hits.min() >= _FEW * sum(min(TOP, len(passages)) for passages in judged.values()):
+            return []
+    notes = (_note(system, run, judged) for system, run in runs)
+    return [note for note in notes if note is not None]
+
+
+def _note(system: str, run: Run, judged: Mapping[str, Collection[str]]) -> str | None:
+    tops = {query_id: trec_eval_ranking(run[query_id])[:TOP] for query_id in run if query_id in judged}
+    if not tops:
+        return f"{system} has results for no judged query; {ids_of_both(run, judged)}."
+    hits = {query_id: len(set(top).intersection(judged[query_id])) for query_id, top in tops.items()}
+    number, shown = sum(hits.values()), sum(map(len, tops.values()))
+    if number >= _FEW * sum(min(len(top), len(judged[query_id])) for query_id, top in tops.items()):
+        return None
+    missed = min(hits, key=lambda query_id: hits[query_id])
+    return (
+        f"{f'Only {number}' if number else 'None'} of the {counted(shown, 'passage')} of {system} for "
+        f"{missed if len(tops) == 1 else counted(len(tops), 'query')} (at most {TOP} each) is judged; "
+        f"{ids_of_both(tops[missed], judged[missed])}."
+    )
+
+
+def ids_of_both(ours: Iterable[str], theirs: Iterable[str]) -> str:
+    """Ids of a run and of judgments, and the differences without which they would meet."""
+    run, judged = sorted(ours), sorted(theirs)
+    sides = f"{listed(run)} in the run, {listed(judged)} in the judgments"
+    for size in range(1, len(_SPELLINGS) + 1):
+        for names in combinations(_SPELLINGS, size):
+            if not {_spelt(name, names) for name in run}.isdisjoint(_spelt(name, names) for name in judged):
+                return f"ids differ in {' and '.join(names)}: {sides}"
+    return f"ids are {sides}"
+
+
+def _spelt(name: str, spellings: Iterable[str]) -> str:
+    return reduce(lambda text, spelling: _SPELLINGS[spelling](text), spellings, name)
