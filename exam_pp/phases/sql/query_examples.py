@@ -92,7 +92,7 @@ GROUP BY ALL ORDER BY ALL
     ),
     Example(
         "system-coverage",
-        "Which share of the bank do the first 20 passages of each system cover (Rubric-Cover)?",
+        "Which share of the bank do the first 20 passages or the answer of each system cover (Rubric-Cover)?",
         """
 WITH systems AS (  -- ranks start at 0 or 1
     SELECT system, least(min(rank), 1) AS first_rank FROM rankings GROUP BY system
@@ -102,7 +102,8 @@ WITH systems AS (  -- ranks start at 0 or 1
 ), covered AS (
     SELECT model, prompt_class, query_id, system, count(DISTINCT entry_id) AS entries
     FROM ratings JOIN rankings USING (file, query_id, passage_id) JOIN systems USING (system)
-    WHERE is_rated AND kind <> 'direct' AND rating >= 4 AND rank < first_rank + 20
+    WHERE is_rated AND kind <> 'direct' AND rating >= 4
+      AND (role = 'answer' OR rank < first_rank + 20)
     GROUP BY ALL
 )
 SELECT model, prompt_class, system, round(avg(coalesce(covered.entries, 0) / asked.entries), 3) AS cover
