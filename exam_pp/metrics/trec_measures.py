@@ -141,7 +141,8 @@ def parse_measures(
             raise UnknownNameError(
                 f"{measure} is not a subtopic measure; use {', '.join(sorted(_SUBTOPIC_MEASURES))}."
                 if subtopics
-                else f"{measure} is a subtopic measure; use it with `exam-pp evaluate qrels --facets entry`."
+                else f"{measure} is a subtopic measure; use it with `exam-pp evaluate qrels --facets entry`, "
+                "or with `exam-pp evaluate judgments` and a qrels file of subtopics."
             )
     return list(dict.fromkeys(measures))
 

@@ -25,7 +25,14 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
 from exam_pp.store.games_files import read_games
 from exam_pp.store.manifests import read_manifest
-from exam_pp.store.numbers import is_number, number_of, parse_integer, parse_number
+from exam_pp.store.numbers import (
+    decimal_mark,
+    is_number,
+    number_of,
+    parse_integer,
+    parse_number,
+    plain_number,
+)
 from exam_pp.store.parsing import read_records
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import read_raw_passages
@@ -275,3 +282,40 @@ def test_tables_of_other_tools(read: Reader, content: str, cell: str, tmp_path: 
     file.write_text(content.format(cell), encoding="utf-8")
     with pytest.raises(DataError, match=rf"file\.csv, line \d, \w+: '{cell}' is not a (finite )?number"):
         read(file)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ("0,873 1,250", [0.873, 1.25]),
+        ("1,5 1.200", [1.5, 1200]),
+        ("900 1,200", [900, 1200]),
+        ("-1,200 +950", [-1200, 950]),
+        ("1,200.5 3", [1200.5, 3]),
+        ("1.200.000 0,5", [1200000, 0.5]),
+        ("12,34,567.0", None),
+        ("0.5 0,7", [0.5, 0.7]),
+        ("1.234 2", [1.234, 2]),
+        ("1.200 850", [1200, 850]),
+        ("1,000", None),
+        ("1,234 2", None),
+        ("1,234 1.234", None),
+        ("0.5 0,7 1,200", None),
+    ],
+)
+def test_a_column_decides_what_a_comma_is(cells: str, expected: list[float] | None) -> None:
+    texts = cells.split()
+    try:
+        mark = decimal_mark(texts)
+        numbers = [parse_number(plain_number(cell, mark)) for cell in texts]
+    except ValueError:
+        assert expected is None
+    else:
+        assert numbers == expected
+
+
+def test_ranks_are_whole_numbers() -> None:
+    assert plain_number("1,000", decimal_mark(["1", "1,000"], whole=True)) == "1000"
+    assert plain_number("1.024", decimal_mark(["1.024"], whole=True)) == "1024"
+    with pytest.raises(ValueError, match=r"write 1000, or 1\.0"):
+        decimal_mark(["1,000"], whole=True)

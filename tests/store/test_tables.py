@@ -6,11 +6,11 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from exam_pp.errors import DataError, ProblemsError
@@ -235,6 +235,142 @@ def test_csv_round_trip(
     if all(query_id.strip() for query_id, _ in expected) and expected:
         layout = Layout(ANSWERS.required, ids=ANSWERS.ids, as_it_is=True)
         assert [tuple(cells.values()) for cells in rows(path, layout)] == expected
+
+
+CELLS_OF_TSV = st.text('a"é 5,;=' + "'", max_size=6).filter(lambda text: text == text.strip())
+
+
+@given(st.lists(CELLS_OF_TSV, min_size=1))
+def test_quotes_in_tsv_are_characters(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    """Only a file in which each quoted cell ends, and has doubled marks, could also be quoted as CSV is."""
+    assume(not any(text.startswith('"') and '""' in text[1:-1] for text in texts))
+    path = file(tmp_path_factory.mktemp("tsv"), "a.tsv", "query_id\tanswer\n")
+    with path.open("a", encoding="utf-8") as stream:
+        stream.writelines(f"q{number}\t{text}\n" for number, text in enumerate(texts))
+    assert [row["answer"] for row in rows(path, ANSWERS)] == texts
+
+
+@given(st.lists(st.text('a" \n,;é', min_size=1, max_size=8), min_size=1), st.sampled_from(",;\t"))
+def test_what_csv_writes_is_read(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], separator: str
+) -> None:
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        pairs = [(f"q{number}", text) for number, text in enumerate(texts)]
+        csv.writer(stream, delimiter=separator).writerows([("query_id", "answer"), *pairs])
+    layout = Layout(ANSWERS.required, ids=ANSWERS.ids, as_it_is=True)
+    assert [cells["answer"] for cells in rows(path, layout)] == texts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'q1\t"Iron rusts\nq2\tb\nq3\tc\n',
+        'q1\t"to be\nq2\tor\nq3\tnot to be"\n',
+        'q1\t"to be"\nq2\t5" pipes\nq3\t"\n',
+        '"q1\ta\nq2\tb"\n"q3\t"c"\n',
+        'q1\t"a\r\nq2\tb\r\nq3\tc\r\n\r\n',
+    ],
+)
+def test_a_quotation_mark_swallows_no_line_of_tsv(tmp_path: Path, text: str) -> None:
+    read = rows(file(tmp_path, "a.tsv", "\ufeffquery_id\tanswer\n" + text), ANSWERS)
+    assert [row["query_id"].strip('"') for row in read] == ["q1", "q2", "q3"]
+
+
+def test_ten_megabytes_of_quotes_are_read_at_once(tmp_path: Path) -> None:
+    """Not in the square of the file: a mark that nothing closes is looked for once."""
+    answer = "Iron rusts. " * 8
+    text = "".join(f'q{number}\t"{answer}\n' for number in range(100_000))
+    read = rows(file(tmp_path, "a.tsv", "query_id\tanswer\n" + text), ANSWERS)
+    assert len(read) == 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('q1,"a\nq2,b\nq3,c\n', 2),
+        ('q0,x\nq1,"a\nq2,"b"\nq3,c\n', 3),
+        ('q0,"x\ny"\nq1,"a\nq2,b,c"\nq3,"d\n', 6),
+        ('q1,x\n"q2,a\nq3,b"\nq4,c\n', 3),
+    ],
+)
+@pytest.mark.parametrize("as_it_is", [True, False])
+def test_a_quotation_mark_swallows_no_line_of_csv(
+    tmp_path: Path, text: str, line: int, *, as_it_is: bool
+) -> None:
+    path = file(tmp_path, "a.csv", "query_id,answer\n" + text)
+    with pytest.raises(DataError, match="A quotation mark opens a cell") as raised:
+        rows(path, Layout(ANSWERS.required, as_it_is=as_it_is))
+    assert raised.value.line == line
+
+
+def test_a_cell_of_what_looks_like_rows_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = file(tmp_path, "a.csv", 'query_id,answer\nq1,"to be\nq2,or\nq3,not to be"\n')
+    assert len(rows(path, ANSWERS)) == 1
+    assert "lines 2 to 4 are one row" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "Unnamed: 0.1,Unnamed: 0"])
+def test_columns_that_number_the_rows_are_skipped(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    index = ",".join("0" for _ in name.split(","))
+    path = file(tmp_path, "v1.csv", f"{name},query_id,answer\n{index},q1,One.\n")
+    assert [answer.query_id for answer in read_answers(path)] == ["q1"]
+    assert not caplog.text
+
+
+def test_numbers_of_a_column_are_of_one_language(tmp_path: Path) -> None:
+    run = file(tmp_path, "v1.csv", 'qid,docid,score\nq,a,900\nq,b,"1,200"\n')
+    assert [(line.passage_id, line.score) for line in read_run(run)] == [("b", 1200), ("a", 900)]
+    run = file(tmp_path, "v2.csv", "qid;docid;rank;score\nq;a;999;1.200\nq;b;1,000;900,5\n")
+    assert [(line.rank, line.score) for line in read_run(run)] == [(999, 1200), (1000, 900.5)]
+    run = file(tmp_path, "v3.csv", 'qid,docid,score\nq,a,"1,200"\nq,b,"1,100"\n')
+    with pytest.raises(DataError, match=r"score: '1,200' may be 1200 or 1\.2, .* write 1200, or 1\.2"):
+        list(read_run(run))
+    labels = file(tmp_path, "labels.csv", "qid;docid;label\nq;a;0,873\nq;b;nan\n")
+    with pytest.raises(DataError, match="'nan' is not a number"):
+        read_qrels(labels)
+
+
+def test_labels_of_several_people_name_the_remedy(tmp_path: Path) -> None:
+    head = "query_id,passage_id,annotator,relevance\n"
+    with pytest.raises(DataError, match=r"2 people \(ann, bob\).* analyze agreement FIRST --qrels SECOND"):
+        read_qrels(file(tmp_path, "a.csv", head + "q,a,bob,1\nq,a,ann,2\n"))
+    shared = file(tmp_path, "b.csv", head + "q,a,bob,1\nq,b,ann,2\n")
+    assert read_qrels(shared) == [Qrel("q", "a", 1), Qrel("q", "b", 2)]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [read_query_texts, lambda path: read_texts(path, None), lambda path: list(read_run(path)), read_qrels],
+)
+def test_a_header_of_other_names_is_one_sentence(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    path = file(tmp_path, "own.csv", "Nr;Frage\n" + "".join(f"q{i};Was?\n" for i in range(65)))
+    with pytest.raises(
+        DataError, match=r"is missing; the header has Nr, Frage\. .*--columns \w+='Nr'"
+    ) as raised:
+        read(path)
+    assert "\n" not in str(raised.value)
+
+
+def test_json_over_several_lines_is_one_sentence(tmp_path: Path) -> None:
+    path = file(tmp_path, "a.json", json.dumps({"q1": {"passages": [{"id": "a"}] * 99}}, indent=1))
+    with pytest.raises(DataError, match="is one JSON value over several lines") as raised:
+        list(read_answers(path))
+    assert "\n" not in str(raised.value)
+
+
+def test_further_columns_of_queries_are_no_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = file(tmp_path, "q.tsv", "q1\twhat makes iron rust\ten\nq2\tb\n")
+    assert read_query_texts(path) == {"q1": "what makes iron rust", "q2": "b"}
+    assert "ignored the cells after the text of 1 query" in caplog.text
+
+
+def test_entries_of_several_lines_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = file(tmp_path, "b.csv", 'query,nugget\nq,"One.\nTwo.\nThree."\nq,Four.\n')
+    assert len(read_bank_csv(path)) == 2
+    assert "1 entry has several lines" in caplog.text
 
 
 @given(st.dictionaries(CELL.filter(str.strip), CELL, min_size=2))

@@ -112,6 +112,23 @@ def test_subtopic_qrels_and_their_leaderboard(
     assert out.splitlines()[0].startswith("system\tStRecall@20")  # no relevance level for labels 0 and 1
 
 
+def test_judgments_of_subtopics(run: Run, tmp_path: Path) -> None:
+    """The value is that of ir_measures with pyndeval."""
+    pytest.importorskip("pyndeval")
+    qrels, ranking = tmp_path / "diversity.qrels", tmp_path / "A.run"
+    qrels.write_text("q1 1 a 0\nq1 2 a 1\nq1 1 b 1\nq1 2 c 1\nq2 1 a 1\n")
+    ranking.write_text("q1 Q0 a 1 3 A\nq1 Q0 b 2 2 A\nq1 Q0 c 3 1 A\n")
+    command = ["evaluate", "judgments", qrels, "--runs", ranking, "--format", "tsv"]
+    _, out, _ = run(*command, "-m", "alpha_nDCG@20")
+    assert out.splitlines()[1].split("\t")[:2] == ["A", "0.500000"]
+    (tmp_path / "queries.tsv").write_text("q1\tWhat?\n")
+    _, out, _ = run(*command, "-m", "alpha_nDCG@20", "--queries", tmp_path / "queries.tsv")
+    assert out.splitlines()[1].split("\t")[:2] == ["A", "1.000000"]
+    code, _, err = run(*command)
+    assert code == 1
+    assert "Its second column may be a subtopic, for measures such as alpha_nDCG@20" in err
+
+
 PROBLEMS = [
     (["cover", "GRADED", "--grader", "other"], 1, "--grader"),
     (["cover", "GRADED", "--format", "text", "-o", "GRADED"], 1, " input"),

@@ -90,3 +90,48 @@ def test_broken_files(tmp_path: Path, content: str, line: int | None, field: str
 
 def test_official_ranks_of_dl20(shared_data: Path) -> None:
     assert len(read_ranks(shared_data / "dl20" / "official_DL20_Leaderboard.json")) == 59
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rank,run_id,ndcg\n1,a,0.41\n2,b,0.34\n",
+        "Team;Run ID;nDCG\nx;a;0,41\nx;b;0,34\n",
+        "#\tSubmission\tnDCG\n1\ta\t0.41\n2\tb\t0.34\n",
+        ",system,ndcg\n0,a,0.41\n1,b,0.34\n",
+        "\tsystem\tndcg\n0\ta\t0.41\n1\tb\t0.34\n",
+        ",ndcg\na,0.41\nb,0.34\n",
+        "run\tndcg\na\t0.41\nb\t0.34\nspearman_correlation\t=0.67\n",
+    ],
+)
+def test_systems_of_other_leaderboards(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "board.csv"
+    path.write_text(text)
+    means = read_leaderboard_means(path)
+    assert [(score.system, score.value) for score in means] == [("a", 0.41), ("b", 0.34)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'rank,run_id\n999,a\n"1,000",b\n',
+        "system;rank\na;999\nb;1.000\n",
+        "a\t999\nb\t1000\nspearman_correlation =0.67\tkendall\nkendall_correlation\t=0.5\n",
+    ],
+)
+def test_official_ranks_of_others(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "official.csv"
+    path.write_text(text)
+    assert read_ranks(path) == {"a": 999, "b": 1000}
+
+
+def test_scores_of_a_board_are_of_one_language(tmp_path: Path) -> None:
+    path = tmp_path / "board.csv"
+    path.write_text('system,score\na,"1,200"\nb,900\n')
+    assert [score.value for score in read_leaderboard_means(path)] == [1200, 900]
+    path.write_text('system,score\na,"1,200"\nb,"1,100"\n')
+    with data_error(path, field="score", about="'1,200' may be 1200 or 1.2"):
+        read_leaderboard_means(path)
+    path.write_text('system,score\n"a,900\nb,800\n')
+    with data_error(path, 2, about="A quotation mark opens a cell"):
+        read_leaderboard_means(path)
