@@ -295,7 +295,9 @@ class EndpointLLM:
         longest = self._options.max_tokens or min(request.max_new_tokens, LONGEST_REPLY)
         if self._chooses(request):
             longest = LONGEST_CHOICE
-        limit_name = "max_completion_tokens" if "max_tokens" in left_out else self._limit_name
+        # Some of OpenAI's models support only the newer name, many other servers only the older one.
+        is_new = "max_tokens" in left_out or (self._transport.is_openai and "max_tokens" in self._optional)
+        limit_name = "max_completion_tokens" if is_new else "max_tokens"
         settings = {
             "temperature": self._decoding.get("temperature", 0),
             limit_name: longest + self._options.thinking_tokens,
@@ -340,15 +342,6 @@ class EndpointLLM:
         """The argument with the prompt."""
         messages = as_messages(request.parts)
         return {"messages": [message | {"content": clean(message["content"])} for message in messages]}
-
-    @property
-    def _limit_name(self) -> str:
-        """The argument with the maximal number of tokens.
-
-        Some of OpenAI's models support only the newer name, many other servers only the older one. A server
-        that refuses the older one gets the newer one.
-        """
-        return "max_completion_tokens" if self._transport.is_openai else "max_tokens"
 
     def _logprobs_arguments(self) -> dict[str, Any]:
         """The arguments that request likelihoods."""
@@ -520,7 +513,6 @@ class CompletionsLLM(EndpointLLM):
     """
 
     _expected = "a completion"
-    _limit_name = "max_tokens"
     _optional = EndpointLLM._optional - {"max_tokens"}
 
     def _create(self, client: Any, arguments: dict[str, Any]) -> Any:

@@ -15,9 +15,8 @@ from exam_pp.prompts.base import Unparsed
 _WRAP = r"[\s\"'`“”‘’«»*_#~|()\[\]{}<>•.,:;!?=…。！：–—-]*"
 # These may follow a number; anything else makes it a quantity, a fraction or a range.
 _CLOSE = r"[\"'`”’*_)\]}]*"
-_STOP = rf"[.,;:!?：]{_CLOSE}(?:\s(?!\s*\d)|$)|[。，；、！](?!\s*\d)"
 _END = (
-    rf"(?={_CLOSE}(?:\s*$|{_STOP}|です|\s*（|\s+(?:[–—-](?!\s*\d)|\()|\s*\n"
+    rf"(?={_CLOSE}(?:\s*$|[.,;:!?：]{_CLOSE}(?:\s(?!\s*\d)|$)|[。，；、！](?!\s*\d)|です|\s*（|\s+(?:[–—-](?!\s*\d)|\()|\s*\n"
     r"|\s+(?:because|since|as|on\sa)\b))"
 )
 _UNIT = r"(?:\s*[分点점])?"  # points in Chinese, Japanese and Korean
@@ -52,24 +51,23 @@ _DIGITS_OR_WORDS = rf"{_DIGITS}|(?:{'|'.join(sorted(_WORDS, key=len, reverse=Tru
 
 _NAMES = (
     r"rating|score|grade"
-    r"|(?:gesamt)?(?:bewertung|note|punktzahl|wertung)|punkte|einstufung|beoordeling"
+    r"|(?:gesamt|end)?(?:bewertung|note|punktzahl|wertung)|punkte|einstufung|beoordeling"
     r"|évaluation|notation|calificación|puntuación|valoración|nota|pontuação|avaliação|classificação"
-    r"|valutazione|punteggio|voto|оценка|рейтинг|балл|(?:ال)?(?:تقييم|درجة)|रेटिंग|अंक|मूल्यांकन|स्कोर"
+    r"|valutazione|punteggio|voto|оценка|рейтинг|балл|(?:ال)?(?:تقييم|تصنيف|درجة)|रेटिंग|अंक|मूल्यांकन|स्कोर"
 )
 # Names in languages that put no blank before them.
 _DENSE_NAMES = (
     r"(?<!最高)(?<!最大)(?<!最低)(?P<last>最终|最終|总体|總體|総合|综合)?"
-    r"(?:评分|評分|评级|評級|得分|分数|分數|打分|等级|等級|評価|評点|点数|スコア|평점|점수|등급)"
+    r"(?:评分|評分|评级|評級|得分|分数|分數|打分|等级|等級|評価|評点|点数|スコア|答案|答え|평점|점수|등급)"
 )
-_OTHER_NAMES = r"answer|choice|option|level|relevance|coverage"
-_OTHER_KEYS = rf"{_OTHER_NAMES}|label|value|result|points"
-_AFTER = r"finale?|globale?|definitiv[ao]|définitive"
+_OTHER_NAMES = (
+    r"answer|choice|option|level|relevance|coverage|antwort|réponse|respuesta|resposta|risposta|ответ|الإجابة"
+)
 _FINAL_NAMES = r"overall|final|gesamt|(?:overall|final)\s+(?:verdict|judge?ment|assessment|evaluation)"
 # A name may be followed by its object, as in "the coverage of the key fact is 5".
 _OBJECT = r"(?:[*_]*\s+(?:of|for|to|between|about)\s+[^.,:;!?=\d\n]{1,120}?)?"
 _FINAL_SCORE = r"final[\s_]+score(?:\s*\(O\))?"
 _CHOSEN = r"I(?:\s+would|\s+will|['’](?:d|ll))?\s+(?:choose|select|pick|rate|give|assign)\b[^.\d]{0,60}?[\s:]"
-_VERBS = r"\b(?:rate|rated|give|gives|given|scored|graded|assign|assigned|(?P<name>rating|score|grade))\b"
 
 _BEFORE = re.compile(r"(?:[^\W\d_]+[ \t_*-]+){0,2}\Z")
 _WORD = re.compile(r"[^\W\d_](?:(?![A-Z])[^\W\d_])*")
@@ -90,13 +88,13 @@ _FINAL, _OF_OTHERS, _OF_THE_REPLY = (
 
 @lru_cache(maxsize=32)
 def _patterns(max_rating: int, in_sentences: bool, names: tuple[str, ...]) -> Mapping[str, re.Pattern[str]]:
-    """The forms of a rating, whose group ``n`` is the number; ``open`` is that of a :data:`Locator`.
+    """The forms of a rating, whose group ``n`` is the number; after a group ``open``, another one may count.
 
     In sentences, numbers may be words, and names may have an object.
     """
     number = f"(?P<n>{_DIGITS_OR_WORDS if in_sentences else _DIGITS})"
     highest = "|".join([str(max_rating), *(word for word, value in _WORDS.items() if value == max_rating)])
-    out_of = rf"\s*(?:/|out\s+of)\s*(?:{highest})(?![\d/]|[.,]\d)"
+    out_of = rf"\s*(?:/|\b(?:out\s+of|von|sur|de|su|из)\b)\s*(?:{highest})(?![\d/]|[.,]\d)"
     span = r"\d\s*(?:[-–]|to)\s*\d"
     scale = (
         rf"(?:\s*[(（]\s*(?:{span}|out\s+of\s+{max_rating})\s*[)）]"
@@ -104,9 +102,10 @@ def _patterns(max_rating: int, in_sentences: bool, names: tuple[str, ...]) -> Ma
     )
     links = (
         r"\s*[:=：][*_\"']*\s*|[ \t]*+\n\s*+|\s+[–—-]\s++|\s*[是为為は]\s*"
-        r"|\s+(?:is|(?P<of>of)|would\s+be|will\s+be|ist|lautet|est|es|é|è)(?:\s*:)?\s++"
+        r"|\s+(?:is|(?P<of>of)|would\s+be|will\s+be|ist|lautet|est(?:\s+de)?|es|é|è)(?:\s*:)?\s++"
     )
     other_scale = rf"(?!\s+on\s+a\s+scale\s+(?:of|from)\s+\d+\s*(?:[-–]|to)\s*(?!{max_rating}\b)\d)"
+    verbs = r"rate|rated|give|gives|given|scored|graded|assign|assigned|(?P<name>rating|score|grade)"
     own = "|".join(map(re.escape, names)) or "(?!)"
     rest = rf"(?:[-•*]\s+)?[\"'`“*_(\[]*{_SIGN}{number}(?!\d)(?:{out_of})?{_UNIT}{other_scale}{_END}"
 
@@ -115,12 +114,14 @@ def _patterns(max_rating: int, in_sentences: bool, names: tuple[str, ...]) -> Ma
         return re.compile(rf"(?P<open>(?:{pattern}){link}|{chosen}){rest}", re.IGNORECASE)
 
     other = rf"{_OTHER_NAMES}|key\s+fact" if in_sentences else _OTHER_NAMES
-    name = rf"(?P<own>{own})|(?P<name>{_NAMES})(?:\s+(?P<after>{_AFTER}))?|(?P<other>{other})"
-    name += rf"|(?P<final>{_FINAL_NAMES})"
-    name = rf"(?<![^\W_])(?:{name}){_OBJECT if in_sentences else ''}|(?P<dense>{_DENSE_NAMES})"
+    after = r"finale?|globale?|definitiv[ao]|définitive"
+    name = (
+        rf"(?<![^\W_])(?:(?P<own>{own})|(?P<name>{_NAMES})(?:\s+(?P<after>{after}))?|(?P<other>{other})"
+        rf"|(?P<final>{_FINAL_NAMES})){_OBJECT if in_sentences else ''}|(?P<dense>{_DENSE_NAMES})"
+    )
     key = (
-        rf"(?P<own>{own})|(?P<name>{_NAMES}|{_DENSE_NAMES})|(?P<other>{_OTHER_KEYS})"
-        rf"|(?P<final>{_FINAL_NAMES}|o)"
+        rf"(?P<own>{own})|(?P<name>{_NAMES}|{_DENSE_NAMES})|(?P<final>{_FINAL_NAMES}|o)"
+        rf"|(?P<other>{_OTHER_NAMES}|label|value|result|points)"
     )
     return {
         "whole": re.compile(rf"^{_WRAP}{_SIGN}{number}{_UNIT}{_WRAP}$", re.IGNORECASE),
@@ -132,7 +133,7 @@ def _patterns(max_rating: int, in_sentences: bool, names: tuple[str, ...]) -> Ma
             re.DOTALL | re.IGNORECASE,
         ),
         "fraction": re.compile(
-            rf"(?:^{_WRAP}|(?P<open>{_VERBS}[^.\d]{{0,40}}))(?<![\d.,/]){_SIGN}{number}{out_of}"
+            rf"(?:^{_WRAP}|(?P<open>\b(?:{verbs})\b[^.\d]{{0,40}}))(?<![\d.,/]){_SIGN}{number}{out_of}"
             r"[*_\"'”)\]]*(?=\s*$|[.,;:!?]|\s+[-–—(])",
             re.IGNORECASE,
         ),
@@ -140,8 +141,9 @@ def _patterns(max_rating: int, in_sentences: bool, names: tuple[str, ...]) -> Ma
         "final_score": named(rf"\b(?:(?P<own>{own})|{_FINAL_SCORE})"),
         "key": re.compile(
             r"[{,]\s*[\"']?(?P<before>[^\"'{}:,\n]{0,30}?)(?:(?<![^\W_])|(?-i:(?<=[a-z])(?=[A-Z])))"
-            rf"(?P<open>{key})[\"']?\s*:\s*(?:(?P<quote>[\"'])?\s*\[?{number}(?:\.0+)?(?:{out_of})?{_UNIT}"
-            r"(?=[\"'\n}\]]|,(?!\d)|\s*$|\.\s+[^\d\s]|\s*[:(–-]\s*[^\d\s])(?(quote)[^\"]*+\"?))?"
+            rf"(?P<open>{key})(?:[ _(]*\d[ _-]*(?:to)?[ _-]*\d\)?)?[\"']?\s*:\s*"
+            rf"(?:(?P<quote>[\"'])?\s*[\[*_]*{number}(?:\.0+)?(?:{out_of})?{_UNIT}"
+            r"(?=\.?[*_\s]*(?:[\"'\n}\]]|,(?!\d)|$)|\.\s+[^\d\s]|\s*[:(–-]\s*[^\d\s])(?(quote)[^\"]*+\"?))?"
             r"|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)",
             re.IGNORECASE | re.DOTALL,
         ),
@@ -205,7 +207,7 @@ def _rank(match: re.Match[str]) -> int:
     if words & _OF_OTHERS:
         return _NOT_COUNTED
     is_final = any(group.get(kind) for kind in ("final", "after", "last"))
-    if is_final or words & _FINAL or group["open"].lower().startswith("gesamt"):
+    if is_final or words & _FINAL or group["open"].lower().startswith(("gesamt", "end")):
         return _LAST
     is_other = group.get("other") or group.get("of") or (group.get("name") and words - _OF_THE_REPLY)
     return _OTHER if is_other else _NAMED

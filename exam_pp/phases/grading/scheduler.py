@@ -14,9 +14,7 @@ from exam_pp.data_model import (
     AnyGrades,
     ConsistencyGrade,
     CriteriaGrades,
-    DirectGrade,
     QueryPassages,
-    RubricGrades,
     SupportGrades,
 )
 from exam_pp.errors import ModelError
@@ -245,8 +243,7 @@ def _answer_window(
 
 def _as_sent(result: R, not_sent: Collection[str]) -> R:
     """The result; grades record the settings that the endpoint refused under ``not_sent`` only."""
-    kinds = RubricGrades | DirectGrade | ConsistencyGrade | SupportGrades | CriteriaGrades
-    if not (not_sent and isinstance(result, kinds)):
+    if not not_sent or not isinstance(result, AnyGrades | ConsistencyGrade | SupportGrades | CriteriaGrades):
         return result
     sent = {name: value for name, value in (result.model_options or {}).items() if name not in not_sent}
     return replace(result, model_options={**sent, NOT_SENT: sorted(not_sent)})
