@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from exam_pp.api.grading import grade as grade_passages
 from exam_pp.banks import BankLine, EntryKind, Nugget, Question, TestBank, entry_id
 from exam_pp.data_model import QueryPassages
 from exam_pp.defaults import CUTOFF
-from exam_pp.errors import ModelError, SelectionError, UnknownNameError
+from exam_pp.errors import DataError, ModelError, SelectionError, UnknownNameError
 from exam_pp.judges import LEXICAL
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.packaged_e5 import default_judge
@@ -29,6 +30,7 @@ from exam_pp.phases.grading.prompt_files import assignment_prompt, rating_prompt
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.results import Leaderboard
 from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.numbers import parse_number
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted, listed
@@ -79,19 +81,20 @@ def study(
     finalize(read, rmtree, folder, ignore_errors=True)  # the study keeps the bank
     passages = folder / "passages.jsonl"
     of_queries = None if queries is None else _queries(folder, queries)
-    import_passages(
-        ImportSources(
-            runs=_files(runs, lambda: _run_files(folder, runs, texts)),
-            texts=_files(
-                texts, lambda: _lines(folder, "texts", _pairs(texts, "texts", "passage_id", "text"))
-            ),
-            queries=of_queries,
-            answers=_files(answers, lambda: _lines(folder, "answers", _nested(answers, "answers", "text"))),
-            top=top,
-            unit="whole" if runs is None and read.kinds == {"nugget"} else "paragraph",
-        ),
-        passages,
+    sources = ImportSources(
+        runs=_files(runs, lambda: _run_files(folder, runs, texts)),
+        texts=_files(texts, lambda: _lines(folder, "texts", _pairs(texts, "texts", "passage_id", "text"))),
+        queries=of_queries,
+        answers=_files(answers, lambda: _lines(folder, "answers", _nested(answers, "answers", "text"))),
+        top=top,
+        unit="whole" if runs is None and read.kinds == {"nugget"} else "paragraph",
     )
+    try:
+        import_passages(sources, passages)
+    except DataError as error:
+        if _TEMPORARY.search(str(error)) is None:
+            raise
+        raise SelectionError(_TEMPORARY.sub(r"\1", str(error))) from error
     found = list(read_passages(passages))
     if not any(query.query_id in read.queries for query in found):
         raise SelectionError(
@@ -264,6 +267,16 @@ def _in_python(message: str) -> str:
     return _OPTION.sub(lambda found: _FIELDS.get(found[1], found[1].replace("-", "_")), message)
 
 
+_TEMPORARY = re.compile(r"[^\s(]*/exam_pp-\w{8}/(.+?)\.(?:jsonl|run)\b")
+"""The file of an input that is an object, which messages name by the input, or by the system of a run."""
+
+
+def _name_inputs(record: logging.LogRecord) -> bool:
+    record.msg, record.args = _TEMPORARY.sub(r"\1", record.getMessage()), ()
+    return True
+
+
+logging.getLogger(import_passages.__module__).addFilter(_name_inputs)
 _OPTION = re.compile(r"(?:--|-M )([a-z][a-z_-]*[a-z])")
 _FIELDS = {"model-pipeline": "pipeline"}
 
@@ -382,6 +395,11 @@ def _ranked(value: Any) -> list[dict[str, Any]]:
                     f"runs: {system!r} must map query ids; it is a {type(by_query).__name__}."
                 )
             for query_id, ranking in by_query.items():
+                if isinstance(ranking, str) or not isinstance(ranking, Iterable):
+                    raise SelectionError(
+                        f"runs of {system!r} for query {query_id!r} must be a list of passage ids, or a "
+                        f"dictionary of ids and scores; it is a {type(ranking).__name__}."
+                    )
                 scored = ranking if isinstance(ranking, Mapping) else {p: -n for n, p in enumerate(ranking)}
                 rows += [
                     {"system": str(system), "query_id": str(query_id), "passage_id": str(p), "score": score}
@@ -394,12 +412,20 @@ def _ranked(value: Any) -> list[dict[str, Any]]:
         for row, original in zip(rows, _records(value), strict=True):
             if "score" not in original and "rank" not in original:
                 raise SelectionError("runs: a column 'rank' or 'score' is missing.")
-            row["score"] = original["score"] if "score" in original else -float(original["rank"])
+            row["score"] = original["score"] if "score" in original else -_number(original["rank"])
     ranks: dict[tuple[str, str], int] = {}
-    for row in sorted(rows, key=lambda row: -float(row["score"])):
+    for row in sorted(rows, key=lambda row: -_number(row["score"])):
         key = (row["system"], row["query_id"])
         row["rank"] = ranks[key] = ranks.get(key, 0) + 1
     return rows
+
+
+def _number(value: Any) -> float:
+    """A rank or score; raises :class:`SelectionError`."""
+    try:
+        return parse_number(str(value))
+    except ValueError as error:
+        raise SelectionError(f"runs: the rank or score {error}.") from error
 
 
 def _bank(value: Any, *, nuggets: bool) -> TestBank:
@@ -410,8 +436,11 @@ def _bank(value: Any, *, nuggets: bool) -> TestBank:
     texts: dict[str, list[str]] = {}
     if isinstance(value, Mapping):
         for query_id, entries in value.items():
-            if isinstance(entries, str):
-                raise SelectionError(f"bank: {query_id!r} must have a list of texts; it is a text.")
+            if isinstance(entries, str) or not isinstance(entries, Iterable):
+                kind = "text" if isinstance(entries, str) else type(entries).__name__
+                raise SelectionError(f"bank: {query_id!r} must have a list of texts; it is a {kind}.")
+            if str(query_id) in texts:
+                raise SelectionError(f"bank: the query {str(query_id)!r} occurs twice.")
             texts[str(query_id)] = [_text(entry, "bank", "text") for entry in entries]
     else:
         records = _records(value)

@@ -98,6 +98,21 @@ def test_html_for_notebooks() -> None:
             {"answers": {"a": GOOD}, "bank": {"q1": "x"}},
             "bank: 'q1' must have a list of texts",
         ),
+        ({"answers": {"a": GOOD}, "bank": {"q1": None}}, "bank: 'q1' must have a list of texts"),
+        ({"answers": {"a": GOOD}, "bank": {1: ["a?"], "1": ["b?"]}}, "bank: the query '1' occurs twice."),
+        (
+            {"answers": {"a": {1: "t", "1": "t"}}},
+            "answers, line 2: the system 'a' answers the query '1' twice.",
+        ),
+        ({"runs": {"a": {"q1": {"p": "x"}}}, "texts": {"p": "t"}}, "runs: the rank or score 'x' is not a"),
+        ({"runs": {"a": {"q1": "p"}}, "texts": {"p": "t"}}, "runs of 'a' for query 'q1' must be a list"),
+        (
+            {
+                "runs": [{"system": "a", "query_id": "q1", "passage_id": "p", "rank": "abc"}],
+                "texts": {"p": "t"},
+            },
+            "runs: the rank or score 'abc' is not a finite number.",
+        ),
         ({"answers": {"a": GOOD}, "bank": {}}, "bank is empty."),
         ({"answers": {"a": GOOD}, "queries": ["why"]}, "queries must be a dictionary of query_id to text"),
     ],
@@ -107,6 +122,11 @@ def test_wrong_inputs_have_a_sentence(inputs: dict[str, Any], sentence: str) -> 
         exam_pp.study(**{"bank": BANK, **inputs})
     assert sentence in str(error.value)
     assert "--" not in str(error.value)
+
+
+def test_warnings_name_inputs_and_not_temporary_files(caplog: pytest.LogCaptureFixture) -> None:
+    exam_pp.study(runs={"a": {"q1": {"p1": 1.0, "p2": 1.0}}}, texts={"p1": "t", "p2": "u"}, bank=BANK)
+    assert caplog.messages[0].startswith("a: the ranks are not trec_eval's order")
 
 
 def test_errors_of_models_name_their_fields() -> None:

@@ -26,7 +26,6 @@ FOREIGN = {
     "systems without a number": "system,comment\nbm25,good\n",
     "a page": "<html><body>words</body></html>\n",
     "documents": '{"title": "x", "body": "y"}\n{"title": "z", "body": "y"}\n',
-    "a run of MS MARCO": "1\td1\t1\n1\td2\t2\n",
     "query, measure, value": "1\tAP\t0.5\n2\tAP\t0.25\n",
     "data of an interface": '{"data": [{"id": 1}]}\n',
     "data of numbers": '{"data": [1, 2]}\n',

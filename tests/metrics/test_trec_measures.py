@@ -223,9 +223,12 @@ def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
         ("P_0", "cutoff"),
         ("RR(rel=0)", "relevance level"),
         ("ndcg_cut_-1", "No measure"),
-        ("RR(rel=a)", "No measure"),
-        ("nDCG@10 AP", "No measure"),
-        ("RBP(rel=1)", "parameters"),
+        ("RR(rel=a)", "RR has cutoff, rel, judged_only; a cutoff is written @10"),
+        ("nDCG@10 AP", "parameters"),
+        ("ERR", "parameters"),
+        ("BPM@10", r"max_rel \(required\)"),
+        ("BPM(max_rel=3)@10", r"pip install cwl-eval\."),
+        ("RBP(p=0.8)", r"computed by the package cwl-eval as RBP\(rel=1"),
     ],
 )
 def test_unknown_measures_are_one_sentence(name: str, text: str) -> None:

@@ -21,8 +21,13 @@ _SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "case": str.casefold,
     "zeros at the front": lambda name: re.sub(r"(?<!\d)0+(?=\d)", "", name),
     "the file extension": lambda name: re.sub(r"\.[A-Za-z]\w{0,4}$", "", name),
-    "a prefix": lambda name: re.sub(r"^.*[^\w.]|^.*_|^\D+(?=\d+$)", "", name),
+    "a prefix": lambda name: re.sub(r"^.*[\W_]", "", name),
+    "letters at the front": lambda name: re.sub(r"^[^\W\d]+(?=\d+$)", "", name),
 }
+
+
+_OF_ONE_SIDE = ("a prefix", "letters at the front")
+"""Differences that one side has more than the other: ids with two prefixes are different ids."""
 
 
 def unjudged_notes(
@@ -66,10 +71,14 @@ def ids_of_both(ours: Iterable[str], theirs: Iterable[str]) -> str:
     sides = f"{listed(run)} in the run, {listed(judged)} in the judgments"
     for size in range(1, len(_SPELLINGS) + 1):
         for names in combinations(_SPELLINGS, size):
-            if not {_spelt(name, names) for name in run}.isdisjoint(_spelt(name, names) for name in judged):
+            a, b = _spelt(run, names), _spelt(judged, names)
+            others = [name for name in names if name not in _OF_ONE_SIDE]
+            is_one_sided = a == _spelt(run, others) or b == _spelt(judged, others)
+            are_distinct = (len(a), len(b)) == (len(run), len(judged))
+            if is_one_sided and are_distinct and 4 * len(a & b) >= min(len(a), len(b)):
                 return f"ids differ in {' and '.join(names)}: {sides}"
     return f"ids are {sides}"
 
 
-def _spelt(name: str, spellings: Iterable[str]) -> str:
-    return reduce(lambda text, spelling: _SPELLINGS[spelling](text), spellings, name)
+def _spelt(names: Iterable[str], spellings: Iterable[str]) -> set[str]:
+    return {reduce(lambda text, spelling: _SPELLINGS[spelling](text), spellings, name) for name in names}

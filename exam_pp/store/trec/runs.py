@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -106,7 +105,7 @@ def _is_run_file(path: Path) -> bool:
         rows = [list(row.cells.values()) for row in islice(read_rows(path, RUNS), _FIRST)]
         return short_columns(rows) == ("query_id", "passage_id", "score")
     lines = (line.decode("utf-8", "replace") for _, line in islice(read_lines(path), _FIRST))
-    rows = [re.split(r"[\s,;]+", line) for line in lines]
+    rows = [line.split(",") if ",Q0," in line else line.split() for line in lines]
     return are_results(rows) or short_columns(rows) is not None
 
 
@@ -118,9 +117,9 @@ def _is_run_table(path: str | Path) -> bool:
 
 
 def are_results(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether most lines have a rank and a score where TREC runs have them."""
-    results = [len(row) > 4 and is_number(row[3]) and is_number(row[4]) for row in rows]
-    return 2 * sum(results) > len(results)
+    """Whether at least half of the lines have a rank and a score where TREC runs have them."""
+    results = [len(row) > 4 and is_integer(row[3]) and is_number(row[4]) for row in rows]
+    return bool(rows) and 2 * sum(results) >= len(rows)
 
 
 def short_columns(rows: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
@@ -133,17 +132,18 @@ def short_columns(rows: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
     width = len(rows[0]) if rows else 0
     # Second columns that are all the same are those of qrels, with passages in the third.
     is_constant = len(rows) > 1 and len({tuple(row[1:2]) for row in rows}) == 1
-    if width not in (3, 4) or is_constant or any(len(row) != width or not is_number(row[2]) for row in rows):
+    valid = [row for row in rows if len(row) == width and is_number(row[2])] if width in (3, 4) else []
+    if not valid or is_constant or 2 * len(valid) < len(rows):
         return None
     by_query: dict[str, list[float]] = {}
-    for row in rows:
+    for row in valid:
         by_query.setdefault(row[0], []).append(float(row[2]))
     values = by_query.values()
-    if all(is_integer(row[2]) for row in rows):
+    if all(is_integer(row[2]) for row in valid):
         are_ranks = all(of[0] in (0, 1) and of == sorted(set(of)) for of in values)
-        last = ("score" if is_number(rows[0][-1]) else "tag",) if width == 4 else ()
+        last = ("score" if is_number(valid[0][-1]) else "tag",) if width == 4 else ()
         return ("query_id", "passage_id", "rank", *last) if are_ranks else None
-    fall = len(values) < len(rows) and all(of == sorted(of, reverse=True) for of in values)
+    fall = len(values) < len(valid) and all(of == sorted(of, reverse=True) for of in values)
     return ("query_id", "passage_id", "score") if width == 3 and fall else None
 
 

@@ -39,14 +39,13 @@ def is_trec_eval(lines: Sequence[str]) -> bool:
     """Whether all lines are output of trec_eval: measure, query, and a number or the run's name, with tabs.
 
     A number in the first column means another format, such as query, passage and rank (MS MARCO). So do whole
-    numbers for ids that all differ, such as the grades of the passages of a query.
+    numbers alone, which are ranks or grades, unless they are counts (num_ret).
     """
     rows = [[cell.strip() for cell in line.split("\t")] for line in lines]
-    whole = {row[1] for row in rows if len(row) == 3 and is_integer(row[2])} - {ALL_QUERIES}
-    is_repeated = len({row[0] for row in rows}) < len(rows)
+    are_whole = all(is_integer(row[-1]) and not row[0].startswith("num_") for row in rows)
     return (
-        not (is_repeated and len(whole) == len(rows))
-        and bool(rows)
+        bool(rows)
+        and not are_whole
         and all(
             len(row) == 3
             and len(row[0].split()) == 1

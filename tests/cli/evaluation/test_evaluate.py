@@ -55,6 +55,22 @@ def test_qrels_with_runs_is_a_leaderboard(run: Run, tiny_passages: Path, runs: P
     assert len(saved.read_text().splitlines()) == 3
 
 
+def test_a_system_without_judged_passages_is_noted(run: Run, runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q1 0 P1 1\nq1 0 p2 0\n")
+    (runs / "two.run").write_text("q1 Q0 x1 1 2 t\nq1 Q0 x2 2 1 t\n")
+    code, out, _ = run("evaluate", "judgments", tmp_path / "qrels", "--runs", runs)
+    assert code == 0
+    assert (
+        "None of the 2 passages of two for q1 (at most 10 each) is judged; ids are x1, x2 in the run"
+        in " ".join(out.split())
+    )
+    assert "passages of one" not in out
+    (tmp_path / "qrels").write_text("q01 0 p1 1\n")
+    code, _, err = run("evaluate", "judgments", tmp_path / "qrels", "--runs", runs)
+    assert code == 1
+    assert "ids differ in zeros at the front: 007, q1 in the run, q01 in the judgments" in err
+
+
 def test_leaderboard_of_judgments_as_official_leaderboard(
     run: Run, tiny_passages: Path, runs: Path, tmp_path: Path
 ) -> None:

@@ -115,6 +115,32 @@ def test_the_written_line_has_the_published_keys(collection: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("results", "cause"),
+    [
+        (
+            ["a 1 0.1", "b 2 0.9"],
+            "for 4 lines, since scores rise with the rank, such as a (score 0.1) before b",
+        ),
+        (["a 1 0.5", "b 2 0.5"], "for 4 lines, by ties only, such as a (score 0.5) before b (score 0.5)"),
+        (["a 1 1.00000001", "b 2 1"], "by ties only"),
+        (["b 1 0.5", "a 2 0.5"], ""),
+        (["a 1 0.9", "b 2 0.1"], ""),
+    ],
+)
+def test_ranks_that_are_not_the_order_of_trec_eval(
+    results: list[str], cause: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A single warning; trec_eval compares scores in single precision."""
+    run, texts = tmp_path / "A.run", tmp_path / "texts.tsv"
+    run.write_text("".join(f"{q} Q0 {result} A\n" for q in ("q1", "q2") for result in results))
+    texts.write_text("a\tone\nb\ttwo\n")
+    import_passages(ImportSources(runs=[run], texts=[texts]), tmp_path / "p.jsonl")
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == bool(cause)
+    assert all(cause in text and str(run) in text and "in 2 of 2 rankings" in text for text in warnings)
+
+
 def test_judged_passages_are_pooled_too(collection: Path) -> None:
     summary, queries = built(collection, top=1, judged=[collection / "qrels.txt"])
     assert ids(queries["q1"]) == ["d1", "d3", "d5", "d4"]

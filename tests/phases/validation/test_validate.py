@@ -323,10 +323,47 @@ def test_the_command(write_jsonl: Write) -> None:
     assert first.startswith("error\tformat")
 
 
-def test_a_run_with_more_than_six_columns(tmp_path: Path) -> None:
+def test_the_order_of_a_run_is_one_finding(tmp_path: Path) -> None:
     path = tmp_path / "s.run"
-    path.write_text("1 Q0 a 1 2.5 tag more words\n1 Q0 b 2 1.5 tag\n")
-    assert "8 columns" in message_of(path, "format")
+    path.write_text("1 Q0 a 1 2.5 s\n1 Q0 b 2 2.5 s\n2 Q0 a 1 1 s\n2 Q0 b 2 1 s\n3 Q0 b 1 1 s\n")
+    assert (
+        "in 2 of 3 rankings, for 4 lines, by ties only, such as a (score 2.5) before b (score 2.5) at rank 1 "
+        "of query 1." in message_of(path, "score-order")
+    )
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "expected"),
+    [
+        (
+            "q1 0 D1 1",
+            "q1 Q0 d1",
+            "None of the 1 passage of s for q1 (at most 10 each) is judged; ids differ in case",
+        ),
+        ("q1 0 d007 1", "q1 Q0 d7", "ids differ in zeros at the front: d7 in the run, d007 in the judgments"),
+        ("q1 0 d1 1", "q1 Q0 d1.txt", "ids differ in the file extension"),
+        ("q1 0 12 1", "q1 Q0 msmarco_passage_12", "ids differ in a prefix"),
+        (
+            "q1 0 D012 1",
+            "q1 Q0 c/d12.html",
+            "ids differ in case and zeros at the front and the file extension and a prefix",
+        ),
+        ("q1 0 d12 1", "q1 Q0 12", "ids differ in letters at the front"),
+        ("q1 0 x12 1", "q1 Q0 y12", "; ids are y12 in the run, x12 in the judgments"),
+        ("q1 0 x 1", "q1 Q0 y", "; ids are y in the run, x in the judgments"),
+        (
+            "01 0 d1 1",
+            "1 Q0 d1",
+            "s has results for no judged query; ids differ in zeros at the front: 1 in the run, 01",
+        ),
+    ],
+)
+def test_a_run_without_judged_passages(tmp_path: Path, qrels: str, run: str, expected: str) -> None:
+    (tmp_path / "qrels").write_text(f"{qrels}\n")
+    (tmp_path / "s.run").write_text(f"{run} 1 1 s\n")
+    findings = validate([tmp_path / "qrels", tmp_path / "s.run"]).kept
+    assert [finding.check for finding in findings] == ["unjudged"]
+    assert expected in findings[0].message
 
 
 def test_a_bank_with_a_question_on_each_line(write_jsonl: Write) -> None:

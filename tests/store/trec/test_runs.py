@@ -11,6 +11,7 @@ import pytest
 from exam_pp.cli.interchange.convert import convert
 from exam_pp.errors import DataError
 from exam_pp.formats.base import format_of
+from exam_pp.metrics.ties_in_runs import trec_eval_ranking
 from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.trec.runs import (
@@ -51,52 +52,106 @@ def test_the_method_is_the_file_stem(name: str, method: str) -> None:
     assert method_of(Path(name)) == method
 
 
+RESULT = "q Q0 d 1 2.0 tag\n"
+
+
 def test_runs_of_a_folder(tmp_path: Path) -> None:
-    for name in ("b.run", "a.run.gz", "c.txt", "input.d.gz", ".hidden.run", "notes.md", "graded.jsonl.gz"):
-        (tmp_path / name).write_text("")
+    names = ("b.run", "a.run.gz", "c.txt", "input.d.gz", ".hidden.run", "results.trunc")
+    for name in names:
+        (tmp_path / name).write_text(RESULT)
     (tmp_path / "folder.run").mkdir()
-    assert [path.name for path in run_files(tmp_path)] == ["a.run.gz", "b.run", "c.txt", "input.d.gz"]
+    found = [path.name for path in run_files(tmp_path)]
+    assert found == ["a.run.gz", "b.run", "c.txt", "input.d.gz", "results.trunc"]
     assert run_files(tmp_path / "b.run") == [tmp_path / "b.run"]
 
 
 def test_every_visible_entry_of_a_folder_is_read_or_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("a.run", "README.md", "qrels.json.gz", ".hidden", "a.run.manifest.json"):
-        (tmp_path / name).write_text("# Six words, not a run\n")
+    others = {
+        "README.md": "# Six words, not a run\n",
+        "binary.gz": "\x89PNG\x00\x01",
+        "empty.txt": "",
+        "graded.jsonl": '["q", []]\n',
+        "measures.json": '{"q": {"map": 0.1, "ndcg": 0.5}}',
+        "notes.txt": "run a: first try\n",
+        "official.csv": "a,0.5,0.4,1,0.3,0.2\nb,0.5,0.4,2,0.3,0.2\n",
+        "qrels.txt": "q 0 d 1\nq 0 e 0\n",
+        "scores.csv": "system,query_id,score\na,q,0.5\n",
+        "trec_eval.out": "num_q\tall\t1\nmap\tall\t0.5\n",
+    }
+    for name, text in {"a.run": "# damaged\n", ".hidden": "", **others}.items():
+        (tmp_path / name).write_text(text)
     (tmp_path / "folder").mkdir()
     warn_of_skipped_files(tmp_path / "a.run")
     assert not caplog.messages
     warn_of_skipped_files(tmp_path)
     [message] = caplog.messages
-    assert "3 entries are not read" in message
-    assert message.endswith(": README.md, folder, qrels.json.gz")
+    assert "11 entries are not read" in message
+    assert message.endswith(": README.md, binary.gz, empty.txt, folder, graded.jsonl, ...")
     assert run_files(tmp_path) == [tmp_path / "a.run"]
 
 
 @pytest.mark.parametrize(
-    ("name", "first"),
+    ("name", "text", "about"),
     [
-        ("b.res", "q Q0 d 1 2.0 tag"),
-        ("b.csv", "q,Q0,d,1,2.0,tag"),
-        ("b.csv", "query,Q0,passage,rank,score,tag"),
-        ("b.tsv", "q\tQ0\td\t1\t2.0\ttag"),
-        ("b.csv", "System;Query ID;Hit;Rank"),
+        ("b.res", f"{RESULT}q Q0 e 2\n", "line 2: has 4 columns"),
+        ("b.csv", "q,Q0,d,1,2.0,tag\n", "has 1 column"),
+        ("b.csv", "query,Q0,passage,rank,score,tag\nq,Q0,d,1,2,t\n", "'passage_id'"),
+        ("b.csv", "System;Query ID;Hit;Rank\ns;q;d;1\n", "'passage_id'"),
+        ("b.txt", "q\td\t1\nq\te\n", "line 2: has 2 columns"),
+        ("b.txt", "q\td\t1\nq\te\ttwo\n", "'two'"),
     ],
 )
-def test_a_run_that_cannot_be_read_stops_the_folder(tmp_path: Path, name: str, first: str) -> None:
+def test_a_run_that_cannot_be_read_is_an_error(tmp_path: Path, name: str, text: str, about: str) -> None:
     """Otherwise its system is missing from the leaderboard."""
-    (tmp_path / "a.run").write_text("q Q0 d 1 2.0 tag\n")
-    (tmp_path / name).write_text(f"{first}\n")
-    with data_error(tmp_path, about=f"1 run with another ending or separator: {name}. Rename to *.run"):
-        run_files(tmp_path)
+    (tmp_path / "a.run").write_text(RESULT)
+    (tmp_path / name).write_text(text)
+    [_, damaged] = run_files(tmp_path)
+    with pytest.raises(DataError, match=about):
+        list(read_run(damaged))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.tsv", "q\td1\t1\nq\td2\t2\nr\td1\t1\n"),
+        ("s.run", "q d1 0\nq d2 1\nr d1 0\n"),
+        ("s.run", "q d1 12.5\nq d2 11\nr d1 3\n"),
+        ("s.run", "q d1 1 12.5\nq d2 2 11\nr d1 1 3\n"),
+        ("s.run", "q d1 1 tag\nq d2 2 tag\nr d1 1 tag\n"),
+        ("s.json", '{"q": {"d2": 1.5, "d1": 3.0}, "r": {"d1": 2}}'),
+        ("s.json.gz", '{\n "q": {\n  "d1": 2.5,\n  "d2": 1\n },\n "r": {"d1": 2}\n}'),
+        ("s.trunc", "q Q0 d1 1 3 s more junk\nq Q0 d2 2 2 s\nr Q0 d1 1 3 s at the end\n"),
+    ],
+)
+def test_runs_of_other_tools(tmp_path: Path, name: str, text: str) -> None:
+    """MS MARCO, ColBERT, ranx and trec_eval."""
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    assert format_of(path).name == "run"
+    lines = sorted(read_run(path), key=lambda line: (line.query_id, -line.score))
+    assert [(line.query_id, line.passage_id) for line in lines] == [("q", "d1"), ("q", "d2"), ("r", "d1")]
+    assert lines[0].rank < lines[1].rank
+    assert method_of(path) == ("s.trunc" if name == "s.trunc" else "s")
+    (run,) = read_rankings(path).values()
+    assert {query_id: list(trec_eval_ranking(scores)) for query_id, scores in run.items()} == {
+        "q": ["d1", "d2"], "r": ["d1"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["q d1 1\nq d2 1\n", "q 0 d1\nq 0 d2\n", "q d1 3\nq d2 2\n", "q d1 1\nq d2 3.5\n"]
+)
+def test_columns_that_are_not_clear_are_not_guessed(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "s.run"
+    path.write_text(text)
+    with pytest.raises(DataError, match="Other columns need a header with query_id, passage_id"):
+        list(read_run(path))
 
 
 def test_missing_runs(tmp_path: Path) -> None:
     with data_error(tmp_path, about="no run files"):
-        run_files(tmp_path)
-    (tmp_path / "input.c").write_text("q Q0 d 1 2.0 tag\n")
-    with data_error(tmp_path, about="another ending or separator: input.c."):
         run_files(tmp_path)
     with data_error(tmp_path / "none"):
         run_files(tmp_path / "none")
@@ -108,8 +163,8 @@ def test_missing_runs(tmp_path: Path) -> None:
     ("lines", "line", "field", "about"),
     [
         ("q Q0 d 1 2.0\n", 1, None, "5 columns"),
-        ("q Q0 d 1 2.0 my tag\n", 1, None, "7 columns"),
-        ("q 1 Q0 d 1 2.0 t\n", 1, None, "Ids and tags cannot have spaces."),
+        ("q 1 Q0 d 1 2.0 t\n", 1, None, "Ids cannot have spaces."),
+        ("q Q0 d 1 1 2.0 t\n", 1, None, "7 columns"),
         ("q Q0 d 1 2.0 t\nq Q0 e first 1.0 t\n", 2, "rank", "'first'"),
         ("q Q0 d 1 high t\n", 1, "score", "'high'"),
         ("q Q0 d 1 nan t\n", 1, "score", "'nan'"),
@@ -189,6 +244,21 @@ def test_broken_qrels(tmp_path: Path, lines: str, line: int | None, field: str |
     path.write_text(lines)
     with data_error(path, line, field, about=about):
         read_qrels(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("qrels", "q1 d1 3\nq1 d2 0\nq2 d1 3\n"),
+        ("qrels.tsv", "q1\td1\t3\nq1\td2\t0\nq2\td1\t3\n"),
+        ("qrels.json", '{"q1": {"d1": 3, "d2": 0}, "q2": {"d1": 3}}'),
+    ],
+)
+def test_qrels_of_other_tools(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert read_qrels(path) == [Qrel("q1", "d1", 3), Qrel("q1", "d2", 0), Qrel("q2", "d1", 3)]
+    assert format_of(path).name == "qrels"
 
 
 def test_grades_with_fractions(tmp_path: Path) -> None:
