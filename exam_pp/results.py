@@ -199,6 +199,11 @@ class RunLine(NamedTuple):
     system: str
 
 
+def best_first(lines: Iterable[RunLine]) -> list[RunLine]:
+    """Order the lines of a ranking by rank, equal ranks by descending score, then as they are."""
+    return sorted(lines, key=lambda line: (line.rank, -line.score))
+
+
 class Grade(NamedTuple):
     """The rating that a model with a prompt gave a passage for one bank entry.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.banks import BankLine, Entry
-from exam_pp.data_model import Judgment, Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.data_model import BeyondPool, Judgment, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.records import unknown_keys
 from exam_pp.store.files import is_read_once, read_lines, read_text
 from exam_pp.store.trec.answers import Answer
@@ -29,6 +29,11 @@ class DroppedFields:
         """Count ``count`` dropped values under a plural noun such as ``"judgments"``."""
         if count:
             self._counts[name] += count
+
+    def beyond(self, keeps: Collection[str], counts: Mapping[str, int]) -> None:
+        """Count the values of each name that is not in ``keeps``, the fields of the target format."""
+        for name in counts.keys() - set(keeps):
+            self.add(name, int(counts[name]))
 
     def field(self, key: str, count: int = 1) -> None:
         """Count ``count`` dropped values of a key or column of the source file."""
@@ -141,54 +146,38 @@ def count_dropped_bank_fields(
             "query texts": line.query_text,
             "facets": line.facet_id,
             "facet texts": line.facet_text,
-            "test collections": line.test_collection if line.test_collection != collection else "",
+            "test collections": line.test_collection != collection and line.test_collection,
             "hashes": line.hash is not None,
-            "info of queries": _without_target(line.info),
+            # Every reader sets the target, questions or nuggets.
+            "info of queries": line.info.keys() - {"prompt_target"}
+            if isinstance(line.info, dict)
+            else line.info,
             "queries without entries": not line.items,
         }
-        for name, value in present.items():
-            if value and name not in keeps:
-                dropped.add(name)
-        if "extra keys" not in keeps:
-            dropped.keys(line.model_extra)
+        dropped.beyond(keeps, {name: bool(value) for name, value in present.items()})
+        for record in (line, *line.items) if "extra keys" not in keeps else ():
+            dropped.keys(record.model_extra)
         for item in line.items:
-            _count_dropped_entry_fields(item, keeps, dropped)
+            of_entry = {
+                "importance labels": item.importance is not None,
+                "weights": item.weight != 1,
+                "gold answers": item.gold_answers is not None,
+                "info of entries": item.info is not None,
+            }
+            dropped.beyond(keeps, of_entry)
             if entry_id is not None and entry_id(item) != item.entry_id:
                 dropped.add("entry ids")
             if text is not None and text(item.text) != item.text:
                 dropped.add("whitespace or list numbers in texts")
 
 
-def _count_dropped_entry_fields(item: Entry, keeps: Collection[str], dropped: DroppedFields) -> None:
-    present = {
-        "importance labels": item.importance is not None,
-        "weights": item.weight != 1,
-        "gold answers": item.gold_answers is not None,
-        "info of entries": item.info is not None,
-    }
-    for name, has_value in present.items():
-        if has_value and name not in keeps:
-            dropped.add(name)
-    if "extra keys" not in keeps:
-        dropped.keys(item.model_extra)
-
-
-def _without_target(info: Any) -> Any:
-    """Return the info without ``prompt_target`` (questions or nuggets), which every reader sets."""
-    if not isinstance(info, dict):
-        return info
-    return {key: value for key, value in info.items() if key != "prompt_target"}
-
-
 def count_dropped_passage_fields(
     query: QueryPassages, keeps: Collection[str], dropped: DroppedFields
 ) -> None:
     """Count the fields of a query's passages that are not in ``keeps``, the fields of the target format."""
-    if "query texts" not in keeps:
-        dropped.add("query texts", bool(query.query_text))
-    if (beyond := query.beyond_pool) is not None:
-        dropped.add("whole rankings", len(beyond.rankings))
-        dropped.add("judgments", len(beyond.judgments) if "judgments" not in keeps else 0)
+    beyond = query.beyond_pool or BeyondPool()
+    of_query = {"query texts": bool(query.query_text), "judgments": len(beyond.judgments)}
+    dropped.beyond(keeps, {**of_query, "whole rankings": len(beyond.rankings)})
     for passage in query.passages:
         counts = {
             "passage texts": 1,
@@ -200,9 +189,7 @@ def count_dropped_passage_fields(
             "sets of grades of citations": len(passage.support_grades or ()),
             "ratings of answers by criteria": len(passage.criteria_grades or ()),
         }
-        for name, count in counts.items():
-            if name not in keeps:
-                dropped.add(name, count)
+        dropped.beyond(keeps, counts)
         dropped.field("paragraph", passage.paragraph not in EMPTY)
         raw: dict[str, Any] = json.loads(bytes(passage.dump()))
         data = raw.get("paragraph_data", {})
@@ -242,9 +229,7 @@ def count_dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped:
         "passage texts": len(answer.texts),
         "repeats": answer.repeat is not None,
     }
-    for name, count in counts.items():
-        if name not in keeps:
-            dropped.add(name, int(count))
+    dropped.beyond(keeps, counts)
 
 
 def trimmed(text: str, dropped: DroppedFields) -> str:

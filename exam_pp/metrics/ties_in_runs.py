@@ -13,7 +13,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from exam_pp.results import RunLine
+from exam_pp.results import RunLine, best_first
 from exam_pp.text.wording import counted
 
 
@@ -33,11 +33,6 @@ def trec_eval_ranking(scores: Mapping[str, float]) -> list[str]:
     passage_ids = list(scores)
     values = np.fromiter(scores.values(), np.float64, len(scores))
     return [passage_ids[index] for index in trec_eval_order(values, passage_ids)]
-
-
-def best_first(lines: Iterable[RunLine]) -> list[RunLine]:
-    """Order the lines of a ranking by rank, equal ranks by descending score, then as they are."""
-    return sorted(lines, key=lambda line: (line.rank, -line.score))
 
 
 def order_problem(rankings: Iterable[Sequence[RunLine]], *, ties: bool = True) -> str | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.store.files import write_text
+from exam_pp.store.numbers import decimal_mark, plain_number
 from exam_pp.text.spreadsheet_cells import is_formula, is_number, unescaped
 from exam_pp.text.wording import counted
 
@@ -111,6 +112,15 @@ def numbered_rows(
         problem = f"is not a row of CSV ({error}). {QUOTES}"
         raise DataError(problem, file=str(path), line=lines[place][0]) from error
     return rows
+
+
+def plain_numbers(cells: Sequence[str], path: str | Path, column: str, *, whole: bool = False) -> list[str]:
+    """The cells of a column, whose numbers become decimals with a point; raises :class:`DataError`."""
+    try:
+        mark = decimal_mark(cells, whole=whole)
+    except ValueError as error:
+        raise DataError(f"{error}.", file=str(path), field=column) from error
+    return [plain_number(cell, mark) for cell in cells]
 
 
 def plain_name(name: str) -> str:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -103,10 +104,9 @@ def plain_number(cell: str, mark: str) -> str:
 
 def parse_whole(text: str) -> int:
     """Parse a whole number, also with a fraction of zeros, such as ``3.0``; raises ValueError for others."""
-    value = parse_number(text)
-    if not value.is_integer():
+    if not _WHOLE.fullmatch(text):
         raise ValueError(f"{text!r} is not a whole number")
-    return int(value)
+    return int(text.partition(".")[0])
 
 
 def number_of(value: object) -> float | None:

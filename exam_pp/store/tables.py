@@ -23,9 +23,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_pp.errors import DataError
-from exam_pp.store.csv_cells import QUOTES, are_rows, is_quoted, plain_name, separator_of, split_rows
+from exam_pp.store.csv_cells import (
+    QUOTES,
+    are_rows,
+    is_quoted,
+    plain_name,
+    plain_numbers,
+    separator_of,
+    split_rows,
+)
 from exam_pp.store.files import STDIO, is_stream, read_whole_lines
-from exam_pp.store.numbers import decimal_mark, is_number, plain_number
+from exam_pp.store.numbers import is_number
 from exam_pp.store.parsing import parse_json
 from exam_pp.store.problems import Problems
 from exam_pp.text.wording import listed
@@ -292,22 +300,15 @@ def read_table(
     :class:`DataError` for a table without rows or without a required column, and for one that cannot be
     parsed, or has a column of numbers whose marks are open.
     """
-    rows = _rows_by_role(path, layout, problems, report)
-    return _with_plain_numbers(list(rows), layout, path) if layout.numbers else rows
-
-
-def _with_plain_numbers(
-    rows: list[tuple[Row, dict[str, str]]], layout: Layout, path: str | Path
-) -> list[tuple[Row, dict[str, str]]]:
-    for role in layout.numbers:
-        given = [by_role for _, by_role in rows if role in by_role]
-        cells = [by_role[role].strip() for by_role in given]
-        try:
-            mark = decimal_mark(cells, whole=role == "rank")
-        except ValueError as error:
-            raise DataError(f"{error}.", file=str(path), field=role) from error
-        for by_role, cell in zip(given, cells, strict=True):
-            by_role[role] = plain_number(cell, mark)
+    rows: Iterable[tuple[Row, dict[str, str]]] = _rows_by_role(path, layout, problems, report)
+    if layout.numbers:
+        rows = list(rows)
+        for role in layout.numbers:
+            given = [by_role for _, by_role in rows if role in by_role]
+            cells = [by_role[role].strip() for by_role in given]
+            plain = plain_numbers(cells, path, role, whole=role == "rank")
+            for by_role, cell in zip(given, plain, strict=True):
+                by_role[role] = cell
     return rows
 
 

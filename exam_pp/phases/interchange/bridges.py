@@ -29,7 +29,7 @@ from exam_pp.phases.interchange.assignments import assignments_of
 from exam_pp.phases.interchange.candidate_segments import segments_of
 from exam_pp.phases.interchange.umbrela_rows import judge_rows_of
 from exam_pp.records import replace
-from exam_pp.results import OVERALL_SYSTEM, Qrel, RunLine, Score
+from exam_pp.results import OVERALL_SYSTEM, Qrel, RunLine, Score, best_first
 from exam_pp.roles import choose_role, outputs_of, without_canaries
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Facet, Query, read_query_texts
@@ -141,30 +141,17 @@ def _runs_of(queries: Iterable[QueryView], passages: Path) -> dict[str, list[Run
     for query in queries:
         for passage in query.passages:
             for entry in passage.rankings:
-                _check_run_ids(passages, query.query_id, passage.passage_id)
                 tag = "_".join(entry.method.split())
                 line = RunLine(query.query_id, passage.passage_id, entry.rank, entry.score, tag)
                 ranked = runs[entry.method][query.query_id]
-                ranked[passage.passage_id] = min(ranked.get(passage.passage_id, line), line, key=_run_order)
+                # A passage that the system ranks twice has its better rank.
+                ranked[passage.passage_id] = best_first([ranked.get(passage.passage_id, line), line])[0]
     if not runs:
         raise DataError("has no rankings.", file=str(passages))
     return {
-        system: [line for ranked in run.values() for line in sorted(ranked.values(), key=_run_order)]
+        system: [line for ranked in run.values() for line in best_first(ranked.values())]
         for system, run in runs.items()
     }
-
-
-def _check_run_ids(file: Path, *ids: str) -> None:
-    for identifier in ids:
-        if len(identifier.split()) != 1:
-            raise DataError(
-                f"the id {identifier!r} is empty or contains whitespace, which a run file does not allow.",
-                file=str(file),
-            )
-
-
-def _run_order(line: RunLine) -> tuple[int, float]:
-    return line.rank, -line.score
 
 
 def _answers_of(
@@ -185,7 +172,14 @@ def _answers_of(
         for output in outputs_of(query).values():
             if not output.answered or (systems and output.system not in systems):
                 continue
-            references = [passage for passage in output.retrieved if _is_reference(passage, output.system)]
+            # In files without roles, it is not known what the system retrieved for an answer.
+            references = [
+                passage
+                for passage in output.retrieved
+                if any(
+                    entry.method == output.system and entry.role == "retrieved" for entry in passage.rankings
+                )
+            ]
             answers.append(
                 Answer(
                     query.query_id,
@@ -206,11 +200,6 @@ def _answers_of(
             count_dropped_passage_fields(QueryPassages(query.query_id, [passage]), kept, dropped)
             dropped.add("other ranking entries", max(0, len(passage.rankings) - used[passage.passage_id]))
     return answers
-
-
-def _is_reference(passage: Passage, system: str) -> bool:
-    """Whether the system retrieved the passage for an answer; in files without roles that is not known."""
-    return any(entry.method == system and entry.role == "retrieved" for entry in passage.rankings)
 
 
 def _answers_to_passages(

@@ -7,7 +7,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nsmallest
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +23,7 @@ from exam_pp.data_model import (
 from exam_pp.errors import DataError
 from exam_pp.formats.car_pages import full_facet_id, read_run_pages
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.metrics.ties_in_runs import best_first, order_problem, trec_eval_ranking
+from exam_pp.metrics.ties_in_runs import order_problem, trec_eval_ranking
 from exam_pp.phases.evaluation.judgments import fraction_notes
 from exam_pp.phases.interchange.answer_units import (
     Unit,
@@ -34,7 +33,7 @@ from exam_pp.phases.interchange.answer_units import (
     read_any_answers,
 )
 from exam_pp.records import replace
-from exam_pp.results import Qrel, RunLine
+from exam_pp.results import Qrel, RunLine, best_first
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.trec.answers import MAX_WORDS, MAX_WORDS_2024, Answer
@@ -282,7 +281,7 @@ class _Pool:
             if facets := by_query.keys() - {title}:
                 self._ranked_facets.setdefault(title, set()).update(facets)
         for title, ranking in self._rankings(rankings):
-            for line in nsmallest(top, ranking, key=lambda line: (line.rank, -line.score)):
+            for line in best_first(ranking)[:top]:
                 self._passages[title].setdefault(line.passage_id, _Pooled())
 
     def _rankings(self, rankings: _Rankings) -> Iterator[tuple[str, Sequence[RunLine]]]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from exam_pp.errors import DataError
 from exam_pp.splicing import duplicate_key
-from exam_pp.store.csv_cells import check_name, numbered_rows, system_first
+from exam_pp.store.csv_cells import check_name, numbered_rows, plain_numbers, system_first
 from exam_pp.store.files import read_text_lines, write_text
-from exam_pp.store.numbers import decimal_mark, is_number, number_of, parse_number, plain_number
+from exam_pp.store.numbers import is_number, number_of, parse_number
 from exam_pp.store.parsing import parse_json
 from exam_pp.store.trec.published_boards import is_footer
 
@@ -77,24 +77,17 @@ def _is_footer(cells: Sequence[str]) -> bool:
 def _table(lines: list[tuple[int, str]], path: str | Path) -> dict[str, float]:
     ranks: dict[str, float] = {}
     rows = [(number, row) for number, row in _rows(lines, path) if not _is_footer(row)]
-    try:
-        mark = decimal_mark([cells[1] for _, cells in rows if len(cells) > 1], whole=True)
-    except ValueError as error:
-        raise DataError(f"{error}.", file=str(path), field="rank") from error
-    for index, (number, fields) in enumerate(rows):
-        try:
-            system, rank = fields[0], parse_number(plain_number(fields[1], mark))
-        except IndexError:
-            raise DataError("has no second column.", file=str(path), line=number) from None
-        except ValueError:
-            if index == 0:
-                continue
-            raise DataError(
-                f"{fields[1]!r} is not a number.", file=str(path), line=number, field="rank"
-            ) from None
-        if system in ranks:
-            raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=number)
-        ranks[system] = rank
+    for number, row in rows:
+        if len(row) < 2:
+            raise DataError("has no second column.", file=str(path), line=number)
+    cells = plain_numbers([row[1] for _, row in rows], path, "rank", whole=True)
+    for index, ((number, (system, given, *_)), cell) in enumerate(zip(rows, cells, strict=True)):
+        if is_number(cell):
+            if system in ranks:
+                raise DataError(f"the system {system!r} occurs twice.", file=str(path), line=number)
+            ranks[system] = parse_number(cell)
+        elif index:
+            raise DataError(f"{given!r} is not a number.", file=str(path), line=number, field="rank")
     return ranks
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -189,100 +189,77 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
         DataError: A line is malformed, or a system lists a passage twice for a query.
     """
     problems = Problems(path)
-    if is_table(path, RUNS) or _is_run_table(path):
-        yield from _with_ranks_and_scores(read_table(path, RUNS, problems), path, problems)
-        return
-    lines = read_text_lines(path)
-    first = list(islice(lines, _FIRST))
-    lines = chain(first, lines)
-    if (columns := short_columns([line.split() for _, line in first])) is not None:
-        yield from _with_ranks_and_scores(_short_rows(lines, columns, path, problems), path, problems)
-        return
+    is_of_columns = is_table(path, RUNS) or _is_run_table(path)
     stem = method_of(Path(path))
-    seen: set[tuple[str, str, str]] = set()
     tags: set[str] = set()
-    for number, line in lines:
-        fields = line.split()
+    rankings: dict[tuple[str, str], dict[str, float]] = {}
+    partial: dict[tuple[tuple[str, str], str], tuple[str, int | None, float | None]] = {}
+    for row, cells in read_table(path, RUNS, problems) if is_of_columns else _rows(path, problems):
+        query_id, passage_id, tag = cells["query_id"], cells["passage_id"], cells.get("tag", stem)
+        system = cells.get("system") or (tag if method == "tag" else stem)
+        rank, score = cells.get("rank", ""), cells.get("score", "")
+        name = "rank"
         try:
-            if len(fields) < 6 or (len(fields) > 6 and (is_number(fields[5]) or not are_results([fields]))):
-                raise DataError(
-                    f"has {counted(len(fields), 'column')}, but a run file has six "
-                    f"(query_id Q0 passage_id rank score tag). "
-                    f"{'Ids cannot have spaces.' if len(fields) > 6 else _OTHER_COLUMNS}",
-                    file=str(path), line=number,
-                )  # fmt: skip
-            query_id, _, passage_id, rank, score, tag = fields[:6]
-            system = stem if method == "stem" else tag
-            place = _number(parse_integer, rank, "rank", path, number)
-            value = _number(parse_number, score, "score", path, number)
-        except DataError as error:
-            if not tags:
-                check_header(path, RUNS)
-            problems.add(error)
+            place = parse_whole(rank) if rank else None
+            name = "score"
+            value = parse_number(score) if score else None
+        except ValueError as error:
+            problems.add(row.error(f"{error}.", path, name))
             continue
+        if not (rank or score):
+            problems.add(row.error("has neither a rank nor a score.", path))
         tags.add(tag)
-        key = (stem if one_system else system, query_id, passage_id)
-        if key in seen:
+        key = (stem if one_system and "tag" in cells else system, query_id)
+        ranking = rankings.setdefault(key, {})
+        if passage_id in ranking:
             hint = " If its tags are different systems, use --method-name tag." if len(tags) > 1 else ""
             problem = f"the passage {passage_id!r} occurs twice for the query {query_id!r}.{hint}"
-            problems.add(DataError(problem, file=str(path), line=number), "repeated")
+            problems.add(row.error(problem, path), "repeated")
             continue
-        seen.add(key)
-        yield RunLine(query_id, passage_id, place, value, system)
+        ranking[passage_id] = value or 0
+        if place is None or value is None:
+            partial[key, passage_id] = system, place, value
+        else:
+            yield RunLine(query_id, passage_id, place, value, system)
     problems.check()
+    for key, of in rankings.items() if partial else ():
+        for position, passage_id in enumerate(sorted(of, key=of.__getitem__, reverse=True), 1):
+            if (key, passage_id) in partial:
+                system, place, value = partial[key, passage_id]
+                rank_or_position = position if place is None else place
+                counted_down = float(len(of) + 1 - rank_or_position)
+                final = counted_down if value is None else value
+                yield RunLine(key[1], passage_id, rank_or_position, final, system)
 
 
+_TREC = ("query_id", "Q0", "passage_id", "rank", "score", "tag")
 _OTHER_COLUMNS = (
     "Other columns need a header with query_id, passage_id, and rank or score. Without one, three are "
     "read if the third rises from 1 (ranks), or falls and has fractions (scores)."
 )
 
 
-def _short_rows(
-    lines: Iterable[tuple[int, str]], columns: Sequence[str], path: str | Path, problems: Problems
-) -> Iterator[tuple[Row, dict[str, str]]]:
+def _rows(path: str | Path, problems: Problems) -> Iterator[tuple[Row, dict[str, str]]]:
     """The rows of a run without a header, as ``read_table`` yields those of a table."""
-    for number, line in lines:
+    lines = read_text_lines(path)
+    first = list(islice(lines, _FIRST))
+    columns = short_columns([line.split() for _, line in first]) or _TREC
+    if columns is _TREC and not are_results([line.split() for _, line in first[:1]]):
+        check_header(path, RUNS)
+    for number, line in chain(first, lines):
         fields = line.split()
-        if len(fields) == len(columns):
-            yield Row(number, {}), dict(zip(columns, fields, strict=True))
-        else:
-            problem = f"has {counted(len(fields), 'column')}, but the first line has {len(columns)}."
-            problems.add(DataError(problem, file=str(path), line=number))
-
-
-def _with_ranks_and_scores(
-    rows: Iterable[tuple[Row, dict[str, str]]], path: str | Path, problems: Problems
-) -> Iterator[RunLine]:
-    """Results of one or several systems. Ranks follow from scores, or scores from ranks (down to 1)."""
-    stem = method_of(Path(path))
-    rankings: dict[tuple[str, str], dict[str, tuple[int | None, float | None]]] = {}
-    for row, cells in rows:
-        system, query_id, passage_id = cells.get("system") or stem, cells["query_id"], cells["passage_id"]
-        ranking = rankings.setdefault((system, query_id), {})
-        if passage_id in ranking:
-            problem = f"{system} has the passage {passage_id!r} twice for the query {query_id!r}."
-            problems.add(row.error(problem, path), "repeated")
+        is_noted = columns is _TREC and len(fields) > 6 and not is_number(fields[5]) and are_results([fields])
+        if len(fields) == len(columns) or is_noted:
+            yield Row(number, {}), dict(zip(columns, fields, strict=False))
             continue
-        rank, score = cells.get("rank", ""), cells.get("score", "")
-        name = "rank"
-        try:
-            whole = parse_whole(rank) if rank else None
-            name = "score"
-            ranking[passage_id] = whole, parse_number(score) if score else None
-        except ValueError as error:
-            problems.add(row.error(f"{error}.", path, name))
-            continue
-        if not (rank or score):
-            problems.add(row.error("has neither a rank nor a score.", path))
-    problems.check()
-    for (system, query_id), ranking in rankings.items():
-        by_score = sorted(ranking, key=lambda passage_id: -(ranking[passage_id][1] or 0))
-        for position, passage_id in enumerate(by_score, 1):
-            given_rank, given_score = ranking[passage_id]
-            place = position if given_rank is None else given_rank
-            value = float(len(ranking) + 1 - place) if given_score is None else given_score
-            yield RunLine(query_id, passage_id, place, value, system)
+        problem = f"has {counted(len(fields), 'column')}, but the first line has {len(columns)}."
+        if columns is _TREC:
+            problem = (
+                f"has {counted(len(fields), 'column')}, but a run file has six "
+                f"(query_id Q0 passage_id rank score tag). "
+                f"{'Ids cannot have spaces.' if len(fields) > 6 else _OTHER_COLUMNS}"
+            )
+        problems.add(DataError(problem, file=str(path), line=number))
 
 
 def systems_of(runs: str | Path | Sequence[str | Path], method: MethodName = "stem") -> list[str]:
@@ -345,15 +322,6 @@ def _valid_rankings(path: str | Path, method: MethodName) -> dict[str, Run] | No
     are_distinct = sum(map(len, rankings)) == len(lines)
     are_finite = all(all(map(math.isfinite, of_query.values())) for of_query in rankings)
     return systems if are_distinct and are_finite else None
-
-
-def _number(
-    parse: Callable[[str], N], text: str, field: Literal["rank", "score"], path: str | Path, line: int
-) -> N:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise DataError(f"{error}.", file=str(path), line=line, field=field) from None
 
 
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]

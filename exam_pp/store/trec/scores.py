@@ -14,9 +14,17 @@ from exam_pp.data_model import Id, Number
 from exam_pp.errors import DataError
 from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.csv_cells import NUMBERING, cells_of, check_name, numbered_rows, plain_name, system_first
+from exam_pp.store.csv_cells import (
+    NUMBERING,
+    cells_of,
+    check_name,
+    numbered_rows,
+    plain_name,
+    plain_numbers,
+    system_first,
+)
 from exam_pp.store.files import read_lines, read_text, read_text_lines, write_text
-from exam_pp.store.numbers import decimal_mark, is_integer, is_number, number_of, plain_number
+from exam_pp.store.numbers import is_integer, is_number, number_of
 from exam_pp.store.parsing import parse_json, parse_record, write_json_lines
 from exam_pp.store.trec.published_boards import UNDEFINED, is_board_header, is_footer, long_rows, read_boards
 
@@ -276,16 +284,15 @@ def _published_table(lines: list[tuple[int, str]], path: str | Path) -> _Table:
 
 def _with_plain_numbers(columns: Sequence[str], rows: list[Row], path: str | Path) -> list[Row]:
     """The rows with numbers as decimals with a point, which each column of scores decides."""
-    plain = [dict(cells) for _, cells in rows]
-    for column in columns[1:]:
-        if not _is_ignored_column(column):
-            try:
-                mark = decimal_mark([cells[column] for _, cells in rows])
-            except ValueError as error:
-                raise DataError(f"{error}.", file=str(path), field=column) from error
-            for cells in plain:
-                cells[column] = plain_number(cells[column], mark)
-    return [(number, cells) for (number, _), cells in zip(rows, plain, strict=True)]
+    plain = {
+        column: plain_numbers([cells[column] for _, cells in rows], path, column)
+        for column in columns[1:]
+        if not _is_ignored_column(column)
+    }
+    return [
+        (number, {**cells, **{column: of[place] for column, of in plain.items()}})
+        for place, (number, cells) in enumerate(rows)
+    ]
 
 
 def _name_of(path: str | Path) -> str:
