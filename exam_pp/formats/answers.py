@@ -37,10 +37,6 @@ def _is_rag24(sample: Sample) -> bool:
     return not isinstance(answer, str) and "run_id" in sample.item and "metadata" not in sample.item
 
 
-def _is_rag25(sample: Sample) -> bool:
-    return sample.item.keys() >= {"metadata", "answer"} and "responses" not in sample.item
-
-
 def _write(answers: Iterable[Answer], target: Target, form: AnswerFormat, keeps: Set[str]) -> None:
     without_text: set[str] = set()
 
@@ -65,7 +61,9 @@ register(
         partial(_write, form="rag24", keeps=_CITED | {"query texts"}), schema=_SCHEMA,
     ),
     Format(
-        "rag25", "answers", "answers, TREC RAG 2025", fits(_is_rag25), read_answers, "answer",
+        "rag25", "answers", "answers, TREC RAG 2025",
+        fits(lambda of: of.item.keys() & {"metadata", "answer", "responses"} == {"metadata", "answer"}),
+        read_answers, "answer",
         make_reader(
             read_answers,
             used(

@@ -26,7 +26,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, Target, csv_records, register
 from exam_pp.formats.dropped_fields import count_dropped_answer_fields, trimmed
 from exam_pp.formats.open_rag_eval_results import MEASURE, read_results
-from exam_pp.formats.sample import Fit, Sample, fits, with_columns
+from exam_pp.formats.sample import Fit, fits, with_columns
 from exam_pp.records import replace
 from exam_pp.results import Score
 from exam_pp.roles import System
@@ -305,10 +305,6 @@ def _read_scores(source: Source) -> list[Score]:
     return scores
 
 
-def _are_scores(sample: Sample) -> bool:
-    return "query_id" in sample.columns and any(map(MEASURE.match, sample.columns))
-
-
 register(
     Format(
         "open-rag-eval", "answers", "answers with passages of Open RAG Eval, CSV",
@@ -320,7 +316,8 @@ register(
         read=_read_passages, written_by="--to open-rag-eval --passages",
     ),
     Format(
-        "open-rag-eval-scores", "scores", "results of Open RAG Eval, CSV", fits(_are_scores, Fit.FAIR),
+        "open-rag-eval-scores", "scores", "results of Open RAG Eval, CSV",
+        fits(lambda of: "query_id" in of.columns and any(map(MEASURE.match, of.columns)), Fit.FAIR),
         lambda path: read_results(path, _stem(path))[0], "score", _read_scores,
         written_by="exam-pp evaluate rag",
     ),

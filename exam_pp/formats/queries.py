@@ -50,10 +50,6 @@ def _is_table(sample: Sample) -> Fit:
     return Fit.FAINT if sample.is_tabbed and are_texts else Fit.NOT
 
 
-def _are_topics(sample: Sample) -> bool:
-    return any(_TOPIC.search(line) for line in sample.markup)
-
-
 def _read(path: Path) -> list[Query]:
     return list(read_queries(path).values())
 
@@ -88,7 +84,8 @@ register(
         schema=Schema("queries", "a line of queries", Query),
     ),
     Format(
-        "topics", "queries", "TREC topics, by default their titles", fits(_are_topics), _read, "query",
+        "topics", "queries", "TREC topics, by default their titles",
+        fits(lambda sample: any(map(_TOPIC.search, sample.markup))), _read, "query",
         make_reader(_read, lambda path, dropped: dropped.fields(unused_fields(read_text(path)))),
     ),
     Format(

@@ -19,7 +19,7 @@ from pydantic import model_validator
 from exam_pp import games
 from exam_pp.data_model import Id
 from exam_pp.errors import DataError
-from exam_pp.formats.base import Format, Schema, Source, Target, csv_format, register
+from exam_pp.formats.base import Format, Schema, Target, csv_format, register
 from exam_pp.formats.dropped_fields import EMPTY, DroppedFields, trimmed
 from exam_pp.formats.sample import Fit, Sample, fits, with_columns
 from exam_pp.games import GameSet, QueryGames
@@ -246,18 +246,6 @@ def _both_orders(path: Path) -> Iterator[tuple[Game, Literal[1, 2]]]:
             yield valid(Game.model_validate, extras[key], path, within=where), order
 
 
-def _read_orders(source: Source) -> list[QueryGames]:
-    return _by_query(_both_orders(source.path), source.dropped)
-
-
-def _read_lines(source: Source) -> list[QueryGames]:
-    return queries_of(read_game_lines(source.path), source.dropped)
-
-
-def _write_lines(queries: Iterable[QueryGames], target: Target) -> None:
-    write_records(_ragelo_games(queries, target.dropped, named=True), target.path, inputs=target.inputs)
-
-
 def _write_table(queries: Iterable[QueryGames], target: Target) -> None:
     def rows() -> Iterator[tuple[str, ...]]:
         for game in _ragelo_games(queries, target.dropped, named=False):
@@ -283,11 +271,16 @@ register(
     ),
     Format(
         "ragelo-games-jsonl", "games", "games between answers of RAGElo, JSON lines",
-        fits(_are_game_lines, Fit.CERTAIN), read_game_lines, "game", _read_lines, _write_lines,
+        fits(_are_game_lines, Fit.CERTAIN), read_game_lines, "game",
+        lambda source: queries_of(read_game_lines(source.path), source.dropped),
+        lambda queries, target: write_records(
+            _ragelo_games(queries, target.dropped, named=True), target.path, inputs=target.inputs
+        ),
         schema=Schema("ragelo-games", "a line of games between answers of RAGElo", Game),
     ),
     Format(
         "ragelo-orders-jsonl", "games", "both comparisons of each game of RAGElo, JSON lines",
-        read=_read_orders, written_by="--to ragelo-games-jsonl",
+        read=lambda source: _by_query(_both_orders(source.path), source.dropped),
+        written_by="--to ragelo-games-jsonl",
     ),
 )  # fmt: skip

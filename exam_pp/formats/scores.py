@@ -40,10 +40,6 @@ from exam_pp.store.trec.scores import (
 )
 
 
-def _is_object_of_numbers(sample: Sample) -> bool:
-    return nearly_all(number_of(value) is not None for value in sample.values)
-
-
 def _is_table(sample: Sample) -> bool:
     header = sample.header
     ranks = len(header) == 2 and (is_number(header[1]) or "rank" in header[1].lower())
@@ -51,16 +47,15 @@ def _is_table(sample: Sample) -> bool:
     return ranks and sample.is_of_pairs and (sample.is_of_numbered_pairs or alone)
 
 
-def _count_cells(path: Path, dropped: DroppedFields) -> None:
-    dropped.add("cells after the rank", count_ignored_cells(path))
-
-
-_READ = make_reader(read_ranks, _count_cells)
+_READ = make_reader(
+    read_ranks, lambda path, dropped: dropped.add("cells after the rank", count_ignored_cells(path))
+)
 
 register(
     Format(
         "official-json", "ranks", "official leaderboard, JSON {system: rank}",
-        fits(_is_object_of_numbers, Fit.LOOSE), read_ranks, "system", _READ,
+        fits(lambda of: nearly_all(number_of(value) is not None for value in of.values), Fit.LOOSE),
+        read_ranks, "system", _READ,
         make_writer(write_ranks, as_json=True),
         schema=Schema("leaderboard", "an official leaderboard: {system: rank}", dict[str, Number]),
     ),

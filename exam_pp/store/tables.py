@@ -315,23 +315,22 @@ def read_table(
 def _rows_by_role(
     path: str | Path, layout: Layout, problems: Problems, report: Report | None
 ) -> Iterator[tuple[Row, dict[str, str]]]:
-    known: dict[tuple[str, ...], dict[str, str]] = {}
-    taken: dict[tuple[str, ...], set[str]] = {}
+    known: dict[tuple[str, ...], tuple[dict[str, str], set[str]]] = {}
     unused: Counter[str] = Counter()
     for row in read_rows(path, layout):
         if not known and row.header is not None and not layout.fits(row.header):
             raise _missing(path, layout, row.header)
-        used = known.get(row.columns)
-        if used is None:
-            used = known[row.columns] = layout.used(row.columns)
-            taken[row.columns] = {part for name in used.values() for part in parts_of(name, row.columns)}
+        if row.columns not in known:
+            of_roles = layout.used(row.columns)
+            parts = {part for name in of_roles.values() for part in parts_of(name, row.columns)}
+            known[row.columns] = of_roles, parts
+        used, names = known[row.columns]
         if problem := _problem(path, layout, row, used):
             problems.add(problem)
             continue
         cells = {role: cell_of(row.cells, name) for role, name in used.items()}
         if not layout.as_it_is:
             cells = {role: cell.strip() for role, cell in cells.items()}
-        names = taken[row.columns]
         unused.update(name for name, cell in row.cells.items() if name not in names and cell.strip())
         unused.update([""] if any(row.extra) else [])
         yield row, cells

@@ -164,12 +164,13 @@ def command(
 
 def _check_options(target: Format) -> None:
     """Refuse options without an effect on the target format, and a format without the option it needs."""
-
-    def is_unused(name: str) -> bool:
-        return _USED_BY.get(name, {target.name}).isdisjoint((target.name, target.content))
-
     context = click.get_current_context()
-    refuse(context, is_unused, f"has no effect on --to {target.name}")
+    known = {target.name, target.content}
+    refuse(
+        context,
+        lambda name: known.isdisjoint(_USED_BY.get(name, known)),
+        f"has no effect on --to {target.name}",
+    )
     needed = _NEEDS.get(target.name)
     if needed is not None and not is_given(context, needed):
         raise click.UsageError(f"--to {target.name} needs --{needed}.")

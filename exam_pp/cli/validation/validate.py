@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -224,14 +225,15 @@ def check_duplicate_keys(path: Path, findings: Findings) -> None:
 
 def check_runs(path: Path, findings: Findings) -> str:
     """Check a run file, or the run files of a folder; returns a summary of the contents."""
-    from exam_pp.store.trec.runs import method_of, run_files, warn_of_skipped_files
+    from exam_pp.store.trec.runs import method_of, read_run, run_files, warn_of_skipped_files
 
+    read = partial(read_run, method="tag", one_system=True)
     queries: set[str] = set()
     systems: dict[str, str] = {}
     count = 0
     warn_of_skipped_files(path)
     for run in run_files(path):
-        lines: list[RunLine] = read_around_errors(run, _with_tags, findings, "run")
+        lines: list[RunLine] = read_around_errors(run, read, findings, "run")
         count += len(lines)
         queries.update(line.query_id for line in lines)
         if not lines and not findings.has(str(run)):
@@ -255,12 +257,6 @@ def check_runs(path: Path, findings: Findings) -> str:
             findings.add(check, str(run), None, "", message)
     contents = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))
     return ", ".join(contents)
-
-
-def _with_tags(path: Path) -> Iterable[RunLine]:
-    from exam_pp.store.trec.runs import read_run
-
-    return read_run(path, method="tag", one_system=True)
 
 
 def findings_report(findings: Findings, *, flat: bool = False) -> Report:

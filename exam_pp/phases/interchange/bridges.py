@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.banks import BankLine, TestBank
-from exam_pp.data_model import Passage, PassageData, QueryPassages, QueryView, RankingEntry, Role
+from exam_pp.data_model import QueryPassages, QueryView, Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Content, Format
 from exam_pp.formats.dropped_fields import (
@@ -20,15 +20,12 @@ from exam_pp.formats.dropped_fields import (
     count_dropped_ranking_fields,
 )
 from exam_pp.formats.nugget_assignments import AssignmentLine
-from exam_pp.formats.rank_llm import CandidateLine
 from exam_pp.formats.trec import Runs
-from exam_pp.formats.umbrela import JudgeRow
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.interchange.answer_units import Unit, answer_documents, answer_passages
+from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.assignments import assignments_of
 from exam_pp.phases.interchange.candidate_segments import segments_of
 from exam_pp.phases.interchange.umbrela_rows import judge_rows_of
-from exam_pp.records import replace
 from exam_pp.results import OVERALL_SYSTEM, Qrel, RunLine, Score, best_first
 from exam_pp.roles import choose_role, outputs_of, without_canaries
 from exam_pp.store.trec.answers import Answer, AnswerPart
@@ -205,39 +202,9 @@ def _answers_of(
 def _answers_to_passages(
     answers: Iterable[Answer], dropped: DroppedFields, conversion: Conversion
 ) -> Iterator[QueryPassages]:
-    """Make passages as ``exam-pp import --answers`` does.
+    from exam_pp.phases.interchange.import_passages import passages_of_answers  # noqa: PLC0415 - slow
 
-    A system ranks the parts of its answer in order, and it retrieved the references that have a text.
-    """
-    queries: dict[str, dict[str, Passage]] = defaultdict(dict)
-    query_texts: dict[str, str] = {}
-    for answer in answers:
-        query = queries[answer.query_id]
-        if answer.query_text.strip():
-            query_texts.setdefault(answer.query_id, answer.query_text)
-        texts = dict(answer.texts)
-        documents = answer_documents(answer)
-        cited = {docid for part in answer.parts for docid in part.citations}
-        dropped.add("uncited references", len(set(answer.references) - cited - texts.keys()))
-        for docid, entry in documents.items():
-            if docid in texts:
-                _add(query, docid, texts[docid], entry)
-        for entry, text in answer_passages(answer, conversion.unit, dropped):
-            _add(query, entry.passage_id, text, entry)
-    for query_id, passages in queries.items():
-        stored: dict[str, Any] = {"query_text": query_texts[query_id]} if query_id in query_texts else {}
-        yield QueryPassages(
-            query_id, [replace(each, data=replace(each.data, **stored)) for each in passages.values()]
-        )
-
-
-def _add(query: dict[str, Passage], passage_id: str, text: str, entry: RankingEntry | None) -> None:
-    passage = query.setdefault(
-        passage_id,
-        Passage(passage_id=passage_id, text=text, data=PassageData(judgments=[], rankings=[])),
-    )
-    if entry is not None:
-        passage.rankings.append(entry)
+    return passages_of_answers(answers, conversion.unit, conversion.source, dropped)
 
 
 def _bank_to_queries(
@@ -299,18 +266,6 @@ def _scores_to_ranks(
     )
 
 
-def _passages_to_segments(
-    queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
-) -> list[CandidateLine]:
-    return segments_of(queries, dropped, conversion.query_texts, conversion.systems, conversion.source)
-
-
-def _passages_to_labels(
-    queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
-) -> list[JudgeRow]:
-    return judge_rows_of(queries, dropped, conversion.query_texts, conversion.grades, conversion.source)
-
-
 def _passages_to_assignments(
     queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
 ) -> list[AssignmentLine]:
@@ -330,9 +285,13 @@ BRIDGES: Mapping[tuple[Content, Content], Bridge] = {
 }
 """(Source content, target content) to conversion; formats of the same content need no conversion."""
 PARTS: Mapping[str, Bridge] = {
-    "candidates": _passages_to_segments,
+    "candidates": lambda queries, dropped, of: segments_of(
+        queries, dropped, of.query_texts, of.systems, of.source
+    ),
     "nuggetizer-assignments": _passages_to_assignments,
-    "umbrela": _passages_to_labels,
+    "umbrela": lambda queries, dropped, of: judge_rows_of(
+        queries, dropped, of.query_texts, of.grades, of.source
+    ),
 }
 """Format that holds only a part of passages to the conversion of passages into its records."""
 

@@ -182,6 +182,17 @@ def import_passages(sources: ImportSources, output: str | Path) -> ImportSummary
     return pool.write(output, inputs)
 
 
+def passages_of_answers(
+    answers: Iterable[Answer], unit: Unit, file: Path, dropped: DroppedFields
+) -> Iterator[QueryPassages]:
+    """Make passages of answers as :func:`import_passages` does; ``file`` has the answers, for messages."""
+    pool = _Pool(None)
+    pool.dropped = dropped
+    for answer in answers:
+        pool.add_answer(answer, unit, file)
+    return pool.queries()
+
+
 class _Pool:
     """The pool under construction: query id to passage id to pooled passage."""
 
@@ -319,15 +330,7 @@ class _Pool:
                         file=str(file),
                     )
                 answered[key] = file
-                self._answering.add(answer.system)
-                if answer.query_text.strip():
-                    self._texts.setdefault(answer.query_id, answer.query_text)
-                cited = {docid for part in answer.parts for docid in part.citations}
-                # Dropped unless the pool has their passages, which is known only when it is written.
-                self._uncited += [(answer.query_id, docid) for docid in set(answer.references) - cited]
-                if with_texts or answer.texts:
-                    self._add_documents(answer, file)
-                self._add_answer(answer, unit, file)
+                self.add_answer(answer, unit, file, with_texts=with_texts)
                 unlisted += [f"{docid!r}, {_place(answer, file)}" for docid in answer.unlisted]
                 if not answer.parts:
                     empty.append(_place(answer, file))
@@ -350,8 +353,17 @@ class _Pool:
             if places:
                 log.warning("%s (first: %s).", counted(len(places), has, have), places[0])
 
-    def _add_answer(self, answer: Answer, unit: Unit, file: Path) -> None:
-        passages = self._passages[answer.query_id]
+    def add_answer(self, answer: Answer, unit: Unit, file: Path, *, with_texts: bool = False) -> None:
+        """Add an answer of a query that is accepted, and the documents that can have a text."""
+        self._answering.add(answer.system)
+        if answer.query_text.strip():
+            self._texts.setdefault(answer.query_id, answer.query_text)
+        cited = {docid for part in answer.parts for docid in part.citations}
+        # Dropped unless the pool has their passages, which is known only when it is written.
+        self._uncited += [(answer.query_id, docid) for docid in set(answer.references) - cited]
+        passages = self._passages.setdefault(answer.query_id, {})
+        if with_texts or answer.texts:
+            self._add_documents(answer, file)
         for entry, text in answer_passages(answer, unit, self.dropped):
             if entry.passage_id in passages:
                 raise DataError(
@@ -490,12 +502,10 @@ class _Pool:
                 else f"The pool is empty; the runs, judgments, answers and queries have no query in common"
                 f"{self._other_ids()}."
             )
-        lost = sum(docid not in self._passages[query_id] for query_id, docid in self._uncited)
-        self.dropped.add("uncited references", lost)
         judged = passages = queries = 0
         systems: set[str] = set()
         with passages_writer(output, inputs=inputs) as writer:
-            for query in self._queries():
+            for query in self.queries():
                 writer.write(query)
                 queries += 1
                 passages += len(query.passages)
@@ -506,8 +516,15 @@ class _Pool:
             queries, passages, judged, len(systems), self.dropped, facets, self._facet_rankings
         )
 
-    def _queries(self) -> Iterator[QueryPassages]:
-        for query_id, passages in self._passages.items():
+    def queries(self) -> Iterator[QueryPassages]:
+        """The queries with passages, without documents that have no text."""
+        kept = {
+            query_id: {key: pooled for key, pooled in passages.items() if pooled.text is not None}
+            for query_id, passages in self._passages.items()
+        }
+        lost = sum(docid not in kept[query_id] for query_id, docid in self._uncited)
+        self.dropped.add("uncited references", lost)
+        for query_id, passages in kept.items():
             if passages:
                 text = self._texts.get(query_id, "")
                 made = [_passage(query_id, *item, self._answering, text) for item in passages.items()]

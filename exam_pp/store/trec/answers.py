@@ -247,26 +247,21 @@ def _answers_of_array(text: bytes, path: str | Path, problems: Problems) -> Iter
 
 def _answer(value: Any, path: str | Path, number: int | None) -> Answer:
     keys = value.keys() if isinstance(value, dict) else set()
-    if "metadata" in keys:
-        report = valid(ReportAnswer.model_validate, value, path, number)
-        metadata, parts = report.metadata, _parts(report, path, number)
+    is_of_parts = "answer" in keys and ("run_id" in keys or not isinstance(value["answer"], str))
+    if is_of_parts or keys & {"metadata", "responses"}:
+        report: Rag24Answer | ReportAnswer
+        if "metadata" in keys:
+            report = valid(ReportAnswer.model_validate, value, path, number)
+        else:
+            report = valid(Rag24Answer.model_validate, value, path, number)
+        head = report.metadata if isinstance(report, ReportAnswer) else report
+        parts = _parts(report, path, number)
         return Answer(
-            metadata.query_id, metadata.system, parts,
-            query_text=metadata.query_text or "", references=tuple(report.references or ()),
-            team=metadata.team or "", repeat=metadata.repeat,
-            textless_citations=_textless_citations(report), unlisted=_unlisted(parts, report.references),
-            line=number,
-        )  # fmt: skip
-    if "responses" in keys or (
-        "answer" in keys and ("run_id" in keys or not isinstance(value["answer"], str))
-    ):
-        rag = valid(Rag24Answer.model_validate, value, path, number)
-        parts = _parts(rag, path, number)
-        return Answer(
-            rag.query_id, rag.system, parts,
-            query_text=rag.query_text or "", references=tuple(rag.references or ()), team=rag.team or "",
-            repeat=rag.repeat, textless_citations=_textless_citations(rag),
-            unlisted=_unlisted(parts, rag.references),
+            head.query_id, head.system, parts,
+            query_text=head.query_text or "", references=tuple(report.references or ()),
+            team=head.team or "", repeat=head.repeat,
+            textless_citations=sum(len(of.citations or ()) for of in report.answer if not of.text.strip()),
+            unlisted=_unlisted(parts, report.references),
             max_words=MAX_WORDS_2024 if "topic_id" in keys else MAX_WORDS, line=number,
         )  # fmt: skip
     if "text" in keys:
@@ -302,10 +297,6 @@ def _parts(
         if element.text.strip():
             parts.append(AnswerPart(element.text, citations))
     return tuple(parts)
-
-
-def _textless_citations(report: Rag24Answer | ReportAnswer) -> int:
-    return sum(len(element.citations or ()) for element in report.answer if not element.text.strip())
 
 
 def _unlisted(parts: Iterable[AnswerPart], references: Collection[str] | None) -> tuple[str, ...]:

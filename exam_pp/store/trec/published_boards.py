@@ -72,7 +72,7 @@ def read_boards(lines: Iterable[tuple[int, str]]) -> tuple[list[Board], Counter[
         if is_board_header(line):
             boards.append(Board(cells, waiting))
             waiting, last = {}, number
-        elif boards and _is_row(cells):
+        elif boards and len(cells) > 1 and cells[0] and not is_footer(cells[0]):
             boards[-1].rows.append((number, dict(zip(boards[-1].columns, cells, strict=False))))
             last = number
         else:
@@ -87,10 +87,6 @@ def read_boards(lines: Iterable[tuple[int, str]]) -> tuple[list[Board], Counter[
     if boards:
         boards[-1].settings.update(waiting)
     return boards, notes
-
-
-def _is_row(cells: Sequence[str]) -> bool:
-    return len(cells) > 1 and bool(cells[0]) and not is_footer(cells[0])
 
 
 def long_rows(

@@ -14,6 +14,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -79,12 +80,7 @@ class _Texts:
     def __init__(self) -> None:
         self._read: dict[str, None] = {}
         self._left_out: dict[str, None] = {}
-        self._used: dict[tuple[str, ...], dict[str, str]] = {}
-
-    def used(self, names: tuple[str, ...]) -> dict[str, str]:
-        if names not in self._used:
-            self._used[names] = QUERIES.used(names)
-        return self._used[names]
+        self.used = cache(QUERIES.used)
 
     def of(self, fields: Mapping[str, Any]) -> str:
         """The text of a topic by the rules of tables: of a request, several fields are joined."""

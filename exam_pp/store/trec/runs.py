@@ -443,9 +443,11 @@ def _judgments(
         yield number, (fields[0], fields[1], fields[2], fields[3])
 
 
-def _is_word(name: str) -> bool:
-    """Whether a name can be a column; readers would remove a byte order mark at the start of the file."""
-    return name.split() == [name] and not name.startswith("\ufeff")
+def _check_columns(*names: str) -> None:
+    """Raise DataError for a name that is no column; readers remove a byte order mark at a file's start."""
+    for name in names:
+        if name.split() != [name] or name.startswith("\ufeff"):
+            raise DataError(f"{name!r} is empty or has whitespace, which runs and qrels do not allow.")
 
 
 def write_qrels(
@@ -464,11 +466,7 @@ def write_qrels(
     """
     with atomic_output(path, inputs=inputs) as stream:
         for qrel in qrels:
-            for identifier in (qrel.query_id, qrel.passage_id):
-                if not _is_word(identifier):
-                    raise DataError(
-                        f"the id {identifier!r} is empty or has whitespace, which qrels do not allow."
-                    )
+            _check_columns(qrel.query_id, qrel.passage_id)
             subtopic = qrel.subtopic if isinstance(qrel, SubtopicQrel) else "0"
             stream.write(f"{qrel.query_id} {subtopic} {qrel.passage_id} {qrel.relevance}\n".encode())
 
@@ -480,8 +478,6 @@ def write_run(lines: Iterable[RunLine], path: str | Path, *, inputs: Iterable[st
     """
     with atomic_output(path, inputs=inputs) as stream:
         for line in lines:
-            for name in (line.query_id, line.passage_id, line.system):
-                if not _is_word(name):
-                    raise DataError(f"{name!r} is empty or has whitespace, which a run file does not allow.")
+            _check_columns(line.query_id, line.passage_id, line.system)
             row = f"{line.query_id} Q0 {line.passage_id} {line.rank} {line.score!r} {line.system}\n"
             stream.write(row.encode())
