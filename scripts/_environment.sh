@@ -58,11 +58,10 @@ print(hashlib.sha256(b"".join([sys.version.encode(), *files])).hexdigest())')
     rm -rf "$folder"
     mkdir "$folder"
     touch "$folder/.made-by-exam_pp"
-    if [[ $1 == demo ]] && "$base" -m pip --python "$base" --version > /dev/null 2>&1; then
-        "$base" -m venv --without-pip "$folder" # its pip would take three seconds to make
-        PIP=("$base" -m pip --python "$PYTHON")
-    else
-        "$base" -m venv "$folder"
+    "$base" -m venv --without-pip "$folder"
+    PIP=("$base" -m pip --python "$PYTHON") # a pip of its own would take three seconds to make
+    if [[ $1 == dev ]] || ! "${PIP[@]}" --version > /dev/null 2>&1; then
+        "$PYTHON" -m ensurepip --default-pip > /dev/null
         PIP=("$PYTHON" -m pip)
     fi
     if [[ -n ${EXAM_PP_WITHOUT_HASHES:-} ]]; then

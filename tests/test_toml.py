@@ -19,7 +19,9 @@ LONG = MOST_PARTS + 1
         ".".join(["'a b'", "c"] * LONG),
     ],
 )
-@pytest.mark.parametrize("line", ["{} = 1", "  {} = 1", "[{}]", "[[ {} ]]"])
+@pytest.mark.parametrize(
+    "line", ["{} = 1", "  {} = 1", "[{}]", "[[ {} ]]", "x = {{{} = 1}}", "x = {{y = 1, {}=1}}"]
+)
 def test_a_key_of_many_parts_is_refused(key: str, line: str) -> None:
     with pytest.raises(DataError, match=rf"f.toml, line 2: has a key of more than {MOST_PARTS} parts\."):
         parse_toml("name = 'x'\n" + line.format(key), "f.toml")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from exam_pp.errors import ExamError, ModelError
@@ -20,9 +18,6 @@ NoAnswerAt = Literal["auto", "cls", "first"]
 
 Batch = list[int]
 """Indices of requests in a sequence."""
-
-CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""Microseconds of a container on all cores (or ``max``), and in how many (cgroup v2)."""
 
 PUBLISHED_BEAMS = 5
 """Beam size of the published FLAN-T5 gradings."""
@@ -143,13 +138,6 @@ class ModelOptions:
     def thinking(self) -> dict[str, int]:
         """The ``thinking_tokens`` entry of provenance; empty if thinking is off."""
         return {"thinking_tokens": self.thinking_tokens} if self.thinking_tokens else {}
-
-
-def available_cores() -> int:
-    """The number of cores that this process may use: those of its mask, within the quota of its container."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota, _, period = CPU_QUOTA.read_text("ascii").partition(" ") if CPU_QUOTA.is_file() else ("max", "", "")
-    return min(cores, max(1, int(quota) // int(period))) if quota.isdecimal() else cores
 
 
 class LLM(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -12,7 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exam_pp.errors import MissingExtraError, ModelError
-from exam_pp.llm.base import ModelOptions, available_cores
+from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.checkpoint import OWN_ATTENTION, ModelCheckpoint, load_error, quiet_loading
 from exam_pp.llm.conversion_cache import cache_folder, make_once
 
@@ -28,6 +29,8 @@ T = TypeVar("T")
 # bits their log-likelihoods change by more than 1 without any effect on replies.
 _TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.05}
 _LOOSE_TOLERANCE = 0.25
+
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # the cores of a container in microseconds, and in how many
 
 _SCALE_TOLERANCE = 1.5
 """Maximal factor between the spreads of log-probabilities; wrong scales of the output layer exceed 10."""
@@ -111,6 +114,13 @@ def worker_threads(options: ModelOptions, device: str) -> tuple[int, int]:
     # Each worker needs memory for its activations, and eight workers saturate the memory bus.
     workers = min(cores, 8)
     return workers, max(1, cores // workers)
+
+
+def available_cores() -> int:
+    """The number of cores that this process may use, within the quota of its container."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota, _, period = (CPU_QUOTA.read_text("ascii") if CPU_QUOTA.is_file() else "max").partition(" ")
+    return min(cores, max(1, int(quota) // int(period))) if quota.isdecimal() else cores
 
 
 @dataclass(frozen=True)

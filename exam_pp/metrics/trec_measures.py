@@ -204,13 +204,7 @@ def _unsupported(measure: Measure, name: str) -> str:
             package = provider.NAME.replace("_", "-")
             to_install = "" if provider.is_available() else f"; it is not installed: pip install {package}"
             return f"The measure {name!r} is computed by the package {package} as {written}{to_install}."
-    return _wrong_parameters(measure, name)
-
-
-def _wrong_parameters(measure: Measure, name: str) -> str:
-    known = [f"{key} (required)" if of.required else key for key, of in measure.SUPPORTED_PARAMS.items()]
-    has = f"{listed(known)}; a cutoff is written @10" if known else "none"
-    return f"The measure {name!r} has unsupported or missing parameters: {measure.NAME} has {has}."
+    return _unknown(name)
 
 
 def _check_subtopic_measure(measure: Measure, name: str) -> None:
@@ -229,14 +223,19 @@ def _check_subtopic_measure(measure: Measure, name: str) -> None:
         )
 
 
+_EXAMPLES = "Examples: nDCG@10, RR, AP, P(rel=2)@10."
+
+
 def _unknown(name: str) -> str:
     bare = name.partition("@")[0].partition("(")[0]
     if bare in known_measures:
-        return _wrong_parameters(known_measures[bare], name)
+        parameters = known_measures[bare].SUPPORTED_PARAMS.items()
+        known = listed([f"{key} (required)" if of.required else key for key, of in parameters])
+        has = f"{known}; a cutoff is written @10" if known else "none"
+        return f"The measure {name!r} has unsupported or missing parameters: {bare} has {has}."
     names = {measure.lower(): measure for measure in sorted(known_measures)}
     close = [names[match] for match in get_close_matches(bare.lower(), names, n=1)]
-    examples = "Examples: nDCG@10, RR, AP, P(rel=2)@10."
-    hint = f"Did you mean {close[0] + name.removeprefix(bare)!r}?" if close else examples
+    hint = f"Did you mean {close[0] + name.removeprefix(bare)!r}?" if close else _EXAMPLES
     return f"No measure named {name!r}. {hint}"
 
 

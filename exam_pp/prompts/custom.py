@@ -245,13 +245,14 @@ def _text_of(
         raise DataError(f"cannot be combined with {key!r}.", file=file, field=field)
     if read is None:
         raise DataError("cannot be read here; write its text instead.", file=file, field=field)
+    content = read(name, field).strip()
     if name.lower().endswith((".yaml", ".yml", ".json", ".toml")):
         raise DataError(
             f"{name} is a file of keys and values, which would be sent as the prompt; copy the text of the "
             f"prompt from it into a text file, or into {key!r}.",
             file=file, field=field,
         )  # fmt: skip
-    if content := read(name, field).strip():
+    if content:
         return content
     raise DataError(f"{name} is empty.", file=file, field=field)
 

@@ -8,11 +8,16 @@ from typing import Any
 
 from exam_pp.errors import DataError
 
-MOST_PARTS = 200
+MOST_PARTS = 20
 """Highest number of parts of a dotted key: the time of the parser grows with its square."""
 
 _PART = r"""[ \t]*+(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+"""
-_LONG_KEY = re.compile(rf"^[ \t]*+\[{{0,2}}(?:{_PART}\.){{{MOST_PARTS}}}", re.MULTILINE | re.ASCII)
+_DOTTED = rf"(?:{_PART}\.)"
+# Prose in a text may look like a key, but neither ends with = or ] nor goes on for a thousand words.
+_LONG_KEY = re.compile(
+    rf"(?:^|[{{,])[ \t]*+\[{{0,2}}+(?:{_DOTTED}{{1000}}|{_DOTTED}{{{MOST_PARTS},}}+{_PART}[=\]])",
+    re.MULTILINE | re.ASCII,
+)
 
 
 def parse_toml(text: str, file: str, problem: str = "is not valid TOML") -> dict[str, Any]:

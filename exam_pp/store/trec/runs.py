@@ -46,9 +46,8 @@ log = logging.getLogger(__name__)
 N = TypeVar("N", int, float)
 MethodName = Literal["stem", "tag"]
 _RUN_SUFFIXES = (".gz", ".run", ".txt")
-_READ = "*.run, and files whose first lines are those of a run,"
-_FIRST = 20
-"""Number of lines that decide what a file is."""
+_READ = "*.run, and files whose first lines are those of a run"
+_FIRST = 20  # lines that decide what a file is
 
 
 def run_files(runs: str | Path | Sequence[str | Path]) -> list[Path]:

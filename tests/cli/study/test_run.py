@@ -267,7 +267,7 @@ def test_a_study_file_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ('model = "m"\n[settings]\ntrust_remote_code = true', "would run code of the model"),
         ('model = "m"\n[settings]\nno_such = 1', "no_such: is unknown"),
         ("runs = [", "is not valid TOML"),
-        (f"{'.'.join('a' * 20_000)} = 1", "line 1: has a key of more than 200 parts."),
+        (f"{'.'.join('a' * 20_000)} = 1", "line 1: has a key of more than 20 parts."),
         (f"[settings]\nstop = {'[' * 100_000}", "is not valid TOML"),
         (
             'model_pipeline = "openai"\nbase_url = "http://evil.example/v1"',

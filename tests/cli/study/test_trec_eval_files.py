@@ -58,15 +58,7 @@ def test_judgments_of_a_qrels_file(run: str, output: str, files: Path) -> None:
     assert actual == {key: golden[key] for key in actual}
 
 
-@pytest.mark.parametrize(
-    "measures",
-    [
-        OF_RETRIEVED,
-        pytest.param(
-            OF_ALL_JUDGED, marks=pytest.mark.xfail(reason="judgments outside the pool are not kept")
-        ),
-    ],
-)
+@pytest.mark.parametrize("measures", [OF_RETRIEVED, OF_ALL_JUDGED])
 def test_judgments_of_a_passages_file(measures: list[str], files: Path) -> None:
     """The pool has every ranked passage, but not all judged ones."""
     inputs = [
@@ -85,7 +77,6 @@ def test_judgments_of_a_passages_file(measures: list[str], files: Path) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.xfail(reason="judgments and ranks outside the pool are not kept")
 def test_judgments_of_a_study(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """`--top` limits what is graded, and no number of the judgments."""
     inputs = [

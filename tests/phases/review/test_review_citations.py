@@ -148,7 +148,9 @@ def test_later_labels_replace_earlier_ones_of_the_same_reviewer(graded: Path, tm
     other = edits_file(graded, label("A", NO), name="3.json", reviewer="bo")
     once, again, steps = (tmp_path / f"{name}.jsonl" for name in ("once", "again", "steps"))
     summary = apply_ratings(graded, [first, later, other], once)
-    assert "1 citation was labelled again with another label: the later label counts." in summary.lines()
+    (said,) = (line for line in summary.lines() if "labelled again" in line)
+    assert "1 citation was labelled again with another label, first in " in said
+    assert said.endswith("2.json, supports.1: the later label counts.")
     apply_ratings(once, [later], again, force=True)
     assert again.read_bytes() == once.read_bytes()
     apply_ratings(graded, [first], steps)

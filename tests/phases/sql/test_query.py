@@ -535,9 +535,9 @@ def test_concurrent_and_killed_builds_of_a_database(graded: Path, tmp_path: Path
 
 
 def test_cells_of_csv_are_no_formulas(tmp_path: Path) -> None:
-    sql = "SELECT * FROM (VALUES ('=1+1', -1), ('-x', -0.5), ('-7', NULL), ('@', 1)) AS t(\"=name\", n)"
+    sql = "SELECT * FROM (VALUES ('=1+1', -1), ('-x', -0.5), ('-7', NULL), ('@x', 1)) AS t(\"=name\", n)"
     query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
-    assert (tmp_path / "r.csv").read_text("utf-8") == "'=name,n\n'=1+1,-1\n'-x,-0.5\n-7,\n'@,1\n"
+    assert (tmp_path / "r.csv").read_text("utf-8") == "'=name,n\n'=1+1,-1\n'-x,-0.5\n-7,\n'@x,1\n"
 
 
 @pytest.mark.parametrize(
