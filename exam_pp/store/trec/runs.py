@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -191,7 +192,7 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
     is_of_columns = is_table(path, RUNS) or _is_run_table(path)
     stem = method_of(Path(path))
     tags: set[str] = set()
-    rankings: dict[tuple[str, str], dict[str, float]] = {}
+    rankings: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     partial: dict[tuple[tuple[str, str], str], tuple[str, int | None, float | None]] = {}
     for row, cells in read_table(path, RUNS, problems) if is_of_columns else _rows(path, problems):
         query_id, passage_id, tag = cells["query_id"], cells["passage_id"], cells.get("tag", stem)
@@ -209,7 +210,7 @@ def read_run(path: str | Path, *, method: MethodName = "stem", one_system: bool 
             problems.add(row.error("has neither a rank nor a score.", path))
         tags.add(tag)
         key = (stem if one_system and "tag" in cells else system, query_id)
-        ranking = rankings.setdefault(key, {})
+        ranking = rankings[key]
         if passage_id in ranking:
             hint = " If its tags are different systems, use --method-name tag." if len(tags) > 1 else ""
             problem = f"the passage {passage_id!r} occurs twice for the query {query_id!r}.{hint}"
@@ -247,9 +248,17 @@ def _rows(path: str | Path, problems: Problems) -> Iterator[tuple[Row, dict[str,
         check_header(path, RUNS)
     for number, line in chain(first, lines):
         fields = line.split()
-        is_noted = columns is _TREC and len(fields) > 6 and not is_number(fields[5]) and are_results([fields])
-        if len(fields) == len(columns) or is_noted:
-            yield Row(number, {}), dict(zip(columns, fields, strict=False))
+        if len(fields) == len(columns) or (
+            len(fields) > 6 and columns is _TREC and not is_number(fields[5]) and are_results([fields])
+        ):
+            if columns is _TREC:  # a third of the time of the other line
+                query_id, _, passage_id, rank, score, tag = fields[:6]
+                cells = {
+                    "query_id": query_id, "passage_id": passage_id, "rank": rank, "score": score, "tag": tag,
+                }  # fmt: skip
+            else:
+                cells = dict(zip(columns, fields, strict=True))
+            yield Row(number, cells), cells
             continue
         problem = f"has {counted(len(fields), 'column')}, but the first line has {len(columns)}."
         if columns is _TREC:
