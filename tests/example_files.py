@@ -135,7 +135,7 @@ class ExampleFiles:
 
 
 def _names_in(text: str) -> list[str]:
-    return [name for name in _MAKERS if re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w.-])", text)]
+    return [name for name in _MAKERS if re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w-]|\.\w)", text)]
 
 
 def _make(name: str) -> list[str]:

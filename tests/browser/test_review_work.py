@@ -136,7 +136,9 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
 
     # The file has exactly the documented format.
     saved = json.loads(edits.read_text(encoding="utf-8"))
-    assert list(saved) == ["format", "graded_sha256", "bank_sha256", "reviewer", "ratings", "bank"]
+    assert list(saved) == [
+        "format", "graded_sha256", "bank_sha256", "cutoff", "reviewer", "ratings", "bank"
+    ]  # fmt: skip
     assert saved["graded_sha256"] == file_sha256(demo / "graded.jsonl.gz")
     assert saved["bank_sha256"] == file_sha256(demo / "bank.jsonl")
     assert saved["reviewer"] == "ana"

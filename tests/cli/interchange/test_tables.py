@@ -93,4 +93,4 @@ def test_a_study_of_tables_reaches_a_verdict(capsys: pytest.CaptureFixture[str])
     run("run", "--runs", "runs", *inputs, "-o", "study")
     assert "2 queries are too few to show any difference" in capsys.readouterr().out
     run("run", "--answers", "v1.json", "--answers", "v2.json", "--bank", "nuggets.csv", "-o", "study2")
-    assert "which of two systems is better" in " ".join(capsys.readouterr().out.split())
+    assert "are too few to" in " ".join(capsys.readouterr().out.split())

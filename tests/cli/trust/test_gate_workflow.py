@@ -79,7 +79,7 @@ def test_the_commands_of_the_workflow_work(
     assert run_steps(workflow, runs / "rerank.run") == 0
     shown = capsys.readouterr().out
     assert shown.startswith(
-        "# Gate: passed, but undecided\n\nPassed, but undecided: new, Cover(min_grade=4)@10 stays"
+        "# Gate: passed, but undecided\n\nPassed on the measured drop (0), but 20 queries are too few"
     )
     assert run_steps(workflow, runs / "random.run") in {4, 5}
     assert "| Cover(min_grade=4)@10 | 20 |" in capsys.readouterr().out

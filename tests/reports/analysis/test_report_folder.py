@@ -391,7 +391,7 @@ def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
     assert boards == {"Rubric-Cover", "Rubric-Qrels", "Manual judgments"}
     judge = checks(page)[1]
     assert judge.startswith("doubt"), "GPT-4 wrote the bank, too"
-    assert "family" in judge
+    assert "favour its own style" in judge
     assert "baseline" not in judge
     assert not re.search("https?:", re.sub(r"(?s)<script>.*?</script>", "", page))
     assert ".work" not in page
