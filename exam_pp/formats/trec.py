@@ -33,6 +33,11 @@ from exam_pp.store.trec.texts import read_texts
 Runs = Mapping[str, Sequence[RunLine]]
 
 
+def _is_plain(text: str) -> bool:
+    """Whether a text is an integer, and no id such as 00."""
+    return is_integer(text) and text == str(int(text))
+
+
 def _are_qrels(sample: Sample) -> bool:
     rows = [row for text in sample.texts if (row := text.split())]
     rows = [row for row in rows if not row[0].startswith("#")] or rows
@@ -41,7 +46,7 @@ def _are_qrels(sample: Sample) -> bool:
     # Results of AutoJudge have topics in the second column, and scores. Topics differ, iterations do not.
     has_iterations = len({row[1] for row in rows if len(row) == 4}) == 1
     is_grade = is_number if has_iterations else is_integer
-    are_short = bool(rows) and all(is_short_judgment(row) and is_integer(row[2]) for row in rows)
+    are_short = bool(rows) and all(is_short_judgment(row) and _is_plain(row[2]) for row in rows)
     return (
         most(len(row) == 4 and is_grade(row[3]) and is_integer(row[1]) for row in rows)
         or (are_short and short_columns(rows) is None)

@@ -140,10 +140,9 @@ def short_columns(rows: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
         by_query.setdefault(row[0], []).append(float(row[2]))
     values = by_query.values()
     if all(is_integer(row[2]) for row in valid):
-        # Others may have ids of queries, such as 00, in this place.
-        are_plain = width == 3 or (
-            len(values) < len(valid) and not any(row[2][:-1][:1] == "0" for row in valid)
-        )
+        # Files of other formats may have ids, such as 00, in this place.
+        are_plain = all(row[2] == str(int(row[2])) for row in valid)
+        are_plain &= width == 3 or len(values) < len(valid)
         are_ranks = are_plain and all(of[0] in (0, 1) and of == sorted(set(of)) for of in values)
         last = ("score" if is_number(valid[0][-1]) else "tag",) if width == 4 else ()
         return ("query_id", "passage_id", "rank", *last) if are_ranks else None
