@@ -78,8 +78,8 @@ def test_a_game_inside_the_family_does_not_count() -> None:
         *(([game("xy", first, order=1), game("yx", second, order=2)], orders)
           for first, second, orders in (
               ("A", "B", Orders(same=1)), ("B", "A", Orders(same=1)), ("C", "C", Orders(same=1)),
-              ("A", "A", Orders(first=1)),
-              ("B", "B", Orders(second=1)), ("A", "C", Orders(one_tie=1)), ("C", "B", Orders(one_tie=1)),
+              ("A", "A", Orders(first=1)), ("B", "B", Orders(second=1)),
+              ("A", "C", Orders(one_tie=1)), ("C", "B", Orders(one_tie=1)),
           )),
         # Games of one order are no pair, repeats are other answers, a third game of a pair has no partner.
         ([game("xy", "A"), game("xy", "A"), game("xz", "A")], Orders()),

@@ -99,12 +99,17 @@ def test_hostile_names_are_text(picture: Picture) -> None:
 
 
 @pytest.mark.parametrize("picture", all_charts("name"), ids=lambda picture: picture.shapes[:4])
+def test_every_label_begins_inside_of_the_picture(picture: Picture) -> None:
+    places = [(number(node, "x"), number(node, "y")) for node in tree(picture).iter("text")]
+    assert [(x, y) for x, y in places if not (0 <= x <= picture.width and 0 <= y <= picture.height)] == []
+
+
+@pytest.mark.parametrize("picture", all_charts("name"), ids=lambda picture: picture.shapes[:4])
 def test_the_text_alternative_is_announced(picture: Picture) -> None:
     root = tree(picture)
-    assert root.get("role") == "img"
     named = {node.get("id"): node.text for node in root if node.get("id")}
     announced = [named[name] for name in root.get("aria-labelledby", "").split()]
-    assert announced == [picture.title, picture.description]
+    assert (root.get("role"), announced) == ("img", [picture.title, picture.description])
 
 
 DOTS = dot_plot(
@@ -142,7 +147,12 @@ CURVE = curve(
 RELIABILITY = reliability_diagram(
     [ReliabilityBin(0.1, 0.2, 4, 0.15, 0.25), ReliabilityBin(0.8, 0.9, 16, 0.85, 0.5)], "Title", ece=0.3
 )
-SLOPES = slopes([Slope("up", 3, 1), Slope("same", 2, 2), Slope("down", 1, 3)], "old", "new", "Title")
+SLOPES = slopes(
+    [Slope("up", 4, 1), Slope("same", 2, 2), Slope("down", 1, 3), Slope("little", 3, 4)],
+    "old",
+    "new",
+    "Title",
+)
 DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Level(3), "d", items=9)
 
 
@@ -189,7 +199,8 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             "0.500.",
             "",
         ),
-        (SLOPES, [], "Ranks of 3 systems, old and new; 2 with another rank: down 1 → 3, up 3 → 1.", ""),
+        (SLOPES, [],
+            "Ranks of 4 systems, old and new; 3 with another rank: up 4 → 1, down 1 → 3, little 3 → 4.", ""),
         (DIFFERENCES, [], "Bias 1.000. Upper limit 3.000.", "2 of 9 items"),
     ],
     ids=["dots", "boxes", "shares", "heat map", "confusion", "ranks", "wins", "scatter", "clouds", "curve",
@@ -378,9 +389,9 @@ def test_slopes() -> None:
         mark[0].text: (group.get("stroke"), number(mark[1], "y1") - number(mark[1], "y2"))
         for group in tree(SLOPES) for mark in group if mark.tag == "g"
     }  # fmt: skip
-    assert set(drawn) == {"up: 3 → 1", "same: 2 → 2", "down: 1 → 3"}
+    assert set(drawn) == {"up: 4 → 1", "same: 2 → 2", "down: 1 → 3", "little: 3 → 4"}
     assert len({colour for colour, _ in drawn.values()}) == 3
-    assert drawn["up: 3 → 1"][1] > drawn["same: 2 → 2"][1] == 0 > drawn["down: 1 → 3"][1]
+    assert drawn["up: 4 → 1"][1] > drawn["same: 2 → 2"][1] == 0 > drawn["down: 1 → 3"][1]
 
 
 @pytest.mark.parametrize(
