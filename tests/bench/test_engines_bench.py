@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +14,33 @@ pytest.importorskip("ctranslate2")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def bench(name: str, work: Path, repository: Path) -> tuple[Any, str]:
-    """The results of a benchmark on a tiny model, and its standard output."""
-    output = work / "results.json"
-    command = [sys.executable, "-m", f"scripts.bench.{name}", "--smoke", "--tasks", "rating"]
-    run = subprocess.run(
-        [*command, "--work", str(work / "work"), "--json", str(output)],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(output.read_text())["tasks"], run.stdout
+Bench = Callable[[str], tuple[Any, str]]
 
 
-def test_the_bench_of_causal_engines_on_a_tiny_model(tmp_path: Path, repository: Path) -> None:
-    tasks, _ = bench("causal", tmp_path, repository)
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bench:
+    """Run a benchmark on a tiny model: its results, and its standard output."""
+
+    def run(name: str) -> tuple[Any, str]:
+        output = tmp_path / "results.json"
+        options = ["--smoke", "--tasks", "rating", "--work", str(tmp_path / "work"), "--json", str(output)]
+        monkeypatch.setattr("sys.argv", [name, *options])
+        import_module(f"scripts.bench.{name}").main()
+        return json.loads(output.read_text())["tasks"], capsys.readouterr().out
+
+    return run
+
+
+def test_the_bench_of_causal_engines_on_a_tiny_model(bench: Bench) -> None:
+    tasks, _ = bench("causal")
     replies = [way["rounds"][-1]["replies"] for way in tasks["rating"]]
     assert len(replies) == 7
     assert len(set(replies[0])) > 1
     assert all(way == replies[0] for way in replies)
 
 
-def test_the_bench_of_the_engines_on_a_tiny_model(tmp_path: Path, repository: Path) -> None:
-    tasks, printed = bench("engines", tmp_path, repository)
+def test_the_bench_of_the_engines_on_a_tiny_model(bench: Bench) -> None:
+    tasks, printed = bench("engines")
     assert "| target | measured | required | stretch | verdict |" in printed
     assert "replies differ" not in printed
     replies = {way["way"]["name"]: way["rounds"][-1].get("replies") for way in tasks["rating"]}

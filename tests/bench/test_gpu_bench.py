@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import pytest
@@ -105,12 +104,6 @@ def test_every_reply_of_a_made_model_is_one_of_its_chains(name: str, beams: int)
     assert len(replies) > 1
 
 
-def test_every_start_of_the_pairs_has_passages_of_all_lengths() -> None:
-    lengths = [len(passage) for passage, _ in gpu.pairs_of(2048)]
-    assert len(set(gpu.pairs_of(2048))) == 2048
-    assert fmean(lengths[:16]) == pytest.approx(fmean(lengths), rel=0.02)
-
-
 def smoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> Any:
     """The results of a tiny run, in this process."""
     output = tmp_path / "results.json"
@@ -131,19 +124,9 @@ def test_the_bench_on_tiny_models(
     for way in [*t5.values(), *llama.values()]:
         assert way["pairs"] >= 1
         assert set(way["replies"]) <= set("012345")
-        assert way["share_of_peak"] == pytest.approx(way["teraflops"] / 100)
     exact, published = t5[gpu.EXACT]["replies"], t5[gpu.PUBLISHED]["replies"]
     assert all(a == b for a, b in zip(exact, published, strict=False))
-    printed = capsys.readouterr().out
-    assert "| exam_pp, beam 5 / published loop |" in printed
-    assert f"| {gpu.EXACT}: replies of the published loop | " in printed
-
-
-def test_without_a_gpu_the_bench_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr("sys.argv", ["engines", "--gpu"])
-    with pytest.raises(SystemExit, match="torch finds no GPU"):
-        engines.main()
+    assert f"| {gpu.EXACT}: replies of the published loop | " in capsys.readouterr().out
 
 
 @pytest.mark.gpu

@@ -1,7 +1,8 @@
-"""Cohen's κ, weighted κ, Krippendorff's α and the area under the ROC curve."""
+"""Cohen's κ, weighted κ, Krippendorff's α, the area under the ROC curve, and Bland-Altman analysis."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
@@ -11,11 +12,14 @@ from hypothesis import strategies as st
 from scipy.stats import bootstrap
 
 from exam_pp.metrics.agreement import (
+    BlandAltman,
     area_under_curve,
+    bland_altman,
     cohen_kappa,
     confusion,
     kappa_interval,
     krippendorff_alpha,
+    means_and_differences,
     weighted_kappa,
 )
 from exam_pp.metrics.uncertainty import expanded_tail
@@ -37,39 +41,25 @@ def by_definition(first: list[int], second: list[int], power: int) -> float | No
     return None if expected == 0 else 1 - observed / expected
 
 
-def test_two_by_two_is_cohens_kappa() -> None:
-    """The textbook table 20, 5 / 10, 15 has κ .4, with any weights."""
-    first, second = spread([[20, 5], [10, 15]])
-    assert weighted_kappa(first, second) == pytest.approx(0.4)
-    assert weighted_kappa(first, second, power=1) == pytest.approx(0.4)
-
-
-def test_published_table_of_rater_agreement() -> None:
-    """The workbench's counts (998, 2377 / 668, 7343): κ .2488."""
-    assert weighted_kappa(*spread([[998, 2377], [668, 7343]])) == pytest.approx(0.2488, abs=5e-5)
-
-
-def test_large_differences_have_more_weight() -> None:
-    near = weighted_kappa([0, 1, 2, 3], [1, 1, 2, 3])
-    far = weighted_kappa([0, 1, 2, 3], [3, 1, 2, 3])
-    assert near is not None
-    assert far is not None
-    assert near > far
-
-
 @given(GRADES, st.sampled_from([1, 2]))
 def test_equals_the_definition(pairs: list[tuple[int, int]], power: int) -> None:
     first, second = [i for i, _ in pairs], [j for _, j in pairs]
     assert weighted_kappa(first, second, power=power) == pytest.approx(by_definition(first, second, power))
 
 
-def test_a_constant_grader_has_kappa_0() -> None:
-    assert weighted_kappa([3, 3, 3, 3], [0, 1, 4, 5]) == pytest.approx(0)
-
-
-def test_undefined_kappa_is_none() -> None:
-    assert weighted_kappa([], []) is None
-    assert weighted_kappa([2, 2], [2, 2]) is None
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (weighted_kappa, ([], [])), (weighted_kappa, ([2, 2], [2, 2])),
+        (cohen_kappa, ([[0, 0], [0, 0]],)), (cohen_kappa, ([[5, 0], [0, 0]],)),
+        (area_under_curve, ([], [])), (area_under_curve, ([1, 2], [True, True])),
+        (krippendorff_alpha, ([[1], [2]],)), (krippendorff_alpha, ([[3, 3], [3, 3]],)),
+        (bland_altman, ([],)),
+    ],
+)  # fmt: skip
+def test_undefined_figures_are_none(function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    """One label or class alone, or no disagreement that chance could bring about."""
+    assert function(*arguments) is None
 
 
 @pytest.mark.parametrize("function", [weighted_kappa, area_under_curve])
@@ -78,21 +68,13 @@ def test_lists_of_different_lengths_raise(function: object) -> None:
         function([1, 2], [1])  # type: ignore[operator]
 
 
-def test_area_of_perfect_reversed_and_constant_scores() -> None:
-    relevant = [True, True, False, False]
-    assert area_under_curve([4, 3, 2, 1], relevant) == 1
-    assert area_under_curve([1, 2, 3, 4], relevant) == 0
-    assert area_under_curve([7, 7, 7, 7], relevant) == 0.5
-
-
-def test_area_is_the_share_of_ordered_pairs() -> None:
-    """Of the pairs (3, 1), (3, 2), (2, 1), (2, 2) three are in order and one is tied: 3.5 / 4."""
-    assert area_under_curve([3, 2, 1, 2], [True, True, False, False]) == pytest.approx(3.5 / 4)
-
-
-def test_area_of_one_class_is_none() -> None:
-    assert area_under_curve([1, 2], [True, True]) is None
-    assert area_under_curve([], []) is None
+@pytest.mark.parametrize(
+    ("scores", "area"),
+    [([4, 3, 2, 1], 1), ([1, 2, 3, 4], 0), ([7, 7, 7, 7], 0.5), ([3, 2, 1, 2], 3.5 / 4)],
+    ids=["perfect", "reversed", "constant", "three pairs in order and one tied"],
+)
+def test_area_is_the_share_of_ordered_pairs(scores: list[int], area: float) -> None:
+    assert area_under_curve(scores, [True, True, False, False]) == area
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=40))
@@ -106,11 +88,14 @@ def test_area_of_opposite_labels_adds_up_to_one(items: list[tuple[int, bool]]) -
 
 
 @pytest.mark.parametrize(
-    ("counts", "kappa"), [([[998, 2377], [668, 7343]], 0.2488), ([[1211, 4095], [455, 5625]], 0.1604)]
+    ("counts", "kappa"),
+    [([[998, 2377], [668, 7343]], 0.2488), ([[1211, 4095], [455, 5625]], 0.1604), ([[20, 5], [10, 15]], 0.4)],
+    ids=["workbench, question", "workbench, nugget", "textbook"],
 )
-def test_counts_of_the_workbench_paper(counts: list[list[int]], kappa: float) -> None:
-    """Table 5 of the workbench paper, which prints .25 and .16."""
+def test_published_counts(counts: list[list[int]], kappa: float) -> None:
+    """Table 5 of the workbench paper, which prints .25 and .16; of two labels, weights change nothing."""
     assert cohen_kappa(counts) == pytest.approx(kappa, abs=5e-5)
+    assert weighted_kappa(*spread(counts)) == pytest.approx(kappa, abs=5e-5)
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=3, max_size=3))
@@ -124,17 +109,18 @@ def test_kappa_of_three_labels() -> None:
     assert cohen_kappa([[2, 1, 0], [0, 2, 0], [1, 0, 2]]) == pytest.approx(0.627906976744186)
 
 
-def test_kappa_without_disagreement_by_chance() -> None:
-    assert cohen_kappa([[0, 0], [0, 0]]) is None
-    assert cohen_kappa([[5, 0], [0, 0]]) is None
-
-
-def test_few_queries_and_equal_ones_have_no_interval() -> None:
-    table = [[998, 2377], [668, 7343]]
-    assert kappa_interval([table] * 12) is None
-    assert kappa_interval([table, [[9, 1], [2, 8]]] * 2) is None
-    assert kappa_interval([table, [[9, 1], [2, 8]]] * 3) is not None
-    assert kappa_interval([[[5, 0], [0, 0]]] * 12) is None
+@pytest.mark.parametrize(
+    ("tables", "exists"),
+    [
+        ([[[998, 2377], [668, 7343]]] * 12, False),
+        ([[[998, 2377], [668, 7343]], [[9, 1], [2, 8]]] * 2, False),
+        ([[[998, 2377], [668, 7343]], [[9, 1], [2, 8]]] * 3, True),
+        ([[[5, 0], [0, 0]]] * 12, False),
+    ],
+    ids=["equal", "four queries", "six queries", "undefined"],
+)
+def test_few_queries_and_equal_ones_have_no_interval(tables: list[list[list[int]]], exists: bool) -> None:
+    assert (kappa_interval(tables) is not None) == exists
 
 
 def test_interval_over_queries_equals_scipy() -> None:
@@ -171,12 +157,73 @@ def test_alpha_of_krippendorff_s_example(level: str, alpha: float) -> None:
     assert krippendorff_alpha(units, level) == pytest.approx(alpha, abs=5e-4)  # type: ignore[arg-type]
 
 
-def test_alpha_without_possible_disagreement_is_none() -> None:
-    assert krippendorff_alpha([[1], [2]]) is None
-    assert krippendorff_alpha([[3, 3], [3, 3]]) is None
-
-
 @given(st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=2), min_size=1, max_size=30))
 def test_nominal_alpha_ignores_the_order_of_graders(units: list[list[int]]) -> None:
     swapped = [unit[::-1] for unit in units]
     assert krippendorff_alpha(units) == pytest.approx(krippendorff_alpha(swapped))
+
+
+# Peak expiratory flow rate of 17 subjects in l/min, first measurements with the Wright and the mini Wright
+# peak flow meter: Bland and Altman, The Lancet 327 (1986), table 1.
+WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
+MINI = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
+DIFFERENCES = [a - b for a, b in zip(WRIGHT, MINI, strict=True)]
+
+
+def analysed(differences: Sequence[float], deviations: float = 1.96) -> BlandAltman:
+    result = bland_altman(differences, deviations=deviations)
+    assert result is not None
+    return result
+
+
+def test_the_example_of_bland_and_altman() -> None:
+    """The paper rounds 1.96 to 2, and the sd and the limits before it goes on."""
+    result = analysed(DIFFERENCES, deviations=2)
+    lines = [line for line in (result.bias, result.lower, result.upper) if line is not None]
+    assert result.items == 17
+    assert result.sd == pytest.approx(38.8, abs=0.05)
+    assert [line.value for line in lines] == pytest.approx([-2.1, -79.7, 75.5], abs=0.1)
+    ends = [end for line in lines for end in line.interval or ()]
+    assert ends == pytest.approx([-22.0, 17.8, -114.3, -45.1, 40.9, 110.1], abs=0.2)
+
+
+def test_limits_are_1_96_standard_deviations_away() -> None:
+    """Figure 4 of Rackauckas et al., 2024: bias .12, limits −1.17 and 1.41, so the sd is .658."""
+    half = 0.658 / 2**0.5
+    result = analysed([0.12 - half, 0.12 + half])
+    lines = (result.bias, result.lower, result.upper)
+    assert [round(line.value, 2) for line in lines if line is not None] == [0.12, -1.17, 1.41]
+
+
+def test_a_single_difference_has_no_limits() -> None:
+    assert analysed([1]) == (1, None, (1, None), None, None)
+
+
+def test_equal_differences_have_limits_at_the_bias() -> None:
+    result = analysed([1] * 8)
+    assert result.lower == result.upper == result.bias == (1.0, None)
+
+
+@pytest.mark.parametrize(("items", "exists"), [(5, False), (6, True)])
+def test_intervals_need_six_items(items: int, exists: bool) -> None:
+    assert (analysed(range(items)).bias.interval is not None) == exists
+
+
+def test_points_that_coincide_are_shifted_a_little() -> None:
+    pairs = [(2.0, 1.0)] * 50 + [(1.0, 2.0)]
+    points = means_and_differences(pairs, seed=1)
+
+    assert len(set(points)) == 51
+    assert points == means_and_differences(pairs, seed=1) != means_and_differences(pairs, seed=2)
+    assert all(abs(mean - 1.5) <= 0.25 and abs(difference - 1) <= 0.5 for mean, difference in points[:50])
+
+
+def test_distinct_points_stay_in_place() -> None:
+    assert means_and_differences([(2, 1), (1, 1)]) == [(1.5, 1.0), (1.0, 0.0)]
+    assert means_and_differences([]) == []
+
+
+def test_a_sample_of_many_points() -> None:
+    drawn = means_and_differences([(float(n), 0.0) for n in range(100)], limit=10, seed=0)
+    assert len(set(drawn)) == 10
+    assert all(mean == difference / 2 for mean, difference in drawn)

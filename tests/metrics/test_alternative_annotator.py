@@ -93,15 +93,19 @@ def test_equals_a_plain_implementation(items: int, noise: float) -> None:
         assert (found.winning_rate, found.advantage) == pytest.approx(plain(judge, annotators, epsilon))
 
 
-def test_a_perfect_judge_of_noisy_people_passes() -> None:
-    truth = {item: item % 6 for item in range(40)}
-    people = [{item: (grade + (item % 3 == who)) % 6 for item, grade in truth.items()} for who in range(3)]
-    assert alternative_annotator_test(truth, people) == Replacement(3, 40, 1.0, 1.0)
+NOISY = [{item: (item % 6 + (item % 3 == who)) % 6 for item in range(40)} for who in range(3)]
 
 
-def test_a_judge_that_disagrees_fails() -> None:
-    people = [dict.fromkeys(range(40), 2)] * 3
-    assert alternative_annotator_test(dict.fromkeys(range(40), 5), people) == Replacement(3, 40, 0.0, 0.0)
+@pytest.mark.parametrize(
+    ("judge", "people", "rate"),
+    [
+        ({item: item % 6 for item in range(40)}, NOISY, 1.0),
+        (dict.fromkeys(range(40), 5), [dict.fromkeys(range(40), 2)] * 3, 0.0),
+    ],
+    ids=["perfect judge of noisy people", "judge that disagrees with all"],
+)
+def test_extreme_judges(judge: dict[int, int], people: list[dict[int, int]], rate: float) -> None:
+    assert alternative_annotator_test(judge, people) == Replacement(3, 40, rate, rate)
 
 
 @pytest.mark.parametrize("people", [[], [{"a": 1}], [{"a": 1}] * 2, [{"a": 1}, {"a": 1}, {"b": 1}]])

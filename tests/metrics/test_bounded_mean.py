@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from exam_pp.metrics.bounded_mean import cdf, interval, lower, share_interval, upper
+from exam_pp.metrics.bounded_mean import interval, lower, share_interval, upper
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
@@ -41,14 +41,6 @@ def test_binary_scores_have_the_interval_of_clopper_and_pearson(count: int) -> N
             beta.ppf(0.975, ones + 1, count - ones) if ones < count else 1,
         )
         assert interval([1] * ones + [0] * (count - ones), 0, 1) == pytest.approx(exact, abs=1e-6)
-
-
-def test_weights_of_a_large_sample_of_dirichlet_draws_agree() -> None:
-    rng = np.random.default_rng(5)
-    values = [0.1, 0.4, 0.4, 0.7, 1.0]
-    means = rng.dirichlet(np.ones(5), 40_000) @ np.array(values)
-    for point in (0.3, 0.5, 0.65):
-        assert cdf(values, point) == pytest.approx((means <= point).mean(), abs=0.01)
 
 
 @given(SCORES)

@@ -6,32 +6,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.metrics.citation_scores import SUPPORT_VALUES, CitationRule, citation_scores
+from exam_pp.metrics.citation_scores import CitationRule, citation_scores
 
 VALUES = st.sampled_from([0.0, 0.5, 1.0])
 PARTS = st.lists(st.dictionaries(st.sampled_from("ABCDE"), VALUES, max_size=4), max_size=6)
 RULES = st.sampled_from(["all", "first"])
 
 
-def test_the_values_of_the_labels() -> None:
-    assert SUPPORT_VALUES == {"no_support": 0.0, "partial_support": 0.5, "full_support": 1.0}
-
-
-def test_the_example_of_open_rag_eval() -> None:
-    """Two passages, A cited twice (full, none) and B once (half); the third part cites nothing."""
-    scores = citation_scores([{"A": 1.0, "B": 0.5}, {"A": 0.0}, {}])
-    assert scores == pytest.approx((0.5, 0.25, 1 / 3))
-
-
-def test_precision_weighs_passages_and_not_citations() -> None:
-    """A is cited three times and B once: both count equally, so that .5 is not .25."""
-    assert citation_scores([{"A": 0.0}, {"A": 0.0}, {"A": 0.0}, {"B": 1.0}]).precision == 0.5
-
-
-def test_first_citations_as_in_the_trec_rag_track() -> None:
-    """Weighted precision over the sentences with a citation, weighted recall over all sentences."""
-    parts = [{"B": 0.5, "A": 1.0}, {"A": 0.0, "B": 1.0}, {"A": 1.0}, {}]
-    assert citation_scores(parts, "first") == pytest.approx((0.5, 0.375, 3 / 7))
+@pytest.mark.parametrize(
+    ("parts", "rule", "scores"),
+    [
+        ([{"A": 1.0, "B": 0.5}, {"A": 0.0}, {}], "all", (0.5, 0.25, 1 / 3)),
+        # Precision weighs passages and not citations: A is cited three times and B once.
+        ([{"A": 0.0}, {"A": 0.0}, {"A": 0.0}, {"B": 1.0}], "all", (0.5, 0.25, 1 / 3)),
+        # Weighted precision over the sentences with a citation, weighted recall over all sentences.
+        ([{"B": 0.5, "A": 1.0}, {"A": 0.0, "B": 1.0}, {"A": 1.0}, {}], "first", (0.5, 0.375, 3 / 7)),
+    ],
+    ids=["example of Open RAG Eval", "passages count equally", "TREC RAG track"],
+)
+def test_scores_by_hand(
+    parts: list[dict[str, float]], rule: CitationRule, scores: tuple[float, float, float]
+) -> None:
+    """Of Open RAG Eval: A is cited twice (full, none), B once (half), and the third part cites nothing."""
+    assert citation_scores(parts, rule) == pytest.approx(scores)
 
 
 @pytest.mark.parametrize("rule", ["all", "first"])

@@ -1,9 +1,8 @@
-"""Correlation of leaderboards."""
+"""Correlation of leaderboards, and of the scores of runs and queries."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -16,50 +15,31 @@ from exam_pp.metrics.correlation import (
     approximate_ranks,
     correlate,
     correlation_samples,
+    int_if_whole,
+    meta_evaluation,
     min_max_scaled,
     ranks_of,
     resample_systems,
 )
-from exam_pp.metrics.uncertainty import intervals
 
 BOARD = st.dictionaries(
     st.text("abcdefgh", min_size=1, max_size=2), st.integers(0, 6), min_size=2, max_size=9
 )
 
 
-@given(BOARD)
-def test_a_leaderboard_agrees_with_itself(scores: dict[str, int]) -> None:
-    result = correlate(scores, ranks_of(scores), top=3)
-
+@given(BOARD, st.sampled_from([1, -1]))
+def test_a_leaderboard_agrees_with_itself_and_disagrees_with_its_reverse(
+    scores: dict[str, int], sign: int
+) -> None:
+    result = correlate(scores, ranks_of({system: sign * score for system, score in scores.items()}))
     assert result.systems == len(scores)
     if len(set(scores.values())) > 1:
-        assert result[1:4] == pytest.approx((1.0, 1.0, 1.0))
-    assert result.top_overlap in {1.0, None}
+        assert result[1:4] == pytest.approx((sign,) * 3)
 
 
-@given(BOARD)
-def test_a_leaderboard_disagrees_with_its_reverse(scores: dict[str, int]) -> None:
-    reverse = ranks_of({system: -score for system, score in scores.items()})
-    result = correlate(scores, reverse)
-
-    if len(set(scores.values())) > 1:
-        assert result[1:4] == pytest.approx((-1.0, -1.0, -1.0))
-
-
-def test_ties_of_all_systems_on_a_side_give_none() -> None:
-    assert correlate({"a": 1, "b": 1}, {"a": 1, "b": 2}) == Correlation(2, None, None, None, None)
-
-
-def test_kendall_is_tau_b_not_tau_a() -> None:
-    """Concordant 2, discordant 0, one tie of three pairs: τ-b is 2/√(3·2), τ-a 2/3."""
-    result = correlate({"a": 3, "b": 2, "c": 2}, {"a": 1, "b": 2, "c": 3})
-
-    assert result.kendall == pytest.approx(2 / 6**0.5)
-
-
-def test_ties_get_their_average_rank() -> None:
-    """As in the official leaderboards that print 5, 5, 5 or 7.5, 7.5."""
-    assert ranks_of({"a": 1.0, "b": 9.0, "c": 1.0, "d": 0.0}) == {"b": 1.0, "a": 2.5, "c": 2.5, "d": 4.0}
+@pytest.mark.parametrize("scores", [{"a": 1, "b": 1}, {"a": 1}, {}], ids=["ties", "one system", "none"])
+def test_without_an_order_there_is_no_correlation(scores: dict[str, float]) -> None:
+    assert correlate(scores, {"a": 1, "b": 2}) == Correlation(len(scores), None, None, None, None)
 
 
 def correlated(estimated: Sequence[float], truth: Sequence[float], top: int = 5) -> Correlation:
@@ -87,28 +67,9 @@ def test_tau_ap_without_ties(estimated: list[int], truth: list[int]) -> None:
     assert actual == pytest.approx(plain_tau_ap(list(estimated), list(truth)))
 
 
-def test_tau_ap_weighs_mistakes_at_the_top_more() -> None:
-    truth = [5.0, 4.0, 3.0, 2.0, 1.0]
-    top, bottom = correlated([4, 5, 3, 2, 1], truth).tau_ap, correlated([5, 4, 3, 1, 2], truth).tau_ap
-
-    assert top is not None
-    assert bottom is not None
-    assert top < bottom
-
-
 def test_top_overlap_includes_all_systems_tied_at_k() -> None:
     assert correlated([9, 8, 7, 7, 1], [9, 8, 7, 1, 2], 3).top_overlap == 3 / 4
     assert correlated([3, 2, 1], [1, 2, 3], 3).top_overlap is None
-
-
-def test_kendall_counts_pairs() -> None:
-    scores = {"a": 4, "b": 1, "c": 3, "d": 2}
-    ranks = {"a": 2, "b": 4, "c": 1, "d": 3}
-    signs = [(scores[x] - scores[y]) * (ranks[y] - ranks[x]) for x, y in combinations(scores, 2)]
-
-    assert correlate(scores, ranks).kendall == pytest.approx(
-        (sum(s > 0 for s in signs) - sum(s < 0 for s in signs)) / len(signs)
-    )
 
 
 @given(BOARD, st.randoms())
@@ -136,35 +97,81 @@ def test_samples_with_ties() -> None:
         assert actual == pytest.approx(np.array(expected), nan_ok=True)
 
 
-def test_intervals_over_systems_contain_the_value() -> None:
-    rng = np.random.default_rng(2)
-    scores = {f"s{i}": float(i + rng.normal(0, 4)) for i in range(30)}
-    ranks = {f"s{i}": 30.0 - i for i in range(30)}
-    samples = correlation_samples(*resample_systems(scores, ranks, samples=500))
-
-    for value, interval in zip(correlate(scores, ranks)[1:], intervals(samples, 30), strict=True):
-        assert value is not None
-        assert interval is not None
-        assert interval.low <= value <= interval.high
-
-
-def test_approximate_ranks_equal_the_rank_of_the_next_better_system() -> None:
-    """Table 4 of the workbench paper, sorted by question-4: ≈1, ≈27, ≈44 and ≈44 are printed there."""
-    scores = {
-        "GPT4-question": 0.747, "pash_f3": 0.738, "bigIR-T5xp-T5-F": 0.630, "GPT3.5-wiki": 0.627,
-        "terrier-InL2": 0.541, "GPT4-wiki": 0.528,
-    }  # fmt: skip
-    ranks = {"pash_f3": 1, "bigIR-T5xp-T5-F": 27, "terrier-InL2": 44}
-
-    assert approximate_ranks(scores, ranks) == {"GPT4-question": 1, "GPT3.5-wiki": 27, "GPT4-wiki": 44}
-
-
-def test_an_approximate_rank_among_ties_is_the_worst_tied_rank() -> None:
-    scores = {"a new one": 0.5, "first": 0.5, "second": 0.5, "last": 0.1}
-
-    assert approximate_ranks(scores, {"second": 2, "first": 1, "last": 3}) == {"a new one": 2}
+@pytest.mark.parametrize(
+    ("scores", "ranks", "approximate"),
+    [
+        (
+            {"GPT4-question": 0.747, "pash_f3": 0.738, "bigIR-T5xp-T5-F": 0.630, "GPT3.5-wiki": 0.627,
+             "terrier-InL2": 0.541, "GPT4-wiki": 0.528},
+            {"pash_f3": 1, "bigIR-T5xp-T5-F": 27, "terrier-InL2": 44},
+            {"GPT4-question": 1, "GPT3.5-wiki": 27, "GPT4-wiki": 44},
+        ),
+        (
+            {"a new one": 0.5, "first": 0.5, "second": 0.5, "last": 0.1},
+            {"second": 2, "first": 1, "last": 3},
+            {"a new one": 2},
+        ),
+    ],
+    ids=["Table 4 of the workbench paper, sorted by question-4", "the worst rank of ties"],
+)  # fmt: skip
+def test_approximate_ranks_are_those_of_the_next_better_system(
+    scores: dict[str, float], ranks: dict[str, int], approximate: dict[str, int]
+) -> None:
+    assert approximate_ranks(scores, ranks) == approximate
 
 
-def test_min_max() -> None:
-    assert min_max_scaled({"a": 2, "b": 4, "c": 3}) == {"a": 0.0, "b": 1.0, "c": 0.5}
-    assert min_max_scaled({"a": 2, "b": 2}) == {"a": 0.0, "b": 0.0}
+def test_samples_of_systems_keep_scores_with_their_ranks() -> None:
+    """Systems on one side alone are in no sample."""
+    scores = {"only scored": 99.0, **{f"s{n}": float(n) for n in range(12)}}
+    ranks = {"only ranked": 99.0, **{f"s{n}": 12.0 - n for n in range(12)}}
+    drawn, official = resample_systems(scores, ranks, samples=500)
+
+    assert (drawn == official + 12).all()
+    assert np.unique(drawn).tolist() == list(range(12))
+    assert drawn.std(axis=0).min() > 0
+
+
+@pytest.mark.parametrize(
+    ("scores", "scaled"),
+    [({"a": 2, "b": 4, "c": 3}, {"a": 0.0, "b": 1.0, "c": 0.5}), ({"a": 2, "b": 2}, {"a": 0.0, "b": 0.0})],
+)
+def test_min_max(scores: dict[str, float], scaled: dict[str, float]) -> None:
+    assert min_max_scaled(scores) == scaled
+
+
+CELLS = [("a", "1"), ("b", "1"), ("c", "1"), ("a", "2"), ("b", "2"), ("c", "2")]
+
+
+def test_three_levels_differ() -> None:
+    """By hand: three runs, two queries; the second side orders query 2 in reverse."""
+    first = dict(zip(CELLS, [0.9, 0.5, 0.1, 0.6, 0.4, 0.2], strict=True))
+    second = dict(zip(CELLS, [0.8, 0.6, 0.0, 0.1, 0.2, 0.3], strict=True))
+    first_means, second_means = (
+        {run: sum(side[run, query] for query in "12") / 2 for run in "abc"} for side in (first, second)
+    )
+    result = meta_evaluation(first_means, second_means, first, second)
+
+    assert (result.runs, result.pairs, result.queries, result.queries_used) == (3, 6, 2, 2)
+    assert result.by_run == 1
+    assert result.by_query == 0, "1 on the first query, -1 on the second"
+    # Of 15 pairs of cells 11 agree, and 4 do not (the second cell of run a is low).
+    assert result.pooled == pytest.approx((11 - 4) / 15)
+
+
+def test_only_common_runs_and_queries_count() -> None:
+    first = {("a", "1"): 1.0, ("b", "1"): 0.0, ("c", "1"): 0.5, ("a", "2"): 1.0, ("b", "2"): 1.0}
+    second = {("a", "1"): 1.0, ("b", "1"): 0.0, ("a", "2"): 1.0, ("b", "2"): 0.0, ("d", "1"): 1.0}
+    result = meta_evaluation({"a": 1.0, "b": 0.5, "c": 0.5}, {"a": 1.0, "b": 0.0, "d": 1.0}, first, second)
+
+    assert (result.runs, result.pairs, result.queries, result.queries_used) == (2, 4, 2, 1)
+    assert result.by_query == 1, "the query that one side ties is left out"
+
+
+def test_without_queries() -> None:
+    result = meta_evaluation({"a": 1.0, "b": 0.5}, {"a": 0.1, "b": 0.2}, {}, {})
+    assert (result.by_run, result.pooled, result.by_query) == (-1, None, None)
+
+
+@pytest.mark.parametrize(("rank", "shown"), [(2.0, "2"), (2.5, "2.5"), (None, "None")])
+def test_whole_ranks_are_shown_as_integers(rank: float | None, shown: str) -> None:
+    assert str(int_if_whole(rank)) == shown

@@ -1,7 +1,8 @@
-"""Rubric-Cover and Rubric-Qrels: equal to an implementation with sets; edge cases of ranks and ties."""
+"""Rubric-Cover, its bounds and Rubric-Qrels: equal to plain implementations; edge cases of ranks and ties."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,9 +13,9 @@ from exam_pp.banks import BankLine, TestBank
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.cover import Cover, SoftCover
-from exam_pp.metrics.grade_masks import GradedFile, gather
+from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
+from exam_pp.metrics.qrels import Labelling, judgment_qrels, rubric_qrels
 from exam_pp.results import OVERALL_SYSTEM, Qrel
 from tests.conftest import passage, rubric
 
@@ -75,31 +76,51 @@ def test_cover_is_the_share_of_entries_reached_within_the_cutoff() -> None:
     assert cover(file, Cover(4, cutoff=3, normalised=True)) == {"s": 1.0, "t": 2 / 3, OVERALL_SYSTEM: 1.0}
 
 
-def test_a_system_with_a_rank_0_anywhere_counts_ranks_from_0() -> None:
-    """A cutoff of 2 includes ranks 0 and 1 of "zero", and 1 and 2 of "one", in every query."""
-    first = query("q1", graded_passage("p1", {"a": 5}, {"zero": [0], "one": [1]}))
-    second = query("q2", graded_passage("p2", {"a": 5}, {"zero": [2], "one": [2]}))
-
-    assert cover(collect(first, second), Cover(4, cutoff=2)) == {"zero": 0.5, "one": 1.0, OVERALL_SYSTEM: 1.0}
-
-
-def test_missing_ranks_stay_empty() -> None:
-    file = collect(query("q", graded_passage("p", {"a": 5}, {"s": [3]})))
-
-    assert cover(file, Cover(4, cutoff=2))["s"] == 0.0
-    assert cover(file, Cover(4, cutoff=3))["s"] == 1.0
-
-
-def test_a_duplicate_passage_counts_once() -> None:
-    file = collect(
-        query(
-            "q",
-            graded_passage("p1", {"a": 5, "b": 0}, {"s": [1, 1]}),
-            graded_passage("p2", {"a": 0, "b": 5}, {"s": [2]}),
-        )
-    )
-
-    assert cover(file, Cover(4, cutoff=2))["s"] == 1.0
+@pytest.mark.parametrize(
+    ("queries", "entries", "metric", "scores"),
+    [
+        pytest.param(
+            # A cutoff of 2 includes ranks 0 and 1 of "zero", and 1 and 2 of "one", in every query.
+            [
+                query("q1", graded_passage("p1", {"a": 5}, {"zero": [0], "one": [1]})),
+                query("q2", graded_passage("p2", {"a": 5}, {"zero": [2], "one": [2]})),
+            ],
+            None, Cover(4, 2), {"zero": 0.5, "one": 1.0, OVERALL_SYSTEM: 1.0},
+            id="a system with a rank 0 anywhere counts ranks from 0",
+        ),
+        pytest.param(
+            [query("q", graded_passage("p", {"a": 5}, {"s": [3]}))], None, Cover(4, 2),
+            {"s": 0.0, OVERALL_SYSTEM: 1.0}, id="missing ranks stay empty",
+        ),
+        pytest.param(
+            [query("q", graded_passage("p1", {"a": 5, "b": 0}, {"s": [1, 1]}),
+                   graded_passage("p2", {"a": 0, "b": 5}, {"s": [2]}))],
+            None, Cover(4, 2), {"s": 1.0, OVERALL_SYSTEM: 1.0}, id="a passage listed twice counts once",
+        ),
+        pytest.param(
+            [query("q1", graded_passage("p1", {"a": 5}, {"s": [1], "t": [1]})),
+             query("q2", graded_passage("p2", {"a": 5}, {"t": [1]}))],
+            None, Cover(4), {"s": 0.5, "t": 1.0, OVERALL_SYSTEM: 1.0}, id="a query without results scores 0",
+        ),
+        pytest.param(
+            [query("q", graded_passage("p", {"a": 5, "old": 5}, {"s": [1]}))], {"a": 1, "new": 1}, Cover(4),
+            {"s": 0.5, OVERALL_SYSTEM: 0.5}, id="the bank is the denominator",
+        ),
+        pytest.param(
+            [query("q", graded_passage("p", {"a": 5, "b": 0}, {"s": [1]}))], {"a": 6, "b": 2}, Cover(4, 20),
+            {"s": 0.75, OVERALL_SYSTEM: 0.75}, id="weights of the bank are used",
+        ),
+        pytest.param(
+            [query("q", graded_passage("p", {"a": 1}, {"s": [1]}))], None, Cover(4, normalised=True),
+            {"s": 0.0, OVERALL_SYSTEM: 0.0}, id="normalised cover without covered entries is 0",
+        ),
+    ],
+)  # fmt: skip
+def test_cover_of_small_files(
+    queries: list[QueryPassages], entries: dict[str, float] | None, metric: Cover, scores: dict[str, float]
+) -> None:
+    file = collect(*queries, bank=None if entries is None else bank("q", *entries, weights=entries))
+    assert cover(file, metric) == scores
 
 
 def test_tied_ranks_give_at_most_cutoff_passages() -> None:
@@ -124,51 +145,15 @@ def test_tied_ranks_are_ordered_by_score() -> None:
     assert cover(equal, Cover(4, cutoff=1))["s"] == 0.0
 
 
-def test_a_query_without_results_scores_0() -> None:
-    file = collect(
-        query("q1", graded_passage("p1", {"a": 5}, {"s": [1], "t": [1]})),
-        query("q2", graded_passage("p2", {"a": 5}, {"t": [1]})),
-    )
-
-    assert cover(file, Cover(4)) == {"s": 0.5, "t": 1.0, OVERALL_SYSTEM: 1.0}
-
-
-def test_the_bank_is_the_denominator() -> None:
-    """Ungraded entries of the bank count; graded entries that are not in the bank do not."""
-    passages = query("q", graded_passage("p", {"a": 5, "old": 5}, {"s": [1]}))
-    file = collect(passages, bank=bank("q", "a", "new"))
-
-    assert cover(file, Cover(4))["s"] == 0.5
-    assert file.queries["q"].foreign == {"old"}
-    assert cover(collect(passages), Cover(4))["s"] == 1.0
-
-
-def test_weights_of_the_bank_are_used() -> None:
-    passages = query("q", graded_passage("p", {"a": 5, "b": 0}, {"s": [1]}))
-
-    assert cover(collect(passages, bank=bank("q", "a", "b", weights={"a": 3})), Cover(4))["s"] == 0.75
-
-
-def test_normalised_cover_without_covered_entries_is_0() -> None:
-    file = collect(query("q", graded_passage("p", {"a": 1}, {"s": [1]})))
-
-    assert cover(file, Cover(4, normalised=True)) == {"s": 0.0, OVERALL_SYSTEM: 0.0}
-
-
 def test_equal_numbers_of_covered_entries_tie_exactly() -> None:
     """1/10 + 2/10 and 3/10 + 0 are not equal as sums of floats."""
-    entries = {str(n): 0 for n in range(10)}
 
     def covering(count: int, system: str) -> dict[str, Any]:
-        ratings = entries | {str(n): 5 for n in range(count)}
+        ratings = {str(n): 5 if n < count else 0 for n in range(10)}
         return graded_passage(f"p-{system}", ratings, {system: [1]})
 
-    file = collect(
-        query("q1", covering(1, "s"), covering(3, "t")), query("q2", covering(2, "s"), covering(0, "t"))
-    )
-    values = cover(file, Cover(4))
-
-    assert 0.1 + 0.2 != 0.3
+    first, second = (covering(1, "s"), covering(3, "t")), (covering(2, "s"), covering(0, "t"))
+    values = cover(collect(query("q1", *first), query("q2", *second)), Cover(4))
     assert values["s"] == values["t"] == 0.15
 
 
@@ -183,18 +168,17 @@ def test_one_query_on_two_lines_is_one_query() -> None:
     assert cover(file, Cover(4))["s"] == 2 / 3
 
 
-def test_labels_of_passages() -> None:
+@pytest.mark.parametrize(("kind", "labels"), [("max", [5, 0]), ("count", [2, 0]), ("binary", [1, 0])])
+def test_labels_of_passages(kind: Labelling, labels: list[int]) -> None:
+    """Ungraded passages have none."""
     passages = (
         graded_passage("p1", {"a": 3, "b": 5, "c": 4}, {}),
         graded_passage("p2", {"a": 0}, {}),
         graded_passage("ungraded", None, {}),
     )
     graded = collect(query("q", *passages)).queries["q"]
-
-    assert [q.relevance for q in rubric_qrels(graded, "max", 4)] == [5, 0]
-    assert [q.relevance for q in rubric_qrels(graded, "count", 4)] == [2, 0]
-    assert [q.relevance for q in rubric_qrels(graded, "binary", 4)] == [1, 0]
-    assert [q.passage_id for q in rubric_qrels(graded, "max", 4)] == ["p1", "p2"]
+    found = [(qrel.passage_id, qrel.relevance) for qrel in rubric_qrels(graded, kind, 4)]
+    assert found == list(zip(["p1", "p2"], labels, strict=True))
 
 
 def test_the_highest_of_several_judgments_counts() -> None:
@@ -331,3 +315,40 @@ def test_grows_with_the_cutoff_and_falls_with_the_threshold(
     deeper, stricter = cover(file, Cover(min_grade, cutoff + 1)), cover(file, Cover(min_grade + 1, cutoff))
 
     assert all(stricter[system] <= values[system] <= deeper[system] for system in values)
+
+
+SOME = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from([0, 5]))
+NAMES = st.sampled_from(["p1", "p2", "p3"])
+
+
+@given(
+    st.fixed_dictionaries(dict.fromkeys(("p1", "p2", "p3"), SOME)),
+    st.fixed_dictionaries({system: st.sets(NAMES) for system in ("s", "t")}),
+    st.booleans(),
+)
+def test_bounds_are_the_extremes_of_all_completions(
+    grades: dict[str, dict[str, int]], ranked: dict[str, set[str]], normalised: bool
+) -> None:
+    """Every possible completion of the grades is tried."""
+    metric, first_ranks = Cover(4, 20, normalised=normalised), {"s": 1, "t": 1}
+
+    def completed(given: dict[str, dict[str, int]]) -> GradedQuery:
+        passages = [
+            graded_passage(
+                name, ratings or None, {system: [1] for system, names in ranked.items() if name in names}
+            )
+            for name, ratings in given.items()
+        ]
+        return collect(query("q", *passages), bank=bank("q", "a", "b")).queries["q"]
+
+    open_pairs = [(name, e) for name, given in grades.items() for e in ("a", "b") if e not in given]
+    seen: dict[str, list[float]] = {}
+    for values in product([0, 5], repeat=len(open_pairs)):
+        full = {name: dict(given) for name, given in grades.items()}
+        for (name, entry), value in zip(open_pairs, values, strict=True):
+            full[name][entry] = value
+        for score in metric(completed(full), first_ranks):
+            seen.setdefault(score.system, []).append(score.value)
+    for least, most in metric.bounds(completed(grades), first_ranks):
+        assert least.value == pytest.approx(min(seen[least.system]))
+        assert most.value == pytest.approx(max(seen[most.system]))

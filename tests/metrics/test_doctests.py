@@ -7,13 +7,20 @@ from types import ModuleType
 
 import pytest
 
-from exam_pp.metrics import calibration, citation_scores, game_biases, nuggets, text_similarity
+from exam_pp.metrics import calibration, citation_scores, game_biases, nuggets, text_similarity, trec_measures
 
 
 @pytest.mark.parametrize(
     ("module", "least"),
-    [(calibration, 2), (citation_scores, 2), (game_biases, 1), (nuggets, 3), (text_similarity, 8)],
-)
+    [
+        (calibration, 2),
+        (citation_scores, 2),
+        (game_biases, 1),
+        (nuggets, 3),
+        (text_similarity, 8),
+        (trec_measures, 6),
+    ],
+)  # fmt: skip
 def test_the_examples_of_the_docstrings(module: ModuleType, least: int) -> None:
     pytest.importorskip("rouge_score")
     failed, tried = doctest.testmod(module)

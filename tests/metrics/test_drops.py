@@ -15,16 +15,11 @@ DROPS = st.lists(st.integers(-20, 20).map(lambda value: value / 20), min_size=1,
 
 
 def test_reference_values() -> None:
-    bounds = drop_bounds([0.1, -0.05, 0.2, 0, 0, 0.3, 0.1, 0.1], 0.02)
-
-    assert bounds.high == pytest.approx(0.381436, abs=1e-6)
-    assert (bounds.p_above, bounds.p_within) == pytest.approx((0.593166, 0.999260), abs=1e-6)
-
-
-def test_reference_values_of_both_bounds() -> None:
     """At 97.5 %, the two bounds are the 95 % interval of the difference."""
-    bounds = drop_bounds([0.1, -0.05, 0.2, 0, 0, 0.3, 0.1, 0.1], 0.02, confidence=0.975)
-    assert (bounds.low, bounds.high) == pytest.approx((-0.313531, 0.432775), abs=1e-6)
+    drops = [0.1, -0.05, 0.2, 0, 0, 0.3, 0.1, 0.1]
+    bounds, wider = drop_bounds(drops, 0.02), drop_bounds(drops, 0.02, confidence=0.975)
+    found = (bounds.high, bounds.p_above, bounds.p_within, wider.low, wider.high)
+    assert found == pytest.approx((0.381436, 0.593166, 0.999260, -0.313531, 0.432775), abs=1e-6)
 
 
 @pytest.mark.parametrize(("queries", "high"), [(148, 0.020038), (149, 0.019905)])
@@ -35,12 +30,6 @@ def test_unchanged_scores_follow_the_rule_of_three(queries: int, high: float) ->
     assert -bounds.low == pytest.approx(bounds.high)
     assert (bounds.p_within <= 0.05) is (queries == 149)
     assert unseen_share(queries) == pytest.approx(bounds.high)
-
-
-def test_equal_drops_have_the_formula_of_the_docstring() -> None:
-    drop, worst, queries = 0.03, 0.5, 12
-    expected = drop + (worst - drop) * (1 - 0.1 ** (1 / queries))
-    assert drop_bounds([drop] * queries, 0, worst, confidence=0.9).high == pytest.approx(expected)
 
 
 def test_broken_queries_have_the_bounds_of_clopper_and_pearson() -> None:
@@ -97,13 +86,6 @@ def test_a_drop_at_the_limit_rarely_passes_or_fails() -> None:
     assert sum(bounds[count].p_above < 0.05 for count in counts.tolist()) <= 22
 
 
-def test_power_at_the_queries_needed() -> None:
-    """Normal drops with a mean of 0 and a standard deviation of 0.1, limit 0.05: 59 + 27 queries."""
-    rng = np.random.default_rng(86)
-    passed = [drop_bounds(drops, 0.05).p_within <= 0.05 for drops in rng.normal(0, 0.1, (60, 86)).tolist()]
-    assert 0.65 <= np.mean(passed) <= 0.98
-
-
 @pytest.mark.parametrize(
     ("limit", "expected"),
     [
@@ -118,16 +100,13 @@ def test_fewest_queries(limit: float, expected: tuple[int | None, ...]) -> None:
 def test_queries_for_a_drop_are_a_sum() -> None:
     drops = np.random.default_rng(1).normal(0, 0.1, 40)
     spread = queries_to_detect_range(0.02, drops, tail=0.05)
-    needed = queries_for_drop(drops, 0.02)
 
     assert spread is not None
     assert spread.high is not None
-    assert needed == (149 + spread.queries, 149 + spread.low, 149 + spread.high)
+    assert queries_for_drop(drops, 0.02) == (149 + spread.queries, 149 + spread.low, 149 + spread.high)
     assert queries_for_drop([0.0, 1e-17], 0.02) == (149, 149, 149)
     assert queries_for_drop(drops, 0) is None
-    few = queries_for_drop([0.1, -0.1, 0, 0], 0.02)
-    assert few is not None
-    assert few.high is None
+    assert (queries_for_drop([0.1, -0.1, 0, 0], 0.02) or ())[2:] == (None,)
 
 
 def test_refused_drops() -> None:

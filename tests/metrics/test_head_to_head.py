@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.stats import binomtest
 
 from exam_pp.metrics.head_to_head import head_to_head, win_matrix
 from exam_pp.metrics.outcomes import Outcome, Outcomes
 from tests.metrics.ragelo_games import JUDGE, SYSTEMS, TABLE_5, table_5_games
-from tests.metrics.test_elo import GAMES, outcomes_of
+from tests.metrics.test_game_ratings import GAMES, outcomes_of
 
 
 def test_table_5_of_the_paper() -> None:
@@ -36,7 +36,6 @@ def test_the_paper_compares_rag_and_ragf_with_bm25() -> None:
     assert pair.won_interval == pytest.approx((0.49 - 1.96 * error, 0.49 + 1.96 * error), abs=0.015)
 
 
-@settings(max_examples=40, deadline=None)
 @given(GAMES)
 def test_swapped_places_swap_the_matrix(games: list[tuple[int, int, int, float]]) -> None:
     outcomes = outcomes_of(games)
@@ -59,20 +58,19 @@ def test_a_query_with_several_games_counts_once_in_the_test() -> None:
     assert pair.p == 1
 
 
-def test_ties_alone_show_no_difference() -> None:
-    """The interval of 4 of 4 by Clopper and Pearson is from 0.025^(1/4) to 1."""
-    games = [Outcome(query, "a", "b", 0.5, JUDGE) for query in "1234"]
-    (pair,) = head_to_head(Outcomes.of(games), [("b", "a")])
+@pytest.mark.parametrize(
+    ("queries", "score", "shares"), [("1234", 0.5, (0, 0, 1)), ("1", 1.0, (1, 0, 0))], ids=["ties", "one win"]
+)
+def test_few_queries_say_little(queries: str, score: float, shares: tuple[int, int, int]) -> None:
+    """The interval of n of n by Clopper and Pearson is from 0.025^(1/n) to 1."""
+    games = [Outcome(query, "a", "b", score, JUDGE) for query in queries]
+    (pair,) = head_to_head(Outcomes.of(games), [("a", "b")])
+    least = 0.025 ** (1 / len(queries))
+    ends = [(least, 1) if share else (0, 1 - least) for share in shares]
 
-    assert (pair.won, pair.lost, pair.tied, pair.p) == (0, 0, 1, 1)
-    assert pair.tied_interval == pytest.approx((0.025**0.25, 1))
-    assert pair.won_interval == pair.lost_interval == pytest.approx((0, 1 - 0.025**0.25))
-
-
-def test_a_single_query_says_almost_nothing() -> None:
-    (pair,) = head_to_head(Outcomes.of([Outcome("1", "a", "b", 1.0, JUDGE)]), [("a", "b")])
-    assert pair.won_interval == pytest.approx((0.025, 1))
-    assert pair.lost_interval == pair.tied_interval == pytest.approx((0, 0.975))
+    assert ((pair.won, pair.lost, pair.tied), pair.p) == (shares, 1)
+    intervals = (pair.won_interval, pair.lost_interval, pair.tied_interval)
+    assert np.array(intervals) == pytest.approx(np.array(ends))
 
 
 def test_several_pairs_are_corrected() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.metrics.nuggets import NUGGET_METRICS, LabelledNugget, answer_length, nugget_scores
+from exam_pp.metrics.nuggets import NUGGET_METRICS, LabelledNugget, MissingVital, answer_length, nugget_scores
 
 # Pradeep et al. (2024), Table 5: v(ital) or o(kay), then S(upport), P(artial) or N(ot).
 AUTOMATIC = "vS vN vP vS vP vP vS vS vN oS oS oP oP oP oP"
@@ -72,25 +72,6 @@ def test_scores_of_a_real_run_are_the_published_ones(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("short", "scores"),
-    [
-        # No okay nuggets: W is V.
-        ("vS vP vN", {"V_strict": 1 / 3, "V": 0.5, "W_strict": 1 / 3, "W": 0.5, "A_strict": 1 / 3, "A": 0.5}),
-        # No vital nuggets: V is 0 (calculate_nugget_scores in metrics.py of castorini/nuggetizer).
-        ("oS oN", {"V_strict": 0, "V": 0, "W_strict": 0.5, "W": 0.5, "A_strict": 0.5, "A": 0.5}),
-        # Unknown importance counts only in the denominator of A.
-        ("vS ?N", {"V_strict": 1, "V": 1, "W_strict": 1, "W": 1, "A_strict": 0.5, "A": 0.5}),
-        ("?S", {"V_strict": 0, "V": 0, "W_strict": 0, "W": 0, "A_strict": 1, "A": 1}),
-        # Ungraded: in the denominator, counts 0.
-        ("vS v- o-", {"V_strict": 0.5, "V": 0.5, "W_strict": 0.4, "W": 0.4, "A_strict": 1 / 3, "A": 1 / 3}),
-        ("", dict.fromkeys(NUGGET_METRICS, 0)),
-    ],
-)
-def test_edge_cases(short: str, scores: dict[str, float]) -> None:
-    assert nugget_scores(nuggets(short)) == scores
-
-
-@pytest.mark.parametrize(
     ("short", "metrics"),
     [
         ("oS oN", ["W_strict", "W", "A_strict", "A"]),
@@ -106,35 +87,31 @@ def test_undefined_scores_can_be_skipped(short: str, metrics: list[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("short", "scores"),
+    ("short", "missing_vital", "scores"),
     [
-        # The code of Open RAG Eval divides by at least one okay nugget: 3 / 3.5 = .857.
-        ("vS vS vS", {"A": 1, "V": 1, "W": 1, "A_strict": 1, "V_strict": 1, "W_strict": 1}),
-        # Its code divides by at least one vital nugget: 1.5 / 2.5 = .6.
-        ("oS oS oS", {"A": 1, "W": 1, "A_strict": 1, "W_strict": 1}),
+        # No okay nuggets: W is V.
+        ("vS vP vN", "zero", {"V_strict": 1 / 3, "V": 0.5, "W_strict": 1 / 3, "W": 0.5,
+                              "A_strict": 1 / 3, "A": 0.5}),
+        # No vital nuggets: V is 0 (calculate_nugget_scores in metrics.py of castorini/nuggetizer).
+        ("oS oN", "zero", {"V_strict": 0, "V": 0, "W_strict": 0.5, "W": 0.5, "A_strict": 0.5, "A": 0.5}),
+        # Unknown importance counts only in the denominator of A.
+        ("vS ?N", "zero", {"V_strict": 1, "V": 1, "W_strict": 1, "W": 1, "A_strict": 0.5, "A": 0.5}),
+        ("?S", "zero", {"V_strict": 0, "V": 0, "W_strict": 0, "W": 0, "A_strict": 1, "A": 1}),
+        # Ungraded: in the denominator, counts 0.
+        ("vS v- o-", "zero", {"V_strict": 0.5, "V": 0.5, "W_strict": 0.4, "W": 0.4,
+                              "A_strict": 1 / 3, "A": 1 / 3}),
+        ("", "zero", dict.fromkeys(NUGGET_METRICS, 0)),
+        # Its metrics document, "Scoring Formulas"; the code of Open RAG Eval divides by at least one okay
+        # nugget (3 / 3.5 = .857) and by at least one vital nugget (1.5 / 2.5 = .6).
+        ("vS vS vS", "skip", {"A": 1, "V": 1, "W": 1, "A_strict": 1, "V_strict": 1, "W_strict": 1}),
+        ("oS oS oS", "skip", {"A": 1, "W": 1, "A_strict": 1, "W_strict": 1}),
         # (1 + .5 + .5 × .5) / (2 + .5 × 2), and only full support is 1 in strict scores.
-        ("vS vP oP oN", {"A": 0.5, "V": 0.75, "W": 1.75 / 3, "A_strict": 0.25, "V_strict": 0.5,
-                         "W_strict": 1 / 3}),
+        ("vS vP oP oN", "skip", {"A": 0.5, "V": 0.75, "W": 1.75 / 3, "A_strict": 0.25, "V_strict": 0.5,
+                                 "W_strict": 1 / 3}),
     ],
 )  # fmt: skip
-def test_formulas_of_open_rag_eval(short: str, scores: dict[str, float]) -> None:
-    """Its metrics document, "Scoring Formulas"; without vital nuggets, the mean V is undefined."""
-    assert nugget_scores(nuggets(short), missing_vital="skip") == pytest.approx(scores)
-    assert nugget_scores(nuggets("oS oS oS"))["V"] == 0  # the track's rule, the default
-
-
-@given(st.lists(st.sampled_from(["vS", "vP", "vN", "oS", "oP", "oN"]), min_size=1, max_size=30))
-def test_a_is_the_mean_assignment_of_open_rag_eval(pairs: list[str]) -> None:
-    """Its column generation_score_mean_nugget_assignment_score."""
-    values = [{"S": 1, "P": 0.5, "N": 0}[pair[1]] for pair in pairs]
-    assert nugget_scores(nuggets(" ".join(pairs)))["A"] == pytest.approx(sum(values) / len(values))
-
-
-def test_labels_outside_the_vocabulary_are_ungraded() -> None:
-    result = nugget_scores(
-        [LabelledNugget("vital", "ming_dynasty_support"), LabelledNugget("vital", "support")]
-    )
-    assert result["V_strict"] == result["V"] == 0.5
+def test_scores_by_hand(short: str, missing_vital: MissingVital, scores: dict[str, float]) -> None:
+    assert nugget_scores(nuggets(short), missing_vital=missing_vital) == pytest.approx(scores)
 
 
 def test_ungraded_nuggets_count_as_supported_in_the_bound() -> None:
@@ -184,6 +161,6 @@ def test_strict_is_below_lenient_is_below_the_bound(result: list[LabelledNugget]
             assert 0 <= scores[f"{metric}_strict"] <= scores[metric] <= best[metric] <= 1
 
 
-def test_length_counts_words_between_white_space() -> None:
-    assert answer_length(" A  state-of-the-art\tanswer,\nin words. ") == 5
-    assert answer_length("") == 0
+@pytest.mark.parametrize(("answer", "words"), [(" A  state-of-the-art\tanswer,\nin words. ", 5), ("", 0)])
+def test_length_counts_words_between_white_space(answer: str, words: int) -> None:
+    assert answer_length(answer) == words

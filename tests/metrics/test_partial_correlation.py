@@ -42,13 +42,6 @@ def test_one_query_is_the_plain_correlation() -> None:
     assert correlation_within([[rows]]).interval is None
 
 
-def test_the_partial_correlation_by_its_formula() -> None:
-    rows = [(1, 2, 0), (2, 1, 1), (3, 4, 1), (4, 3, 2), (5, 6, 3), (6, 5, 1)]
-    x, y, z = zip(*rows, strict=True)
-    a, b, c = (spearmanr(*pair).statistic for pair in ((x, y), (x, z), (y, z)))
-    assert within([rows]) == pytest.approx((a - b * c) / ((1 - b**2) * (1 - c**2)) ** 0.5)
-
-
 @given(QUERIES, st.booleans())
 def test_the_partial_correlation_is_that_of_residuals(
     queries: list[list[tuple[int, int, int]]], ranks: bool

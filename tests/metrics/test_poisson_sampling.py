@@ -23,8 +23,21 @@ def expected_numbers(sizes: dict[int, int], budget: float) -> dict[int, float]:
     return {stratum: sizes[stratum] * probabilities[stratum] for stratum in sizes}
 
 
-def test_all_items_are_equally_likely_without_strata() -> None:
-    assert inclusion_probabilities({0: 400}, {0: 1.0}, 100) == {0: 0.25}
+@pytest.mark.parametrize(
+    ("sizes", "weights", "budget", "probabilities"),
+    [
+        ({0: 400}, {0: 1.0}, 100, {0: 0.25}),
+        # 3 c + 5 c > 4 with c = 1/2 would give 1.5: so 1 for the heavy item, and 3 of 5 for the others.
+        ({0: 1, 1: 5}, {0: 3.0, 1: 1.0}, 4, {0: 1.0, 1: 0.6}),
+        ({0: 3, 1: 2}, {0: 1.0, 1: 9.0}, 6, {0: 1.0, 1: 1.0}),
+        ({0.0: 8}, weights_by_spread({0.0: 8}), 2, {0.0: 0.25}),
+    ],
+    ids=["without strata", "capped at 1", "more than all items", "equal spreads of 0"],
+)
+def test_probabilities_by_hand(
+    sizes: dict[float, int], weights: dict[float, float], budget: float, probabilities: dict[float, float]
+) -> None:
+    assert inclusion_probabilities(sizes, weights, budget) == pytest.approx(probabilities)
 
 
 def test_small_strata_are_taken_in_full_and_the_rest_goes_to_the_others() -> None:
@@ -33,27 +46,11 @@ def test_small_strata_are_taken_in_full_and_the_rest_goes_to_the_others() -> Non
     assert numbers == pytest.approx({0: 12, 1: 4, 2: 2, 3: 12})
 
 
-def test_weights_are_capped_at_probability_1() -> None:
-    # 3 c + 5 c > 4 with c = 1/2 would give 1.5: so 1 for the heavy item, and 3 of 5 for the others.
-    assert inclusion_probabilities({"heavy": 1, "light": 5}, {"heavy": 3.0, "light": 1.0}, 4) == {
-        "heavy": 1.0,
-        "light": pytest.approx(0.6),
-    }
-
-
-def test_more_than_all_items_takes_all() -> None:
-    assert inclusion_probabilities({0: 3, 1: 2}, {0: 1.0, 1: 9.0}, 6) == {0: 1.0, 1: 1.0}
-
-
 def test_a_share_of_the_weight_is_spread_evenly() -> None:
     # Ten pairs, two with spread 0.5 and one with spread 1: the sum of spreads is 2.
     weights = weights_by_spread({0.0: 7, 0.5: 2, 1.0: 1})
     assert EVEN_SHARE == 0.25
     assert weights == pytest.approx({0.0: 0.025, 0.5: 0.025 + 0.1875, 1.0: 0.025 + 0.375})
-
-
-def test_equal_spreads_of_0_have_equal_weights() -> None:
-    assert inclusion_probabilities({0.0: 8}, weights_by_spread({0.0: 8}), 2) == {0.0: 0.25}
 
 
 @given(SIZES, st.floats(0.001, 1))

@@ -29,31 +29,20 @@ def test_every_measure_has_a_range_or_none_on_purpose() -> None:
 
 
 @pytest.mark.parametrize(
-    "measure", ["nDCG", "nDCG@10", "AP", "AP@5", "P@10", "R@20", "RR", "Success@1", "IPrec@0.1"]
-)
-def test_names_of_trec_eval(measure: str) -> None:
-    ((name, translated),) = trec_eval_names([measure]).items()
-    assert translated != name
-    assert range_of(translated) == range_of(name) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    "metric",
+    ("metric", "bounds"),
     [
-        str(Cover(4, 20)), str(Cover(4, 20, normalised=True)), str(SoftCover(4, 20)), "nDCG(min_grade=4)@10",
-        "P(rel=2)@10[human:ann]", "mean(nDCG@10)", "adjusted(RR)", "V_strict",
+        *((name, (0.0, 1.0)) for name in (
+            str(Cover(4, 20)), str(Cover(4, 20, normalised=True)), str(SoftCover(4, 20)),
+            *trec_eval_names(["nDCG@10", "AP", "AP@5", "P@10", "R@20", "RR", "IPrec@0.1"]).values(),
+            "nDCG(min_grade=4)@10", "P(rel=2)@10[human:ann]", "mean(nDCG@10)", "adjusted(RR)", "V_strict",
+        )),
+        *((name, None) for name in (
+            "variance(RR)", "cv(RR)", "MeanLabel@3", "NumRet", "L", "elo", "P-value", "num_rel", "unknown@10",
+        )),
     ],
 )  # fmt: skip
-def test_parameters_graders_and_repeats_keep_the_range(metric: str) -> None:
-    assert range_of(metric) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    "metric",
-    ["variance(RR)", "cv(RR)", "MeanLabel@3", "NumRet", "L", "elo", "P-value", "num_rel", "unknown@10"],
-)
-def test_other_names_tell_no_range(metric: str) -> None:
-    assert range_of(metric) is None
+def test_parameters_graders_and_repeats_keep_the_range(metric: str, bounds: Range | None) -> None:
+    assert range_of(metric) == bounds
 
 
 @pytest.mark.parametrize(

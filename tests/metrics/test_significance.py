@@ -1,4 +1,4 @@
-"""Significance tests: equal to scipy, and invariants."""
+"""Significance tests: equal to scipy and R, invariants, and the ranks that they leave open."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm, permutation_test
+from scipy.stats import chi2, expon, kurtosis, permutation_test, t
 
 from exam_pp.metrics import significance
+from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.significance import (
     better,
     can_differ,
@@ -16,10 +17,12 @@ from exam_pp.metrics.significance import (
     holm,
     holm_matrix,
     letters,
+    paired_tests,
     queries_to_detect_range,
     random_signs,
     randomisation_tests,
     rank_intervals,
+    rating_ranks,
 )
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -68,16 +71,18 @@ def test_random_tests_are_near_scipy_s() -> None:
     assert randomisation_tests(values, samples=20_000)[0, 1] == pytest.approx(expected.pvalue, abs=0.01)
 
 
-def test_equal_systems_are_never_different() -> None:
-    values = np.vstack([np.linspace(0, 1, 30)] * 2)
-
-    assert randomisation_tests(values, samples=200)[0, 1] == 1.0
-
-
-def test_p_is_never_zero() -> None:
-    values = np.vstack([np.zeros(30), np.ones(30)])
-
-    assert randomisation_tests(values, samples=999)[0, 1] == pytest.approx(1 / 1000)
+@pytest.mark.parametrize(
+    ("first", "second", "samples", "p"),
+    [
+        (np.linspace(0, 1, 30), np.linspace(0, 1, 30), 200, 1.0),
+        (np.zeros(30), np.ones(30), 999, 1 / 1000),
+        (np.zeros(5), np.ones(5), 10_000, 1 / 16),
+        (np.zeros(7), np.ones(7), 2**7, 2 / 2**7),
+    ],
+    ids=["equal", "p is never 0", "the smallest p-value", "as many assignments as samples are all tried"],
+)
+def test_extreme_differences(first: np.ndarray, second: np.ndarray, samples: int, p: float) -> None:
+    assert randomisation_tests(np.vstack([first, second]), samples=samples)[0, 1] == pytest.approx(p)
 
 
 def test_many_systems_get_as_many_samples_as_holm_needs() -> None:
@@ -115,15 +120,11 @@ def test_all_assignments_of_more_queries_where_many_pairs_need_them() -> None:
     assert randomisation_tests(values, alpha=0.05)[3, 20] == pytest.approx(expected)
 
 
-def test_the_smallest_p_value_is_reached() -> None:
-    values = np.vstack([np.zeros(5), np.ones(5)])
-
-    assert randomisation_tests(values)[0, 1] == 1 / 16
-
-
 def test_holm_by_hand() -> None:
     """Holm (1979): .01·4, .02·3 and so on, each at least the one before. As R's p.adjust(method="holm")."""
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    matrix = np.array([[1, 0.01, 0.04], [0.01, 1, 0.03], [0.04, 0.03, 1]])
+    assert holm_matrix(matrix)[0] == pytest.approx([1, 0.03, 0.06])
 
 
 @given(P_VALUES)
@@ -168,15 +169,12 @@ def test_letters_and_ranks_never_contradict_each_other(relation: np.ndarray) -> 
                 assert last < other_last
 
 
-def test_ranks_need_the_closure() -> None:
+def test_a_closed_relation_has_letters_and_ranks_that_agree() -> None:
     """1 > 2 > 4 and 1 > 3 > 4 without 1 > 4 would let 1 and 4 share a letter but no rank."""
     relation = np.zeros((4, 4), dtype=bool)
-    for pair in [(0, 1), (0, 2), (1, 3), (2, 3)]:
-        relation[pair] = True
-    assert letters(relation)[0] == letters(relation)[3][:1] == "a"
-    assert [rank_intervals(relation)[i] for i in (0, 3)] == [(1, 2), (3, 4)]
+    relation[[0, 0, 1, 2], [1, 2, 3, 3]] = True
 
-    assert closed(relation).sum() == 5
+    assert letters(relation)[0] == letters(relation)[3][:1] == "a"
     assert letters(closed(relation)) == ["a", "b", "b", "c"]
     assert rank_intervals(closed(relation)) == [(1, 1), (2, 3), (2, 3), (4, 4)]
 
@@ -200,12 +198,20 @@ def test_fewest_queries_for_any_difference(systems: int, fewest: int) -> None:
     assert can_differ(2, 5, alpha=2 / 32)
 
 
-def test_letters_in_the_usual_layout() -> None:
-    """First and last differ, the middle one from neither: a, ab, b."""
-    relation = np.zeros((3, 3), dtype=bool)
-    relation[0, 2] = True
+@pytest.mark.parametrize(
+    ("different", "expected"),
+    [
+        ([(0, 2)], ["a", "ab", "b"]),
+        ([(0, 3), (1, 4), (2, 4), (2, 5)], ["abc", "abd", "ad", "de", "ce", "bce"]),
+    ],
+    ids=["the middle one differs from neither", "systems between a pair join its group first"],
+)
+def test_letters_by_hand(different: list[tuple[int, int]], expected: list[str]) -> None:
+    """With groups in leaderboard order only, the six systems would need six letters."""
+    relation = np.zeros((len(expected), len(expected)), dtype=bool)
+    relation[tuple(zip(*different, strict=True))] = True
 
-    assert letters(relation) == ["a", "ab", "b"]
+    assert letters(relation) == expected
 
 
 def test_a_chain_of_neighbours_needs_a_letter_for_each_window() -> None:
@@ -218,20 +224,11 @@ def test_a_chain_of_neighbours_needs_a_letter_for_each_window() -> None:
     assert max(map(len, shown)) == 5
 
 
-def test_systems_between_a_pair_join_its_group_first() -> None:
-    """With groups in leaderboard order only, these six systems would need six letters."""
-    relation = np.zeros((6, 6), dtype=bool)
-    for pair in [(0, 3), (1, 4), (2, 4), (2, 5)]:
-        relation[pair] = True
-
-    assert letters(relation) == ["abc", "abd", "ad", "de", "ce", "bce"]
-
-
 def test_letters_after_z() -> None:
-    """All systems differ: each has another letter, and the 703rd "letter" has three characters."""
-    shown = letters(np.triu(np.ones((704, 704), dtype=bool), k=1))
+    """All systems differ: each has another letter."""
+    shown = letters(np.triu(np.ones((54, 54), dtype=bool), k=1))
 
-    assert [shown[i] for i in (25, 26, 27, 701, 702, 703)] == ["z", "(aa)", "(ab)", "(zz)", "(aaa)", "(aab)"]
+    assert [shown[i] for i in (25, 26, 27, 51, 52)] == ["z", "(aa)", "(ab)", "(az)", "(ba)"]
 
 
 def test_a_p_value_of_alpha_is_significant() -> None:
@@ -239,18 +236,6 @@ def test_a_p_value_of_alpha_is_significant() -> None:
     values = np.array([[1.0] * 5, [0.0] * 5])
     assert better(values, alpha=2 / 32).tolist() == [[False, True], [False, False]]
     assert not better(values, alpha=0.0624).any()
-
-
-def test_as_many_assignments_as_samples_are_all_tried() -> None:
-    values = np.array([[1.0] * 7, [0.0] * 7])
-
-    assert randomisation_tests(values, samples=2**7)[0, 1] == 2 / 2**7
-
-
-def test_holm_over_a_matrix() -> None:
-    p = np.array([[1, 0.01, 0.04], [0.01, 1, 0.03], [0.04, 0.03, 1]])
-
-    assert holm_matrix(p)[0].tolist() == pytest.approx([1, 0.03, 0.06])
 
 
 def test_range_of_the_queries_to_detect() -> None:
@@ -262,11 +247,26 @@ def test_range_of_the_queries_to_detect() -> None:
     assert queries_to_detect_range(0.25e-200, [0.0, 1e-200] * 10) == result
 
 
+@pytest.mark.parametrize("difference", [0.2, 0.5, 3.0])
+def test_queries_to_detect_by_the_formulas(difference: float) -> None:
+    """The smallest n of the t test, at the spread and at the ends of Bonett's interval of it."""
+    drops = expon.ppf((np.arange(20) + 0.5) / 20)
+    freedom = 40 / (1.5 * float(kurtosis(drops, fisher=False)) - 17 / 19)
+    ends = [freedom / chi2.ppf(share, freedom) for share in (0.9, 0.1)]
+    spreads = float(np.std(drops, ddof=1)) * np.sqrt([1, *ends])
+    quantiles = {n: t.ppf(0.8, n - 1) + t.ppf(0.975, n - 1) for n in range(2, 600)}
+    assert queries_to_detect_range(difference, drops) == tuple(
+        next(n for n, both in quantiles.items() if n >= (both * spread / difference) ** 2)
+        for spread in spreads.tolist()
+    )
+
+
 def test_few_differences_give_no_upper_end() -> None:
-    result = queries_to_detect_range(0.05, [0.1] * 9 + [0.0] * 20)
+    result, of_two = (queries_to_detect_range(0.05, drops) for drops in ([0.1] * 9 + [0.0] * 20, [0.0, 0.1]))
     assert result is not None
     assert result.low <= result.queries
     assert result.high is None
+    assert of_two is not None
     assert queries_to_detect_range(1e-12, np.linspace(-1, 1, 30)) is None
 
 
@@ -275,15 +275,57 @@ def test_no_number_of_queries_without_a_spread(drops: list[float]) -> None:
     assert queries_to_detect_range(0.05, drops) is None
 
 
-@pytest.mark.parametrize("spread", [0.1, 0.01])
-def test_range_covers_the_number_at_the_true_spread(spread: float) -> None:
+# Additional hours of sleep with two drugs: Student, "The probable error of a mean", Biometrika 6 (1908). R
+# has them as the data set `sleep`; t.test(..., paired = TRUE) gives t = -4.0621, df = 9, p-value = 0.002833.
+FIRST = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+SECOND = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+
+
+def test_the_example_of_student() -> None:
+    """With the interval of R's t test."""
+    tests = paired_tests(FIRST, SECOND, None)
+
+    assert tests.queries == 10
+    assert tests.t == pytest.approx(-4.0621, abs=5e-5)
+    assert tests.t_p_value == pytest.approx(0.002833, abs=5e-7)
+    assert tests.difference == pytest.approx(-1.58)
+    # All differences that are not 0 have the same sign, so 2 · 2 of 2^10 sign assignments are as extreme.
+    assert tests.p_value == 4 / 1024
+    assert tests.interval == pytest.approx((-2.4598858, -0.7001142), abs=1e-7)
+
+
+def test_the_interval_of_a_difference_has_the_unseen_ends() -> None:
+    """Scores from 0 to 2 differ by -2 to 2, also if all differences are equal."""
+    tests = paired_tests([2, 2, 2, 2], [1, 1, 1, 1], (0, 2))
+    assert tests.interval == pytest.approx(interval([1] * 4, -2, 2))
+    with pytest.raises(ValueError, match="highest possible"):
+        paired_tests([3], [0], (0, 2))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "p_value"),
+    [([2, 2, 1], [2, 2, 1], 1.0), ([2, 2, 2], [1, 1, 1], 2 / 8), ([2], [0], 1.0)],
+    ids=["no difference", "constant difference", "one query"],
+)
+def test_equal_differences_have_no_t_test(first: list[int], second: list[int], p_value: float) -> None:
+    tests = paired_tests(first, second, (0, 2))
+    assert (tests.t, tests.t_p_value, tests.p_value) == (None, None, p_value)
+
+
+@pytest.mark.parametrize(("queries", "ranks"), [(5, [(1, 2), (1, 2)]), (6, [(1, 1), (2, 2)])])
+def test_without_spread_the_number_of_queries_decides(queries: int, ranks: list[tuple[int, int]]) -> None:
+    """The smallest p-value of an exact test on n queries is 2^(1 − n): 0.0625 and 0.03125."""
+    assert rating_ranks(np.array([2.0, 1.0]), np.tile([2.0, 1.0], (9, 1)), queries) == ranks
+
+
+def test_ranks_follow_differences_and_not_single_ratings() -> None:
+    """a and b vary together, so their difference is certain; c overlaps with both."""
     rng = np.random.default_rng(1)
-    true = queries_to_detect_range(spread / 2, norm.ppf((np.arange(4000) + 0.5) / 4000) * spread)
-    assert true is not None
-    covered = 0
-    for _ in range(60):
-        result = queries_to_detect_range(spread / 2, rng.normal(0.3, spread, 25))
-        assert result is not None
-        assert result.high is not None
-        covered += result.low <= true.queries <= result.high
-    assert covered >= 45
+    together, alone = 50 * rng.normal(size=(2, 4000))
+    samples = np.column_stack([1030 + together, 1000 + together + rng.normal(size=4000), 970 + alone])
+    assert rating_ranks(np.array([1030.0, 1000.0, 970.0]), samples, 30) == [(1, 2), (2, 3), (1, 3)]
+
+
+def test_equal_ratings_share_all_ranks() -> None:
+    samples = np.random.default_rng(2).normal(size=(100, 3))
+    assert rating_ranks(np.zeros(3), samples, 40) == [(1, 3)] * 3

@@ -8,34 +8,22 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyndeval")
 
-from exam_pp.banks import BankLine, TestBank
-from exam_pp.data_model import parse_object
 from exam_pp.errors import UnknownNameError
-from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.gains import RunMatrix
-from exam_pp.metrics.grade_masks import GradedFile, gather
+from exam_pp.metrics.grade_masks import GradedFile
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels, subtopic_scores
 from exam_pp.metrics.trec_measures import parse_measures
 from exam_pp.results import OVERALL_SYSTEM, SubtopicQrel
-from tests.conftest import passage, rubric
+from tests.metrics.test_cover import bank, collect, graded_passage, query
 
 ENTRIES = ("a", "b", "c", "d")
 
 
-def bank() -> TestBank:
-    items = [{"query_id": "q", "nugget_id": entry, "nugget_text": entry} for entry in ENTRIES]
-    return TestBank.from_lines([BankLine.model_validate({"query_id": "q", "items": items})])
-
-
 def graded(grades: dict[str, dict[str, int]], ranks: dict[str, int]) -> GradedFile:
     """Passages with grades, ranked by the system ``s``."""
-    passages = []
-    for name, ratings in grades.items():
-        ranking = {"method": "s", "paragraphId": name, "queryId": "q", "rank": ranks[name], "score": 1.0}
-        data = {"judgments": [], "rankings": [ranking]}
-        passages.append(passage(name, paragraph_data=data, exam_grades=[rubric(ratings)]))
-    return gather([parse_object(["q", passages])], GradeSelector(GradeFilter()), bank())
+    passages = [graded_passage(name, ratings, {"s": [ranks[name]]}) for name, ratings in grades.items()]
+    return collect(query("q", *passages), bank=bank("q", *ENTRIES))
 
 
 def runs(ranks: dict[str, int]) -> RunMatrix:
@@ -124,11 +112,8 @@ def test_several_levels_and_queries_without_results() -> None:
 
 def test_a_query_without_relevant_passages_scores_0() -> None:
     """ndeval divides by an ideal of 0 there."""
-    qrels = [
-        SubtopicQrel("q", "1", "p1", 0),
-        SubtopicQrel("q", "2", "p1", 0),
-        SubtopicQrel("other", "1", "x", 1),
-    ]
+    none = [SubtopicQrel("q", "1", "p1", 0), SubtopicQrel("q", "2", "p1", 0)]
+    qrels = [*none, SubtopicQrel("other", "1", "x", 1)]
     measures = parse_measures(["nNRBP", "alpha_nDCG@5"], subtopics=True)
 
     assert {score.value for score in subtopic_scores(runs({"p1": 1}), qrels, measures)} == {0.0}

@@ -1,13 +1,16 @@
-"""ROUGE and BERTScore, against numbers of rouge-score 0.1.2 and bert-score 0.3.13."""
+"""ROUGE and BERTScore as by rouge-score 0.1.2 and bert-score 0.3.13, and the spread over repeats."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import variation
 
-from exam_pp.errors import MissingExtraError
-from exam_pp.metrics import text_similarity
-from exam_pp.metrics.text_similarity import BASELINES, baseline_of, bert_score, default_layer, rouge
+from exam_pp.metrics.text_similarity import BASELINES, baseline_of, bert_score, default_layer, rouge, spread
 
 A, B = "Tides rise twice a day because of the Moon.", "The Moon causes two tides a day."
 POLICE = "police killed the gunman"
@@ -34,19 +37,10 @@ def test_rouge(
         assert overlap == pytest.approx(numbers)
 
 
-def test_texts_without_tokens_have_no_rouge() -> None:
+@pytest.mark.parametrize(("text", "exists"), [("誰も知らない", False), ("...", False), ("2", True)])
+def test_texts_without_tokens_have_no_rouge(text: str, exists: bool) -> None:
     pytest.importorskip("rouge_score")
-    assert rouge("誰も知らない", "誰も知らない") is None
-    assert rouge("a", "...") is None
-    assert rouge("2", "2") is not None
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "rouge_score.rouge_scorer", None)
-    text_similarity._rouge_scorer.cache_clear()
-    with pytest.raises(MissingExtraError, match=r"ROUGE needs .*'\.\[rouge\]'"):
-        rouge("a", "b")
-    text_similarity._rouge_scorer.cache_clear()
+    assert (rouge("2", text) is not None) == exists
 
 
 FIRST = np.array([[1.0, 0.0, 0.5], [0.2, 1.0, -0.3], [0.1, 0.4, 2.0], [-1.0, 0.5, 0.0]])
@@ -77,3 +71,32 @@ def test_layers_and_baselines_belong_to_models() -> None:
     assert default_layer("some/encoder") is None
     assert baseline_of("xlm-roberta-large", 17) == BASELINES["xlm-roberta-large", 17]
     assert baseline_of("xlm-roberta-large", 24) is None
+
+
+VALUES = st.lists(st.floats(0, 1), min_size=2, max_size=8)
+
+
+@given(VALUES, st.booleans())
+def test_the_spread_is_that_of_numpy(values: list[float], sample: bool) -> None:
+    result, ddof = spread(values, sample=sample), int(sample)
+    assert result.mean == pytest.approx(np.mean(values))
+    assert result.variance == pytest.approx(np.var(values, ddof=ddof))
+    assert result.adjusted == pytest.approx(result.mean / (1 + np.std(values, ddof=ddof)))
+    if np.mean(values) > 1e-6:
+        assert result.variation == pytest.approx(variation(values, ddof=ddof), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("values", "figures"),
+    [([0.1] * 7, (0.0, 0.0, 0.1)), ([0, 0, 0], (0.0, None, 0.0)), ([-1, 1], (1.0, None, 0.0))],
+    ids=["equal", "zeros", "mean 0"],
+)
+def test_spreads_by_hand(values: list[float], figures: tuple[float | None, ...]) -> None:
+    result = spread(values)
+    assert (result.variance, result.variation, result.adjusted) == figures
+
+
+@pytest.mark.parametrize("values", [[], [0.5], [0.5, math.nan], [math.inf, 0]])
+def test_values_without_a_spread(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="two finite values"):
+        spread(values)

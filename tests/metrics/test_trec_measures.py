@@ -14,6 +14,7 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.reports.evaluation.leaderboards import trec_eval_text
 from exam_pp.results import ALL_QUERIES, Qrel, Score
 
+NEEDS_PERL = pytest.mark.skipif(not ir_measures.gdeval.is_available(), reason="no perl")
 DATA = Path(__file__).parents[1] / "data" / "trec_eval"
 
 # trec_eval 10 rounds the recall level of these differently; pytrec_eval holds version 9.
@@ -34,8 +35,12 @@ def read_qrels(name: str) -> list[Qrel]:
     return [Qrel(query_id, passage_id, int(grade)) for query_id, _, passage_id, grade in rows]
 
 
-def expected(name: str) -> dict[tuple[str, str], float]:
-    """(measure, query) to the value that trec_eval printed, for measures that ir-measures knows."""
+def expected(name: str, level: int | None) -> dict[tuple[str, str], float]:
+    """(measure, query) to the value that trec_eval printed, for measures that ir-measures knows.
+
+    With a level, without two counts: ir-measures fixes their level at 1.
+    """
+    left_out = CHANGED_IN_VERSION_10 if level is None else CHANGED_IN_VERSION_10 | {"num_rel", "num_rel_ret"}
     values = {}
     for line in (DATA / name).read_text().splitlines():
         measure, query_id, value = line.split(maxsplit=2)
@@ -43,7 +48,7 @@ def expected(name: str) -> dict[tuple[str, str], float]:
             parse_measures([measure])
         except UnknownNameError:
             continue
-        if measure not in CHANGED_IN_VERSION_10:
+        if measure not in left_out:
             values[measure, query_id] = float(value)
     return values
 
@@ -78,16 +83,13 @@ def computed(
     ],
 )
 def test_equals_trec_eval(output: str, qrels: str, run: str, level: int | None) -> None:
-    golden = expected(output)
+    golden = expected(output, level)
     names = list(dict.fromkeys(name for name, _ in golden))
-    if level is not None:
-        # ir-measures fixes the level of these two counts at 1.
-        names = [name for name in names if name not in {"num_rel", "num_rel_ret"}]
     actual = computed(names, read_qrels(qrels), read_run(run), level)
 
     assert len(names) >= 24
     for (name, query_id), value in golden.items():
-        if name in names and (query_id == ALL_QUERIES or "aq" in output):
+        if query_id == ALL_QUERIES or "aq" in output:
             assert actual[name, query_id] == pytest.approx(value, abs=5.1e-5), (name, query_id)
 
 
@@ -101,9 +103,7 @@ def test_equals_trec_eval(output: str, qrels: str, run: str, level: int | None) 
 )
 def test_the_layout_is_that_of_trec_eval(output: str, qrels: str, run: str, level: int | None) -> None:
     """Character by character, lines of measures that ir-measures has, in trec_eval's order."""
-    names = list(dict.fromkeys(name for name, _ in expected(output)))
-    if level is not None:
-        names = [name for name in names if name not in {"num_rel", "num_rel_ret"}]
+    names = list(dict.fromkeys(name for name, _ in expected(output, level)))
     golden = [
         line
         for line in (DATA / output).read_text().splitlines()
@@ -119,40 +119,31 @@ def test_the_layout_is_that_of_trec_eval(output: str, qrels: str, run: str, leve
     assert [line for line in text.splitlines() if line in reference] == golden
 
 
-def test_names_of_trec_eval() -> None:
-    names = [
-        "nDCG@10",
-        "RR(rel=2)",
-        "AP(rel=2)@5",
-        "NumRet(rel=1)",
-        "IPrec@0.1",
-        "RR@10",
-        "Cover(min_grade=4)@20",
-    ]
-
-    assert list(trec_eval_names(names).values()) == [
-        "ndcg_cut_10", "recip_rank", "map_cut_5", "num_rel_ret", "iprec_at_recall_0.10", "RR@10",
-        "Cover(min_grade=4)@20",
-    ]  # fmt: skip
-    assert trec_eval_names(["P@5", "P(rel=2)@5"]) == {"P@5": "P@5", "P(rel=2)@5": "P(rel=2)@5"}
-
-
-def test_a_relevance_level_below_one_is_refused() -> None:
-    """trec_eval has no such level: passages without a label would be relevant."""
-    for level in (0, -2):
-        with pytest.raises(UnknownNameError, match=f"RR .* {level}"):
-            parse_measures(["RR"], level)
-    assert [str(measure) for measure in parse_measures(["nDCG@10"], 0)] == ["nDCG@10"]
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (
+            ["nDCG@10", "RR(rel=2)", "AP(rel=2)@5", "NumRet(rel=1)", "IPrec@0.1", "RR@10",
+             "Cover(min_grade=4)@20"],
+            ["ndcg_cut_10", "recip_rank", "map_cut_5", "num_rel_ret", "iprec_at_recall_0.10", "RR@10",
+             "Cover(min_grade=4)@20"],
+        ),
+        (["P@5", "P(rel=2)@5"], ["P@5", "P(rel=2)@5"]),
+        (["AP_top(rel=2)@3", "MeanLabel", "P@5"], ["AP_top(rel=2)@3", "MeanLabel", "P_5"]),
+    ],
+    ids=["of trec_eval", "of two levels", "of retrieved passages"],
+)  # fmt: skip
+def test_names_of_trec_eval(names: list[str], shown: list[str]) -> None:
+    assert trec_eval_names(names) == dict(zip(names, shown, strict=True))
 
 
+@NEEDS_PERL
 @pytest.mark.parametrize("query_ids", [("1", "2"), ("2024-7", "2025-7"), ("q one", "q-b"), ("7", "007")])
 def test_gdeval_measures_accept_any_ids(query_ids: tuple[str, str]) -> None:
     """gdeval.pl reads `2024-7` as 7, and fails for ids without a number.
 
     The values follow its formula: (2^grade - 1) / 16 at the first rank, half of it at the second.
     """
-    if not ir_measures.gdeval.is_available():
-        pytest.skip("no perl")
     one, two = query_ids
     qrels = [Qrel(one, "a passage", 2), Qrel(one, "b", 0), Qrel(two, "a passage", 1)]
     run = {one: {"a passage": 2.0, "b": 1.0}, two: {"\x01 not there": 2.0, "a passage": 1.0}}
@@ -164,11 +155,10 @@ def test_gdeval_measures_accept_any_ids(query_ids: tuple[str, str]) -> None:
     }
 
 
+@NEEDS_PERL
 @pytest.mark.parametrize("measure", ["ERR@20", "nDCG(dcg='exp-log2')@5"])
 def test_labels_above_the_limit_of_gdeval_are_refused(measure: str) -> None:
     """gdeval.pl ends with an error for labels above 4; grades of rubrics reach 5."""
-    if not ir_measures.gdeval.is_available():
-        pytest.skip("no perl")
     with pytest.raises(SelectionError, match=r"labels .*4 .* 5"):
         TrecEval(parse_measures([measure]), [Qrel("1", "a", 5)])
     (score,) = TrecEval(parse_measures([measure]), [Qrel("1", "a", 4)])("run", {"1": {"a": 1.0}})
@@ -182,13 +172,6 @@ def test_errors_of_the_library_are_one_sentence() -> None:
         list(scorer("run", {"1": {"a": 1.0}}))
 
 
-def test_missing_queries_score_zero() -> None:
-    qrels = [Qrel("1", "a", 1), Qrel("2", "b", 1)]
-    scores = list(TrecEval(parse_measures(["RR"]), qrels)("run", {"1": {"a": 1.0}, "9": {"z": 1.0}}))
-
-    assert [(score.query_id, score.value) for score in scores] == [("1", 1.0), ("2", 0.0)]
-
-
 @pytest.mark.parametrize("measure", ["RR", "RR@10", "P@1", "nDCG@1", "ERR@1"])
 def test_equal_scores_are_ordered_by_descending_passage_id(measure: str) -> None:
     """As trec_eval; ir-measures' other backends, which serve RR@10 and ERR, order ascending."""
@@ -199,41 +182,45 @@ def test_equal_scores_are_ordered_by_descending_passage_id(measure: str) -> None
     assert for_b.value > for_a.value
 
 
-def test_scores_equal_in_single_precision_are_ties() -> None:
+@pytest.mark.parametrize("measure", ["RR", "RR@10"])
+def test_scores_equal_in_single_precision_are_ties(measure: str) -> None:
     """trec_eval stores scores as floats of 32 bits."""
-    run = {"1": {"a": 1.0 + 1e-12, "b": 1.0}}
-    for measure in ("RR", "RR@10"):
-        (score,) = TrecEval(parse_measures([measure]), [Qrel("1", "b", 1)])("run", run)
-        assert score.value == 1.0
-
-
-def test_min_grade_is_the_relevance_level_of_measures_that_have_one() -> None:
-    measures = parse_measures(["RR", "P@10", "nDCG@10", "AP(rel=2)"], min_grade=4)
-
-    assert [str(measure) for measure in measures] == ["RR(rel=4)", "P(rel=4)@10", "nDCG@10", "AP(rel=2)"]
+    scorer = TrecEval(parse_measures([measure]), [Qrel("1", "b", 1)])
+    assert [score.value for score in scorer("run", {"1": {"a": 1.0 + 1e-12, "b": 1.0}})] == [1.0]
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("names", "level", "parsed"),
     [
-        ("nDGC@10", "'nDCG@10'"),
-        ("ndcg@10", "'nDCG@10'"),
-        ("", "Examples"),
-        ("P@0", "cutoff"),
-        ("P_0", "cutoff"),
-        ("RR(rel=0)", "relevance level"),
-        ("ndcg_cut_-1", "No measure"),
-        ("RR(rel=a)", "RR has cutoff, rel, judged_only; a cutoff is written @10"),
-        ("nDCG@10 AP", "parameters"),
-        ("ERR", "parameters"),
-        ("BPM@10", r"max_rel \(required\)"),
-        ("BPM(max_rel=3)@10", r"pip install cwl-eval\."),
-        ("RBP(p=0.8)", r"computed by the package cwl-eval as RBP\(rel=1"),
+        (["RR", "P@10", "nDCG@10", "AP(rel=2)"], 4, ["RR(rel=4)", "P(rel=4)@10", "nDCG@10", "AP(rel=2)"]),
+        (["nDCG@10"], 0, ["nDCG@10"]),
     ],
 )
-def test_unknown_measures_are_one_sentence(name: str, text: str) -> None:
+def test_min_grade_is_the_relevance_level_of_measures_that_have_one(
+    names: list[str], level: int, parsed: list[str]
+) -> None:
+    assert [str(measure) for measure in parse_measures(names, min_grade=level)] == parsed
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "text"),
+    [
+        ("nDGC@10", None, "'nDCG@10'"), ("ndcg@10", None, "'nDCG@10'"), ("", None, "Examples"),
+        ("P@0", None, "cutoff"), ("P_0", None, "cutoff"), ("AP_top@0", None, "below 1"),
+        ("RR(rel=0)", None, "relevance level"), ("ndcg_cut_-1", None, "No measure"),
+        ("RR(rel=a)", None, "RR has cutoff, rel, judged_only; a cutoff is written @10"),
+        ("nDCG@10 AP", None, "parameters"), ("ERR", None, "parameters"),
+        ("BPM@10", None, r"max_rel \(required\)"),
+        ("BPM(max_rel=3)@10", None, r"pip install cwl-eval\."),
+        ("RBP(p=0.8)", None, r"computed by the package cwl-eval as RBP\(rel=1"),
+        ("MeanLabel(rel=2)", None, "MeanLabel"),
+        # trec_eval has no level below 1: passages without a label would be relevant.
+        ("RR", 0, "RR .* 0"), ("RR", -2, "RR .* -2"),
+    ],
+)  # fmt: skip
+def test_refused_measures(name: str, level: int | None, text: str) -> None:
     with pytest.raises(UnknownNameError, match=text):
-        parse_measures([name])
+        parse_measures([name], level)
 
 
 def test_measures_on_judged_passages_do_not_change_other_measures() -> None:

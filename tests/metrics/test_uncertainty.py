@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap
+from scipy.stats import bootstrap, sem, t
 
 from exam_pp.metrics.uncertainty import (
     bootstrap_means,
     expanded_tail,
     intervals,
+    mean_interval,
     score_matrices,
 )
 from exam_pp.results import ALL_QUERIES, Score
@@ -47,13 +48,27 @@ def test_expanded_tails(units: int, tail: float) -> None:
     assert expanded_tail(units) == pytest.approx(tail, abs=2e-5)
 
 
-def test_no_interval_promises_more_than_the_samples_give() -> None:
-    samples = random_scores(1, 1000).T
-    assert intervals(samples, 4) == [None]
-    assert intervals(samples, 5) == [None]  # the tails have less than one of 1,000 samples
-    assert intervals(samples, 6) != [None]
-    assert intervals(np.ones((1000, 1)), 20) == [None]
-    assert intervals(np.full((1000, 1), np.nan), 20) == [None]
+@pytest.mark.parametrize(
+    ("samples", "units", "exists"),
+    [
+        (random_scores(1, 1000).T, 4, False),
+        (random_scores(1, 1000).T, 5, False),  # the tails have less than one of 1,000 samples
+        (random_scores(1, 1000).T, 6, True),
+        (np.ones((1000, 1)), 20, False),
+        (np.full((1000, 1), np.nan), 20, False),
+    ],
+    ids=["4 units", "5 units", "6 units", "equal", "undefined"],
+)
+def test_no_interval_promises_more_than_the_samples_give(
+    samples: np.ndarray, units: int, exists: bool
+) -> None:
+    assert (intervals(samples, units) != [None]) == exists
+
+
+def test_the_interval_of_scores_without_a_range_is_that_of_scipy() -> None:
+    values = [0.5, 2.0, 3.5, 1.0, -4.0, 9.0, 2.5]
+    expected = t.interval(0.9, 6, np.mean(values), sem(values))
+    assert mean_interval([*values, np.nan], None, confidence=0.9) == pytest.approx(expected)
 
 
 def test_the_same_seed_gives_the_same_samples() -> None:

@@ -39,24 +39,23 @@ def page_with(text: str) -> Texts:
     return parser
 
 
-def test_hostile_text_is_escaped() -> None:
-    hostile, plain = page_with(HOSTILE), page_with("plain")
-    assert hostile.tags == plain.tags
-    assert sum(HOSTILE in text for text in hostile.texts) == 9
-
-
-def test_a_page_has_no_character_that_xml_forbids() -> None:
-    page = page_with("a\x1b\x00\x0b\uffff")
-    assert sum("a" + 4 * "\ufffd" in text for text in page.texts) == 9
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [(HOSTILE, HOSTILE), ("a\x1b\x00\x0b\uffff", "a" + 4 * "\ufffd")],
+    ids=["markup", "not XML"],
+)
+def test_hostile_text_is_text(text: str, shown: str) -> None:
+    page = page_with(text)
+    assert page.tags == page_with("plain").tags
+    assert sum(shown in found for found in page.texts) == 9
 
 
 def test_cells() -> None:
     page = render(Report("", [Table(["a", "b"], [["x", 0.5], [None, None]])]), "html")
-    assert '<tr><td>x</td><td class="number">0.500</td></tr>' in page
-    assert '<tr><td></td><td class="number"></td></tr>' in page
-    assert "default-src 'none'" in page
-    assert "http:" not in page.replace("http://www.w3.org/2000/svg", "")
-    assert "https:" not in page
+    assert re.findall("<tr><td.*</tr>", page) == [
+        '<tr><td>x</td><td class="number">0.500</td></tr>', '<tr><td></td><td class="number"></td></tr>',
+    ]  # fmt: skip
+    assert set(re.findall(r"https?:[^\s\"']*", page)) <= {"http://www.w3.org/2000/svg"}
 
 
 def test_the_policy_allows_only_the_page_s_own_script_and_style() -> None:
@@ -82,11 +81,12 @@ def test_the_script_makes_no_markup_and_no_connection(word: str) -> None:
 def test_sections_notes_and_provenance() -> None:
     blocks: list[Block] = [Paragraph("a"), Paragraph("b"), Heading("One"), Paragraph("c"), Heading("Two")]
     page = render(Report("t", blocks, Provenance(models=("m",))), "html")
-    assert '<ul class="notes">\n<li>a</li>\n<li>b</li>\n</ul>' in page
-    assert "<p>c</p>" in page
+    parts = (
+        '<ul class="notes">\n<li>a</li>\n<li>b</li>\n</ul>', "<p>c</p>", '<a href="#s2">Two</a>',
+        '<h2 id="s2">Two</h2>',
+    )  # fmt: skip
+    assert [part for part in parts if part not in page] == []
     assert page.count('<section class="panel"') == 3
-    assert '<a href="#s2">Two</a>' in page
-    assert '<h2 id="s2">Two</h2>' in page
     assert re.search(r"<footer><p>Made by exam_pp .*model m\.</p></footer>", page)
     assert "<nav" not in render(Report("t", [Heading("One")]), "html")
 
@@ -99,19 +99,24 @@ def test_numbers_with_errors_and_intervals_are_numeric_columns() -> None:
     assert re.findall(r'<th scope="col"( class="number")?>', page) == [' class="number"'] * 3 + [""]
 
 
+HEAT_MAP = Table(
+    ["row", "1"], [["x", 4], ["y", None]], shades={(0, 1): 5}, boxed={(0, 1)}, box="four or more",
+    hints={1: HOSTILE}, details={(0, 0): [("text", HOSTILE)], (0, 1): [("answer", "yes")]},
+)  # fmt: skip
+
+
 def test_heat_maps() -> None:
     """Shades with a legend, boxes with their meaning, and the texts behind cells."""
-    table = Table(
-        ["row", "1"], [["x", 4], ["y", None]], shades={(0, 1): 5}, boxed={(0, 1)}, box="four or more",
-        hints={1: HOSTILE}, details={(0, 0): [("text", HOSTILE)], (0, 1): [("answer", "yes")]},
+    page = render(Report("t", [HEAT_MAP]), "html")
+    parts = (
+        '<th scope="row">x</th><td class="number boxed shade-5">4</td>',
+        '<li><span class="rating shade-5">4</span></li>', "four or more</li>", "<dt>answer</dt><dd>yes</dd>",
     )  # fmt: skip
-    page = render(Report("t", [table]), "html")
-    assert '<th scope="row">x</th><td class="number boxed shade-5">4</td>' in page
-    assert '<li><span class="rating shade-5">4</span></li>' in page
-    assert "four or more</li>" in page
-    assert "<dt>answer</dt><dd>yes</dd>" in page
+    assert [part for part in parts if part not in page] == []
     assert HOSTILE not in page
-    # Other formats show the table without them.
+
+
+@pytest.mark.parametrize("form", ["text", "md", "tsv", "json", "latex"])
+def test_other_formats_show_the_table_without_shades(form: str) -> None:
     plain = Table(["row", "1"], [["x", 4], ["y", None]], boxed={(0, 1)})
-    for form in ("text", "md", "tsv", "json", "latex"):
-        assert render(Report("t", [table]), form) == render(Report("t", [plain]), form)
+    assert render(Report("t", [HEAT_MAP]), form) == render(Report("t", [plain]), form)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.errors import UnknownNameError
 from exam_pp.packed import LazySequence
 from exam_pp.rendering.document import Block, Heading, Link, Paragraph, Quote, Report, Table
 from exam_pp.rendering.render import RENDERERS, render, rendered
@@ -29,24 +28,30 @@ def test_columns_of_text_are_aligned_on_the_terminal() -> None:
     assert lines[2:] == ["\u7cfb\u7edf    0.500", "nai\u0308ve   0.250", "plain   1.000"]
 
 
-def test_text() -> None:
-    assert render(REPORT, "text") == (
-        "Title\n\nPart\n====\n\nSome words.\n\nBoard\n"
-        "system  score  queries\n------  -----  -------\na|b     0.123        3\n_c                  10\n"
-        "\np1\n    A <b>passage</b>.\n"
-    )
-
-
-def test_tsv_has_only_the_tables() -> None:
-    assert render(REPORT, "tsv") == "system\tscore\tqueries\na|b\t0.123\t3\n_c\t\t10\n"
-    two_tables = Report("", [BOARD, Table(["x"], [[1]])])
-    assert render(two_tables, "tsv").endswith("_c\t\t10\n\nx\n1\n")
-
-
-def test_markdown() -> None:
-    assert "| a\\|b | 0.123 | 3 |" in render(REPORT, "md")
-    assert "| --- | ---: | ---: |" in render(REPORT, "md")
-    assert "## Part" in render(REPORT, "md")
+@pytest.mark.parametrize(
+    ("report", "form", "shown"),
+    [
+        (
+            REPORT, "text",
+            "Title\n\nPart\n====\n\nSome words.\n\nBoard\n"
+            "system  score  queries\n------  -----  -------\na|b     0.123        3\n_c                  10\n"
+            "\np1\n    A <b>passage</b>.\n",
+        ),
+        (REPORT, "tsv", "system\tscore\tqueries\na|b\t0.123\t3\n_c\t\t10\n"),
+        (
+            Report("", [BOARD, Table(["x"], [[1]])]), "tsv",
+            "# Board\nsystem\tscore\tqueries\na|b\t0.123\t3\n_c\t\t10\n\nx\n1\n",
+        ),
+        (
+            Report("", [Heading("Part"), BOARD]), "md",
+            "## Part\n\n**Board**\n\n| system | score | queries |\n| --- | ---: | ---: |\n"
+            "| a\\|b | 0.123 | 3 |\n| _c |  | 10 |\n",
+        ),
+    ],
+    ids=["text", "tsv has only the tables", "tsv of two tables", "Markdown"],
+)  # fmt: skip
+def test_a_small_report(report: Report, form: str, shown: str) -> None:
+    assert render(report, form) == shown
 
 
 def test_markdown_has_no_html_elements() -> None:
@@ -85,11 +90,6 @@ def test_json_is_not_rounded() -> None:
     assert document["tables"][0]["rows"][0] == {"system": "a|b", "score": 0.12345, "queries": 3}
 
 
-def test_unknown_format() -> None:
-    with pytest.raises(UnknownNameError, match="'json'"):
-        render(REPORT, "jsn")
-
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=15)
 
 
@@ -103,11 +103,6 @@ def test_any_table_keeps_its_shape(rows: list[tuple[str, float | int | None, str
     for name in RENDERERS:
         assert render(report, name).endswith("\n")
     assert [row["name"] for row in json.loads(render(report, "json"))["tables"][0]["rows"]] if rows else True
-
-
-def test_a_cell_of_several_lines_is_one_row() -> None:
-    table = Table(("passage", "rating"), [("one\ntwo\tthree", 4)])
-    assert render(Report("", [table]), "text").splitlines()[2:] == ["one two three       4"]
 
 
 def test_latex_commands_are_escaped() -> None:

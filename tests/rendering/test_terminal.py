@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from exam_pp.rendering.text import draw_rows
@@ -12,21 +14,18 @@ def test_rows_are_drawn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     rows = [("[bold]p1[/bold]", 0.25, None), ("[/]", 12, [1, "x"])]
     assert not draw_rows(["passage", "value", "value"], rows)
     out = capsys.readouterr().out
-    for text in ("passage", "value", "value_2", "[bold]p1[/bold]", "[/]", "0.250", '[1, "x"]'):
-        assert text in out
+    shown = ("passage", "value", "value_2", "[bold]p1[/bold]", "[/]", "0.250", '[1, "x"]')
+    assert [text for text in shown if text not in out] == []
     assert max(map(len, out.splitlines())) <= 60
 
 
 def test_rows_beyond_the_maximum_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert draw_rows(["n"], ((number,) for number in range(1000)), max_rows=3)
-    out = capsys.readouterr().out
-    assert " 2 " in out
-    assert " 3 " not in out
+    assert re.findall(r" (\d+) ", capsys.readouterr().out) == ["0", "1", "2"]
 
 
 def test_control_characters_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     draw_rows(["text\x1b[2J"], [("red \x1b[31m words",)])
     out = capsys.readouterr().out
-    assert "\x1b[31m" not in out
-    assert "\x1b[2J" not in out
+    assert not re.search(r"\x1b\[(31m|2J)", out)
     assert "red \N{REPLACEMENT CHARACTER}[31m words" in out

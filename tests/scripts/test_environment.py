@@ -51,16 +51,3 @@ def test_a_half_made_environment_is_made_again(checkout: Path) -> None:
     assert second.returncode == 1
     assert "Preparing the environment in .venv-demo" in second.stderr
     assert not left.exists()
-
-
-def test_the_environment_for_development_serves_the_demo(checkout: Path) -> None:
-    python = checkout / ".venv-dev" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.symlink_to(sys.executable)
-    script = (checkout / "scripts" / "_environment.sh").read_text()
-    code = script.partition('digest=$("$base" -c \'')[2].partition("')")[0]
-    digest = subprocess.run(
-        [sys.executable, "-c", code], cwd=checkout, capture_output=True, text=True, check=True
-    ).stdout
-    (checkout / ".venv-dev" / ".exam_pp-digest").write_text(digest)
-    assert prepare(checkout, "demo").stdout.strip() == str(python)

@@ -11,24 +11,19 @@ from scripts.licences import PAGE
 from scripts.lock import LOCKS, blocks
 
 
-@pytest.fixture(scope="module")
-def page() -> str:
-    return PAGE.read_text("utf-8")
-
-
-def rows(text: str) -> dict[str, list[str]]:
+def rows() -> dict[str, list[str]]:
     """The other cells of the tables, by the first one."""
     lines = [
         [cell.strip() for cell in line.strip("|").split(" |")]
-        for line in text.splitlines()
+        for line in PAGE.read_text("utf-8").splitlines()
         if line[:1] == "|"
     ]
     return {first: cells for first, *cells in lines}
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_every_locked_package_has_a_licence(name: str, page: str, repository: Path) -> None:
-    found = rows(page)
+def test_every_locked_package_has_a_licence(name: str, repository: Path) -> None:
+    found = rows()
     text = (repository / "scripts" / "locks" / f"{name}.txt").read_text("utf-8")
     for block in (block for block in blocks(text) if not block.startswith("#")):
         package, version = block.split()[0].split("==")
@@ -37,13 +32,6 @@ def test_every_locked_package_has_a_licence(name: str, page: str, repository: Pa
         assert re.search(r"MIT|BSD|Apache|PSF|MPL|ISC|Matplotlib|GPL", licence)
 
 
-def test_packages_under_the_gpl_serve_only_tests(page: str) -> None:
-    found = {name: cells for name, cells in rows(page).items() if "GPL" in " ".join(cells)}
+def test_packages_under_the_gpl_serve_only_tests() -> None:
+    found = {name: cells for name, cells in rows().items() if "GPL" in " ".join(cells)}
     assert {name: cells[-1] for name, cells in found.items()} == {"krippendorff": "dev"}
-
-
-def test_the_prose_is_that_of_the_template(page: str, repository: Path) -> None:
-    template = (repository / "scripts" / "docs" / "licences.md").read_text("utf-8")
-    prose, *others = re.split(r"<!-- (?:required|extras) -->", template)
-    for part in (prose, *others):
-        assert part in page

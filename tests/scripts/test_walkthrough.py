@@ -81,17 +81,6 @@ def test_all_phases(repository: Path, demo_data: Path, passages: Path, tmp_path:
         *(f"dl20-rubric-inter-annotator-{prompt}.tex" for prompt in (QUESTIONS, NUGGETS)),
     }  # fmt: skip
     assert {path.name for path in out.iterdir()} >= table_3
-    assert all((out / name).stat().st_size for name in table_3)
-    titles = {
-        report: (out / f"dl20-{report}.txt").read_text().split(":")[0]
-        for report in ("verify-grading", "bad-question", "uncovered-passages", "grid-display")
-    }
-    assert titles == {
-        "verify-grading": "Verify grading",
-        "bad-question": "Spurious bank entries",
-        "uncovered-passages": "Relevant passages that cover no entry",
-        "grid-display": "Grid of passages and bank entries",
-    }
     classes = {
         grades.prompt_class
         for query in read_passages(out / RATED)
@@ -109,7 +98,6 @@ def test_all_phases(repository: Path, demo_data: Path, passages: Path, tmp_path:
         system: f"{rank:g}" for system, rank in official.items()
     }
     assert {system for system, rank in ranks.items() if rank.startswith("≈")} == {"fake-web", "fake-direct"}
-    assert "Spearman" in (out / "dl20-table-4.txt").read_text()
     alone = (out / f"dl20-rubric-qrels-leaderboard-{QUESTIONS}-minrating-4.solo.mrr.tsv").read_text()
     assert {line.split("\t")[0]: line.split("\t")[1] for line in alone.splitlines()[1:]} == {
         line[0]: line[header.index("RR(rel=4)[question]")] for line in lines
