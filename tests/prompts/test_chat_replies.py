@@ -17,7 +17,6 @@ CASES = Path(__file__).parent / "cases" / "chat_replies.json"
 """Replies about passages of ``data/demo``, greedy and sampled, with the ratings that a person read."""
 REPLIES: list[dict[str, Any]] = json.loads(CASES.read_text("utf-8"))
 STATED: list[dict[str, Any]] = json.loads(CASES.with_name("stated_ratings.json").read_text("utf-8"))
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "real-replies.jsonl"
 NUGGET, RELEVANCE = "NuggetSelfRatedPrompt", "GradedRelevance"
 
 
@@ -150,10 +149,9 @@ def test_replies_end_after_thinking_text_only() -> None:
     assert search.find(reply) == (reply.index("4"), reply.index("4") + 1)
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="../shared/data is absent")
-def test_more_real_replies() -> None:
+def test_more_real_replies(shared_data: Path) -> None:
     """Replies that state a number are read; repeated instructions and quotes of the scale are not."""
-    rows = [json.loads(line) for line in SHARED.read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in (shared_data / "real-replies.jsonl").read_text("utf-8").splitlines()]
     names = {"Umbrela": RELEVANCE}
     counts: Counter[str] = Counter()
     for row in rows:
