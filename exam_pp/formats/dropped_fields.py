@@ -30,7 +30,7 @@ class DroppedFields:
         if count:
             self._counts[name] += count
 
-    def beyond(self, keeps: Collection[str], counts: Mapping[str, int]) -> None:
+    def add_except(self, keeps: Collection[str], counts: Mapping[str, int]) -> None:
         """Count the values of each name that is not in ``keeps``, the fields of the target format."""
         for name in counts.keys() - set(keeps):
             self.add(name, int(counts[name]))
@@ -154,7 +154,7 @@ def count_dropped_bank_fields(
             else line.info,
             "queries without entries": not line.items,
         }
-        dropped.beyond(keeps, {name: bool(value) for name, value in present.items()})
+        dropped.add_except(keeps, {name: bool(value) for name, value in present.items()})
         for record in (line, *line.items) if "extra keys" not in keeps else ():
             dropped.keys(record.model_extra)
         for item in line.items:
@@ -164,7 +164,7 @@ def count_dropped_bank_fields(
                 "gold answers": item.gold_answers is not None,
                 "info of entries": item.info is not None,
             }
-            dropped.beyond(keeps, of_entry)
+            dropped.add_except(keeps, of_entry)
             if entry_id is not None and entry_id(item) != item.entry_id:
                 dropped.add("entry ids")
             if text is not None and text(item.text) != item.text:
@@ -177,7 +177,7 @@ def count_dropped_passage_fields(
     """Count the fields of a query's passages that are not in ``keeps``, the fields of the target format."""
     beyond = query.beyond_pool or BeyondPool()
     of_query = {"query texts": bool(query.query_text), "judgments": len(beyond.judgments)}
-    dropped.beyond(keeps, {**of_query, "whole rankings": len(beyond.rankings)})
+    dropped.add_except(keeps, {**of_query, "full rankings": len(beyond.rankings)})
     for passage in query.passages:
         counts = {
             "passage texts": 1,
@@ -189,7 +189,7 @@ def count_dropped_passage_fields(
             "sets of grades of citations": len(passage.support_grades or ()),
             "ratings of answers by criteria": len(passage.criteria_grades or ()),
         }
-        dropped.beyond(keeps, counts)
+        dropped.add_except(keeps, counts)
         dropped.field("paragraph", passage.paragraph not in EMPTY)
         raw: dict[str, Any] = json.loads(bytes(passage.dump()))
         data = raw.get("paragraph_data", {})
@@ -229,7 +229,7 @@ def count_dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped:
         "passage texts": len(answer.texts),
         "repeats": answer.repeat is not None,
     }
-    dropped.beyond(keeps, counts)
+    dropped.add_except(keeps, counts)
 
 
 def trimmed(text: str, dropped: DroppedFields) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
-from exam_pp.data_model import Role
+from exam_pp.data_model import BeyondPool, Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
@@ -114,7 +114,7 @@ def score_rankings(
 ) -> Evaluation:
     """Score the rankings in a passages file (also of generated answers), as :func:`score_runs` does for runs.
 
-    Whole rankings, which ``import`` writes, are scored as :func:`score_runs` scores their runs. In other
+    Full rankings, which ``import`` writes, are scored as :func:`score_runs` scores their runs. In other
     files, missing ranks stay empty, so that no passage moves up into the cutoff. Bounds ignore passages that
     the file lacks. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of the
     query is used for each of its facets. ``role`` is as in :func:`~exam_pp.phases.evaluation.rubric.cover`.
@@ -126,28 +126,22 @@ def score_rankings(
     scorer = _Scorer(labels, measures, min_grade, default_min_grade, best_labels)
     query_ids = dict.fromkeys(scorer.query_ids)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
-    whole: dict[tuple[str, str], Sequence[str]] = {}
+    full_rankings: dict[tuple[str, str], Sequence[str]] = {}
     pooled: set[tuple[str, str]] = set()
     for query in views(passages, role, canaries=canaries):
         of_query = [f for f in query_ids if f.startswith(f"{query.query_id}/")] if facets == "facet" else []
-
-        def targets(of: str, query_id: str = query.query_id, of_query: list[str] = of_query) -> list[str]:
-            if not of_query:
-                return [query_id]
-            return [of] if of in query_ids else of_query
-
         for index, passage in enumerate(query.passages):
             pooled.update((target, passage.passage_id) for target in [query.query_id, *of_query])
             for ranking in passage.rankings:
                 # The order in which an import pools passages: rank, then score, then place in the file.
                 hit = (ranking.rank, -ranking.score, index, passage.passage_id)
                 of_system = ranked.setdefault(ranking.method, {})
-                for target in targets(ranking.query_id):
+                for target in _targets(query.query_id, of_query, ranking.query_id, query_ids):
                     of_system.setdefault(target, []).append(hit)
-        for full in () if query.beyond_pool is None else query.beyond_pool.rankings:
+        for full in (query.beyond_pool or BeyondPool()).rankings:
             if full.query_id == query.query_id or of_query:  # rankings of facets are not merged
-                for target in targets(full.query_id):
-                    whole[full.method, target] = full.passages
+                for target in _targets(query.query_id, of_query, full.query_id, query_ids):
+                    full_rankings[full.method, target] = full.passages
                     ranked.setdefault(full.method, {}).setdefault(target, [])
     if not ranked:
         name = name_of(passages, "The list of passages")
@@ -159,7 +153,7 @@ def score_rankings(
         first = 0 if any(hit[0] == 0 for hits in queries.values() for hit in hits) else 1
         run: Run = {}
         for query_id, hits in queries.items():
-            if (ids := whole.get((system, query_id))) is not None:
+            if (ids := full_rankings.get((system, query_id))) is not None:
                 run[query_id] = {passage_id: float(len(ids) - place) for place, passage_id in enumerate(ids)}
                 continue
             if max(hits)[0] > _DEEPEST_RANK:
@@ -186,6 +180,15 @@ def score_rankings(
             "pool; name the run files with --runs."
         )
     return evaluation
+
+
+def _targets(
+    query_id: str, facets: Collection[str], ranked: str, labelled: Collection[str]
+) -> Collection[str]:
+    """The query or facets whose ranking is that of the query or facet ``ranked``."""
+    if not facets:
+        return [query_id]
+    return [ranked] if ranked in labelled else facets
 
 
 def _missing_queries(matrix: RunMatrix, query_ids: Sequence[str]) -> dict[str, list[str]]:

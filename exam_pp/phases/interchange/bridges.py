@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.banks import BankLine, TestBank
-from exam_pp.data_model import QueryPassages, QueryView, Role
+from exam_pp.data_model import BeyondPool, QueryPassages, QueryView, Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Content, Format
 from exam_pp.formats.dropped_fields import (
@@ -91,7 +91,7 @@ def _passages_to_qrels(
     best: dict[tuple[str, str], int] = {}
     for query in _counting_dropped(queries, frozenset({"judgments"}), dropped):
         judged = [(passage.passage_id, each) for passage in query.passages for each in passage.judgments]
-        outside = () if query.beyond_pool is None else query.beyond_pool.judgments
+        outside = (query.beyond_pool or BeyondPool()).judgments
         for passage_id, judgment in [*judged, *((each.passage_id, each) for each in outside)]:
             key = (judgment.query_id, passage_id)
             titled = judgment.title_query not in (judgment.query_id, query.query_id)

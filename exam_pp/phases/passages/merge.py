@@ -221,7 +221,7 @@ def _merged_beyond(query_id: str, parts: Sequence[BeyondPool], conflicts: Confli
     for ranking in (ranking for part in parts for ranking in part.rankings):
         first = rankings.setdefault((ranking.method, ranking.query_id), ranking)
         if first != ranking:
-            conflicts.add("other value", f"query {query_id!r}, the whole ranking of {ranking.method!r}")
+            conflicts.add("other value", f"query {query_id!r}, the full ranking of {ranking.method!r}")
     judgments = {(j.passage_id, j.query_id, j.relevance): j for part in parts for j in part.judgments}
     return BeyondPool(judgments=list(judgments.values()), rankings=list(rankings.values()))
 

@@ -12,6 +12,8 @@ import pytest
 from exam_pp.cli.main import main
 
 DATA = Path(__file__).parents[2] / "data" / "trec_eval"
+_RUN, _QRELS = str(DATA / "results.test"), str(DATA / "qrels.test")
+INPUTS = ["--runs", _RUN, "--qrels", _QRELS, "--texts", "texts.tsv"]
 OF_RETRIEVED = ["P_5", "P_10", "P_1000", "recip_rank", "num_rel_ret", "success_1", "success_10"]
 OF_ALL_JUDGED = ["map", "Rprec", "bpref", "recall_100", "ndcg", "ndcg_cut_10"]
 
@@ -61,15 +63,7 @@ def test_judgments_of_a_qrels_file(run: str, output: str, files: Path) -> None:
 @pytest.mark.parametrize("measures", [OF_RETRIEVED, OF_ALL_JUDGED])
 def test_judgments_of_a_passages_file(measures: list[str], files: Path) -> None:
     """The pool has every ranked passage, but not all judged ones."""
-    inputs = [
-        "--runs",
-        str(DATA / "results.test"),
-        "--qrels",
-        str(DATA / "qrels.test"),
-        "--texts",
-        "texts.tsv",
-    ]
-    main(["import", *inputs, "--top", "1000", "-o", "pool.jsonl.gz"])
+    main(["import", *INPUTS, "--top", "1000", "-o", "pool.jsonl.gz"])
     golden = expected("out.test.aq")
     actual = computed("pool.jsonl.gz", "results.test", measures)
     assert len(actual) == 4 * len(measures)
@@ -79,30 +73,8 @@ def test_judgments_of_a_passages_file(measures: list[str], files: Path) -> None:
 @pytest.mark.integration
 def test_judgments_of_a_study(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """`--top` limits what is graded, and no number of the judgments."""
-    inputs = [
-        "--runs",
-        str(DATA / "results.test"),
-        "--qrels",
-        str(DATA / "qrels.test"),
-        "--texts",
-        "texts.tsv",
-    ]
-    main(
-        [
-            "run",
-            *inputs,
-            "--queries",
-            "queries.csv",
-            "--bank",
-            "bank.csv",
-            "--top",
-            "5",
-            "--model",
-            "lexical",
-            "-o",
-            "s",
-        ]
-    )
+    options = ["--queries", "queries.csv", "--bank", "bank.csv", "--top", "5", "--model", "lexical"]
+    main(["run", *INPUTS, *options, "-o", "s"])
     header, row = ((line.split("\t")) for line in Path("s/report/judgments.tsv").read_text().splitlines())
     means = dict(zip(header, row, strict=True))
     golden = expected("out.test.a")
