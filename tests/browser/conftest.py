@@ -57,9 +57,19 @@ class Tab:
         return self
 
     def go(self, address: str) -> Tab:
-        """Go to a view such as ``#/q/0``."""
-        self.page.evaluate("address => { window.location.hash = address }", address)
-        self.page.wait_for_timeout(150)
+        """Go to a view such as ``#/q/0``, and wait until the page shows it."""
+        self.page.wait_for_selector(READY)
+        self.page.evaluate(
+            """address => new Promise(done => {
+                const before = window.location.hash;
+                // Listeners are called in order, so the page has begun to render when this one is called.
+                window.addEventListener("hashchange", done, { once: true });
+                window.location.hash = address;
+                if (window.location.hash === before) done();
+            })""",
+            address,
+        )
+        self.page.wait_for_selector("#main:not([aria-busy])")
         return self
 
     def press(self, *keys: str) -> Tab:

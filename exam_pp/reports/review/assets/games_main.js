@@ -61,8 +61,10 @@ async function render() {
   app.screen = null;
   drawHeader();
   const main = document.getElementById("main");
+  main.setAttribute("aria-busy", "true");
   if (app.view.name === "work") renderDecisions(main);
   else await renderGame(main, app.view.n);
+  main.removeAttribute("aria-busy");
 }
 
 // The header

@@ -50,10 +50,12 @@ async function render() {
   app.wholeText = null;
   drawHeader();
   const main = document.getElementById("main");
+  main.setAttribute("aria-busy", "true");
   if (app.view.name === "query") await renderQuery(main, app.view.q);
   else if (app.view.name === "passage") await renderPassage(main, app.view);
   else if (app.view.name === "work") await renderChanges(main);
   else renderOverview(main);
+  main.removeAttribute("aria-busy");
 }
 
 // The header
