@@ -2,10 +2,11 @@
 
 Usage: python -m scripts.reliability.mutants MODULE... --tests PATH... [--count 40] [--seed 0]
 
-Draws faults (another comparison, operator, constant, condition or result) from the modules, and runs the
-tests with each of them in a copy of the checkout. The same seed draws the same faults while the modules do
-not change, so two runs compare the tests before and after a change of the tests. Prints the faults that
-survive, and their number.
+Draws faults (another comparison, operator, constant, condition or result) from the modules, and runs with
+each of them, in a copy of the checkout, the tests that run its line; all tests if no test does
+(as a constant of a module, or a line that only other processes run). The same seed draws the same faults
+while the modules do not change, so two runs compare the tests before and after a change of the tests. Prints
+the faults that survive, and their number.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
+from coverage import Coverage, CoverageData
 
 ROOT = Path(__file__).resolve().parents[2]
 _OTHER: dict[type[ast.AST], type[ast.AST]] = {
@@ -76,20 +80,44 @@ def _changed(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield value, ast.Constant(None)
 
 
-def is_noticed(mutant: Mutant, checkout: Path, tests: list[str]) -> bool:
-    """Whether a test fails with the fault in a copy of the checkout."""
-    place = checkout / mutant.module.relative_to(ROOT)
-    original = place.read_bytes()
-    place.write_text(mutant.applied(), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Note the test that runs the lines from here, where pytest loads this module and measures them."""
+    measurement = Coverage.current()
+    if measurement:
+        measurement.switch_context(item.nodeid)
+
+
+def run_tests(checkout: Path, tests: list[str], *measured: str, limit: float | None) -> bool:
+    """Whether the tests pass in a copy of the checkout, within a limit in seconds."""
+    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "scripts.reliability.mutants"]
     variables = os.environ | {"PYTHONPATH": str(checkout), "CI": "1"}
     try:
         done = subprocess.run(
-            command, cwd=checkout, env=variables, capture_output=True, timeout=_LIMIT, check=False
-        )
-        return done.returncode != 0
+            [sys.executable, *measured, "-m", "pytest", *options, *tests],
+            cwd=checkout, env=variables, capture_output=True, timeout=limit, check=False,
+        )  # fmt: skip
+        return done.returncode == 0
     except subprocess.TimeoutExpired:
-        return True
+        return False
+
+
+def tests_by_line(checkout: Path, tests: list[str]) -> CoverageData:
+    """The tests that run each line; an error if a test fails without a fault."""
+    if not run_tests(checkout, tests, "-m", "coverage", "run", "--source", "exam_pp,scripts", limit=None):
+        raise SystemExit(f"a test of {' '.join(tests)} fails without a fault")
+    data = CoverageData(str(checkout / ".coverage"))
+    data.read()
+    return data
+
+
+def is_noticed(mutant: Mutant, checkout: Path, tests: list[str], lines: CoverageData) -> bool:
+    """Whether a test fails with the fault in a copy of the checkout."""
+    place = checkout / mutant.module.relative_to(ROOT)
+    contexts = [name for name in lines.contexts_by_lineno(str(place)).get(mutant.node.lineno, []) if name]
+    original = place.read_bytes()
+    place.write_text(mutant.applied(), encoding="utf-8")
+    try:
+        return not run_tests(checkout, contexts or tests, limit=_LIMIT)
     finally:
         place.write_bytes(original)
 
@@ -107,11 +135,12 @@ def main() -> None:
     every = [mutant for file in files for mutant in mutants(file.resolve())]
     drawn = random.Random(given.seed).sample(every, min(given.count, len(every)))
     with tempfile.TemporaryDirectory() as folder:
-        checkout = Path(folder) / "checkout"
+        checkout = Path(folder).resolve() / "checkout"
         shutil.copytree(ROOT, checkout, ignore=shutil.ignore_patterns(".venv*", ".git", "out", "__pycache__"))
         if (ROOT.parent / "shared").exists():
             (Path(folder) / "shared").symlink_to(ROOT.parent / "shared")
-        survivors = [mutant for mutant in drawn if not is_noticed(mutant, checkout, given.tests)]
+        lines = tests_by_line(checkout, given.tests)
+        survivors = [mutant for mutant in drawn if not is_noticed(mutant, checkout, given.tests, lines)]
     for mutant in survivors:
         print(f"survived  {mutant}")
     print(f"{len(drawn) - len(survivors)} of {len(drawn)} faults are noticed by {' '.join(given.tests)}")
