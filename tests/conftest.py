@@ -45,6 +45,8 @@ settings.register_profile(
 )
 settings.load_profile("exam_pp")
 
+LAYERS = [REPOSITORY / "tests" / name for name in ("data_and_processes", "long", "gpu")]
+"""The folders of tests that do not run by default."""
 SHARED = REPOSITORY.parent / "shared"
 SKIPS = os.environ.get("EXAM_PP_SKIPS")
 """A file for the reasons of skips, one per line, set by CI. Then skips with other reasons than these fail."""
@@ -85,6 +87,15 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start jobs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the layers beside the core, unless the command line names a file or folder of them."""
+    for layer in LAYERS:
+        if collection_path == layer:
+            named = [config.invocation_params.dir / each.split("::")[0] for each in config.args]
+            return not any(path.resolve().is_relative_to(layer) for path in named)
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)

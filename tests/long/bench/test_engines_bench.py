@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("ctranslate2")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 Bench = Callable[[str], tuple[Any, str]]
