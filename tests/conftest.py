@@ -35,14 +35,15 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.pop("EXAM_PP_MANIFEST", None)
 
 # No deadline, because shared machines are slow at times. In CI, a commit always gets the same examples;
-# elsewhere every run draws new ones, and fewer.
+# elsewhere every run draws new ones. `scripts/check --long` draws many.
 settings.register_profile(
     "exam_pp",
     deadline=None,
-    max_examples=60 if os.environ.get("CI") else 20,
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )
+settings.register_profile("many", settings.get_profile("exam_pp"), max_examples=300, derandomize=False)
 settings.load_profile("exam_pp")
 
 LAYERS = [REPOSITORY / "tests" / name for name in ("data_and_processes", "long", "gpu")]
