@@ -171,7 +171,7 @@ def photograph(folder: Path, images: Path) -> None:
         ) -> None:
             (width, height), scheme = DEVICES[device]
             height += more
-            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
             show(page, folder / path, address, *keys)
             if click:
                 page.locator(click).first.click()
