@@ -146,7 +146,7 @@ def leaderboard(
     Args:
         scores: An evaluation, such as the result of :func:`exam_pp.cover`, or score rows.
         intervals: Over ``queries`` (Gaffke's bound), or None for no intervals.
-        significance: Whether to add significance letters (paired randomisation tests with Holm's correction).
+        significance: Whether to add significance letters (paired randomisation tests, step-down maxT).
         confidence: Confidence level of the intervals, between 0 and 1. Tests use α = 1 - ``confidence``.
         seed: Random seed of the tests.
 

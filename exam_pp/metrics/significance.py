@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
@@ -40,86 +40,82 @@ _KURTOSIS_SAFETY = 1.5
 _FEWEST_FOR_RANGE = 10
 """Fewer differences other than 0 say too little about the largest possible spread."""
 
-_SMALL = 0.01
-"""Only p-values below this get more samples when ``alpha`` is set."""
+_REACHED = 1e-9
+"""Statistics that differ by less are equal, so that rounding errors do not hide ties."""
 
 
-def randomisation_tests(
-    values: Floats, *, samples: int = 10_000, alpha: float | None = None, seed: int = 0
-) -> Floats:
-    """Two-sided p-values of the paired randomisation test for all pairs of systems, systems × systems.
+def step_down_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> Floats:
+    """Two-sided p-values of the differences of all pairs of systems, adjusted for their number.
 
-    ``values`` is systems × queries without NaN. Under the null hypothesis the two scores on a query are
-    exchangeable, so the signs of the differences are flipped. If there are at most ``samples`` sign
-    assignments, all are enumerated and p is exact; otherwise they are random and
-    p = (1 + number at least as extreme) / (1 + samples). The diagonal is 1.
+    Step-down maxT of paired randomisation tests: under the null hypothesis the two scores on a query are
+    exchangeable, so that signs of differences are flipped, on each query for all pairs at once. With T =
+    |Σ d| / √Σ d², the adjusted p of the pair with the r-th largest T is the share of sign assignments whose
+    largest T among the pairs from r on reaches it, and at least that of the pair before. If there are at most
+    ``samples`` sign assignments, all are enumerated and p is exact; otherwise they are random and
+    p = (1 + number that reach it) / (1 + samples).
 
-    A sampled p-value is never below 1 / (1 + samples), so correcting for many pairs needs many samples.
-    With ``alpha``, pairs with a p-value below 0.01 therefore get 2 × pairs / alpha samples in total. A pair
-    gets no more samples as soon as Holm's correction cannot make it significant, whatever they are.
+    Source: Westfall and Young, "Resampling-Based Multiple Testing" (1993); Romano and Wolf, "Exact and
+    approximate stepdown methods for multiple hypothesis testing", JASA 100 (2005); for pairs, Smucker, Allan
+    and Carterette, "A comparison of statistical significance tests for information retrieval evaluation",
+    CIKM 2007.
 
-    Source: Smucker, Allan and Carterette, "A comparison of statistical significance tests for
-    information retrieval evaluation", CIKM 2007; equals scipy.stats.permutation_test(...,
-    permutation_type="samples").
+    Args:
+        values: Systems × queries, without NaN.
+        samples: Number of random sign assignments.
+        seed: Seed of the random ones.
+
+    Returns:
+        Systems × systems, symmetric, with 1 on the diagonal.
     """
-    systems, queries = values.shape
-    pairs = np.triu(np.ones((systems, systems), dtype=np.bool_), k=1)
-    enough = samples if alpha is None else max(samples, ceil(2 * pairs.sum() / alpha))
-    if 2**queries <= enough:
-        p_values = _count_extreme(values, pairs, all_signs(queries)) / 2**queries
-    else:
-        p_values = _sampled(values, pairs, samples, enough, alpha, np.random.default_rng(seed))
-    return np.where(pairs, p_values, np.where(pairs.T, p_values.T, 1.0))
+    first, second = np.triu_indices(len(values), k=1)
+    scaled = _scaled(values[first] - values[second])
+    observed = np.abs(scaled.sum(axis=1))
+    order = np.argsort(-observed, kind="stable")
+    reached = np.zeros(len(order), dtype=np.int64)
+    blocks, number, drawn = _assignments(values.shape[1], samples, seed)
+    for block in blocks:
+        statistics = np.abs(scaled[order[::-1]] @ block.T)
+        np.maximum.accumulate(statistics, axis=0, out=statistics)
+        reached += (statistics[::-1] >= observed[order, None] - _REACHED).sum(axis=1)
+    adjusted = np.ones((len(values), len(values)))
+    stepped = np.maximum.accumulate((reached + drawn) / (number + drawn))
+    adjusted[first[order], second[order]] = adjusted[second[order], first[order]] = stepped
+    return adjusted
 
 
-def _sampled(
-    values: Floats,
-    pairs: NDArray[np.bool_],
-    samples: int,
-    enough: int,
-    alpha: float | None,
-    rng: np.random.Generator,
-) -> Floats:
-    """p-values of :func:`randomisation_tests` from ``samples`` or, for small ones, ``enough`` samples."""
-    extreme, drawn = np.zeros(pairs.shape, dtype=np.int64), np.zeros(pairs.shape, dtype=np.int64)
-    undecided = pairs
-    for number in (samples, enough - samples):
-        for block in random_signs(values.shape[1], number, rng):
-            if not undecided.any():
-                break
-            extreme += _count_extreme(values, undecided, [block])
-            drawn[undecided] += len(block)
-            if alpha is not None:
-                # A pair that is not small after ``samples`` keeps its p-value.
-                least = (extreme + 1) / (samples + 1)
-                least = np.where(least < _SMALL, (extreme + 1) / (enough + 1), least)
-                # Significant pairs are undecided until the end, so their factors are at least this.
-                undecided = undecided & (least * (pairs.sum() - undecided.sum() + 1) <= alpha)
-        undecided = undecided & ((extreme + 1) / (samples + 1) < _SMALL)
-    return (extreme + 1) / (drawn + 1)
+def _scaled(differences: Floats) -> Floats:
+    """Rows of differences by √Σ d²; those of equal systems are 0."""
+    scale = np.sqrt((differences**2).sum(axis=1, keepdims=True))
+    scaled: Floats = np.divide(differences, scale, out=np.zeros_like(differences), where=scale > _TOLERANCE)
+    return scaled
 
 
-def _count_extreme(values: Floats, pairs: NDArray[np.bool_], signs: Iterable[Floats]) -> NDArray[np.int64]:
-    """For each pair, the number of sign assignments with a difference at least as large as observed."""
-    # Differences stay the same, but rounding errors no longer hide ties of scores such as 10000.1.
-    centred = values - values.mean(axis=0)
-    totals = centred.sum(axis=1)
-    # The tolerance is for means, and these are sums.
-    observed = np.abs(totals - totals[:, None]) - _TOLERANCE * values.shape[1]
-    extreme = np.zeros(pairs.shape, dtype=np.int64)
-    partners = {row: np.flatnonzero(columns) for row, columns in enumerate(pairs) if columns.any()}
-    for block in signs:
-        # Flipping both scores flips their difference, so one product serves all pairs.
-        flipped = centred @ block.T
-        space = np.empty_like(flipped)  # used again, for new memory takes a fifth of the time
-        for row, columns in partners.items():
-            differences = np.take(flipped, columns, axis=0, out=space[: len(columns)], mode="clip")
-            differences -= flipped[row]
-            np.abs(differences, out=differences)
-            is_extreme = differences >= observed[row, columns, None]
-            # Sums of small integers are twice as fast as np.count_nonzero.
-            extreme[row, columns] += is_extreme.view(np.uint8).sum(axis=1, dtype=np.uint16)
-    return extreme
+def _assignments(queries: int, samples: int, seed: int) -> tuple[Iterator[Floats], int, int]:
+    """All sign assignments, or random ones; their number; and 1 if they are random, for the observed one."""
+    if 2**queries <= samples:
+        return all_signs(queries), 2**queries, 0
+    return random_signs(queries, samples, np.random.default_rng(seed)), samples, 1
+
+
+def best_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> list[float]:
+    """For each system the p-value of being the best one: small if another one is better.
+
+    The statistic is the largest Σ d / √Σ d² of the differences of other systems to it, with signs flipped as
+    in :func:`step_down_tests`. The best system is among those with p > α with a probability of 1 − α; no
+    correction for the number of systems is needed, since only the test of the best one can be wrong.
+
+    Source: Hsu, "Constrained simultaneous confidence intervals for multiple comparisons with the best",
+    Annals of Statistics 12 (1984); Hansen, Lunde and Nason, "The model confidence set", Econometrica 79
+    (2011).
+    """
+    reached = np.zeros(len(values), dtype=np.int64)
+    others = [_scaled(np.delete(values, row, axis=0) - values[row]) for row in range(len(values))]
+    blocks, number, drawn = _assignments(values.shape[1], samples, seed)
+    for block in blocks:
+        for row, scaled in enumerate(others):
+            observed = scaled.sum(axis=1).max(initial=-np.inf)
+            reached[row] += ((scaled @ block.T).max(axis=0, initial=-np.inf) >= observed - _REACHED).sum()
+    return [float(p) for p in (reached + drawn) / (number + drawn)]
 
 
 def all_signs(queries: int) -> Iterator[Floats]:
@@ -158,21 +154,53 @@ def holm_matrix(p_values: Floats) -> Floats:
     return adjusted
 
 
-def paired_test(first: Sequence[float], second: Sequence[float]) -> float:
-    """p-value of :func:`randomisation_tests` for two lists of scores of the same queries."""
-    return float(randomisation_tests(np.array([first, second], dtype=float))[0, 1])
+def paired_test(
+    first: Sequence[float], second: Sequence[float], *, samples: int = 10_000, seed: int = 0
+) -> float:
+    """p-value of :func:`step_down_tests` for two lists of scores of the same queries."""
+    values = np.array([first, second], dtype=float)
+    return float(step_down_tests(values, samples=samples, seed=seed)[0, 1])
+
+
+def difference_interval(
+    differences: Sequence[float], confidence: float = CONFIDENCE, *, samples: int = 10_000, seed: int = 0
+) -> Interval:
+    """All mean differences that the randomisation test of :func:`paired_test` does not reject.
+
+    It holds if the differences, less their mean, are symmetric; :func:`mean_interval` needs no such
+    assumption. It excludes 0 if and only if the p-value is at most 1 − ``confidence``. A sign assignment
+    rejects no value between the means of the differences with either sign, so the ends are quantiles of
+    these means; without enough queries they are infinite.
+
+    Source: Lehmann and Romano, "Testing Statistical Hypotheses" (2005), section 5.10 (inverted tests).
+    """
+    values = np.asarray(differences, dtype=float)
+    blocks, number, drawn = _assignments(len(values), samples, seed)
+    # The observed assignment has a single sign, so that it rejects nothing.
+    lows, highs = [np.full(drawn, -np.inf)], [np.full(drawn, np.inf)]
+    for block in blocks:
+        positive = (block > 0).sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            plus = np.where(block > 0, values, 0).sum(axis=1) / positive
+            minus = np.where(block < 0, values, 0).sum(axis=1) / (len(values) - positive)
+        single = (positive == 0) | (positive == len(values))
+        lows.append(np.where(single, -np.inf, np.minimum(plus, minus)))
+        highs.append(np.where(single, np.inf, np.maximum(plus, minus)))
+    rank = int((number + drawn) * (1 - confidence) + _REACHED)
+    low, high = np.sort(np.concatenate(lows))[rank], -np.sort(-np.concatenate(highs))[rank]
+    return Interval(float(low) - _TOLERANCE, float(high) + _TOLERANCE)
 
 
 def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.bool_]:
     """The pairs of systems of which one is shown to be better: row better than column.
 
-    Pairs with a p-value of at most ``alpha`` (:func:`randomisation_tests`, Holm's correction) are in the
-    order of their means. Then a system that is better than a second one, which is better than a third, is
+    Pairs with an adjusted p-value of at most ``alpha`` (:func:`step_down_tests`) are in the order of their
+    means. Then a system that is better than a second one, which is better than a third, is
     better than the third (:func:`closed`). This adds no claim that can be false if the others are true.
 
     ``values``: Systems × queries, without NaN.
     """
-    p_values = holm_matrix(randomisation_tests(values, alpha=alpha, seed=seed))
+    p_values = step_down_tests(values, seed=seed)
     # The tests are two-sided, so the means give the direction.
     means = values.mean(axis=1).round(_TIE_DECIMALS)
     return closed((p_values <= alpha) & (means[:, None] > means))
@@ -245,8 +273,9 @@ def _letter(index: int) -> str:
 def can_differ(systems: int, queries: int, *, alpha: float = 0.05) -> bool:
     """Whether :func:`better` can show any difference between so many systems on so many queries.
 
-    The smallest p-value of a randomisation test on n queries is 2^(1 − n), and Holm's correction multiplies
-    it by the number of pairs. Two systems need 6 queries for α = 0.05, ten systems 11.
+    The smallest p-value of a randomisation test on n queries is 2^(1 − n). With fewer queries than those on
+    which it is at most α for as many independent tests as there are pairs, equal means of which one side
+    breaks rarely would pass for a difference. Two systems need 6 queries for α = 0.05, ten systems 11.
     """
     return bool(2.0 ** (1 - queries) * systems * (systems - 1) / 2 <= alpha)
 
@@ -321,15 +350,17 @@ def _queries_for(effect: float, tail: float, power: float) -> int | None:
 class PairedTests(NamedTuple):
     """Tests of whether two systems differ in their mean score over the same queries; both are two-sided.
 
-    ``second``: Mean of the second system. ``t``: Statistic of the t test with ``queries`` − 1 degrees of
-    freedom; None if all differences are equal. ``t_p_value``: p-value of the t test; None if all differences
-    are equal.
+    ``second``: Mean of the second system. ``interval`` of the mean difference needs no assumption,
+    ``test_interval`` is that of the randomisation test (:func:`difference_interval`). ``t``: Statistic of the
+    t test with ``queries`` − 1 degrees of freedom, ``t_p_value`` its p-value; None if all differences are
+    equal.
     """
 
     queries: int
     first: float
     second: float
     interval: Interval | None
+    test_interval: Interval
     t: float | None
     t_p_value: float | None
     p_value: float
@@ -351,7 +382,7 @@ def paired_tests(
     """Test two systems by their scores on the same queries; at least one query is needed.
 
     The randomisation test is exact for up to 13 queries; for more it draws 10,000 sign assignments
-    (:func:`exam_pp.metrics.significance.randomisation_tests`).
+    (:func:`step_down_tests`).
 
     Source: Student, "The probable error of a mean", Biometrika 6 (1908); equals scipy.stats.ttest_rel.
 
@@ -370,9 +401,10 @@ def paired_tests(
         float(np.mean(first)),
         float(np.mean(second)),
         mean_interval(differences, range_of_differences(bounds), confidence),
+        difference_interval(differences, confidence, seed=seed),
         statistic,
         p_value,
-        float(randomisation_tests(np.array([first, second], dtype=float), seed=seed)[0, 1]),
+        paired_test(first, second, seed=seed),
     )
 
 

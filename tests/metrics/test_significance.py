@@ -11,18 +11,21 @@ from scipy.stats import chi2, expon, kurtosis, permutation_test, t
 from exam_pp.metrics import significance
 from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.significance import (
+    best_tests,
     better,
     can_differ,
     closed,
+    difference_interval,
     holm,
     holm_matrix,
     letters,
+    paired_test,
     paired_tests,
     queries_to_detect_range,
     random_signs,
-    randomisation_tests,
     rank_intervals,
     rating_ranks,
+    step_down_tests,
 )
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -43,20 +46,16 @@ def scipy_p_values(first: np.ndarray, second: np.ndarray) -> float:
 
 def test_blocks_for_many_queries_have_few_signs_and_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(5).random((3, 60))
-    whole = randomisation_tests(values, samples=200)
+    whole = step_down_tests(values, samples=200)
     monkeypatch.setattr(significance, "_CELLS", 150)
     assert {len(block) for block in random_signs(60, 5, np.random.default_rng(0))} == {1, 2}
-    assert (randomisation_tests(values, samples=200) == whole).all()
+    assert (step_down_tests(values, samples=200) == whole).all()
 
 
-def test_exact_tests_equal_scipy() -> None:
+def test_exact_tests_of_a_pair_equal_scipy() -> None:
     """scipy.stats.permutation_test with all 2^8 assignments."""
-    values = np.random.default_rng(3).random((3, 8)).round(1)
-    computed = randomisation_tests(values)
-
-    for i, j in [(0, 1), (0, 2), (1, 2)]:
-        assert computed[i, j] == pytest.approx(scipy_p_values(values[i], values[j]))
-        assert computed[j, i] == computed[i, j]
+    for first, second in np.random.default_rng(3).random((5, 2, 8)).round(1):
+        assert paired_test(first, second) == pytest.approx(scipy_p_values(first, second))
 
 
 def test_random_tests_are_near_scipy_s() -> None:
@@ -68,7 +67,7 @@ def test_random_tests_are_near_scipy_s() -> None:
         n_resamples=20_000, rng=np.random.default_rng(1),
     )  # fmt: skip
 
-    assert randomisation_tests(values, samples=20_000)[0, 1] == pytest.approx(expected.pvalue, abs=0.01)
+    assert paired_test(*values, samples=20_000) == pytest.approx(expected.pvalue, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -82,42 +81,60 @@ def test_random_tests_are_near_scipy_s() -> None:
     ids=["equal", "p is never 0", "the smallest p-value", "as many assignments as samples are all tried"],
 )
 def test_extreme_differences(first: np.ndarray, second: np.ndarray, samples: int, p: float) -> None:
-    assert randomisation_tests(np.vstack([first, second]), samples=samples)[0, 1] == pytest.approx(p)
+    assert paired_test(first, second, samples=samples) == pytest.approx(p)
 
 
-def test_many_systems_get_as_many_samples_as_holm_needs() -> None:
-    """Of 40 systems, 780 pairs: with 10,000 samples no p-value could be below 780 × 1/10,001 = .078.
-
-    The first and the last system differ by 1.5 on average, with a standard deviation of 0.4 over 36 queries.
-    """
-    rng = np.random.default_rng(7)
-    values = np.linspace(0, 1.5, 40)[:, None] + rng.normal(0, 0.3, (40, 36))
-    corrected = holm_matrix(randomisation_tests(values, alpha=0.05))
-
-    assert corrected[0, 39] < 0.05
-    assert holm_matrix(randomisation_tests(values))[0, 39] > 0.05
-    assert letters(corrected <= 0.05)[0] != letters(corrected <= 0.05)[39]
+THREE = np.array([[1] * 4 + [0.1] * 4, [0.9] * 4 + [0] * 4, [0.9] * 3 + [0] * 4 + [0.9]])
+FOUR = np.array(
+    [
+        [1.37, 1.04, 1.46, 1.3, 0.69, 1.58, 1.36, 1.39],
+        [0.43, 0.75, 0.67, 1.23, 0.94, 1.12, 0.74, 0.53],
+        [0.65, 0.16, 0.93, 0.73, 0.86, 0.45, 1.07, 0.99],
+        [0.78, 0.19, 0.47, 0.04, 0.15, 0.68, 0.74, 0.97],
+    ]
+)
 
 
-def test_more_samples_and_fewer_where_holm_has_decided() -> None:
-    """Pairs without a chance get no more samples; the others reach p-values that 500 samples do not have."""
-    rng = np.random.default_rng(7)
-    values = np.linspace(0, 0.6, 12)[:, None] + rng.normal(0, 0.3, (12, 36))
-    exact, decided = (
-        randomisation_tests(values, samples=n, alpha=a) for n, a in ((20_000, None), (500, 0.05))
-    )
+@pytest.mark.parametrize(
+    ("values", "pairs", "best"),
+    [
+        (THREE, [0.0078125, 0.5078125, 1], [0.9140625, 0.00390625, 0.25390625]),
+        (
+            FOUR,
+            [0.078125, 0.0390625, 0.0078125, 0.671875, 0.3125, 0.3125],
+            [0.99609375, 0.03125, 0.015625, 0.00390625],
+        ),
+    ],
+)
+def test_adjusted_tests_and_tests_of_the_best(
+    values: np.ndarray, pairs: list[float], best: list[float]
+) -> None:
+    """Numbers of another implementation that tries all 2^8 assignments."""
+    adjusted = step_down_tests(values)
+    assert adjusted[np.triu_indices(len(values), k=1)] == pytest.approx(pairs, abs=1e-9)
+    assert (adjusted == adjusted.T).all()
+    assert best_tests(values) == pytest.approx(best, abs=1e-9)
 
-    assert decided.min() == pytest.approx(1 / 2641)  # 2 × 66 pairs / .05 samples
-    shown, expected = holm_matrix(decided) <= 0.05, holm_matrix(exact) <= 0.05
-    assert (shown == expected).mean() > 0.95
-    assert (holm_matrix(exact)[shown] < 0.1).all()
+
+def test_systems_with_equal_scores_never_differ() -> None:
+    values = np.array([[0.5] * 12, [0.5] * 12, [0.4] * 12])
+    adjusted = step_down_tests(values)
+    assert adjusted[0, 1] == 1
+    assert adjusted[0, 2] < 0.01
+    assert best_tests(values)[:2] == [1, 1]
 
 
-def test_all_assignments_of_more_queries_where_many_pairs_need_them() -> None:
-    """2^14 assignments are fewer than 2 × 435 pairs / .05: p is exact, and scipy's of all assignments."""
-    values = np.random.default_rng(3).random((30, 14)).round(1)
-    expected = scipy_p_values(values[3], values[20])
-    assert randomisation_tests(values, alpha=0.05)[3, 20] == pytest.approx(expected)
+@given(
+    st.lists(st.integers(-9, 10).map(lambda tenths: tenths / 10), min_size=1, max_size=11),
+    st.sampled_from([0.9, 0.95]),
+)
+def test_the_interval_of_the_test_excludes_0_where_the_test_rejects_it(
+    differences: list[float], confidence: float
+) -> None:
+    found = difference_interval(differences, confidence)
+    p_value = paired_test(differences, [0.0] * len(differences))
+    assert (found.low <= 0 <= found.high) == (p_value > 1 - confidence + 1e-9)
+    assert found.low <= np.mean(differences) <= found.high
 
 
 def test_holm_by_hand() -> None:

@@ -467,6 +467,6 @@ def _entry_swaps(result: SystemChanges) -> str:
     pairs = counted(len(result.swapped), "pair of systems changes its", "pairs of systems change their")
     differ = counted(len(result.significant), "of them differs", "of them differ")
     return (
-        f"{pairs} order; {differ} significantly in at least one grading (paired randomisation tests, Holm, "
-        f"α = 0.05){tail}"
+        f"{pairs} order; {differ} significantly in at least one grading (paired randomisation tests, "
+        f"step-down maxT, α = 0.05){tail}"
     )

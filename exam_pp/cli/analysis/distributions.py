@@ -388,7 +388,8 @@ def paired_criteria_report(result: PairedCriteria) -> Report:
     from exam_pp.metrics.uncertainty import GAFFKE
 
     columns = [
-        "criterion", "system", "other system", "queries", "mean", "other mean", "difference", "interval", "t",
+        "criterion", "system", "other system", "queries", "mean", "other mean", "difference", "interval",
+        "interval of the test", "t",
         "p (t test)", "p (t test, Holm)", "p", "p (Holm)", "significant",
     ]  # fmt: skip
     table = Table(
@@ -396,11 +397,12 @@ def paired_criteria_report(result: PairedCriteria) -> Report:
         [_test_cells(row, is_significant=result.is_significant(row)) for row in result.rows],
         title="Every two systems by criterion",
         bold={(number, 6) for number, row in enumerate(result.rows) if result.is_significant(row)},
-        significant=[9, 10, 11, 12],
+        significant=[10, 11, 12, 13],
     )
     explanation = (
         f"Ratings by {result.grader}. Difference: system − other system, with its "
-        f"{100 * result.confidence:.4g} % interval ({GAFFKE}). p: two-sided paired randomisation test; Holm: "
+        f"{100 * result.confidence:.4g} % interval ({GAFFKE}), and that of the test, which holds if all "
+        "queries behave like these. p: two-sided paired randomisation test; Holm: "
         f"adjusted over all rows. A star marks differences with an adjusted p of at most "
         f"{1 - result.confidence:.2g}. The t test is two-sided and paired; it assumes normal differences."
     )
@@ -415,6 +417,7 @@ def _test_cells(row: CriterionTest, *, is_significant: bool) -> list[Cell]:
     tests = row.tests
     return [
         row.criterion, row.first, row.second, tests.queries, tests.first, tests.second, tests.difference,
-        formatted_interval(tests.interval, 3) or None, tests.t, tests.t_p_value, row.t_adjusted,
+        formatted_interval(tests.interval, 3) or None, formatted_interval(tests.test_interval, 3), tests.t,
+        tests.t_p_value, row.t_adjusted,
         tests.p_value, row.adjusted, "*" if is_significant else "",
     ]  # fmt: skip

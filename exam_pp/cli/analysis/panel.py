@@ -195,8 +195,8 @@ def _explanations(result: PanelAnalysis) -> Iterator[str]:
     interval = "without an interval, which needs two queries and scores of all systems on all queries"
     if any(row.first is not None for row in result.systems):
         interval = (
-            f"the ranks that significant differences leave possible (paired randomisation tests, Holm, α = "
-            f"{1 - result.confidence:.2g})"
+            f"the ranks that significant differences leave possible (paired randomisation tests, "
+            f"step-down maxT, α = {1 - result.confidence:.2g})"
         )
     yield (
         f"Places: rank by the consensus, {interval}, best and worst rank by a single grader. Tied systems "

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from exam_pp.metrics.uncertainty import ScoreMatrix
 
 
+_RARE_BREAKS = 20
+"""With fewer queries, a claim comes with the share of queries that could behave otherwise."""
+
+
 @dataclass(frozen=True)
 class Statistics:
     """Options of intervals (None: no intervals) and significance tests.
@@ -70,7 +74,8 @@ class Uncertainty:
     ``remarks`` say what ungraded pairs could change.
     ``tested`` are the metrics with a column of letters, which is empty if no difference could be shown.
     ``untested`` says why the differences of a metric cannot be tested: too few queries, or systems that were
-    scored on other queries.
+    scored on other queries. ``common`` is the number of queries on which systems are compared, if some lack
+    queries that others have. One of ``best`` is the best system by the first metric; empty if not tested.
     """
 
     systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
@@ -78,6 +83,8 @@ class Uncertainty:
     remarks: list[str] = field(default_factory=list)
     tested: set[str] = field(default_factory=set)
     untested: dict[str, Literal["few queries", "other queries"]] = field(default_factory=dict)
+    common: dict[str, int] = field(default_factory=dict)
+    best: dict[str, list[str]] = field(default_factory=dict)
 
     def has(self, name: str, metric: str) -> bool:
         """Whether there is a column of the field ``name`` for this metric."""
@@ -105,11 +112,12 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
         return result
     totals = {score.metric for score in evaluation.scores if score.query_id == ALL_QUERIES}
     notes: dict[str, list[str]] = {}
+    first = next(iter(matrices.values()))
     for metric, matrix in matrices.items():
         of_metric: list[str] = []
         if statistics.intervals is not None and metric not in totals:
             of_metric += _add_intervals(result, matrix, statistics, evaluation)
-        of_metric += _add_places(result, matrix, statistics)
+        of_metric += _add_places(result, matrix, statistics, is_first=matrix is first)
         for note in of_metric:
             notes.setdefault(note, []).append(metric)
     result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in notes.items())
@@ -192,11 +200,14 @@ def _add_intervals(
     return [f"{100 * confidence:g} % intervals ({interval_method(bounds)})."]
 
 
-def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> list[str]:
+def _add_places(
+    result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics, *, is_first: bool
+) -> list[str]:
     """Add the ranks (with intervals) and letters of a metric; returns the notes on its tests."""
     import numpy as np  # noqa: PLC0415 - slow to import
 
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
+        best_tests,
         better,
         can_differ,
         letters,
@@ -211,11 +222,13 @@ def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
     ]
     if not order:
         return []
-    systems, queries, alpha = len(order), len(matrix.query_ids), 1 - statistics.confidence
+    values = matrix.values[order]
+    everywhere = np.array(np.isfinite(values).all(axis=0))
+    systems, queries, alpha = len(order), int(everywhere.sum()), 1 - statistics.confidence
     with_ranks = statistics.intervals is not None or statistics.places
     with_letters = statistics.significance and systems > 1
     relation = np.zeros((systems, systems), dtype=np.bool_)
-    if not matrix.complete:
+    if not queries:
         result.untested[matrix.metric] = "other queries"
         note = "systems were scored on different queries, so their differences are not tested"
     elif not can_differ(systems, queries, alpha=alpha):
@@ -223,12 +236,23 @@ def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
         of_queries = counted(queries, "query is", "queries are")
         note = f"{of_queries} too few for any difference of {systems} systems to be significant"
     else:
-        relation = better(matrix.values[order], alpha=alpha, seed=statistics.seed)
+        if is_first and systems > 2:
+            likely = best_tests(values[:, everywhere], seed=statistics.seed)
+            result.best[matrix.metric] = [
+                matrix.systems[row] for row, p in zip(order, likely, strict=True) if p > alpha
+            ]
+        # Systems that lack queries are in the order of their own means, which no claim contradicts.
+        relation = np.triu(better(values[:, everywhere], alpha=alpha, seed=statistics.seed), k=1)
         shown = [
             *(["systems that share a letter do not differ significantly"] if with_letters else []),
             *(["ranks are those that significant differences leave possible"] if with_ranks else []),
         ]
-        note = f"{' and '.join(shown)} (paired randomisation tests, Holm, α = {alpha:.2g})"
+        note = f"{' and '.join(shown)} (paired randomisation tests, step-down maxT, α = {alpha:.2g})"
+        if relation.any() and queries < _RARE_BREAKS:
+            note += (
+                f"; up to {1 - alpha ** (1 / queries):.0%} of all queries may behave unlike these "
+                f"{queries}, unseen, and could turn a mean"
+            )
         if with_letters:
             for row, shared in zip(order, letters(relation), strict=True):
                 _update(result, matrix.systems[row], matrix.metric, letters=shared)
@@ -237,6 +261,12 @@ def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
             _update(result, matrix.systems[row], matrix.metric, first=first, last=last)
     if with_letters:
         result.tested.add(matrix.metric)
+    if queries and not everywhere.all():
+        result.common[matrix.metric] = queries
+        lacking = [query for query, known in zip(matrix.query_ids, everywhere, strict=True) if not known]
+        note += (
+            f"; compared on {counted(queries, 'query', 'queries')} of all systems, without {listed(lacking)}"
+        )
     return [f"{note}."] if systems > 1 else []
 
 

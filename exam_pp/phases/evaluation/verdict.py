@@ -53,8 +53,10 @@ def verdict(standings: Standings) -> Verdict | None:
     top = [s for s, mean in zip(systems, means, strict=True) if isclose(mean, means[0], abs_tol=1e-12)]
     score, *below = _distinct(metric, [means[0], *means[len(top) :][:1]])
     number = max((row.queries for row in standings.rows.values() if row.metric == metric), default=0)
-    with_queries = f"with {counted(number, 'query')}"
-    queries_are = counted(number, "query is", "queries are")
+    query = "common query" if metric in standings.uncertainty.common else "query"
+    number = standings.uncertainty.common.get(metric, number)
+    with_queries = f"with {counted(number, query)}"
+    queries_are = counted(number, f"{query} is", f"{query[:-1]}ies are")
     untested = standings.uncertainty.untested.get(metric)
     first = f"{in_one_line(top[0])} ({score})"
     rival = f"{in_one_line(systems[1])} ({below[0]})" if below and len(systems) == 2 else ""
@@ -91,7 +93,15 @@ def verdict(standings: Standings) -> Verdict | None:
         if worse:
             of_others = _others(len(others), worse) if len(others) > 1 else named_systems(others)
             rest += f" {named_systems(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
+    rest += _which_best(standings.uncertainty.best.get(metric, ()), leaders)
     return Verdict(headline, headline + rest + _doubts(standings, metric), leaders)
+
+
+def _which_best(likely: Sequence[str], leaders: Sequence[str]) -> str:
+    """Which systems could be the best one, if that is fewer than the leaders."""
+    if not 1 < len(likely) < len(leaders):
+        return ""
+    return f" The best is one of {named_systems(likely)}."
 
 
 def named_systems(systems: Sequence[str], score: str = "") -> str:

@@ -114,6 +114,16 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
             "a (4.25) is better than b (1.50); 20 queries are enough to show it.",
         ),
         (
+            Evaluation(
+                [
+                    Score(system, f"q{n}", "RR", value)
+                    for system, value, queries in (("a", 0.9, 9), ("b", 0.5, 9), ("c", 0.1, 8))
+                    for n in range(queries)
+                ]
+            ),
+            "a (90 %) is better than each of the other two; 8 common queries are enough to show it.",
+        ),
+        (
             Evaluation([Score("a", "1", "RR", 1.0), Score("b", "2", "RR", 0.5)]),
             "The systems cannot be compared, because they were scored on different queries.",
         ),
