@@ -198,8 +198,12 @@ def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.
     means. Then a system that is better than a second one, which is better than a third, is
     better than the third (:func:`closed`). This adds no claim that can be false if the others are true.
 
+    With fewer queries than :func:`can_differ` asks for, nothing is shown.
+
     ``values``: Systems × queries, without NaN.
     """
+    if not can_differ(*values.shape, alpha=alpha):
+        return np.zeros((len(values), len(values)), dtype=np.bool_)
     p_values = step_down_tests(values, seed=seed)
     # The tests are two-sided, so the means give the direction.
     means = values.mean(axis=1).round(_TIE_DECIMALS)

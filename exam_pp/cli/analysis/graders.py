@@ -52,6 +52,14 @@ if TYPE_CHECKING:
     "ratings of answers by criteria (criterion).",
 )
 @compared_graders
+@click.option(
+    "--test",
+    type=click.Choice(["bounds", "published"]),
+    default="bounds",
+    show_default=True,
+    help="Test of whether a judge may replace people: Gaffke's bound, for any number of items (bounds), or "
+    "the t test of the paper, from 30 items on (published).",
+)
 @SAMPLES
 @SEED
 @format_option()
@@ -71,6 +79,7 @@ def command(
     label_rule: str | None,
     by: str,
     graders: tuple[str, ...],
+    test: Any,
     samples: int,
     seed: int,
     plot: Path | None,
@@ -105,7 +114,9 @@ def command(
     from exam_pp.formats.exam_pp_files import contains_games
 
     if all(map(contains_games, files)):
-        refuse_without("a graded file", "bank", "label_rule", "by", "plot", "plot_differences", *criteria)
+        refuse_without(
+            "a graded file", "bank", "label_rule", "by", "test", "plot", "plot_differences", *criteria
+        )
         verdicts = verdict_agreement(files, models=graders, samples=samples, seed=seed)
         emit_report(verdicts_report(verdicts), form, output, files)
         return
@@ -123,12 +134,14 @@ def command(
     if by == "criterion":
         refuse_without("--by label or entry", "bank", "prompt_type", "question_set", "grade_choice")
         selection = AnswerFilter(prompt_class=criteria["prompt_class"], prompt_hash=criteria["prompt_hash"])
-        result = criteria_graders(graded, selection=selection, models=graders, samples=samples, seed=seed)
+        result = criteria_graders(
+            graded, selection=selection, models=graders, test=test, samples=samples, seed=seed
+        )
     else:
         rule = None if label_rule is None else LabelRule.parse(label_rule)
         result = compare(
             graded, bank=bank, grade_filter=grade_filter(None, **criteria), models=graders, labelling=rule,
-            per_entry=by == "entry", samples=samples, seed=seed,
+            per_entry=by == "entry", test=test, samples=samples, seed=seed,
         )  # fmt: skip
     if plot is not None:
         emit_figure([kappa_picture(result)], plot, [graded, bank])

@@ -19,7 +19,12 @@ from exam_pp.metrics.agreement import (
     coefficients,
     krippendorff_alpha,
 )
-from exam_pp.metrics.alternative_annotator import COSTS, Replacement, alternative_annotator_test
+from exam_pp.metrics.alternative_annotator import (
+    COSTS,
+    AnnotatorTest,
+    Replacement,
+    alternative_annotator_test,
+)
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
@@ -292,6 +297,7 @@ def graders(
     models: Collection[str] = (),
     labelling: Labelling | None = None,
     per_entry: bool = False,
+    test: AnnotatorTest = "bounds",
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> GraderAgreement:
@@ -316,7 +322,7 @@ def graders(
             f"A comparison needs two graders, but {graded} has {counted(len(labels), 'grader')}"
             f"{' with ratings of entries' if per_entry else ' and no judgments'}."
         )
-    result = agreement_of(labels, keys, "pairs" if per_entry else "passages", samples, seed)
+    result = agreement_of(labels, keys, "pairs" if per_entry else "passages", samples, seed, test)
     notes = [
         note
         for name, of_grader in labels.items()
@@ -337,6 +343,7 @@ def criteria_graders(
     *,
     selection: AnswerFilter | None = None,
     models: Collection[str] = (),
+    test: AnnotatorTest = "bounds",
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> GraderAgreement:
@@ -356,12 +363,17 @@ def criteria_graders(
         )
     name = grader_names(keys)
     ratings: dict[str, Ratings] = {name(key): by_grader[key] for key in keys}
-    result = agreement_of(ratings, {name(key): key for key in keys}, "ratings", samples, seed)
+    result = agreement_of(ratings, {name(key): key for key in keys}, "ratings", samples, seed, test)
     return replace(result, provenance=replace(graded_by(keys), queries=result.provenance.queries))
 
 
 def agreement_of(
-    ratings: Mapping[str, Ratings], keys: Mapping[str, GradeKey], unit: Compared, samples: int, seed: int
+    ratings: Mapping[str, Ratings],
+    keys: Mapping[str, GradeKey],
+    unit: Compared,
+    samples: int,
+    seed: int,
+    test: AnnotatorTest = "bounds",
 ) -> GraderAgreement:
     """The agreement of graders. The provenance has the number of queries only.
 
@@ -386,7 +398,7 @@ def agreement_of(
     for name in (name for name, key in keys.items() if tested and not key.is_reviewer):
         try:
             tests += [
-                (name, whom, alternative_annotator_test(ratings[name], people, epsilon))
+                (name, whom, alternative_annotator_test(ratings[name], people, epsilon, test=test))
                 for whom, epsilon in COSTS.items()
             ]
         except SelectionError as error:

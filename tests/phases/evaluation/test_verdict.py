@@ -121,7 +121,7 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
                     for n in range(queries)
                 ]
             ),
-            "a (90 %) is better than each of the other two; 8 common queries are enough to show it.",
+            "a (0.900) is better than each of the other two; 8 common queries are enough to show it.",
         ),
         (
             Evaluation([Score("a", "1", "RR", 1.0), Score("b", "2", "RR", 0.5)]),
@@ -131,7 +131,8 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
     ids=["one system", "two queries", "one query", "equal and few", "equal and one query", "few and tied",
          "equal", "equal but for rounding", "all tied", "nearly equal", "all three tied",
          "all tied, two on top", "winner of two", "winner", "overlap", "two winners", "two on top",
-         "many on top", "many leaders", "no share", "no percent", "other queries"],
+         "many on top", "many leaders", "no share", "no percent", "common queries",
+         "other queries"],
 )  # fmt: skip
 def test_words(evaluation: Evaluation, words: str) -> None:
     assert said(evaluation) == words
