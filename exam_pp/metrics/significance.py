@@ -155,7 +155,7 @@ def holm_matrix(p_values: Floats) -> Floats:
 
 
 def paired_test(
-    first: Sequence[float], second: Sequence[float], *, samples: int = 10_000, seed: int = 0
+    first: Sequence[float] | Floats, second: Sequence[float] | Floats, *, samples: int = 10_000, seed: int = 0
 ) -> float:
     """p-value of :func:`step_down_tests` for two lists of scores of the same queries."""
     values = np.array([first, second], dtype=float)

@@ -67,7 +67,7 @@ def test_random_tests_are_near_scipy_s() -> None:
         n_resamples=20_000, rng=np.random.default_rng(1),
     )  # fmt: skip
 
-    assert paired_test(*values, samples=20_000) == pytest.approx(expected.pvalue, abs=0.01)
+    assert paired_test(values[0], values[1], samples=20_000) == pytest.approx(expected.pvalue, abs=0.01)
 
 
 @pytest.mark.parametrize(

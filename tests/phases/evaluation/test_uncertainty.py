@@ -175,7 +175,7 @@ def test_a_missing_query_does_not_silence_the_others() -> None:
     actual = uncertainty(evaluation, ALL)
     assert [actual.systems[system, "RR"].letters for system in "abc"] == ["a", "b", "c"]
     assert actual.common == {"RR": 8}
-    assert "compared on the 8 queries of all systems, without 8." in actual.notes[-1]
+    assert "compared on 8 queries of all systems, without 8." in actual.notes[-1]
     # c is better on the common query, and worse by its own mean, so nothing is claimed.
     other = [Score("a", f"q{n}", "RR", 0.4) for n in range(8)] + [
         Score("a", f"z{n}", "RR", 1) for n in range(8)
