@@ -109,7 +109,9 @@ def alternative_annotator_test(
 
     rejected = int((false_discovery_control(p_values, method="by") <= _FALSE_DISCOVERIES).sum())
     advantage = sum(advantages) / len(advantages)
-    return Replacement(len(p_values), len(used), rejected / len(p_values), advantage, fewest_queries(epsilon))
+    corrected = _FALSE_DISCOVERIES / sum(1 / number for number in range(1, len(p_values) + 1))
+    fewest = fewest_queries(epsilon, confidence=1 - corrected)
+    return Replacement(len(p_values), len(used), rejected / len(p_values), advantage, fewest)
 
 
 def _loss(rating: float, others: Sequence[float]) -> float:
