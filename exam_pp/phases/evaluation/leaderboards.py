@@ -70,7 +70,8 @@ class Uncertainty:
     ``remarks`` say what ungraded pairs could change.
     ``tested`` are the metrics with a column of letters, which is empty if no difference could be shown.
     ``untested`` says why the differences of a metric cannot be tested: too few queries, or systems that were
-    scored on other queries.
+    scored on other queries. ``planned`` says of a metric without any difference shown how many queries would
+    show one.
     """
 
     systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
@@ -78,6 +79,7 @@ class Uncertainty:
     remarks: list[str] = field(default_factory=list)
     tested: set[str] = field(default_factory=set)
     untested: dict[str, Literal["few queries", "other queries"]] = field(default_factory=dict)
+    planned: dict[str, str] = field(default_factory=dict)
 
     def has(self, name: str, metric: str) -> bool:
         """Whether there is a column of the field ``name`` for this metric."""
@@ -110,6 +112,7 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
         if statistics.intervals is not None and metric not in totals:
             of_metric += _add_intervals(result, matrix, statistics, evaluation)
         of_metric += _add_places(result, matrix, statistics)
+        of_metric += _add_plan(result, matrix, statistics, evaluation.range_of(metric))
         for note in of_metric:
             notes.setdefault(note, []).append(metric)
     result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in notes.items())
@@ -238,6 +241,34 @@ def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
     if with_letters:
         result.tested.add(matrix.metric)
     return [f"{note}."] if systems > 1 else []
+
+
+def _add_plan(
+    result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics, bounds: Range | None
+) -> list[str]:
+    """Add how many queries would show a difference, if none is shown; returns it as a note."""
+    from exam_pp.metrics.planning import (  # noqa: PLC0415 - scipy is slow to import
+        DIFFERENCE,
+        SPREAD,
+        plan_queries,
+    )
+
+    rows = [row for row, system in enumerate(matrix.systems) if system != OVERALL_SYSTEM]
+    found = [result.systems.get((matrix.systems[row], matrix.metric), SystemUncertainty()) for row in rows]
+    shown = any(row.first not in (None, 1) or row.letters not in (None, "a") for row in found)
+    if bounds is None or len(rows) < 2 or shown:
+        return []
+    width = bounds[1] - bounds[0]
+    plan = plan_queries(
+        len(rows),
+        matrix.values[rows],
+        difference=DIFFERENCE * width,
+        spread=SPREAD * width,
+        confidence=statistics.confidence,
+    )
+    assert plan is not None  # a difference of a twentieth of the range takes fewer than a billion queries
+    result.planned[matrix.metric] = plan.sentence
+    return [plan.sentence]
 
 
 def differences_can_show(evaluation: Evaluation, confidence: float = CONFIDENCE) -> bool:

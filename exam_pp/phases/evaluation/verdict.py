@@ -91,6 +91,8 @@ def verdict(standings: Standings) -> Verdict | None:
         if worse:
             of_others = _others(len(others), worse) if len(others) > 1 else named_systems(others)
             rest += f" {named_systems(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
+    if planned := standings.uncertainty.planned.get(metric):
+        rest += f" {planned}"
     return Verdict(headline, headline + rest + _doubts(standings, metric), leaders)
 
 
