@@ -98,8 +98,6 @@ def correlation_samples(scores: Floats, official: Floats | Sequence[float], top:
 
 _BLOCK = 100
 """Samples per block; with 100, the pairs of 500 systems fit into memory."""
-_GRID = 400
-"""Number of standard deviations of systems, from which the hierarchical model draws."""
 
 
 def _sample_block(scores: Floats, official: Floats, top: int) -> Floats:
@@ -174,7 +172,7 @@ def true_means(
     inverse = np.linalg.inv(design.T @ design)
     slopes = inverse @ (design.T @ means)
     squares = float(((means - design @ slopes) ** 2).sum())
-    own = np.linspace(0, 5 * (squares / free) ** 0.5 + 3 * noise**0.5, _GRID) ** 2
+    own = np.linspace(0, 5 * (squares / free) ** 0.5 + 3 * noise**0.5, 400) ** 2
     log_density = -free / 2 * np.log(own + noise) - squares / (2 * (own + noise))
     density = np.exp(log_density - log_density.max())
     rng = np.random.default_rng(seed)

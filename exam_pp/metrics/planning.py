@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from math import ceil, log2
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from exam_pp.defaults import CONFIDENCE
+from exam_pp.errors import SelectionError
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.significance import QueriesNeeded, better, queries_for_effect, queries_to_detect_range
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 DIFFERENCE, SPREAD = 0.05, 0.2
 """The difference of two means that a plan is for, and the standard deviation of paired differences before
@@ -43,7 +42,7 @@ class PlannedQueries(NamedTuple):
             sure = f"if paired differences have a standard deviation of {self.spread:g}"
         return (
             f"A true difference of {self.difference:g} between {between} takes about {self.needed.queries} "
-            f"queries to show ({sure})."
+            f"queries to show with a probability of 80 % ({sure})."
         )
 
 
@@ -54,7 +53,7 @@ def plan_queries(
     difference: float = DIFFERENCE,
     spread: float = SPREAD,
     confidence: float = CONFIDENCE,
-) -> PlannedQueries | None:
+) -> PlannedQueries:
     """The number of queries for a leaderboard of so many systems, by a formula.
 
     It is that of a t-test with power 0.8 and a tail of α/2 divided by the number of pairs of systems, and at
@@ -69,14 +68,11 @@ def plan_queries(
         spread: Assumed standard deviation of paired differences.
         confidence: 1 minus the level α of the tests.
 
-    Returns:
-        The number; None above a billion.
+    Raises:
+        SelectionError: There are fewer than two systems, or more than a billion queries are needed.
     """
-    pairs = systems * (systems - 1) / 2
+    pairs = max(1, systems * (systems - 1) // 2)
     tail, fewest = (1 - confidence) / 2 / pairs, ceil(1 + log2(pairs / (1 - confidence)))
-    queries = queries_for_effect(difference / spread, tail, _POWER)
-    needed = None if queries is None else QueriesNeeded(queries, queries, queries)
-    assumed: float | None = spread
     if pilot is not None:
         values = np.asarray(pilot, dtype=float)
         differences = (values[:, None] - values)[np.triu_indices(len(values), k=1)]
@@ -85,12 +81,15 @@ def plan_queries(
             median = np.argsort(differences.std(axis=1), kind="stable")[len(differences) // 2]
             found = queries_to_detect_range(difference, differences[median], tail=tail, power=_POWER)
             if found is not None and found.high is not None:
-                needed, assumed = found, None
-    if needed is None:
-        return None
-    return PlannedQueries(
-        systems, difference, QueriesNeeded(*(max(fewest, number or 0) for number in needed)), assumed
-    )
+                of_pilot = QueriesNeeded(*(max(fewest, number or 0) for number in found))
+                return PlannedQueries(systems, difference, of_pilot, None)
+    queries = queries_for_effect(difference / spread, tail, _POWER)
+    if systems < 2 or queries is None:
+        raise SelectionError(
+            f"{systems} systems and a difference of {difference:g} have no plan; name two systems or more and a "
+            "larger difference."
+        )
+    return PlannedQueries(systems, difference, QueriesNeeded(*[max(fewest, queries)] * 3), spread)
 
 
 def simulated_power(
@@ -99,15 +98,16 @@ def simulated_power(
     """The probability that a leaderboard shows a true difference, by 200 simulated leaderboards.
 
     All systems of the pilot (systems × queries) get the mean 0, and each in turn ``difference``. Queries
-    of the pilot are drawn with replacement, and tested by :func:`~exam_pp.metrics.significance.better`.
+    without NaN are drawn with replacement, and tested by :func:`~exam_pp.metrics.significance.better`.
 
     Returns the mean share of the other systems that the system is shown to be better than.
     """
     rng = np.random.default_rng(seed)
-    centred = pilot - pilot.mean(axis=1, keepdims=True)
+    complete = pilot[:, ~np.isnan(pilot).any(axis=0)]
+    centred = complete - complete.mean(axis=1, keepdims=True)
     shown = []
     for run in range(200):
-        drawn = centred[:, rng.integers(0, pilot.shape[1], queries)]
+        drawn = centred[:, rng.integers(0, centred.shape[1], queries)]
         drawn[run % len(pilot)] += difference
         shown.append(better(drawn, alpha=1 - confidence, seed=seed)[run % len(pilot)].sum())
     return float(np.mean(shown)) / (len(pilot) - 1)

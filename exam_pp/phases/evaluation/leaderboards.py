@@ -111,8 +111,7 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
         of_metric: list[str] = []
         if statistics.intervals is not None and metric not in totals:
             of_metric += _add_intervals(result, matrix, statistics, evaluation)
-        of_metric += _add_places(result, matrix, statistics)
-        of_metric += _add_plan(result, matrix, statistics, evaluation.range_of(metric))
+        of_metric += _add_places(result, matrix, statistics, evaluation.range_of(metric))
         for note in of_metric:
             notes.setdefault(note, []).append(metric)
     result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in notes.items())
@@ -195,10 +194,17 @@ def _add_intervals(
     return [f"{100 * confidence:g} % intervals ({interval_method(bounds)})."]
 
 
-def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics) -> list[str]:
+def _add_places(
+    result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics, bounds: Range | None
+) -> list[str]:
     """Add the ranks (with intervals) and letters of a metric; returns the notes on its tests."""
     import numpy as np  # noqa: PLC0415 - slow to import
 
+    from exam_pp.metrics.planning import (  # noqa: PLC0415 - scipy is slow to import
+        DIFFERENCE,
+        SPREAD,
+        plan_queries,
+    )
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
         better,
         can_differ,
@@ -240,35 +246,17 @@ def _add_places(result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics
             _update(result, matrix.systems[row], matrix.metric, first=first, last=last)
     if with_letters:
         result.tested.add(matrix.metric)
-    return [f"{note}."] if systems > 1 else []
-
-
-def _add_plan(
-    result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics, bounds: Range | None
-) -> list[str]:
-    """Add how many queries would show a difference, if none is shown; returns it as a note."""
-    from exam_pp.metrics.planning import (  # noqa: PLC0415 - scipy is slow to import
-        DIFFERENCE,
-        SPREAD,
-        plan_queries,
-    )
-
-    rows = [row for row, system in enumerate(matrix.systems) if system != OVERALL_SYSTEM]
-    found = [result.systems.get((matrix.systems[row], matrix.metric), SystemUncertainty()) for row in rows]
-    shown = any(row.first not in (None, 1) or row.letters not in (None, "a") for row in found)
-    if bounds is None or len(rows) < 2 or shown:
+    if systems < 2:
         return []
-    width = bounds[1] - bounds[0]
+    if bounds is None or relation.any():
+        return [f"{note}."]
+    difference, spread = (share * (bounds[1] - bounds[0]) for share in (DIFFERENCE, SPREAD))
+    confidence = statistics.confidence
     plan = plan_queries(
-        len(rows),
-        matrix.values[rows],
-        difference=DIFFERENCE * width,
-        spread=SPREAD * width,
-        confidence=statistics.confidence,
+        systems, matrix.values[order], difference=difference, spread=spread, confidence=confidence
     )
-    assert plan is not None  # a difference of a twentieth of the range takes fewer than a billion queries
     result.planned[matrix.metric] = plan.sentence
-    return [plan.sentence]
+    return [f"{note}. {plan.sentence}"]
 
 
 def differences_can_show(evaluation: Evaluation, confidence: float = CONFIDENCE) -> bool:
