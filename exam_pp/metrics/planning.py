@@ -86,8 +86,8 @@ def plan_queries(
     queries = queries_for_effect(difference / spread, tail, _POWER)
     if systems < 2 or queries is None:
         raise SelectionError(
-            f"{systems} systems and a difference of {difference:g} have no plan; name two systems or more and a "
-            "larger difference."
+            f"{systems} systems and a difference of {difference:g} have no plan; name two systems or "
+            "more, or a larger difference."
         )
     return PlannedQueries(systems, difference, QueriesNeeded(*[max(fewest, queries)] * 3), spread)
 

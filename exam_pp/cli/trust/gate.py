@@ -203,8 +203,8 @@ def _plan(
         text += f" By simulation with the queries of the pilot: {found or 'more than three times as many'}."
     few, many = (labels_needed(difference, correlation=r) for r in (0.7, 0.0))
     labels = (
-        f"An interval of ±{difference:g} for a corrected share takes at most {many} labels of people, and {few} "
-        "if the judge's ratings correlate with them by 0.7."
+        f"An interval of ±{difference:g} for a corrected share takes at most {many} labels of people, and "
+        f"{few} if the judge's ratings correlate with them by 0.7."
     )
     return Report("Plan", [Paragraph(text), Paragraph(labels)])
 

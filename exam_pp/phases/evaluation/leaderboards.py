@@ -248,7 +248,7 @@ def _add_places(
         result.tested.add(matrix.metric)
     if systems < 2:
         return []
-    if bounds is None or relation.any():
+    if bounds is None or relation.any() or not matrix.complete:
         return [f"{note}."]
     difference, spread = (share * (bounds[1] - bounds[0]) for share in (DIFFERENCE, SPREAD))
     confidence = statistics.confidence
