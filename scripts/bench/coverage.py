@@ -346,7 +346,8 @@ def correlation_table(rows: Iterable[list[Correlations]]) -> Iterator[str]:
         yield _line(world, shown)
     yield ""
     worst = min(cell.inside for cell in cells)
-    yield f"Intervals hold in at least {LOWEST_COVERAGE:.0%}: {_verdict(worst >= LOWEST_COVERAGE)} ({worst:.1%})"
+    verdict = _verdict(worst >= LOWEST_COVERAGE)
+    yield f"Intervals hold in at least {LOWEST_COVERAGE:.0%}: {verdict} ({worst:.1%})"
 
 
 PLANNED, PLANNED_LAWS = (2, 5, 12), (0, 2, 4, 6)
