@@ -106,7 +106,7 @@ def test_a_contradiction_is_seen(
 
 @pytest.mark.slow
 def test_intervals_of_correlations_over_queries_hold_the_true_one() -> None:
-    """Resampled queries held it in 45 % (12 systems), and in 2 % (37)."""
+    """Resampled queries held it in 3 % (tenths) and 1 % (dense)."""
     for world in ("tenths, small differences", "tenths, judge equals ranks"):
         found = correlations(world, 12, 20, samples=60)
         assert found.shown < found.true - 0.1

@@ -27,7 +27,7 @@ from exam_pp.text.wording import counted
 
 _NOISE = (
     "Means over few queries have noise, which lowers a correlation, so an interval can lie above its number. "
-    "Fewer than four systems or two queries have none."
+    "With fewer than eight queries it is approximate. Fewer than four systems or two queries have none."
 )
 
 
