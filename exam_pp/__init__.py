@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
+    from exam_pp.metrics.planning import plan_queries
     from exam_pp.phases.analysis.panel import analyze_panel
     from exam_pp.phases.evaluation.answers import criteria
     from exam_pp.phases.evaluation.citations import AnswerFilter, citations
@@ -105,6 +106,7 @@ __all__ = [
     "leaderboard",
     "make_prompt",
     "nugget_scores",
+    "plan_queries",
     "query",
     "read_bank",
     "read_games",
@@ -156,6 +158,7 @@ _HOMES = {
     "GradeFilter": "grade_filter",
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
+    "plan_queries": "metrics.planning",
     "analyze_panel": "phases.analysis.panel",
     "citations": "phases.evaluation.citations",
     "corrected_scores": "phases.evaluation.corrected",

@@ -134,7 +134,8 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
     with suppress(SystemExit):  # the exit code says that the gate failed
         run(
             "gate", scores, scores, "--system", "dense-large", "--system", "bm25",
-            "-m", f"Cover(min_grade=4)@{CUTOFF}", "--max-drop", 0.02, *page, folder / "gate.html",
+            "-m", f"Cover(min_grade=4)@{CUTOFF}", "--max-drop", 0.02, "--undecided", "fail",
+            *page, folder / "gate.html",
         )  # fmt: skip
 
 

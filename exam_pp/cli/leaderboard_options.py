@@ -47,7 +47,7 @@ SAMPLES = click.option(
     type=Repetitions(100),
     default=defaults.SAMPLES,
     show_default=True,
-    help="Number of bootstrap samples.",
+    help="Number of samples or draws for intervals.",
 )
 TOP = click.option(
     "-S top-systems",

@@ -119,7 +119,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--format": "Format of the report or table",
         "--output": "File or folder to write",
         "--per-query": "Scores of each query",
-        "--plan": "Estimate the time instead of grading",
+        "--plan": "Estimate what the work needs instead of doing it",
         "--plot": "Figure to draw, too",
         "--remove": "Part of a passages file to remove",
         "--rename": "New names in the file",

@@ -9,9 +9,9 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exam_pp.defaults import SAMPLES
+from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.uncertainty import enough_samples
+from exam_pp.metrics.uncertainty import NO_SPREAD, Interval, enough_samples
 
 
 class Correlation(NamedTuple):
@@ -136,6 +136,55 @@ def _over(part: Floats, whole: Floats) -> Floats:
     return shares
 
 
+def true_means(
+    values: Floats, official: ArrayLike, *, samples: int = SAMPLES, seed: int = 0
+) -> Floats | None:
+    """Draws of the means that the systems would have over all queries, samples × systems.
+
+    Means over n queries have noise, and noise lowers a correlation. Resampled queries would add noise once
+    more. So a hierarchical model takes the noise away: a system's true mean is a linear function of its
+    official score, plus a deviation of its own; the mean over n queries adds noise, whose variance is the
+    residual mean square of the table of systems and queries, divided by n. Priors are flat.
+
+    Source: Gelman et al., "Bayesian Data Analysis", 3rd edition (2013), chapter 5.
+
+    Args:
+        values: Scores, systems × queries, without NaN.
+        official: Official score of each system, higher is better; or systems × such columns.
+        samples: Number of draws.
+        seed: Seed of the draws.
+
+    Returns:
+        The draws; None for fewer than two queries, fewer than three systems more than columns, and columns
+        without differences of their own. Also None if systems differ by the same amount on all queries,
+        because their means then have no noise.
+    """
+    systems, queries = values.shape
+    design = np.column_stack([np.ones(systems), official])
+    free = systems - design.shape[1]
+    if queries < 2 or free < 2 or np.linalg.matrix_rank(design) < design.shape[1]:
+        return None
+    means = values.mean(axis=1)
+    rest = values - means[:, None] - values.mean(axis=0) + values.mean()
+    noise = float((rest**2).sum()) / ((systems - 1) * (queries - 1) * queries)
+    if noise <= NO_SPREAD**2:
+        return None
+    inverse = np.linalg.inv(design.T @ design)
+    slopes = inverse @ (design.T @ means)
+    squares = float(((means - design @ slopes) ** 2).sum())
+    own = np.linspace(0, 5 * (squares / free) ** 0.5 + 3 * noise**0.5, 400) ** 2
+    log_density = -free / 2 * np.log(own + noise) - squares / (2 * (own + noise))
+    density = np.exp(log_density - log_density.max())
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(own, (samples, 1), p=density / density.sum())
+    error = rng.standard_normal((samples, len(inverse))) @ np.linalg.cholesky(inverse).T
+    fitted = (slopes + (drawn + noise) ** 0.5 * error) @ design.T
+    weight = drawn / (drawn + noise)
+    spread = (weight * noise) ** 0.5
+    noisy = spread * rng.standard_normal((samples, systems))
+    return np.asarray(fitted + weight * (means - fitted) + noisy)
+
+
 def resample_systems(
     scores: Mapping[str, float], ranks: Mapping[str, float], *, samples: int = SAMPLES, seed: int = 0
 ) -> tuple[Floats, Floats]:
@@ -149,6 +198,12 @@ def resample_systems(
     values = np.array([scores[system] for system in common])
     official = np.array([-ranks[system] for system in common])
     return values[drawn], official[drawn]
+
+
+def central_intervals(drawn: Floats, confidence: float = CONFIDENCE) -> list[Interval | None]:
+    """The central interval of each column of draws; None for a column with undefined values."""
+    limits = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    return [None if isnan(low) else Interval(low, high) for low, high in limits.T.tolist()]
 
 
 def approximate_ranks(scores: Mapping[str, float], ranks: Mapping[str, float]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Correlations within queries and partial correlations, with bootstrap intervals over queries.
+"""Correlations within queries and partial correlations, with intervals over queries.
 
 A unit is a row of two or three numbers: x and y, whose correlation is computed, and z, which is held
 constant. The partial correlation is r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)(1 - r_yz^2)).
@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
+from exam_pp.metrics.correlation import central_intervals, true_means
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.uncertainty import Interval, intervals
@@ -31,7 +32,7 @@ class Estimate(NamedTuple):
     """A correlation; None is undefined.
 
     ``value``: The correlation, -1 to 1; None if x or y has only one value in every group. ``interval``:
-    Interval over resampled queries; None for fewer than five queries.
+    Interval over queries; None for too few queries or systems.
     """
 
     value: float | None
@@ -78,6 +79,9 @@ def correlation_of_means(
 ) -> Estimate:
     """Spearman's ρ of the systems' means over queries; of three columns, the partial ρ.
 
+    The interval is from draws of the true means of each column, given the means of the others
+    (:func:`~exam_pp.metrics.correlation.true_means`).
+
     ``columns``: x and y, or x, y and z; each a matrix of systems × queries.
     """
     values = np.asarray(columns, dtype=float)
@@ -85,8 +89,15 @@ def correlation_of_means(
     value = known(_correlations_of_means(values.mean(axis=2)[None]))
     interval = None
     if value is not None and queries > 1:
-        means = np.einsum("sq,cnq->scn", query_counts(queries, samples, seed), values) / queries
-        (interval,) = intervals(_correlations_of_means(means)[:, None], queries, confidence)
+        means = values.mean(axis=2)
+        drawn = [
+            true_means(column, np.delete(means, number, axis=0).T, samples=samples, seed=seed + number)
+            for number, column in enumerate(values)
+        ]
+        known_draws = [each for each in drawn if each is not None]
+        if len(known_draws) == len(drawn):
+            drawn_means = np.stack(known_draws, axis=1)
+            (interval,) = central_intervals(_correlations_of_means(drawn_means)[:, None], confidence)
     return Estimate(value, interval, systems, queries)
 
 

@@ -327,7 +327,7 @@ def queries_to_detect_range(
     freedom = max(1.0, 2 * count / max(_KURTOSIS_SAFETY * kurtosis - (count - 3) / (count - 1), at_least))
 
     def needed(factor: float) -> int | None:
-        return _queries_for(difference / scale / (factor * spread), tail, power)
+        return queries_for_effect(difference / scale / (factor * spread), tail, power)
 
     queries, low, high = (
         needed(1.0),
@@ -338,7 +338,11 @@ def queries_to_detect_range(
     return QueriesNeeded(queries, low, high if np.count_nonzero(differences) >= _FEWEST_FOR_RANGE else None)
 
 
-def _queries_for(effect: float, tail: float, power: float) -> int | None:
+def queries_for_effect(effect: float, tail: float, power: float) -> int | None:
+    """The number of queries to detect a mean of so many standard deviations; None above a billion.
+
+    The formula is that of :func:`queries_to_detect_range`.
+    """
     if effect < _SMALLEST_EFFECT:
         return None
     # Quantiles of t are above those of the normal distribution, so that this many are needed at least.

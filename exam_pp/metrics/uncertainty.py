@@ -1,16 +1,15 @@
-"""Intervals of means, and the bootstrap of leaderboards over queries and bank entries."""
+"""Intervals of means, and of statistics by resampled queries or systems."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from exam_pp.defaults import CONFIDENCE, SAMPLES
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.score_ranges import Range
@@ -74,38 +73,6 @@ def _matrix(metric: str, cells: dict[tuple[str, str], float]) -> ScoreMatrix:
     for (system, query_id), value in cells.items():
         values[rows[system], columns[query_id]] = value
     return ScoreMatrix(metric, systems, query_ids, values)
-
-
-def bootstrap_means(values: Floats, *, samples: int = SAMPLES, seed: int = 0) -> Floats:
-    """Means of the systems over resampled queries, samples × systems.
-
-    ``values`` is systems × queries (at least two queries). All systems get the same resampled queries, so
-    that samples can be compared between systems; few queries get :func:`enough_samples`. NaN cells are
-    skipped in means. If a sample has only NaN for a system, its value is the system's mean over all queries.
-
-    Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993); scipy.stats.bootstrap.
-    """
-    from scipy.stats import bootstrap  # noqa: PLC0415 - slow to import
-
-    missing = np.isnan(values).any()
-    result = bootstrap(
-        (values,),
-        partial(_mean_of_present, otherwise=np.nanmean(values, axis=1)) if missing else np.mean,
-        axis=-1,
-        n_resamples=enough_samples(values.shape[1], samples),
-        method="percentile",
-        vectorized=True,
-        batch=250,
-        rng=np.random.default_rng(seed),
-    )
-    return np.array(result.bootstrap_distribution.T)
-
-
-def _mean_of_present(values: Floats, axis: int, *, otherwise: Floats) -> Floats:
-    count = (~np.isnan(values)).sum(axis=axis)
-    means = np.broadcast_to(otherwise.reshape(-1, *[1] * (count.ndim - 1)), count.shape).copy()
-    np.divide(np.nansum(values, axis=axis), count, out=means, where=count > 0)
-    return means
 
 
 GAFFKE = "Gaffke's bound"

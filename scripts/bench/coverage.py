@@ -3,11 +3,18 @@
 Usage: python -m scripts.bench.coverage means [--samples 2000] [--processes 1]
        python -m scripts.bench.coverage gate [--samples 2000] [--processes 1]
        python -m scripts.bench.coverage ranks [--samples 300] [--processes 1]
+       python -m scripts.bench.coverage correlation [--samples 200] [--processes 1]
+       python -m scripts.bench.coverage plan [--processes 1]
+       python -m scripts.bench.coverage pairs [--samples 300] [--processes 1]
+       python -m scripts.bench.coverage annotators [--samples 2000] [--processes 1]
 
 ``means`` are intervals of the mean of scores from 0 to 1. Whether one misses the true mean takes a single
 value of the distribution function; the width takes two root searches, so it is a mean over the first tenth of
 the samples. ``gate`` are the shares of changes that pass at a limit of 0.02. ``ranks`` are the places and
-letters of ten systems.
+letters of ten systems. ``correlation`` are intervals over queries of the correlation of systems with official
+ranks; ``plan`` is the power of leaderboards with the planned number of queries. ``pairs`` are false and true
+claims on pairs and on the best system; ``annotators`` are judges that pass the alternative annotator test
+although they lose by ε.
 """
 
 from __future__ import annotations
@@ -23,10 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from exam_pp.metrics.alternative_annotator import COSTS
 from exam_pp.metrics.bounded_mean import cdf, interval
+from exam_pp.metrics.correlation import correlation_samples
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.noninferiority import drop_bounds
-from exam_pp.metrics.significance import better, letters, rank_intervals
+from exam_pp.metrics.planning import plan_queries, simulated_power
+from exam_pp.metrics.significance import best_tests, better, holm_matrix, letters, paired_test, rank_intervals
+from exam_pp.metrics.uncertainty import ScoreMatrix
+from exam_pp.phases.analysis.correlation import coefficient_intervals
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
 
@@ -278,6 +290,198 @@ def _kinds() -> list[tuple[str, str]]:
     return [(scores, skills) for scores in SCORES for skills in SKILLS]
 
 
+BOARDS = ((6, 20), (12, 5), (12, 20), (37, 43))
+"""Numbers of systems and of queries."""
+WORLDS = {
+    "dense, small differences": ("dense", 0.5, 0.15),
+    "tenths, small differences": ("tenths", 0.5, 0.15),
+    "tenths, large differences": ("tenths", 1.5, 0.15),
+    "binary": ("binary", 1.0, 0.15),
+    "tenths, judge equals ranks": ("tenths", 0.7, 0.0),
+    "tenths, weak judge": ("tenths", 0.7, 0.6),
+    "tenths, judge without skill": ("tenths", 0.7, 5.0),
+}
+"""Kind of scores, spread of the systems, and deviation of their skill from the official scores."""
+FEW_OF_CORRELATIONS = 8
+_ALL_QUERIES = 10_000
+
+
+class Correlations(NamedTuple):
+    """Mean true Kendall's τ-b, mean τ-b of the sample, share of intervals with the true one, mean width."""
+
+    true: float
+    shown: float
+    inside: float
+    width: float
+
+
+def correlations(world: str, systems: int, queries: int, samples: int) -> Correlations:
+    """Draw skills and scores, and compare intervals over queries with the τ-b of 10,000 queries."""
+    scores, scale, deviation = WORLDS[world]
+    rng = np.random.default_rng([4, list(WORLDS).index(world), systems, queries])
+    names = [f"s{number}" for number in range(systems)]
+    ranks = {name: float(systems - number) for number, name in enumerate(names)}
+    official = np.linspace(-1, 1, systems)
+    rows = []
+    for _ in range(samples):
+        skill = scale * (official + deviation * rng.standard_normal(systems))
+        difficulty = rng.normal(-0.5, 1.3, _ALL_QUERIES)
+        own = rng.normal(0, 0.5, (systems, _ALL_QUERIES))
+        values = SCORES[scores](rng, expit(skill[:, None] + difficulty + own))
+        matrix = ScoreMatrix("m", names, [str(number) for number in range(queries)], values[:, :queries])
+        means = np.array([values.mean(axis=1), matrix.values.mean(axis=1).round(12)])
+        true, shown = correlation_samples(means, official)[:, 1]
+        found = coefficient_intervals(matrix, ranks, samples=1000)[1]
+        low, high = found or (-1.0, 1.0)
+        rows.append((true, shown, low - 1e-9 <= true <= high + 1e-9, high - low))
+    return Correlations(*np.mean(rows, axis=0).tolist())
+
+
+def _correlations_row(world: str, samples: int) -> list[Correlations]:
+    return [correlations(world, *board, samples) for board in BOARDS]
+
+
+def correlation_table(rows: Iterable[list[Correlations]]) -> Iterator[str]:
+    """A Markdown table of true and shown τ-b, the share of intervals that hold, and their mean width."""
+    yield _line("scores", (f"{systems} systems, {queries} queries" for systems, queries in BOARDS))
+    yield "|---|" + "---:|" * len(BOARDS)
+    cells: list[Correlations] = []
+    for world, row in zip(WORLDS, rows, strict=True):
+        cells += row
+        shown = (f"{c.true:.2f} / {c.shown:.2f} / {_percent(c.inside)} / {c.width:.2f}" for c in row)
+        yield _line(world, shown)
+    yield ""
+    queries = [queries for _ in WORLDS for _, queries in BOARDS]
+    worst = min(cell.inside for cell, n in zip(cells, queries, strict=True) if n >= FEW_OF_CORRELATIONS)
+    verdict = _verdict(worst >= LOWEST_COVERAGE)
+    yield f"At least {LOWEST_COVERAGE:.0%} from {FEW_OF_CORRELATIONS} queries on: {verdict} ({worst:.1%})"
+
+
+PLANNED, PLANNED_LAWS = (2, 5, 12), (0, 2, 4, 6)
+"""Numbers of systems, and of laws whose scores are scaled to paired differences of .2."""
+
+
+def power(law: int, systems: int, queries: int) -> float:
+    """The power of leaderboards of systems whose scores follow a law, with as many queries."""
+    pilot = LAWS[law].draw(np.random.default_rng([5, law, systems]), (systems, 400))
+    return simulated_power(pilot * 0.2 / (2**0.5 * pilot.std()), queries, seed=law)
+
+
+def _power_row(law: int) -> list[tuple[float, float]]:
+    planned = (plan_queries(systems).needed.queries for systems in PLANNED)
+    return [(power(law, k, 128), power(law, k, n)) for k, n in zip(PLANNED, planned, strict=True)]
+
+
+def power_table(rows: Iterable[list[tuple[float, float]]]) -> Iterator[str]:
+    """A Markdown table of the power with the queries for a pair, and with the planned number."""
+    yield _line("scores", (f"{systems} systems" for systems in PLANNED))
+    yield "|---|" + "---:|" * len(PLANNED)
+    for law, row in zip(PLANNED_LAWS, rows, strict=True):
+        yield _line(LAWS[law].name, (f"{_percent(pair)} / {_percent(all_pairs)}" for pair, all_pairs in row))
+
+
+PAIR_BOARDS = ((5, 12), (12, 20), (12, 50))
+"""Numbers of systems and of queries."""
+RARE = "a rival breaks rarely"
+PAIR_SKILLS = {
+    "interchangeable": np.zeros(1),
+    "one best": np.array([1.0]),
+    "even steps": np.array([]),
+    RARE: np.zeros(1),
+}
+
+
+class Pairs(NamedTuple):
+    """Shares of boards with a false claim, and without a best system in the set of possible ones.
+
+    ``found`` and ``by_holm`` are shares of the true pairs that are shown, by step-down maxT and by Holm's
+    correction of single tests; ``likely`` and ``leaders`` are mean numbers of systems.
+    """
+
+    false: float
+    missed: float
+    found: float
+    by_holm: float
+    likely: float
+    leaders: float
+
+
+def pairs(scores: str, skills: str, systems: int, queries: int, samples: int) -> Pairs:
+    """Draw scores, and compare the shown pairs and the possible best systems with the true ones."""
+    rng = np.random.default_rng([6, list(PAIR_SKILLS).index(skills), systems, queries])
+    skill = -0.3 * np.arange(systems) if skills == "even steps" else np.zeros(systems)
+    skill[: len(PAIR_SKILLS[skills])] = PAIR_SKILLS[skills]
+    rows = []
+    for _ in range(samples):
+        difficulty = rng.normal(-0.5, 1.3, queries)
+        values = SCORES[scores](
+            rng, expit(skill[:, None] + difficulty + rng.normal(0, 0.5, (systems, queries)))
+        )
+        if skills == RARE:  # equal means, but on most queries the last system seems better
+            values[-1] = values[0] + np.where(rng.random(queries) < 0.1, -0.9, 0.1)
+        shown = better(values)
+        single = np.ones((systems, systems))
+        for i, j in combinations(range(systems), 2):
+            single[i, j] = single[j, i] = paired_test(values[i], values[j], samples=2000)
+        is_better = skill[:, None] > skill
+        by_holm = (holm_matrix(single) <= 0.05) & (values.mean(axis=1)[:, None] > values.mean(axis=1))
+        likely = np.array(best_tests(values)) > 0.05
+        true = max(1, int(is_better.sum()))
+        rows.append(
+            (
+                bool((shown & ~is_better).any()),
+                not likely[skill == skill.max()].all() if skills == RARE else not likely[skill.argmax()],
+                (shown & is_better).sum() / true,
+                (by_holm & is_better).sum() / true,
+                likely.sum(),
+                (~shown.any(axis=0)).sum(),
+            )
+        )
+    return Pairs(*np.mean(rows, axis=0).tolist())
+
+
+def _pairs_row(key: tuple[str, str], samples: int) -> list[Pairs]:
+    return [pairs(*key, *board, samples) for board in PAIR_BOARDS]
+
+
+def pairs_table(rows: Iterable[list[Pairs]]) -> Iterator[str]:
+    """A Markdown table: false claims, missed best systems, true pairs shown by maxT and Holm, sizes."""
+    yield _line("scores", (f"{systems} systems, {queries} queries" for systems, queries in PAIR_BOARDS))
+    yield "|---|" + "---:|" * len(PAIR_BOARDS)
+    for (scores, skills), row in zip(_pair_kinds(), rows, strict=True):
+        cells = (
+            f"{_percent(c.false)} / {_percent(c.missed)}; {_percent(c.found)} / {_percent(c.by_holm)}; "
+            f"{c.likely:.1f} / {c.leaders:.1f}"
+            for c in row
+        )
+        yield _line(f"{scores}, {skills}", cells)
+
+
+def _pair_kinds() -> list[tuple[str, str]]:
+    return [(scores, skills) for scores in ("tenths", "dense") for skills in PAIR_SKILLS]
+
+
+ITEMS = (5, 12, 20, 29, 40)
+
+
+def replaced(losses: float, epsilon: float, items: int, samples: int) -> float:
+    """The share of judges that pass the test of one annotator, whose loss is ``losses`` on average."""
+    rng = np.random.default_rng([7, int(100 * losses), items])
+    drawn = rng.random((samples, items)) < losses
+    return float(np.mean([drop_bounds(row, epsilon).p_within <= 0.05 for row in drawn.astype(float)]))
+
+
+def _annotators_row(epsilon: float, samples: int) -> list[float]:
+    return [replaced(epsilon, epsilon, items, samples) for items in ITEMS]
+
+
+def annotators_table(rows: Iterable[list[float]]) -> Iterator[str]:
+    """A Markdown table of the shares of judges that pass, although they lose by ε."""
+    yield from _header("ε", ITEMS)
+    for epsilon, row in zip(COSTS.values(), rows, strict=True):
+        yield _line(f"{epsilon:g}", map(_percent, row))
+
+
 def _header(first: str, numbers: Sequence[int]) -> Iterator[str]:
     yield _line(first, (f"n = {number}" for number in numbers))
     yield "|---|" + "---:|" * len(numbers)
@@ -298,16 +502,26 @@ def _verdict(met: bool) -> str:
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("table", choices=["means", "gate", "ranks"])
-    parser.add_argument("--samples", type=int, help="2,000, for ranks 300")
+    parser.add_argument(
+        "table", choices=["means", "gate", "ranks", "correlation", "plan", "pairs", "annotators"]
+    )
+    parser.add_argument("--samples", type=int, help="2,000, for ranks and pairs 300, for correlation 200")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
-    samples = options.samples or (300 if options.table == "ranks" else 2000)
+    samples = options.samples or {"ranks": 300, "pairs": 300, "correlation": 200}.get(options.table, 2000)
     with Pool(options.processes) as pool:
         if options.table == "means":
             lines = means_table(pool.imap(partial(_means_row, samples=samples), range(len(LAWS))))
         elif options.table == "gate":
             lines = gate_table(pool.imap(partial(_gate_row, samples=samples), range(len(CHANGES))))
+        elif options.table == "correlation":
+            lines = correlation_table(pool.imap(partial(_correlations_row, samples=samples), WORLDS))
+        elif options.table == "pairs":
+            lines = pairs_table(pool.imap(partial(_pairs_row, samples=samples), _pair_kinds()))
+        elif options.table == "annotators":
+            lines = annotators_table(pool.imap(partial(_annotators_row, samples=samples), COSTS.values()))
+        elif options.table == "plan":
+            lines = power_table(pool.imap(_power_row, PLANNED_LAWS))
         else:
             lines = places_table(pool.imap(partial(_places_row, samples=samples), _kinds()))
         for line in lines:

@@ -9,10 +9,15 @@ from exam_pp.metrics.bounded_mean import interval
 from scripts.bench.coverage import (
     CHANGES,
     LAWS,
+    RARE,
     contradicts,
+    correlations,
     means_of,
+    pairs,
     passed,
     places,
+    power,
+    replaced,
 )
 
 REFERENCE = {
@@ -100,3 +105,37 @@ def test_a_contradiction_is_seen(
     letters: list[str], ranks: list[tuple[int, int]], contradicted: bool
 ) -> None:
     assert contradicts(letters, ranks) == contradicted
+
+
+@pytest.mark.slow
+def test_intervals_of_correlations_over_queries_hold_the_true_one() -> None:
+    """Resampled queries held it in 3 % (tenths) and 1 % (dense)."""
+    for world in ("tenths, small differences", "tenths, judge equals ranks"):
+        found = correlations(world, 12, 20, samples=60)
+        assert found.shown < found.true - 0.1
+        assert found.inside >= 0.93
+    assert correlations("dense, small differences", 37, 43, samples=25).inside >= 0.88
+
+
+@pytest.mark.slow
+def test_the_queries_for_a_pair_are_too_few_for_a_leaderboard() -> None:
+    assert power(2, 5, 128) == pytest.approx(0.59, abs=0.08)
+    assert power(2, 5, 217) == pytest.approx(0.84, abs=0.06)
+
+
+@pytest.mark.slow
+def test_pairs_and_the_best_system_are_rarely_wrong_unless_a_rival_breaks_rarely() -> None:
+    """Of 60 boards, at most 7 false ones by chance at 5 %."""
+    equal = pairs("tenths", "interchangeable", 12, 20, samples=60)
+    assert equal.false <= 7 / 60
+    ahead = pairs("tenths", "even steps", 12, 20, samples=60)
+    assert ahead.false <= 7 / 60
+    assert ahead.missed <= 7 / 60
+    assert ahead.found > ahead.by_holm
+    assert ahead.likely < ahead.leaders
+    assert pairs("dense", RARE, 5, 12, samples=60).false > 0.1  # so a note stands beside claims
+
+
+@pytest.mark.slow
+def test_few_judges_pass_that_lose_by_epsilon() -> None:
+    assert all(replaced(eps, eps, n, 500) <= 0.08 for eps in (0.1, 0.2) for n in (5, 12, 29, 40))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ from exam_pp.metrics.correlation import (
     min_max_scaled,
     ranks_of,
     resample_systems,
+    true_means,
 )
 
 BOARD = st.dictionaries(
@@ -129,6 +131,63 @@ def test_samples_of_systems_keep_scores_with_their_ranks() -> None:
     assert (drawn == official + 12).all()
     assert np.unique(drawn).tolist() == list(range(12))
     assert drawn.std(axis=0).min() > 0
+
+
+FIVE = np.array(
+    [
+        [0.6, 0.5, 0.7, 0.4],
+        [0.5, 0.5, 0.6, 0.3],
+        [0.4, 0.2, 0.5, 0.3],
+        [0.1, 0.3, 0.2, 0.2],
+        [0.2, 0.1, 0.1, 0.3],
+    ]
+)
+OFFICIAL = [0.9, 0.7, 0.6, 0.2, 0.3]
+
+
+def test_draws_of_true_means_are_those_of_plain_python() -> None:
+    """With the published steps of the model: noise .0031875, slopes .0491 and .5572, squares .0056627."""
+    noise, squares = 0.0031875, 0.005662650602409646
+    slopes = np.array([0.049096385542168586, 0.5572289156626508])
+    top = 5 * math.sqrt(squares / 3) + 3 * math.sqrt(noise)
+    own = [(top * step / 399) ** 2 for step in range(400)]
+    density = [(s + noise) ** -1.5 * math.exp(-squares / (2 * (s + noise))) for s in own]
+    rng = np.random.default_rng(4)
+    variances = rng.choice(own, (50, 1), p=np.array(density) / sum(density))[:, 0]
+    errors = rng.standard_normal((50, 2))
+    noises = rng.standard_normal((50, 5))
+    # The inverse of [[5, 2.7], [2.7, 1.79]] by hand, and its root.
+    inverse = np.array([[1.79, -2.7], [-2.7, 5]]) / 1.66
+    root = np.array([[inverse[0, 0] ** 0.5, 0], [inverse[0, 1] / inverse[0, 0] ** 0.5, 0]])
+    root[1, 1] = (inverse[1, 1] - root[1, 0] ** 2) ** 0.5
+
+    drawn = true_means(FIVE, OFFICIAL, samples=50, seed=4)
+
+    assert drawn is not None
+    for row, variance, error, extra in zip(drawn, variances, errors, noises, strict=True):
+        first, second = slopes + math.sqrt(variance + noise) * (root @ error)
+        weight = variance / (variance + noise)
+        for system, (mean, y) in enumerate(zip(FIVE.mean(axis=1), OFFICIAL, strict=True)):
+            fit = first + second * y
+            expected = fit + weight * (mean - fit) + math.sqrt(weight * noise) * extra[system]
+            assert row[system] == pytest.approx(expected, abs=1e-12)
+    first = [
+        0.5876633039852015,
+        0.50037734951441,
+        0.3255948544656055,
+        0.16190874742321573,
+        0.22496263672477387,
+    ]
+    again = true_means(FIVE, OFFICIAL, samples=1000)
+    assert again is not None
+    assert again[0] == pytest.approx(first, abs=1e-12)
+
+
+def test_without_noise_queries_or_systems_there_are_no_draws() -> None:
+    assert true_means(np.add.outer([0.1, 0.2, 0.3, 0.5, 0.6], [0.1, 0.2, 0.0, 0.3]), OFFICIAL) is None
+    assert true_means(FIVE[:, :1], OFFICIAL) is None
+    assert true_means(FIVE[:3], OFFICIAL[:3]) is None
+    assert true_means(FIVE, [1, 1, 1, 1, 1]) is None
 
 
 @pytest.mark.parametrize(

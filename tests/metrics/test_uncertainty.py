@@ -1,13 +1,12 @@
-"""Bootstrap intervals: equal to scipy, and invariants."""
+"""Intervals of means and of resampled statistics: equal to scipy, and invariants."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap, sem, t
+from scipy.stats import sem, t
 
 from exam_pp.metrics.uncertainty import (
-    bootstrap_means,
     expanded_tail,
     intervals,
     mean_interval,
@@ -27,19 +26,6 @@ def test_rows_become_a_matrix_without_totals() -> None:
     assert (matrix.systems, matrix.query_ids) == (["a", "b"], ["1", "2"])
     assert matrix.values == pytest.approx(np.array([[0.5, np.nan], [np.nan, 1.0]]), nan_ok=True)
     assert not matrix.complete
-
-
-def test_intervals_over_queries_equal_scipy() -> None:
-    """scipy.stats.bootstrap, percentile method, same seed."""
-    values = random_scores(4, 30)
-    computed = intervals(bootstrap_means(values, samples=500, seed=7), 30)
-
-    for row, interval in zip(values, computed, strict=True):
-        reference = bootstrap(
-            (row[None],), np.mean, axis=-1, n_resamples=500, method="percentile", batch=250,
-            rng=np.random.default_rng(7), confidence_level=1 - 2 * expanded_tail(30),
-        ).confidence_interval  # fmt: skip
-        assert interval == pytest.approx((*np.ravel(reference.low), *np.ravel(reference.high)))
 
 
 @pytest.mark.parametrize(("units", "tail"), [(5, 0.00095), (8, 0.00574), (12, 0.01076), (1000, 0.02480)])
@@ -69,16 +55,3 @@ def test_the_interval_of_scores_without_a_range_is_that_of_scipy() -> None:
     values = [0.5, 2.0, 3.5, 1.0, -4.0, 9.0, 2.5]
     expected = t.interval(0.9, 6, np.mean(values), sem(values))
     assert mean_interval([*values, np.nan], None, confidence=0.9) == pytest.approx(expected)
-
-
-def test_the_same_seed_gives_the_same_samples() -> None:
-    values = random_scores(3, 10)
-
-    assert (bootstrap_means(values, seed=3) == bootstrap_means(values, seed=3)).all()
-    assert (bootstrap_means(values, seed=3) != bootstrap_means(values, seed=4)).any()
-
-
-def test_missing_scores_are_skipped_in_means() -> None:
-    values = np.array([[0.5, np.nan, 0.5, 0.5], [1.0, 0.0, 1.0, 0.0]])
-
-    assert bootstrap_means(values, samples=50)[:, 0] == pytest.approx(np.full(10_000, 0.5))

@@ -292,7 +292,8 @@ def _audit_notes(result: Audit) -> Iterator[str]:
     yield (
         f"Grader: {result.grader} ({result.prompt_class}); {people}. Score of systems: {result.measure}. low "
         f"and high: {100 * options.confidence:.4g} % intervals by the bootstrap over queries "
-        f"({options.samples:,} samples, seed {options.seed}), of shares by Gaffke's bound. "
+        f"({options.samples:,} samples, seed {options.seed}), of shares by Gaffke's bound, of "
+        "mean scores and lengths of systems by draws of their true means. "
         f"{few_units_note()} Evidence is an interval without the value of no effect; without a bias, about "
         f"{100 - 100 * options.confidence:.4g} % of such verdicts are evidence by chance, and more with few "
         "queries. For calibration, evidence is an ECE that a calibrated grader rarely has."

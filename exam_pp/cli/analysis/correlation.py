@@ -116,8 +116,8 @@ _KINDS = {
 @click.option(
     "--intervals",
     type=click.Choice(["queries", "systems"]),
-    help="Add 95 % confidence intervals, from bootstrap samples of the queries (LEADERBOARDS must be written "
-    "with --per-query) or of the systems.",
+    help="Add 95 % confidence intervals: for other queries (LEADERBOARDS must be written with --per-query), "
+    "or for other systems.",
 )
 @SAMPLES
 @SEED

@@ -47,9 +47,7 @@ from exam_pp.cli.options import (
 @click.option(
     "--intervals",
     type=click.Choice(["queries", "systems"]),
-    help="Add 95 % confidence intervals of every coefficient, from bootstrap samples of the queries or of "
-    "the "
-    "systems.",
+    help="Add 95 % confidence intervals of every coefficient: for other queries, or for other systems.",
 )
 @SAMPLES
 @SEED

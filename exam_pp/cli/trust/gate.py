@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import confidence_option
+from exam_pp.cli.command_line import refuse, refuse_without
+from exam_pp.cli.leaderboard_options import SEED, confidence_option
 from exam_pp.cli.options import FILE, emit_report, format_option, of_each_side, output_option
 from exam_pp.cli.ranges import IntRange, NumberRange
+from exam_pp.errors import SelectionError
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
+from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -28,13 +31,13 @@ UNDECIDED = 5
 
 
 @click.command("gate", cls=Command)
-@click.argument("baseline", type=FILE)
-@click.argument("new", type=FILE)
+@click.argument("baseline", type=FILE, required=False)
+@click.argument("new", type=FILE, required=False)
 @click.option(
     "--max-drop",
     type=NumberRange(0),
-    required=True,
-    help="Largest drop of the mean that is accepted, in units of the measure, such as 0.02.",
+    help="Largest drop of the mean that is accepted, in units of the measure, such as 0.02.  [required, "
+    "unless --plan]",
 )
 @click.option(
     "-m",
@@ -63,10 +66,8 @@ UNDECIDED = 5
 @click.option(
     "--undecided",
     type=click.Choice(["estimate", "pass", "fail"]),
-    default="estimate",
-    show_default=True,
     help="An undecided gate passes if the measured drop is at most --max-drop (estimate), always (pass), or "
-    "never (fail).",
+    "never (fail).  [required, unless --plan]",
 )
 @click.option(
     "--worst-drop",
@@ -82,13 +83,38 @@ UNDECIDED = 5
     show_default=True,
     help="Maximum number of queries with large drops to list for each measure.",
 )
+@click.option(
+    "--plan",
+    "planned",
+    is_flag=True,
+    help="Estimate how many queries and labels show a difference; BASELINE has scores of a pilot, if any.",
+)
+@click.option(
+    "-S systems",
+    "number",
+    type=IntRange(min=2),
+    help="Number of systems of the planned leaderboard.  [default: those of the pilot, or 2]",
+)
+@click.option(
+    "-S difference",
+    "difference",
+    type=NumberRange(0, min_open=True),
+    default=0.05,
+    show_default=True,
+    help="True difference of two means that the planned leaderboard has to show.",
+)
+@SEED
 @format_option()
 @output_option()
 def command(
     *,
-    baseline: Path,
-    new: Path,
+    baseline: Path | None,
+    new: Path | None,
     systems: tuple[str | None, str | None],
+    planned: bool,
+    number: int | None,
+    difference: float,
+    seed: int,
     form: str,
     output: Path,
     **options: Any,
@@ -104,19 +130,83 @@ def command(
     The exit code is 0 if the gate passes, 4 if it fails, and 5 if it is undecided and does not pass. In
     GitHub Actions, --format md >> "$GITHUB_STEP_SUMMARY" shows the report on the page of the run.
 
+    With --plan, it reports how many queries show a difference of -S difference between systems of a
+    leaderboard, by a formula and, with the scores of a pilot, by a simulation of a few minutes. It also
+    reports how many labels of people correct a score as exactly.
+
     Examples:
 
     \b
-      exam-pp gate ndcg.tsv ndcg.tsv --system bm25 --system rerank --max-drop 0.02
-      exam-pp gate baseline.tsv new.tsv --max-drop 0.02 --format md
+      exam-pp gate ndcg.tsv ndcg.tsv --system bm25 --system rerank --max-drop 0.02 --undecided estimate
+      exam-pp gate baseline.tsv new.tsv --max-drop 0.02 --undecided fail --format md
+      exam-pp gate --plan -S systems=12
     """
     from exam_pp.phases.trust.gate import gate
+
+    if planned:
+        used = {
+            "planned",
+            "baseline",
+            "measures",
+            "number",
+            "difference",
+            "confidence",
+            "seed",
+            "form",
+            "output",
+        }
+        refuse(click.get_current_context(), lambda name: name not in used, "has no effect on --plan")
+        report = _plan(baseline, options["measures"], number, difference, options["confidence"], seed)
+        emit_report(report, form, output, [baseline])
+        return
+    refuse_without("--plan", "number", "difference", "seed")
+    if baseline is None or new is None:
+        raise click.UsageError("Missing arguments 'BASELINE' and 'NEW'.")
+    for name in ("max_drop", "undecided"):
+        if options[name] is None:
+            raise click.UsageError(f"Missing option '--{name.replace('_', '-')}'.")
 
     result = gate(baseline, new, system=systems[0], system_after=systems[1], **options)
     report = gate_report(result, decimals=6 if form == "tsv" else 4)
     emit_report(report, form, output, [baseline, new], result.notes)
     if not result.passes:
         sys.exit(FAILED if result.outcome == "failed" else UNDECIDED)
+
+
+def _plan(
+    pilot: Path | None,
+    measures: Sequence[str],
+    systems: int | None,
+    difference: float,
+    confidence: float,
+    seed: int,
+) -> Report:
+    """The number of queries and of labels for a difference."""
+    from exam_pp.formats.scores import read_query_scores
+    from exam_pp.metrics.planning import labels_needed, plan_queries, simulated_queries
+    from exam_pp.metrics.uncertainty import score_matrices
+
+    scores = [] if pilot is None else read_query_scores(pilot)
+    matrices = score_matrices(score for score in scores if score.system != OVERALL_SYSTEM)
+    chosen = [matrices[measure].values for measure in measures or matrices if measure in matrices]
+    if pilot is not None and len(chosen) != 1:
+        raise SelectionError(
+            f"{pilot} has scores of single queries of {listed(list(matrices)) or 'no measure'}; choose one "
+            "measure with -m."
+        )
+    values = chosen[0] if chosen else None
+    number = systems or max(2, 0 if values is None else len(values))
+    plan = plan_queries(number, values, difference=difference, confidence=confidence)
+    text = plan.sentence
+    if values is not None and plan.spread is None and len(values) == number:
+        found = simulated_queries(values, plan, confidence, seed)
+        text += f" By simulation with the queries of the pilot: {found or 'more than three times as many'}."
+    few, many = (labels_needed(difference, correlation=r) for r in (0.7, 0.0))
+    labels = (
+        f"An interval of ±{difference:g} for a corrected share takes at most {many} labels of people, and "
+        f"{few} if the judge's ratings correlate with them by 0.7."
+    )
+    return Report("Plan", [Paragraph(text), Paragraph(labels)])
 
 
 def gate_report(result: Gate, *, decimals: int = 4) -> Report:

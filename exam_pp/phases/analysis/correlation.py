@@ -10,19 +10,23 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
+import numpy as np
+
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import contains_scores, read_means, read_query_scores
 from exam_pp.metrics.correlation import (
     Correlation,
     approximate_ranks,
+    central_intervals,
     correlate,
     correlation_samples,
     ranks_of,
     resample_systems,
+    true_means,
 )
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, bootstrap_means, intervals, score_matrices
+from exam_pp.metrics.uncertainty import Interval, ScoreMatrix, intervals, score_matrices
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, matched_names, renamed
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM
@@ -177,23 +181,27 @@ def coefficient_intervals(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> list[Interval | None]:
-    """Compute 95 % bootstrap intervals of Spearman's ρ, Kendall's τ-b, τ-AP and top-k overlap.
+    """Compute 95 % intervals of Spearman's ρ, Kendall's τ-b, τ-AP and top-k overlap.
 
-    A matrix of scores is resampled by query, a mapping of system to mean by system. Intervals are None for
-    fewer than five queries or systems with a rank.
+    For a matrix of scores, they are those over all queries that could have been asked, from draws of the
+    systems' true means (:func:`~exam_pp.metrics.correlation.true_means`), on the queries that all systems
+    have scores for. A mapping of system to mean is resampled by system. Intervals are None for fewer than
+    four systems with a rank (resampled: five), and for a single query.
     """
-    systems = scores.systems if isinstance(scores, ScoreMatrix) else scores
-    if sum(system in ranks for system in systems) < 2:
+    systems = list(scores.systems if isinstance(scores, ScoreMatrix) else scores)
+    rows = [row for row, system in enumerate(systems) if system in ranks]
+    official = [-ranks[systems[row]] for row in rows]
+    if len(rows) < 2:
         return [None] * _COEFFICIENTS
     if not isinstance(scores, ScoreMatrix):
         drawn = resample_systems(scores, ranks, samples=samples, seed=seed)
-        return intervals(correlation_samples(*drawn, top), drawn[0].shape[1])
-    if len(scores.query_ids) < 2:
+        return intervals(correlation_samples(*drawn, top), len(rows))
+    values = scores.values[rows]
+    values = values[:, ~np.isnan(values).any(axis=0)]
+    means = true_means(values, official, samples=samples, seed=seed)
+    if means is None:
         return [None] * _COEFFICIENTS
-    rows = [row for row, system in enumerate(scores.systems) if system in ranks]
-    means = bootstrap_means(scores.values[rows], samples=samples, seed=seed).round(12)
-    official = [-ranks[scores.systems[row]] for row in rows]
-    return intervals(correlation_samples(means, official, top), len(scores.query_ids))
+    return central_intervals(correlation_samples(means, official, top))
 
 
 def query_correlation(leaderboard: PathLike, official: PathLike, *, top: int = 5) -> QueryCorrelations:

@@ -76,6 +76,7 @@ class Uncertainty:
     ``untested`` says why the differences of a metric cannot be tested: too few queries, or systems that were
     scored on other queries. ``common`` is the number of queries on which systems are compared, if some lack
     queries that others have. One of ``best`` is the best system by the first metric; empty if not tested.
+    ``planned`` says of a metric without any difference shown how many queries would show one.
     """
 
     systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
@@ -85,6 +86,7 @@ class Uncertainty:
     untested: dict[str, Literal["few queries", "other queries"]] = field(default_factory=dict)
     common: dict[str, int] = field(default_factory=dict)
     best: dict[str, list[str]] = field(default_factory=dict)
+    planned: dict[str, str] = field(default_factory=dict)
 
     def has(self, name: str, metric: str) -> bool:
         """Whether there is a column of the field ``name`` for this metric."""
@@ -117,7 +119,9 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
         of_metric: list[str] = []
         if statistics.intervals is not None and metric not in totals:
             of_metric += _add_intervals(result, matrix, statistics, evaluation)
-        of_metric += _add_places(result, matrix, statistics, is_first=matrix is first)
+        of_metric += _add_places(
+            result, matrix, statistics, evaluation.range_of(metric), is_first=matrix is first
+        )
         for note in of_metric:
             notes.setdefault(note, []).append(metric)
     result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in notes.items())
@@ -201,11 +205,21 @@ def _add_intervals(
 
 
 def _add_places(
-    result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics, *, is_first: bool
+    result: Uncertainty,
+    matrix: ScoreMatrix,
+    statistics: Statistics,
+    bounds: Range | None,
+    *,
+    is_first: bool,
 ) -> list[str]:
     """Add the ranks (with intervals) and letters of a metric; returns the notes on its tests."""
     import numpy as np  # noqa: PLC0415 - slow to import
 
+    from exam_pp.metrics.planning import (  # noqa: PLC0415 - scipy is slow to import
+        DIFFERENCE,
+        SPREAD,
+        plan_queries,
+    )
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
         best_tests,
         better,
@@ -267,7 +281,17 @@ def _add_places(
         note += (
             f"; compared on {counted(queries, 'query', 'queries')} of all systems, without {listed(lacking)}"
         )
-    return [f"{note}."] if systems > 1 else []
+    if systems < 2:
+        return []
+    if bounds is None or relation.any() or not queries:
+        return [f"{note}."]
+    difference, spread = (share * (bounds[1] - bounds[0]) for share in (DIFFERENCE, SPREAD))
+    confidence = statistics.confidence
+    plan = plan_queries(
+        systems, values[:, everywhere], difference=difference, spread=spread, confidence=confidence
+    )
+    result.planned[matrix.metric] = plan.sentence
+    return [f"{note}. {plan.sentence}"]
 
 
 def differences_can_show(evaluation: Evaluation, confidence: float = CONFIDENCE) -> bool:

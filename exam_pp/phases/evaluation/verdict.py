@@ -93,15 +93,16 @@ def verdict(standings: Standings) -> Verdict | None:
         if worse:
             of_others = _others(len(others), worse) if len(others) > 1 else named_systems(others)
             rest += f" {named_systems(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
-    rest += _which_best(standings.uncertainty.best.get(metric, ()), leaders)
+    rest += _which_best(standings, metric, leaders)
     return Verdict(headline, headline + rest + _doubts(standings, metric), leaders)
 
 
-def _which_best(likely: Sequence[str], leaders: Sequence[str]) -> str:
-    """Which systems could be the best one, if that is fewer than the leaders."""
-    if not 1 < len(likely) < len(leaders):
-        return ""
-    return f" The best is one of {named_systems(likely)}."
+def _which_best(standings: Standings, metric: str, leaders: Sequence[str]) -> str:
+    """Which systems could be the best one, if fewer than the leaders; how many queries would show more."""
+    planned = standings.uncertainty.planned.get(metric)
+    likely = standings.uncertainty.best.get(metric, ())
+    best = f" The best is one of {named_systems(likely)}." if 1 < len(likely) < len(leaders) else ""
+    return f"{best} {planned}" if planned else best
 
 
 def named_systems(systems: Sequence[str], score: str = "") -> str:

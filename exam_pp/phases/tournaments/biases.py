@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +19,9 @@ from exam_pp.phases.tournaments.outcomes import JudgedGames, distinct_games
 from exam_pp.provenance import Provenance
 from exam_pp.store.families import Families, read_families
 from exam_pp.text.wording import counted, listed
+
+_CERTAINLY_FIXED = 6
+"""Number of games of two systems that rarely all have the same places if places are drawn."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,14 @@ def bias_notes_of(games: JudgedGames, families: Families | None, statistics: Sta
     summed = partial(biases, intervals=with_intervals, confidence=statistics.confidence)
     row = _judge_biases(games.judge, games.games, families, summed)
     notes = bias_notes(GameBiases([row], statistics.confidence))
+    played = [game for of_query in games.games.values() for game in of_query if game.decided_by != "ratings"]
+    places = Counter((game.system_a, game.system_b) for game in played)
+    fixed = sum(number >= _CERTAINLY_FIXED and (b, a) not in places for (a, b), number in places.items())
+    if fixed:
+        notes.append(
+            f"In all games of {counted(fixed, 'pair of systems', 'pairs of systems')} one system has place "
+            "A, so the ratings contain the judge's preference for a place, which no interval contains."
+        )
     if families is not None and row.family is None:
         notes.append(f"The judge {row.judge.model} has no family in the families file.")
     return notes

@@ -83,9 +83,9 @@ class Gate:
     new: str
     measures: Sequence[MeasureGate]
     max_drop: float
+    undecided: Undecided
     confidence: float = CONFIDENCE
     worst_drop: float | None = None
-    undecided: Undecided = "estimate"
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -115,11 +115,11 @@ def gate(
     new: PathLike | Iterable[Score],
     *,
     max_drop: float,
+    undecided: Undecided,
     measures: Sequence[str] = (),
     system: str | None = None,
     system_after: str | None = None,
     missing_queries: MissingQueries = "zero",
-    undecided: Undecided = "estimate",
     worst_drop: float | None = None,
     confidence: float = CONFIDENCE,
     limit: int = 5,
@@ -135,13 +135,13 @@ def gate(
         baseline: Scores of single queries of the version in use: a file in any format of scores, or scores.
         new: Scores of the new version.
         max_drop: The largest drop of the mean that is accepted, 0 or more.
+        undecided: What an undecided gate does.
         measures: Measures to compare; higher scores are better. Default: the only measure of both.
         system: The system, if several have scores.
         system_after: The system of the new version. Default: ``system``, or the only one.
         missing_queries: ``zero``: a query that only the baseline has a score for counts as 0 for the new
             version, or as a drop by ``worst_drop`` if the measure has scores below 0. ``skip``: it is left
             out.
-        undecided: What an undecided gate does.
         worst_drop: The largest possible change of the score of one query. Default: 1, for scores from 0 to 1.
         confidence: Level of each bound; see :func:`exam_pp.metrics.noninferiority.drop_bounds`.
         limit: Largest number of queries with large drops to list for each measure.
@@ -178,7 +178,7 @@ def gate(
         compared.update(query.query_id for query in queries)
     provenance = Provenance(leaderboards=file_names(baseline, new), queries=len(compared))
     return Gate(
-        old_name, new_name, _decided(rows, 1 - confidence), max_drop, confidence, worst_drop, undecided,
+        old_name, new_name, _decided(rows, 1 - confidence), max_drop, undecided, confidence, worst_drop,
         list(_notes(rows, missing_queries, worst_drop)), provenance,
     )  # fmt: skip
 

@@ -25,6 +25,11 @@ from exam_pp.reports.evaluation.leaderboards import ExtraColumn
 from exam_pp.results import ALL_QUERIES
 from exam_pp.text.wording import counted
 
+_NOISE = (
+    "Means over few queries have noise, which lowers a correlation, so an interval can lie above its number. "
+    "With fewer than eight queries it is approximate. Fewer than four systems or two queries have none."
+)
+
 
 def correlation_report(*results: Correlations, decimals: int = 4) -> Report:
     """One row for every measure of every leaderboard, with notes on systems that are on one side only."""
@@ -48,10 +53,10 @@ def correlation_report(*results: Correlations, decimals: int = 4) -> Report:
     if any(item.correlation.spearman is None for result in results for item in result.measures):
         notes.append("A correlation is undefined (empty) if all systems are tied on one side.")
     if first.resampled:
-        notes.append(
-            f"Intervals: 95 %, {first.samples} bootstrap samples of {first.resampled} (seed {first.seed})."
-            f" {few_units_note(first.resampled)}"
-        )
+        drawn = f"bootstrap samples of systems (seed {first.seed}). {few_units_note('systems')}"
+        if first.resampled == "queries":
+            drawn = f"draws of the true means of the systems (seed {first.seed}). {_NOISE}"
+        notes.append(f"Intervals: 95 %, {first.samples} {drawn}")
     for result in results:
         systems = {system for scores in result.scores.values() for system in scores}
         ranks = renamed(result.official.ranks, result.matched)
@@ -239,7 +244,7 @@ def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:
     official = result.official
     notes = [f"Official ranks: {Path(official.source).name}.", *measure_notes(official), *result.notes]
     if with_intervals and not any(interval for setting in settings for interval in setting.intervals):
-        notes.append("Intervals need at least five queries.")
+        notes.append("Intervals need at least five systems, or over queries four systems and two queries.")
     scored = {system for setting in settings for system in setting.scores}
     notes += unmatched_notes(scored, official.ranks, "the scores", official.source)
     table = Table(columns, rows, decimals=decimals)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exam_pp.cli.main import main
@@ -22,6 +24,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         rows = (f"{name}\tq{n}\tnDCG@10\t{value}" for n, value in enumerate(values * 4))
         (tmp_path / f"{name}.tsv").write_text("\n".join(["system\tquery\tmeasure\tvalue", *rows]) + "\n")
     return tmp_path
+
+
+FAIL = ("--undecided", "fail")
 
 
 def run(*words: str) -> int:
@@ -45,16 +50,42 @@ def run(*words: str) -> int:
 def test_exit_codes(files: Path, new: str, options: str, code: int) -> None:
     """4 for a shown drop, 5 if undecided and not passed, 1 and 2 for errors as in all commands."""
     del files
-    assert run("base.tsv", f"{new}.tsv", "--max-drop", "0.02", *options.split()) == code
+    undecided = [] if "--undecided" in options else ["--undecided", "estimate"]
+    assert run("base.tsv", f"{new}.tsv", "--max-drop", "0.02", *undecided, *options.split()) == code
 
 
 def test_a_failed_gate_writes_its_report(files: Path) -> None:
-    assert run("base.tsv", "bad.tsv", "--max-drop", "0.02", "--format", "md", "-o", "summary.md") == 4
+    assert run("base.tsv", "bad.tsv", "--max-drop", "0.02", *FAIL, "--format", "md", "-o", "summary.md") == 4
     text = (files / "summary.md").read_text()
     assert text.startswith("# Gate: failed\n\nFailed: bad against base, nDCG@10 drops by 0.3800")
-    assert run("base.tsv", "bad.tsv", "--max-drop", "0.02", "--format", "json", "-o", "gate.json") == 4
+    assert run("base.tsv", "bad.tsv", "--max-drop", "0.02", *FAIL, "--format", "json", "-o", "gate.json") == 4
     (row,) = json.loads((files / "gate.json").read_text())["tables"][0]["rows"]
     assert (row["measure"], row["outcome"], row["queries"]) == ("nDCG@10", "failed", 16)
+
+
+def test_what_an_undecided_gate_does_is_required(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before, an undecided gate passed if nobody had asked what it should do."""
+    del files
+    assert run("base.tsv", "same.tsv", "--max-drop", "0.02") == 2
+    assert "Missing option '--undecided'." in capsys.readouterr().err
+    assert run("base.tsv", "--max-drop", "0.02", "--undecided", "pass") == 2
+    assert "'BASELINE' and 'NEW'" in capsys.readouterr().err
+
+
+def test_a_plan_before_and_after_a_pilot(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        f"{system}\tq{n}\tRR\t{value:.3f}" for system in "ab" for n, value in enumerate(rng.random(20) * 0.2)
+    ]
+    (files / "pilot.tsv").write_text("\n".join(["system\tquery\tmeasure\tvalue", *rows]) + "\n")
+    assert run("--plan", "-S", "systems=5") == 0
+    assert "takes about 217 queries" in capsys.readouterr().out
+    assert run("--plan", "pilot.tsv", "-S", "difference=0.1") == 0
+    assert re.search(r"By simulation with the queries of the pilot: \d+\.", capsys.readouterr().out)
+    assert run("--plan", "pilot.tsv", "-m", "other") == 1
+    assert "choose one measure with -m" in capsys.readouterr().err
+    assert run("--plan", "--max-drop", "0.02") == 2
+    assert run("base.tsv", "same.tsv", "-S", "systems=3") == 2
 
 
 def test_the_accepted_drop_is_required(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

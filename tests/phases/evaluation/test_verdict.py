@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -135,7 +136,34 @@ NEAR = [value + 0.1 * (-1) ** (number // 2) - 0.01 for number, value in enumerat
          "other queries"],
 )  # fmt: skip
 def test_words(evaluation: Evaluation, words: str) -> None:
-    assert said(evaluation) == words
+    plan = r" A true difference of [\d.]+ between two .* takes about \d+ queries to show .*\)\."
+    assert re.fullmatch(re.escape(words) + f"({plan})?", said(evaluation))
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "plan"),
+    [
+        (evaluation_of(a=GOOD), None),
+        (evaluation_of(b=NEAR, c=BAD, a=GOOD, d=FAIR), None),
+        (evaluation_of("DCG@10", a=GOOD, b=NEAR), None),
+        (Evaluation([Score("a", "1", "RR", 1.0), Score("b", "2", "RR", 0.5)]), None),
+        (
+            evaluation_of(a=GOOD[:2], b=BAD[:2]),
+            " A true difference of 0.05 between two systems takes about 128 queries to show with a "
+            "probability of 80 % (if paired differences have a standard deviation of 0.2).",
+        ),
+        (
+            evaluation_of(a=GOOD, b=NEAR, c=NEAR),
+            " A true difference of 0.05 between two of 3 systems takes about 47 queries to show with a "
+            "probability of 80 % (34 to 75, by how scores vary here).",
+        ),
+    ],
+)  # fmt: skip
+def test_a_verdict_without_a_better_system_says_how_many_queries_would_show_one(
+    evaluation: Evaluation, plan: str | None
+) -> None:
+    sentence = said(evaluation)
+    assert sentence.endswith(plan) if plan else "A true difference" not in sentence
 
 
 def test_the_upper_bound_is_no_system() -> None:

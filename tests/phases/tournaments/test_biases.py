@@ -9,7 +9,9 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.games import Game, GameSet, QueryGames
-from exam_pp.phases.tournaments.biases import bias_notes, game_biases
+from exam_pp.phases.evaluation.leaderboards import Statistics
+from exam_pp.phases.tournaments.biases import bias_notes, bias_notes_of, game_biases
+from exam_pp.phases.tournaments.outcomes import judged_games
 
 FAMILIES = '[gpt]\nmodels = ["gpt-*"]\nsystems = ["gpt-rag"]\n'
 
@@ -84,3 +86,13 @@ def test_the_games_of_ragelo(shared_data: Path) -> None:
     (row,) = game_biases(queries).judges
     assert (row.biases.place_a.count, row.biases.place_a.total, row.biases.place_a.p_value) == (2, 2, 0.5)
     assert row.biases.longer.total == 0
+
+
+@pytest.mark.parametrize(("games", "is_noted"), [(6, True), (5, False)])
+def test_fixed_places_are_noted_beside_ratings(games: int, is_noted: bool) -> None:
+    """One system always has place A, unless a last game has the other order."""
+    fixed = [line(f"q{number}", ("x", "y", "A")) for number in range(games)]
+    swapped = [*fixed, line("last", ("y", "x", "B"))]
+    for lines, expected in ((fixed, is_noted), (swapped, False)):
+        notes = bias_notes_of(judged_games(lines), None, Statistics())
+        assert any("one system has place A" in note for note in notes) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pytest
 
 from exam_pp.cli.trust.gate import gate_sentence
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.trust.gate import Gate, QueryDrop, gate
+from exam_pp.phases.trust.gate import Gate, QueryDrop
+from exam_pp.phases.trust.gate import gate as gate_of
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.store.trec.scores import write_score_rows, write_scores
+
+gate = partial(gate_of, undecided="estimate")
 
 
 def scores(values: Sequence[float | None], system: str = "s", measure: str = "F1") -> list[Score]:

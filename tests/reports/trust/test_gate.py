@@ -17,7 +17,9 @@ def compared(old: list[float], new: list[float], **options: Any) -> Gate:
     def scores(values: list[float], system: str) -> list[Score]:
         return [Score(system, f"q{n}", "F1", value) for n, value in enumerate(values)]
 
-    return gate(scores(old, "main"), scores(new, "pull"), **{"max_drop": 0.02, **options})
+    return gate(
+        scores(old, "main"), scores(new, "pull"), **{"max_drop": 0.02, "undecided": "estimate", **options}
+    )
 
 
 PASSED = ([0.5, 0.6, 0.7] * 50, [0.51, 0.61, 0.705] * 50)
