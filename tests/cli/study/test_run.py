@@ -7,10 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from contextlib import chdir
 from pathlib import Path
 
@@ -374,31 +370,3 @@ def test_a_file_that_never_ends_is_refused(files: Path, capsys: pytest.CaptureFi
         with pytest.raises(SystemExit):
             main(["run", "study/study.toml", f"--{option}", "pipe"])
         assert f"--{option} is read several times and cannot be a stream" in capsys.readouterr().err
-
-
-@pytest.mark.integration
-@pytest.mark.slow
-def test_a_killed_study_continues_to_the_same_bytes(demo_data: Path, tmp_path: Path) -> None:
-    """``kill -9`` at ten moments; the last call does the rest."""
-    inputs = [
-        *("--runs", demo_data / "runs", "--texts", demo_data / "passages.tsv", "--top", 3),
-        *("--queries", demo_data / "queries.jsonl", "--bank", demo_data / "questions.jsonl"),
-        *("--bank", demo_data / "nuggets.jsonl", "--answers", demo_data / "answers" / "gen-long.jsonl"),
-    ]
-    command = [sys.executable, "-m", "exam_pp", "run", *map(str, inputs), "--model", "lexical", "-o", "study"]
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    started = time.monotonic()
-    subprocess.run(command, cwd=whole, check=True, capture_output=True)
-    seconds = time.monotonic() - started
-    killed = tmp_path / "killed"
-    killed.mkdir()
-    for moment in range(10):
-        process = subprocess.Popen(command, cwd=killed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(seconds * (moment + 1) / 11)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    subprocess.run(command, cwd=killed, check=True, capture_output=True)
-    expected, actual = contents(whole / "study"), contents(killed / "study")
-    assert {name for name in actual if actual[name] != expected.get(name)} == set()
-    assert actual.keys() == expected.keys()

@@ -23,7 +23,6 @@ def test_the_good_files_are_valid(target: Target, tmp_path: Path) -> None:
     assert (outcome.code, outcome.problem) == (0, ""), outcome.message
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_damaged_files() -> None:
     result = fuzz(2_000, seed=1)
@@ -32,7 +31,6 @@ def test_damaged_files() -> None:
     assert set(result.cases) == set(MUTATIONS)
 
 
-@pytest.mark.slow
 def test_files_of_other_kinds(tmp_path: Path) -> None:
     """Any file in place of the right one: a sentence, or an output if it fits, never a traceback."""
     cases = [(target, name) for target in TARGETS for name in GOOD if name != target.file]

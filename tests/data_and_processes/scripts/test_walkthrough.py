@@ -64,7 +64,6 @@ def passages(demo_data: Path, tmp_path: Path) -> Path:
 
 
 # The script starts about sixty commands.
-@pytest.mark.integration
 @pytest.mark.timeout(900)
 def test_all_phases(repository: Path, demo_data: Path, passages: Path, tmp_path: Path) -> None:
     """From queries and passages to Table 4, with generated systems, both prompts and three thresholds."""
@@ -104,7 +103,6 @@ def test_all_phases(repository: Path, demo_data: Path, passages: Path, tmp_path:
     }
 
 
-@pytest.mark.integration
 def test_a_bank_with_gold_answers(repository: Path, demo_data: Path, passages: Path, tmp_path: Path) -> None:
     """The extracted answers are verified and evaluated; files of the first phases are kept."""
     out = tmp_path / "out"

@@ -35,7 +35,6 @@ def test_the_navigation_has_every_page_once() -> None:
     assert sorted(nav) == sorted(staged_path(source).removeprefix("docs/") for source in sources)
 
 
-@pytest.mark.integration
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     pytest.importorskip("zensical", reason="zensical is not installed")
     done = subprocess.run(
