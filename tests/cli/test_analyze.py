@@ -73,35 +73,6 @@ def test_several_leaderboards(shown: Callable[[str], str]) -> None:
     assert side_by_side[1] == ["x", "1", "0.000000", "0.000000", "1.000000"]
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("analyze correlation a.tsv", "Name a second leaderboard, or --official FILE."),
-        (
-            "analyze correlation a.tsv b.tsv --bank graded.jsonl",
-            "--bank has no effect on `exam-pp analyze correlation --by measure`.",
-        ),
-        (
-            "analyze correlation a.tsv b.tsv --by condition --official c.tsv",
-            "--official needs --by measure, query or system.",
-        ),
-        (
-            "analyze correlation a.tsv b.tsv --by system --format published",
-            "--format published is not available with --by system.",
-        ),
-        ("analyze graders graded.jsonl games.jsonl", "Name one graded file, or games files;"),
-        ("analyze graders games.jsonl --by entry", "--by needs a graded file."),
-        ("analyze audit graded.jsonl a.tsv", "Name at most one graded file, and games files."),
-        ("analyze audit games.jsonl --cutoff 3", "--cutoff needs a graded file."),
-        ("analyze distributions graded.jsonl -m RR", "--measure needs files of scores."),
-        ("analyze distributions a.tsv --system x", "--system needs a graded file."),
-        ("diff graded.jsonl graded.jsonl --grader m --grader n --grader o", "--grader can be named twice"),
-    ],
-)
-def test_options_without_effect_are_refused(shown: Callable[[str], str], command: str, message: str) -> None:
-    assert message in " ".join(shown(command).split())
-
-
 def test_games_and_graded_files(shown: Callable[[str], str]) -> None:
     assert "Biases of judges" in shown("analyze audit games.jsonl")
     audit = shown("analyze audit graded.jsonl games.jsonl --grader m -S samples=100")

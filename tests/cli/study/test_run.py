@@ -220,24 +220,6 @@ def test_the_judge_of_a_study_does_not_change(files: Path, capsys: pytest.Captur
     assert 'model = "random"' in (files / "study" / "study.toml").read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        ("run", "run needs -o FOLDER, or the file of a study."),
-        ("run -o new", "A study needs systems: --runs or --answers."),
-        ("run --runs runs -o new", "A study needs a test bank: --bank."),
-        ("run --runs runs --bank bank.csv -o new", "need texts: --texts."),
-        ("run --runs runs --texts texts.tsv --bank bank.csv --games -o new", "--games compares answers"),
-        ("run nothing.toml", "nothing.toml: cannot be read"),
-    ],
-)
-def test_refusals(files: Path, capsys: pytest.CaptureFixture[str], words: str, answer: str) -> None:
-    with pytest.raises(SystemExit):
-        main(words.split())
-    assert answer in capsys.readouterr().err
-    assert not (files / "new").exists()
-
-
 def test_a_study_file_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     study = Study(
