@@ -27,8 +27,8 @@ def test_ratings_equal_those_of_the_command(tmp_path: Path) -> None:
     upset = [game("b", "a", "A"), game("c", "a", "A")]
     queries = {f"q{number}": upset if number in (3, 6) else usual for number in range(1, 7)}
     file = games_file(tmp_path / "games.jsonl", queries)
-    board = exam_pp.elo(file, method=["elo", "bradley-terry"], tournaments=20, samples=100)
-    line = f"-q evaluate elo {file} -m elo -m bradley-terry --elo tournaments=20 -S samples=100"
+    board = exam_pp.elo(file, method=["elo", "bradley-terry"], tournaments=2, samples=100)
+    line = f"-q evaluate elo {file} -m elo -m bradley-terry --elo tournaments=2 -S samples=100"
     main([*line.split(), "--format", "json", "-o", str(tmp_path / "out.json")])
     rows = {
         row["system"]: row for row in json.loads((tmp_path / "out.json").read_text())["tables"][0]["rows"]

@@ -89,10 +89,3 @@ def test_an_option_named_twice_is_for_both_sides(shown: Callable[[str], str]) ->
     assert rows(shown("diff graded.jsonl graded.jsonl --grader m --only labels --format tsv"))[1:] == []
     report = shown("gate a.tsv b.tsv --system y --system z --max-drop 0.5 --undecided pass")
     assert "y" in report
-
-
-def test_the_help_of_a_kind_shows_its_own_options(shown: Callable[[str], str]) -> None:
-    conditions = shown("analyze correlation --by condition --help")
-    assert "--run-types" in conditions
-    assert "top-systems" not in conditions
-    assert "--intervals" in shown("analyze correlation --by=measure --help")

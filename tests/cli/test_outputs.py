@@ -25,7 +25,7 @@ def path_type(parameter: click.Parameter) -> click.ParamType[Any]:
 
 
 def test_every_path_is_an_input_or_an_output() -> None:
-    """So a new command cannot forget the check. The file of a study is an input that the command keeps up to date."""
+    """So a new command cannot forget the check; the file of a study is kept up to date."""
     assert [
         f"{name} {parameter.name}"
         for name, command in COMMANDS.items()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.store.banks.bank_json import read_bank
 from tests.autojudge.test_page import table
 from tests.autojudge.test_same_numbers import tau_ap, tied_above
 from tests.docs.pages import read
@@ -59,14 +58,6 @@ def means(path: Path) -> dict[str, dict[str, float]]:
     return by_measure
 
 
-def banks_of_the_page(_printed: str) -> None:
-    original = read_bank("data/demo/questions.jsonl")
-    assert read_bank("edited.jsonl.gz").queries == original.queries
-    assert len(read_bank("both.jsonl.gz").queries) == len(original.queries)
-    assert "<h1>Clinic" in Path("clinic.html").read_text(encoding="utf-8")
-
-
 CHECKS: dict[str, Callable[[str], None]] = {
     "docs/how-to/autojudge.md": numbers_of_autojudge,
-    "docs/how-to/test-banks.md": banks_of_the_page,
 }

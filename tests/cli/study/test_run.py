@@ -109,16 +109,6 @@ def test_options_that_failed_are_not_kept(files: Path, capsys: pytest.CaptureFix
     assert run("run study/study.toml", capsys).rpartition("\nNext:")[2] == first.rpartition("\nNext:")[2]
 
 
-def test_edits_of_nuggets_are_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_bank(QUESTIONS, kind="nugget")
-    words = "run --answers rag.jsonl --queries queries.tsv --bank bank.csv --edits edits.json -o study"
-    Path("edits.json").write_text("{}")
-    with pytest.raises(SystemExit):
-        main(words.split())
-    assert "--edits corrects grades of questions" in capsys.readouterr().err
-    assert not (files / "study" / "study.toml").exists()
-
-
 def test_a_bank_may_name_queries_by_their_texts(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = run(WORDS, capsys)
     write_bank({QUERIES[query]: texts for query, texts in QUESTIONS.items()})
