@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from exam_pp.banks import BankLine
-from exam_pp.cli.main import cli
 from exam_pp.data_model import parse_line
 from exam_pp.phases.rag.config import read_config
 from exam_pp.store.games_files import parse_games
-from scripts.command_tree import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -27,26 +24,6 @@ def test_links_lead_to_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", text):
         if not target.startswith(("http:", "https:", "mailto:")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_new_names_of_earlier_options_exist() -> None:
-    """Code in the column *new* begins with a command, or has only options, of any command."""
-    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-    table = page.partition("### Earlier commands")[2].partition("\n### ")[0]
-    options = {
-        path: {name for parameter in command.params for name in parameter.opts}
-        for path, command in commands(cli).items()
-    }
-    rows = re.findall(r"^\| `.* \| (.*) \|$", table, re.MULTILINE)
-    assert len(rows) > 80
-    for code in re.findall(r"`([^`]+)`", " ".join(rows)):
-        words = code.split()
-        paths = [path for path in (" ".join(words[:2]), words[0]) if path in options]
-        known = options[paths[0]] if paths else set().union(*options.values())
-        for name, after in pairwise([*words, ""]):
-            if name.startswith("-"):
-                assert known & {name, f"{name} {after.partition('=')[0]}"}, code
-        assert paths or not re.match(r"\w+ [A-Z-]", code), code
 
 
 def test_examples_of_the_data_model_are_read_and_written() -> None:

@@ -44,30 +44,6 @@ def test_official_ranks_and_trec_eval(capsys: pytest.CaptureFixture[str]) -> Non
     assert lines[1].split()[:2] == ["Elo", "all"]
 
 
-@pytest.mark.usefixtures("folder")
-def test_notes_have_the_biases_of_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
-    """As of analyze audit, with the own family if families are given."""
-    games = [
-        game("a", "b", "A", order=1, words_a=2, words_b=1), game("b", "a", "C", order=2, words_a=1, words_b=2)
-    ]  # fmt: skip
-    games_file(Path("both.jsonl"), {"1": [game_set(games, "gpt")], "2": [game_set(games, "gpt")]})
-    Path("families.toml").write_text('[gpt]\nmodels = ["gpt*"]\nsystems = ["a"]\n')
-    run("both.jsonl --families families.toml --format json --intervals none")
-    text = json.dumps(json.loads(capsys.readouterr().out))
-    for note in (
-        "2 pairs of answers with verdicts in both orders, each as one game: 2 with different verdicts as "
-        "ties.",
-        "Place A wins 100.0 % (2 of 2, p = 0.5) of the decided games.",
-        "The longer answer wins 100.0 % (2 of 2, p = 0.5) of the games with different lengths.",
-        "The judge's own family (gpt) wins 100.0 % (2 of 2, p = 0.5) of the games against other systems.",
-        "Flip rate: the verdicts differ in 100.0 % (2 of 2) of the pairs of answers in both orders.",
-    ):
-        assert note in text
-
-    run("judges.jsonl --grader llama --families families.toml --format json")
-    assert "The judge llama has no family in the families file." in capsys.readouterr().out
-
-
 @pytest.fixture
 def graded(folder: Path) -> Path:
     """Ratings of two graders for passages of three systems on two queries."""

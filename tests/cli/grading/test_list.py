@@ -18,13 +18,6 @@ def run(*arguments: str) -> str:
     return result.output
 
 
-def test_models_lists_packaged_baseline_and_recommended_models() -> None:
-    output = run("list", "models")
-    for name in ("e5", "lexical", "random", "constant", "google/flan-t5-large"):
-        assert name in output
-    assert "0.329" in next(line for line in output.splitlines() if line.startswith("lexical"))
-
-
 @pytest.mark.parametrize("form", ["text", "json", "md"])
 def test_a_card_has_the_figures_with_their_data_and_limits(form: str) -> None:
     output = run("show", "model", "e5", "--format", form)

@@ -178,17 +178,6 @@ def test_answers_get_nuggets_and_games(files: Path, capsys: pytest.CaptureFixtur
     assert "Can I believe it?" in (files / "rag" / "report-nuggets" / "index.html").read_text("utf-8")
 
 
-def test_a_judge_that_has_not_graded_may_be_replaced(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Settings belong to the judge: with others, it is another one."""
-    with pytest.raises(SystemExit):
-        main([*WORDS.split(), "--model", "no/such-model"])
-    assert not (files / "study" / "graded.jsonl.gz").exists()
-    assert "Rubric-Cover" in run(f"{WORDS} --model random", capsys)
-    with pytest.raises(SystemExit):
-        main([*WORDS.split(), "--model", "random", "-M", "max_tokens=5"])
-    assert "for the study by random with other settings" in capsys.readouterr().err
-
-
 def test_runs_are_graded_against_questions_and_nuggets(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
