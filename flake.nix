@@ -13,8 +13,8 @@
       core = py: with py; [ click duckdb ir-measures msgspec nanoarrow nltk numpy pydantic rapidfuzz rich scipy zlib-ng ];
       models = py: with py; [ accelerate ctranslate2 safetensors tokenizers torch transformers ];
       tests = py: with py; [
-        cbor2 fastapi gguf hypothesis ipykernel jsonschema nbclient nbformat openai pandas pytest pytest-timeout
-        pytest-xdist pyyaml requests rouge-score uvicorn
+        cbor2 coverage fastapi gguf hypothesis ipykernel jsonschema nbclient nbformat openai pandas pytest
+        pytest-timeout pytest-xdist pyyaml requests rouge-score uvicorn
       ];
 
       exam_pp = py: py.buildPythonApplication {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -284,23 +283,6 @@ def test_nan_and_infinity_round_trip(number: float) -> None:
     line = ["q", [passage(title=number, exam_grades=[grades(llm_options={"t": number}, mine=[number])])]]
     # As text, because NaN does not equal itself.
     assert json.dumps(written(line), sort_keys=True) == json.dumps(line, sort_keys=True)
-
-
-@pytest.mark.integration
-def test_published_files_round_trip(shared_data: Path, tmp_path: Path) -> None:
-    """FLAN-T5-large and GPT-4 grades made by the published implementation."""
-    import gzip
-
-    from exam_pp.store.passages.graded_file import passages_writer, read_passages
-
-    for name in ("llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl19-gpt4/dl19-graded.jsonl.gz"):
-        source, copy = shared_data / name, tmp_path / "copy.jsonl.gz"
-        with passages_writer(copy, inputs=[source]) as writer:
-            for query in read_passages(source):
-                writer.write(query)
-        with gzip.open(source) as before, gzip.open(copy) as after:
-            for old, new in zip(before, after, strict=True):
-                assert json.loads(new) == json.loads(old)
 
 
 def test_a_line_with_a_value_that_is_nested_too_deeply_cannot_be_written() -> None:

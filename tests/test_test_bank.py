@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
 import json
 import logging
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,15 +51,6 @@ def test_id_is_the_md5_of_the_stripped_text() -> None:
     assert entry_id("940547", PIONEERS) == f"940547/{digest}"
     assert entry_id("940547", f"  {PIONEERS}\n") == f"940547/{digest}"
     assert entry_id("q", PIONEERS, "facet") == f"q/facet/{digest}"
-
-
-def test_ids_of_published_banks(shared_data: Path) -> None:
-    for name, text_key in (("dl20-questions", "question_text"), ("dl20-nuggets", "nugget_text")):
-        bank = read_bank(shared_data / "dl20" / f"{name}.jsonl.gz")
-        assert sum(len(each.items) for each in bank.lines) == 540
-        for each in bank.lines:
-            for item in each.items:
-                assert item.entry_id == entry_id(item.query_id, getattr(item, text_key))
 
 
 def test_lines_of_a_query_are_concatenated(write_jsonl: Write) -> None:
@@ -189,27 +178,6 @@ def test_a_packed_bank_equals_the_bank(write_jsonl: Write) -> None:
     assert packed.queries["q"].query_text == "about q"
     assert "s" not in packed.queries
     assert not packed.entries("s")
-
-
-@pytest.mark.slow
-def test_a_packed_bank_needs_the_memory_of_its_file(tmp_path: Path) -> None:
-    def peak(queries: int) -> int:
-        path = tmp_path / "bank.jsonl"
-        with path.open("w") as stream:
-            for number in range(queries):
-                items = [question(f"q{number}", f"{item:032}") for item in range(20)]
-                stream.write(json.dumps(line(f"q{number}", items)) + "\n")
-        gc.collect()  # garbage of other tests would be freed at any time
-        tracemalloc.start()
-        bank = read_bank(path, packed=True)
-        assert sum(len(query.entries) for query in bank) == 20 * queries
-        memory = tracemalloc.get_traced_memory()[1] - path.stat().st_size
-        tracemalloc.stop()
-        return memory
-
-    peak(100)  # imports and caches of the first use
-    few, many = peak(100), peak(400)
-    assert many < 2 * few, "objects of all entries would take ten times as much"
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import duckdb
 import pandas
 import pytest
 
+from exam_pp.errors import MissingExtraError
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.results import Grades, Leaderboard, LeaderboardRow, Score, Scores
 
@@ -71,18 +71,9 @@ def test_scores_and_evaluations_are_the_same_table() -> None:
     assert Evaluation(rows).to_arrow().to_pylist() == [row._asdict() for row in rows]
 
 
-def test_without_pandas_the_error_names_the_package_to_install() -> None:
-    code = """
-import sys
-sys.modules["pandas"] = None
-from exam_pp import ExamError, Leaderboard
-try:
-    Leaderboard().to_pandas()
-except ExamError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == (
-        "to_pandas() needs the packages of the extra 'pandas': in a checkout of exam_pp, run "
-        "pip install '.[pandas]'.\n"
-    )
+def test_without_pandas_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(
+        MissingExtraError, match=r"^to_pandas\(\) needs .* 'pandas': in a checkout of exam_pp, run "
+    ):
+        Leaderboard().to_pandas()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,30 +22,28 @@ def file(tmp_path: Path) -> Path:
     )
 
 
-def test_ratings_equal_those_of_the_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "words", "columns"),
+    [
+        ({"method": ["elo", "bradley-terry"], "intervals": False}, "--intervals none -m bradley-terry", [""]),
+        ({"samples": 100}, "-S samples=100", ["", " low", " high"]),
+    ],
+)
+def test_ratings_equal_those_of_the_command(
+    options: dict[str, Any], words: str, columns: list[str], tmp_path: Path
+) -> None:
     """Six queries, as intervals need five, and every system wins and loses. Place A wins 8 games of 12."""
     usual = [game("a", "b", "A"), game("c", "b", "B")]
     upset = [game("b", "a", "A"), game("c", "a", "A")]
     queries = {f"q{number}": upset if number in (3, 6) else usual for number in range(1, 7)}
     file = games_file(tmp_path / "games.jsonl", queries)
-    board = exam_pp.elo(file, method=["elo", "bradley-terry"], tournaments=20, samples=100)
-    line = f"-q evaluate elo {file} -m elo -m bradley-terry --elo tournaments=20 -S samples=100"
-    main([*line.split(), "--format", "json", "-o", str(tmp_path / "out.json")])
-    rows = {
-        row["system"]: row for row in json.loads((tmp_path / "out.json").read_text())["tables"][0]["rows"]
-    }
-
-    assert board.metrics == ["Elo", "Bradley-Terry"]
-    assert sorted(board.means()) == ["a", "b", "c"]
-    for row in board:
-        of_command = rows[row.system]
-        assert row.low is not None
-        assert row.high is not None
-        assert row.low < row.mean < row.high
-        assert (row.mean, row.low, row.high) == pytest.approx(
-            tuple(of_command[f"{row.metric}{end}"] for end in ("", " low", " high"))
-        )
-        assert row.queries == 6
+    board = exam_pp.elo(file, tournaments=2, **options)
+    line = f"-q evaluate elo {file} -m elo {words} --elo tournaments=2 --format json -o out.json"
+    main(line.split())
+    rows = {row["system"]: row for row in json.loads(Path("out.json").read_text())["tables"][0]["rows"]}
+    assert [[row.mean, row.low, row.high][: len(columns)] for row in board] == [
+        pytest.approx([rows[row.system][f"{row.metric}{column}"] for column in columns]) for row in board
+    ]
     assert any(note.startswith("Place A wins 66.7 % (8 of 12") for note in board.notes)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ import nltk
 import pytest
 from click.testing import CliRunner, Result
 
+from exam_pp.llm import retries
 from scripts.autojudge_demo import write_demo
+from tests.llm.endpoint_server import Answer, completion
 from tests.nltk_data import write_nltk_data
 
 
@@ -69,3 +73,25 @@ def auto_judge(demo: Path, tmp_path: Path) -> AutoJudge:
         return CliRunner().invoke(main, [str(word) for word in words])
 
     return run
+
+
+def chat(body: dict[str, Any], _count: int = 0) -> Answer:
+    """Replies that every prompt of the nugget workflow can read; labels depend only on the prompt."""
+    prompt = body["messages"][-1]["content"]
+    asked = re.search(r"label each of the (\d+) nuggets", prompt)
+    if "Generate" in prompt:
+        return completion(json.dumps({"nuggets": [f"fact {number} of it" for number in range(10)]}))
+    if asked is None:
+        return completion(str(sum(prompt.encode()) % 6))
+    labels = ("vital", "okay") if "vital" in prompt else ("support", "not_support")
+    numbers = range(sum(prompt.encode()), sum(prompt.encode()) + int(asked[1]))
+    return completion(str([labels[number // 3 % 2] for number in numbers]))
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An endpoint with a model and a key, but without an address."""
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_MODEL", "chat-model")
+    monkeypatch.setattr(retries, "FIRST_DELAY", 0.01)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import logging
 from collections import defaultdict
@@ -50,22 +49,6 @@ def table(leaderboard: Any) -> dict[str, dict[tuple[str, str], float]]:
         for measure, value in entry.values.items():
             values[measure][entry.run_id, entry.topic_id] = value
     return values
-
-
-def test_the_class_has_the_methods_of_the_protocols() -> None:
-    import autojudge_base
-
-    for protocol, method in (
-        (autojudge_base.NuggetCreatorProtocol, "create_nuggets"),
-        (autojudge_base.QrelsCreatorProtocol, "create_qrels"),
-        (autojudge_base.LeaderboardJudgeProtocol, "judge"),
-    ):
-        wanted = inspect.signature(getattr(protocol, method)).parameters.values()
-        own = inspect.signature(getattr(ExamJudge, method)).parameters.values()
-        assert [(p.name, p.default) for p in own if p.kind != p.VAR_KEYWORD] == [
-            (p.name, p.default) for p in wanted if p.kind != p.VAR_KEYWORD
-        ]
-        assert [p.kind for p in own] == [p.kind for p in wanted]
 
 
 def test_banks_verify(few: Any, settings: dict[str, Any], banks: Any, demo_data: Path) -> None:
@@ -226,17 +209,31 @@ def test_finished_steps_ask_nothing_again(
     assert stricter.entries != first.entries, "another threshold needs no grades"
 
 
-def test_a_topic_without_entries_is_named(few: Any, settings: dict[str, Any], banks: Any) -> None:
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"bank": None}, SelectionError, "name a file with the setting 'bank' or with the"),
+        ({"prompt_class": "GradedRelevance"}, SelectionError, "of the setting prompt_class is of the kind"),
+        ({"bank": "data/demo/qrels.txt"}, DataError, "is no test bank but qrels of trec_eval; name a"),
+        ({"topic": "new"}, SelectionError, r"1 topic has no questions or nuggets in the bank: new\."),
+        ({"run_id": "my run"}, DataError, "the id 'my run' of a run is empty or contains whitespace"),
+    ],
+)
+def test_inputs_that_cannot_be_judged(
+    changes: dict[str, str], error: type[Exception], message: str, few: Any, settings: dict[str, Any],
+    repository: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(repository)
     topics, reports = few
-    other = topics[0].model_copy(update={"request_id": "new"})
-    with pytest.raises(SelectionError, match=r"1 topic has no questions or nuggets in the bank: new\."):
-        ExamJudge().create_nuggets(reports, [*topics, other], None, banks, **settings)
-
-
-def test_without_a_bank(few: Any, settings: dict[str, Any]) -> None:
-    topics, reports = few
-    with pytest.raises(SelectionError, match="name a file with the setting 'bank' or with the"):
-        ExamJudge().judge(reports, topics, None, **settings)
+    settings |= {"bank": "data/demo/questions.jsonl"} | changes
+    topics = [
+        *topics,
+        topics[0].model_copy(update={"request_id": settings.pop("topic", topics[0].request_id)}),
+    ]
+    report = reports[0].model_copy(deep=True)
+    report.metadata.run_id = settings.pop("run_id", report.metadata.run_id)
+    with pytest.raises(error, match=message):
+        ExamJudge().judge([report], topics, None, **settings)
 
 
 def test_replies_that_cannot_be_read(few: Any, settings: dict[str, Any], banks: Any) -> None:
@@ -248,28 +245,6 @@ def test_replies_that_cannot_be_read(few: Any, settings: dict[str, Any], banks: 
             patch.setenv("OPENAI_BASE_URL", server.url)
             with pytest.raises(SelectionError, match=r"the reply is not a number .* such as 'It depends"):
                 ExamJudge().judge(reports, topics, None, banks, **own)
-
-
-def test_a_prompt_that_grades_no_bank(few: Any, settings: dict[str, Any], banks: Any) -> None:
-    topics, reports = few
-    with pytest.raises(
-        SelectionError, match="'GradedRelevance' of the setting prompt_class is of the kind direct"
-    ):
-        ExamJudge().judge(reports, topics, None, banks, prompt_class="GradedRelevance", **settings)
-
-
-def test_a_bank_of_another_kind_of_file(few: Any, settings: dict[str, Any], demo_data: Path) -> None:
-    topics, reports = few
-    with pytest.raises(DataError, match="is no test bank but qrels of trec_eval; name a"):
-        ExamJudge().judge(reports, topics, None, bank=demo_data / "qrels.txt", **settings)
-
-
-def test_a_run_with_a_space_in_its_name(few: Any, settings: dict[str, Any], banks: Any) -> None:
-    topics, reports = few
-    report = reports[0].model_copy(deep=True)
-    report.metadata.run_id = "my run"
-    with pytest.raises(DataError, match="the id 'my run' of a run is empty or contains whitespace"):
-        ExamJudge().create_qrels([report], topics, None, banks, **settings)
 
 
 def test_the_fields_of_a_topic_that_the_model_reads(topics: list[Any], tmp_path: Path) -> None:

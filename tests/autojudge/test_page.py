@@ -29,9 +29,3 @@ def test_the_table_has_all_settings_with_their_defaults(page: str) -> None:
     for name, field in fields.items():
         if field.default not in (None, {}):
             assert rows[name] == str(field.default).replace("False", "false")
-
-
-def test_ready_workflow_files_are_those_of_the_page(page: str) -> None:
-    from exam_pp.autojudge import WORKFLOWS
-
-    assert {row[0] for row in table(page, "file | model")} == {file.name for file in WORKFLOWS.glob("*.yml")}

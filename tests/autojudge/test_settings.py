@@ -13,11 +13,13 @@ from exam_pp.autojudge.settings import Settings, model_of, prompt_of, read_setti
 from exam_pp.errors import DataError, ModelError, UnknownNameError
 from exam_pp.llm.base import ModelOptions
 
+URL = "http://localhost:1/v1"
+
 
 @dataclass
 class LlmConfig:
     model: str = "big-model"
-    base_url: str | None = "http://localhost:1/v1"
+    base_url: str | None = URL
     api_key: str | None = None
 
 
@@ -40,26 +42,23 @@ def test_a_wrong_setting_is_one_sentence(settings: dict[str, object], message: s
     assert "\n" not in str(raised.value)
 
 
-def test_settings_of_autojudge_itself_are_accepted() -> None:
-    settings = read_settings({"outdir": Path("out"), "filebase": "{_name}", "description": "for readers"})
-    assert settings.outdir == Path("out")
-
-
-def test_without_a_model_that_of_the_configuration_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    options = model_of(Settings(seed=3, model_options={"concurrency": 2}), LlmConfig(api_key="secret"))
-    assert options == ModelOptions(
-        "big-model", pipeline="openai", base_url="http://localhost:1/v1", sampling_seed=3, concurrency=2
-    )
-
-
-def test_a_named_model_is_local() -> None:
-    assert model_of(Settings(model="lexical"), LlmConfig()) == ModelOptions("lexical")
-
-
-def test_another_model_behind_the_endpoint() -> None:
-    options = model_of(Settings(model="small", pipeline="openai-completions"), LlmConfig())
-    assert (options.model, options.base_url) == ("small", "http://localhost:1/v1")
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"model": "lexical", "outdir": "out", "filebase": "{_name}"}, ModelOptions("lexical")),
+        (
+            {"seed": 3, "model_options": {"concurrency": 2}},
+            ModelOptions("big-model", pipeline="openai", base_url=URL, sampling_seed=3, concurrency=2),
+        ),
+        (
+            {"model": "small", "pipeline": "openai-completions"},
+            ModelOptions("small", pipeline="openai-completions", base_url=URL),
+        ),
+    ],
+    ids=["local", "that of the configuration", "another one behind the endpoint"],
+)
+def test_the_model(settings: dict[str, object], expected: ModelOptions) -> None:
+    assert model_of(read_settings(settings), LlmConfig()) == expected
 
 
 def test_a_key_that_exam_pp_cannot_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

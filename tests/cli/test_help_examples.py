@@ -73,14 +73,6 @@ def test_a_command_has_an_example(path: str) -> None:
     assert examples(HELP[path])
 
 
-@pytest.mark.parametrize("path", [*COMMANDS, *GROUPS])
-def test_every_option_has_a_help_text(path: str) -> None:
-    command = COMMANDS.get(path) or GROUPS[path]
-    for param in command.params:
-        if isinstance(param, click.Option):
-            assert (param.help or "").strip(), param.opts
-
-
 @pytest.mark.parametrize(("line", "path"), EXAMPLES.items(), ids=EXAMPLES.values())
 def test_the_example_works(line: str, path: str, folder: Path) -> None:
     assert line.startswith("exam-pp ")

@@ -10,7 +10,6 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import FILE, OUTPUT_PATH
 
 
@@ -100,21 +99,3 @@ def test_the_file_of_a_key_is_an_output(tmp_path: Path, monkeypatch: pytest.Monk
     assert refused.exit_code == 2
     assert "out is also the file of --output" in refused.output
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
-def test_inputs_are_protected_from_the_files_of_keys(
-    tiny_passages: Path, tiny_bank: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = tiny_bank.read_bytes()
-    words = f"bank clinic {tiny_passages} --bank {tiny_bank} --also edits={tiny_bank}"
-    with pytest.raises(SystemExit) as stop:
-        main(words.split())
-    assert stop.value.code == 1
-    assert "is also an input" in capsys.readouterr().err
-    assert tiny_bank.read_bytes() == before
-
-
-def test_the_keys_of_a_command_are_completed() -> None:
-    complete = ShellComplete(cli, {}, "exam-pp", "_EXAM_PP_COMPLETE")
-    found = complete.get_completions(["analyze", "correlation", "-S"], "s")
-    assert [item.value for item in found] == ["samples="]

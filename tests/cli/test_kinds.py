@@ -33,14 +33,6 @@ def words_of(path: str, kind: str) -> list[str]:
     return [*([max(chooser.opts, key=len)] if isinstance(chooser, click.Option) else []), kind]
 
 
-@pytest.mark.parametrize("path", COMMANDS)
-def test_kinds_name_parameters_that_exist(path: str) -> None:
-    command = COMMANDS[path]
-    names = {parameter.name for parameter in command.params}
-    for kind in kinds_of(command).values():
-        assert names >= {*kind.uses, *kind.texts}
-
-
 @pytest.mark.parametrize(("path", "kind"), KINDS)
 def test_the_help_of_a_kind_has_its_own_text_and_options(path: str, kind: str) -> None:
     command, words = COMMANDS[path], words_of(path, kind)
@@ -55,13 +47,6 @@ def test_the_help_of_a_kind_has_its_own_text_and_options(path: str, kind: str) -
         if isinstance(parameter, click.Option) and name.startswith("--") and " " not in name:
             described = any(re.match(rf"  (-\w, )?{name}\b", line) for line in complete.splitlines())
             assert described == command.uses(parameter, kind), name
-
-
-@pytest.mark.parametrize("path", COMMANDS)
-def test_the_help_without_a_kind_lists_all(path: str) -> None:
-    shown = help_of(path, "--help")
-    for kind in kinds_of(COMMANDS[path]):
-        assert f"\n  {kind} " in shown
 
 
 @click.command(
@@ -110,11 +95,6 @@ def test_only_the_parameter_that_chooses_names_the_kind() -> None:
     assert "Count words." in shown
     assert "Most words.  [default: 3]" in shown
     assert "--queries" not in shown
-
-
-def test_the_help_without_a_kind_has_the_keys_of_all_kinds_only() -> None:
-    assert "samples" not in run("--help")[1]
-    assert "samples" in run("--measure", "words", "--help")[1]
 
 
 def completions(*words: str) -> list[str]:

@@ -3,56 +3,40 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
-from importlib import import_module
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from exam_pp.cli.main import COMMANDS, main
-from exam_pp.errors import DataError
-from exam_pp.store.trec.runs import read_run, run_files
+from exam_pp.cli.main import cli, main
+from scripts.command_tree import commands
 from tests.conftest import passage, rubric
 
 LATIN_1 = os.fsdecode(b"K\xf6ln")
 
 
-def _commands(
-    names: tuple[str, ...], command: click.Command
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    if not isinstance(command, click.Group):
-        yield names, command
-        return
-    for name, child in command.commands.items():
-        yield from _commands((*names, name), child)
-
-
-def _attacks() -> Iterator[list[str]]:
+def attacks() -> Iterator[list[str]]:
     """Every command with a name that is not UTF-8 in one of its arguments and options."""
-    for top, (module, _) in COMMANDS.items():
-        for names, command in _commands((top,), import_module(module).command):
-            for parameter in command.params:
-                if isinstance(parameter, click.Argument):
-                    yield [*names, LATIN_1]
-                elif isinstance(parameter, click.Option) and not parameter.is_flag:
-                    yield [*names, parameter.opts[-1], LATIN_1]
-                    yield [*names, f"{max(parameter.opts, key=len)}={LATIN_1}"]
+    for path, command in commands(cli).items():
+        for parameter in command.params:
+            if isinstance(parameter, click.Argument):
+                yield [*path.split(), LATIN_1]
+            elif isinstance(parameter, click.Option) and not parameter.is_flag:
+                yield [*path.split(), parameter.opts[-1], LATIN_1]
+                yield [*path.split(), f"{max(parameter.opts, key=len)}={LATIN_1}"]
 
 
 def test_every_parameter_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    attacks = list(_attacks())
-    assert len(attacks) > 500
-    for arguments in attacks:
+    for arguments in attacks():
         with pytest.raises(SystemExit) as stop:
             main(arguments)
-        assert stop.value.code == 2, arguments
         shown = capsys.readouterr()
-        assert re.search(r"K\\xf6ln' is not UTF-8", shown.err), arguments
-        assert shown.out == ""
+        assert (stop.value.code, shown.out) == (2, ""), arguments
+        assert "K\\xf6ln' is not UTF-8" in shown.err, arguments
 
 
 @pytest.fixture
@@ -64,15 +48,6 @@ def runs(tmp_path: Path, demo_data: Path) -> Path:
     return folder
 
 
-def test_a_folder_with_a_run_file(runs: Path) -> None:
-    with pytest.raises(DataError, match=r"runs: the name of the file 'K\\xf6ln.run' is not UTF-8. Rename"):
-        run_files(runs)
-    with pytest.raises(DataError, match="not UTF-8"):
-        run_files(runs / f"{LATIN_1}.run")
-    with pytest.raises(DataError, match="not UTF-8"):
-        next(read_run(runs / f"{LATIN_1}.run"))
-
-
 @pytest.fixture
 def graded(tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
     return write_jsonl("graded.jsonl", [["q", [passage("p", exam_grades=[rubric({"q/a": 1})])]]])
@@ -82,13 +57,10 @@ def graded(tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]) -> Pat
     "command",
     [
         "evaluate judgments {demo}/qrels.txt --runs runs",
-        "evaluate qrels graded.jsonl --runs runs",
-        "evaluate report graded.jsonl --runs runs -o out",
         "import --runs runs --texts {demo}/passages.tsv -o out",
         "validate runs",
         "convert runs --to run -o out",
         "query --runs runs TABLE%runs",
-        "query --runs runs --save out",
         "analyze sweep graded.jsonl --official {demo}/official_leaderboard.json --runs runs",
     ],
 )
@@ -126,10 +98,6 @@ def test_a_working_folder(
     folder.mkdir()
     graded.rename(folder / graded.name)
     monkeypatch.chdir(folder)
-    ended: object = 0
-    try:
+    with pytest.raises(SystemExit) if code else nullcontext():
         main([part.replace("%", " ") for part in command.split()])
-    except SystemExit as stop:
-        ended = stop.code
-    assert ended == code, capsys.readouterr()
     assert ("whose name is not UTF-8" in capsys.readouterr().err) == bool(code)

@@ -18,15 +18,6 @@ def long_name(option: click.Option) -> str:
     return max(option.opts, key=len)
 
 
-def test_several_values_of_an_option_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """A shell replaces a pattern such as ``runs/*.run`` by the names of the files."""
-    with pytest.raises(SystemExit) as stop:
-        main(["import", "--runs", "a.run", "b.run", "c.run", "--texts", "texts.tsv"])
-    assert stop.value.code == 2
-    message = " ".join(capsys.readouterr().err.split())
-    assert "--runs takes one value, but several follow it: a.run, b.run, c.run. Repeat --runs" in message
-
-
 @pytest.mark.parametrize("path", COMMANDS)
 def test_an_option_named_twice_is_an_error(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     single = [

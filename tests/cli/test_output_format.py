@@ -34,8 +34,3 @@ def test_format_overrides_the_ending(tiny_passages: Path) -> None:
 def test_csv_where_a_command_writes_it(tiny_passages: Path) -> None:
     main(["query", str(tiny_passages), "SELECT 1 AS one, 2 AS two", "-o", "x.csv"])
     assert Path("x.csv").read_text().startswith("one,two")
-
-
-def test_qrels_and_other_data_have_any_ending(tiny_passages: Path) -> None:
-    main(["evaluate", "qrels", str(tiny_passages), "-o", "qrels.tsv"])
-    assert len(Path("qrels.tsv").read_text().split("\n")[0].split()) == 4

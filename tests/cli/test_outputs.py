@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,20 +15,9 @@ from exam_pp.cli.main import cli, main
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import OutputError
 from exam_pp.store.files import write_text
+from scripts.command_tree import commands
 
-
-def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
-    """All commands with their full names."""
-    pending: list[tuple[str, click.Command, click.Context]] = [("", cli, click.Context(cli))]
-    while pending:
-        name, command, context = pending.pop()
-        if isinstance(command, click.Group):
-            for sub in command.list_commands(context):
-                found = command.get_command(context, sub)
-                assert found is not None
-                pending.append((f"{name} {sub}".strip(), found, click.Context(found, info_name=sub)))
-        else:
-            yield name, command, context
+COMMANDS = commands(cli)
 
 
 def path_type(parameter: click.Parameter) -> click.ParamType[Any]:
@@ -36,40 +25,22 @@ def path_type(parameter: click.Parameter) -> click.ParamType[Any]:
     return parameter.type.types[-1] if isinstance(parameter.type, click.Tuple) else parameter.type
 
 
-def path_parameters() -> Iterator[tuple[str, click.Parameter]]:
-    """The parameters of all commands that are paths."""
-    for name, command, _ in all_commands():
-        for parameter in command.params:
-            if isinstance(path_type(parameter), click.Path | click.File):
-                yield name, parameter
-
-
 def test_every_path_is_an_input_or_an_output() -> None:
-    """So a new command cannot forget the check."""
-    others = [
+    """So a new command cannot forget the check; the file of a study is kept up to date."""
+    assert [
         f"{name} {parameter.name}"
-        for name, parameter in path_parameters()
-        if not isinstance(path_type(parameter), InputPath | OutputPath | UncheckedPath)
-    ]
-    # The file of a study is an input that the command keeps up to date.
-    assert others == ["run study"]
-    assert len(list(path_parameters())) > 150
-
-
-def test_every_output_option_is_known() -> None:
-    """Options whose names promise a file to write are outputs, and therefore checked."""
-    named = {"output", "journal", "trace", "plot", "status_file", "folder"}
-    for name, command, _ in all_commands():
-        for parameter in command.params:
-            if parameter.name in named or (parameter.name or "").endswith("_output"):
-                assert isinstance(parameter.type, OutputPath), f"{name} {parameter.name}"
+        for name, command in COMMANDS.items()
+        for parameter in command.params
+        if isinstance(path_type(parameter), click.Path | click.File)
+        and not isinstance(path_type(parameter), InputPath | OutputPath | UncheckedPath)
+    ] == ["run study"]
 
 
 @pytest.mark.parametrize(
     ("name", "command"),
     [
         (name, command)
-        for name, command, _ in all_commands()
+        for name, command in COMMANDS.items()
         if any(isinstance(p.type, OutputPath) and p.type.file_okay for p in command.params)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -127,31 +98,25 @@ def test_inputs_are_protected_while_a_command_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "file"),
+    ("model", "output", "is_input"),
     [
-        ("--model", "model", "model/config.json"),
-        ("--model", "model.gguf", "model.gguf"),
+        ("model", "model/config.json", True),
+        ("model", "model/graded.jsonl", False),
+        ("model.gguf", "model.gguf", True),
     ],
 )
-def test_the_files_of_a_model_are_inputs(
-    option: str, value: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "model").mkdir()
-    for name in (file, "model/graded.jsonl"):
+def test_the_files_of_a_model_are_inputs(model: str, output: str, is_input: bool) -> None:
+    Path("model").mkdir()
+    for name in ("model/config.json", "model/graded.jsonl", "model.gguf"):
         Path(name).write_text("precious")
 
     @click.command()
-    @click.option(option)
+    @click.option("--model")
     @click.option("-o", "output", type=OutputPath())
     def command(output: Path) -> None:
         del output
 
-    for output in (file, "model/graded.jsonl"):
-        context = command.make_context("command", [option, value, "-o", output])
-        if output == file:
-            with pytest.raises(OutputError, match="also an input"), guarded(context):
-                pass
-        else:
-            with guarded(context):
-                pass
+    context = command.make_context("command", ["--model", model, "-o", output])
+    refused = pytest.raises(OutputError, match="also an input") if is_input else nullcontext()
+    with refused, guarded(context):
+        pass

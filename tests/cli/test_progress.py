@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from exam_pp.cli import progress as module
-from exam_pp.cli.progress import Advance, progress
+from exam_pp.cli.progress import progress
 
 
 @dataclass
@@ -26,41 +26,33 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def work(clock: Clock, advance: Advance, seconds: float, batches: int, size: int = 10) -> None:
-    """Finish batches, each in some seconds."""
-    for _ in range(batches):
-        clock.seconds += seconds
-        advance(size, None)
-
-
-def test_loading_does_not_count(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("start", "loading", "batches", "first", "last"),
+    [
+        (0, 100, [(10, 1.0)] * 31, "10 of 1000 prompts", "310 of 1000 prompts, 10.0/s, 1.1 min left"),
+        (500, 0, [(10, 1.0)] * 31, *["800 of 1000 prompts, 10.0/s, 0.3 min left"] * 2),
+        (
+            0, 0, [(2, 20.0)] * 10 + [(5, 0.5)] * 180,
+            "4 of 1000 prompts, 0.1/s, 166.0 min left", "920 of 1000 prompts, 10.0/s, 0.1 min left",
+        ),
+    ],
+    ids=["loading does not count", "nor do prompts of an earlier run", "long prompts are soon forgotten"],
+)  # fmt: skip
+def test_lines_of_the_log(
+    start: int, loading: float, batches: list[tuple[int, float]], first: str, last: str, clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
     with caplog.at_level(logging.INFO), progress("Grading", "prompts") as advance:
-        advance(0, 1000)
-        clock.seconds = 100  # the model is loaded
-        work(clock, advance, 1, 31)
-    assert caplog.messages == [
-        "Grading: 10 of 1000 prompts",
-        "Grading: 310 of 1000 prompts, 10.0/s, 1.1 min left",
-    ]
-
-
-def test_the_speed_of_long_prompts_is_soon_forgotten(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO), progress("Grading", "prompts") as advance:
-        advance(0, 10_000)
-        work(clock, advance, 20, 10)
-        work(clock, advance, 0.5, 180)
-    assert caplog.messages[4] == "Grading: 100 of 10000 prompts, 0.5/s, 330.0 min left"
-    assert caplog.messages[-1] == "Grading: 1900 of 10000 prompts, 20.0/s, 6.8 min left"
-
-
-def test_steps_of_an_earlier_run_do_not_count(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO), progress("Grading", "prompts") as advance:
-        advance(500, 1000)
-        work(clock, advance, 1, 31)
-    assert caplog.messages == ["Grading: 800 of 1000 prompts, 10.0/s, 0.3 min left"]
+        advance(start, 1000)
+        clock.seconds += loading
+        for size, seconds in batches:
+            clock.seconds += seconds
+            advance(size, None)
+    assert (caplog.messages[0], caplog.messages[-1]) == (f"Grading: {first}", f"Grading: {last}")
 
 
 def test_nothing_is_shown_with_quiet(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING), progress("Grading", "prompts") as advance:
-        work(clock, advance, 60, 5)
+        clock.seconds = 60
+        advance(10, 100)
     assert not caplog.messages

@@ -85,13 +85,3 @@ def test_a_message_has_short_names(tiny_passages: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         main(["evaluate", "cover", str(tiny_passages), "--prompt", "answer"])
     assert "--prompt 'self-rated' (3 passages)." in capsys.readouterr().err
-
-
-def test_prompts_are_listed_by_short_names(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["list", "prompts", "--format", "tsv"])
-    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert (rows[0][0], rows[0][-1]) == ("prompt", "name in files")
-    assert {row[0]: row[-1] for row in rows}["self-rated"] == RATED
-    main(["show", "prompt", "self-rated"])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["prompt:      self-rated", f"in files:    {RATED}"]

@@ -5,28 +5,17 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from exam_pp import Prompt
 from exam_pp.banks import BankLine
-from exam_pp.cli.main import cli
 from exam_pp.data_model import parse_line
 from exam_pp.phases.rag.config import read_config
 from exam_pp.store.games_files import parse_games
-from scripts.command_tree import commands
-from scripts.listings import LISTINGS, with_listings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-
-
-def test_every_listing_has_its_page() -> None:
-    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert sorted(re.findall(r"^<!-- listing: (\w+) -->$", pages, re.MULTILINE)) == sorted(LISTINGS)
-    assert "<!-- listing:" not in with_listings(pages)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -35,46 +24,6 @@ def test_links_lead_to_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", text):
         if not target.startswith(("http:", "https:", "mailto:")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_there_are_at_most_thirty_pages_by_hand() -> None:
-    generated = {ROOT / "docs" / "project" / "licences.md"}
-    assert len({*(ROOT / "docs").rglob("*.md")} - generated) <= 30
-
-
-@pytest.mark.parametrize("room", ["start", "how-to", "coming-from", "concepts"])
-def test_a_page_opens_with_the_command_that_answers_it(room: str) -> None:
-    for page in set((ROOT / "docs" / room).glob("*.md")) - {ROOT / "docs" / "concepts" / "glossary.md"}:
-        before = page.read_text(encoding="utf-8").partition("```sh\n")[0]
-        assert len(before.split()) <= 40, page.name
-
-
-def test_new_names_of_earlier_options_exist() -> None:
-    """Code in the column *new* begins with a command, or has only options, of any command."""
-    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-    table = page.partition("### Earlier commands")[2].partition("\n### ")[0]
-    options = {
-        path: {name for parameter in command.params for name in parameter.opts}
-        for path, command in commands(cli).items()
-    }
-    rows = re.findall(r"^\| `.* \| (.*) \|$", table, re.MULTILINE)
-    assert len(rows) > 80
-    for code in re.findall(r"`([^`]+)`", " ".join(rows)):
-        words = code.split()
-        paths = [path for path in (" ".join(words[:2]), words[0]) if path in options]
-        known = options[paths[0]] if paths else set().union(*options.values())
-        for name, after in pairwise([*words, ""]):
-            if name.startswith("-"):
-                assert known & {name, f"{name} {after.partition('=')[0]}"}, code
-        assert paths or not re.match(r"\w+ [A-Z-]", code), code
-
-
-def test_prompt_of_the_prompts_page_works() -> None:
-    page = (ROOT / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    names: dict[str, Prompt] = {}
-    exec(compile(code, "docs/reference/prompts.md", "exec"), names)
-    assert names["USEFULNESS"].labels == ("0", "1", "2", "3")
 
 
 def test_examples_of_the_data_model_are_read_and_written() -> None:

@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 
 import click
 import pytest
 
 from exam_pp.cli.main import cli
 from exam_pp.cli.options import InputPath
-from tests.docs.checks import check
-from tests.docs.pages import PAGES, ROOT, Block, blocks, commands, is_assignment, is_run, read
-from tests.docs.runner import room
-from tests.docs.setups import prepare
-from tests.example_files import ExampleFiles
+from tests.docs.pages import PAGES, ROOT, Block, blocks, commands, is_assignment, read
 
 RUN = ("sh", "python")
-SLOW = {
-    "docs/coming-from/other-tools.md",
-    "docs/coming-from/published-workbench.md",
-    "docs/how-to/answers.md",
-    "docs/how-to/audit.md",
-    "docs/how-to/autojudge.md",
-    "docs/how-to/corrected-scores.md",
-    "docs/how-to/evaluation.md",
-    "docs/how-to/import.md",
-    "docs/how-to/models.md",
-    "docs/how-to/nuggets.md",
-    "docs/how-to/querying.md",
-    "docs/how-to/test-banks.md",
-    "docs/how-to/tournaments.md",
-    "docs/how-to/verification.md",
-    "docs/reference/data-model.md",
-    "docs/reference/python.md",
-    "docs/start/gpu-server.md",
-    "docs/start/quickstart.md",
-    "docs/start/your-data.md",
-}
-"""Pages that take more than 1.5 s."""
 BLOCKS = {page: blocks(page, read(page)) for page in PAGES}
 TO_RUN = [page for page in PAGES if any(b.language in RUN and not b.not_run for b in BLOCKS[page])]
 NOT_RUN = [block for page in PAGES for block in BLOCKS[page] if block.not_run is not None]
@@ -100,27 +72,3 @@ def parse(words: list[str]) -> None:
         assert found is not None
         command = found
         context = command.make_context(name, rest, parent=context)
-
-
-@pytest.mark.parametrize(
-    "page", [pytest.param(p, marks=[pytest.mark.integration] if p in SLOW else []) for p in TO_RUN]
-)
-def test_the_page_works(page: str, tmp_path: Path, example_files: ExampleFiles) -> None:
-    differences, printed_lines = [], ""
-    with room(tmp_path) as runner:
-        setup = prepare(page, read(page), example_files)
-        for block in filter(is_run, BLOCKS[page]):
-            setup.act_before(block)
-            printed = runner.run(block)
-            printed_lines += printed.out + printed.err
-            if block.output is not None and not printed.shows(block.output):
-                lines = difflib.unified_diff(
-                    block.output.splitlines(),
-                    (printed.out or printed.err).splitlines(),
-                    "page",
-                    "now",
-                    lineterm="",
-                )
-                differences.append("\n".join([block.place, *lines]))
-        check(page, printed_lines)
-    assert not differences, "\n".join([f"run python -m scripts.run_page {page}", *differences])

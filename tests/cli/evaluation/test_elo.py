@@ -31,13 +31,6 @@ def run(line: str) -> None:
     main(["-q", "evaluate", "elo", *line.split(), "--elo", "tournaments=20", *samples])
 
 
-def failed(line: str, capsys: pytest.CaptureFixture[str], code: int = 1) -> str:
-    with pytest.raises(SystemExit) as stop:
-        run(line)
-    assert stop.value.code == code
-    return capsys.readouterr().err
-
-
 @pytest.mark.usefixtures("folder")
 def test_official_ranks_and_trec_eval(capsys: pytest.CaptureFixture[str]) -> None:
     run("games.jsonl.gz --official official.json")
@@ -49,30 +42,6 @@ def test_official_ranks_and_trec_eval(capsys: pytest.CaptureFixture[str]) -> Non
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 12
     assert lines[1].split()[:2] == ["Elo", "all"]
-
-
-@pytest.mark.usefixtures("folder")
-def test_notes_have_the_biases_of_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
-    """As of analyze audit, with the own family if families are given."""
-    games = [
-        game("a", "b", "A", order=1, words_a=2, words_b=1), game("b", "a", "C", order=2, words_a=1, words_b=2)
-    ]  # fmt: skip
-    games_file(Path("both.jsonl"), {"1": [game_set(games, "gpt")], "2": [game_set(games, "gpt")]})
-    Path("families.toml").write_text('[gpt]\nmodels = ["gpt*"]\nsystems = ["a"]\n')
-    run("both.jsonl --families families.toml --format json --intervals none")
-    text = json.dumps(json.loads(capsys.readouterr().out))
-    for note in (
-        "2 pairs of answers with verdicts in both orders, each as one game: 2 with different verdicts as "
-        "ties.",
-        "Place A wins 100.0 % (2 of 2, p = 0.5) of the decided games.",
-        "The longer answer wins 100.0 % (2 of 2, p = 0.5) of the games with different lengths.",
-        "The judge's own family (gpt) wins 100.0 % (2 of 2, p = 0.5) of the games against other systems.",
-        "Flip rate: the verdicts differ in 100.0 % (2 of 2) of the pairs of answers in both orders.",
-    ):
-        assert note in text
-
-    run("judges.jsonl --grader llama --families families.toml --format json")
-    assert "The judge llama has no family in the families file." in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -132,35 +101,6 @@ def test_graders_of_grades_are_columns(capsys: pytest.CaptureFixture[str]) -> No
     assert rows["x"]["Elo[two]"] < rows["y"]["Elo[two]"] < rows["z"]["Elo[two]"]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("games.jsonl.gz --bank graded.jsonl", "--bank needs a graded file."),
-        ("games.jsonl.gz --by Cover", "--by needs grades or scores."),
-        ("games.jsonl.gz --also games=out", "--also games needs grades or scores."),
-        ("games.jsonl.gz --grades type=question", "--grades type needs a graded file."),
-        ("graded.jsonl --by F1", "--by 'F1' is not a measure of grades"),
-        ("graded.jsonl graded.jsonl", "of which only one is possible"),
-        (
-            "graded.jsonl --grader one --grader two --also games=out",
-            "--also games has the games of one judge",
-        ),
-        ("scores.tsv --grader one", "--grader needs a graded file."),
-        ("scores.tsv --min-grade 4", "--min-grade needs a graded file."),
-    ],
-)
-@pytest.mark.usefixtures("graded")
-def test_refused_with_grades(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert message in " ".join(failed(line, capsys, 2).split())
-
-
-@pytest.mark.usefixtures("graded")
-def test_grades_and_scores_lack_a_selection(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--by" in failed("scores.tsv", capsys)
-    line = "graded.jsonl --grader one --system x --system w"
-    assert "'w' of --system plays no games" in failed(line, capsys)
-
-
 @pytest.mark.usefixtures("folder")
 def test_head_to_head(capsys: pytest.CaptureFixture[str]) -> None:
     main(["-q", "evaluate", "elo", "games.jsonl.gz", "-S", "samples=100", "--elo", "tournaments=5",
@@ -185,32 +125,3 @@ def test_figures() -> None:
     run("games.jsonl.gz --plot elo.svg --plot matrix=matrix.svg -o out")
     assert b"95 % intervals over queries" in Path("elo.svg").read_bytes()
     assert b"Share of games won" in Path("matrix.svg").read_bytes()
-
-
-@pytest.mark.usefixtures("folder")
-def test_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    systems = "--system a --system z"
-    assert "'z' of --system plays no games in judges.jsonl" in failed(f"judges.jsonl {systems}", capsys)
-    for line in (
-        "games.jsonl.gz --head-to-head --format tsv",
-        "games.jsonl.gz --official official.json --format trec_eval",
-        "judges.jsonl --grader gpt --grader llama --plot matrix=x.svg",
-        "games.jsonl.gz --seed -1",
-        "games.jsonl.gz --elo k=nan",
-    ):
-        assert "Usage" in failed(line, capsys, 2)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("-m bradley-terry --elo integer=yes", "--elo integer needs -m elo."),
-        ("-m bradley-terry --elo k=16", "--elo k needs -m elo."),
-        ("--intervals none -S confidence=0.9", "-S confidence needs --intervals queries."),
-    ],
-)
-@pytest.mark.usefixtures("folder")
-def test_options_without_an_effect(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["evaluate", "elo", "games.jsonl.gz", *line.split()])
-    assert message in capsys.readouterr().err

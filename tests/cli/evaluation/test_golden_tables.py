@@ -28,8 +28,3 @@ def _shown(path: Path) -> bytes | str:
         return path.read_bytes()
     values = json.loads(path.read_bytes(), parse_float=lambda number: f"{float(number):.12g}")
     return json.dumps(values, indent=1)
-
-
-def test_every_golden_table_has_a_test() -> None:
-    files = {f"{name}.{form}" for name, (_, forms) in TABLES.items() for form in forms}
-    assert {path.name for path in GOLDEN.iterdir()} == files

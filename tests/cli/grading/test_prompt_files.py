@@ -40,14 +40,11 @@ def folder(write_jsonl: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     return tmp_path
 
 
-def own(built_in: str, file: str = "own.toml", **changes: str) -> str:
+def own(built_in: str, file: str = "own.toml") -> str:
     """Write a copy of a built-in prompt with another system message, and return its name."""
     main(["-q", "show", "prompt", built_in, "--format", "toml", "-o", file])
     path = Path(file)
     text = path.read_text(encoding="utf-8")
-    for old, new in changes.items():
-        assert old in text
-        text = text.replace(old, new)
     system = 'system = """\n'
     text = text.replace(system, system + "Be kind. ") if system in text else f'{text}system = "Be kind."\n'
     path.write_text(text, encoding="utf-8")
@@ -56,12 +53,6 @@ def own(built_in: str, file: str = "own.toml", **changes: str) -> str:
 
 def run(line: str) -> None:
     main(["-q", *line.split()])
-
-
-def fails(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        run(line)
-    assert message in " ".join(capsys.readouterr().err.split())
 
 
 ASK = "--model fake -o out.jsonl"
@@ -114,37 +105,7 @@ def test_generation(built_in: str, queries: str, folder: Path) -> None:
     assert line.items
 
 
-def test_the_wrong_prompt_for_a_bank(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    own("NuggetGenerationDL")
-    fails(f"generate questions queries.jsonl {ASK} --prompt-file own.toml", "reading = 'questions'", capsys)
-    own("QuestionGenerationDL", "query.toml")
-    fails(f"generate questions faceted.jsonl {ASK} --prompt-file query.toml", "{subtopic}", capsys)
-    own("QuestionGenerationDL", "again.toml", MyQuestion="OurQuestion")
-    both = "--prompt-file query.toml --prompt-file again.toml"
-    fails(f"generate questions queries.jsonl {ASK} {both}", "Two prompt files", capsys)
-    nuggetize = f"nuggetize passages.jsonl --queries queries.jsonl {ASK}"
-    fails(f"{nuggetize} --prompt-file own.toml", "kind = 'nuggetize'", capsys)
-    assert not (folder / "out.jsonl").exists()
-
-
-def test_the_repair_of_generation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from exam_pp.llm.fake import FakeLLM
-
-    asked = []
-
-    def reply(request: Any) -> str:
-        asked.append(request.text)
-        return "nothing" if len(asked) == 1 else '["Why?"]'
-
-    monkeypatch.setattr("exam_pp.phases.banks.generate.load_llm", lambda _options: FakeLLM(reply))
-    own("QuestionGenerationDL")
-    with Path("own.toml").open("a", encoding="utf-8") as file:
-        file.write('repair = "A list, please."\n')
-    run(f"generate questions queries.jsonl {ASK} --prompt-file own.toml")
-    assert asked[1].endswith("\n\nnothing\n\nA list, please.")
-
-
-def test_creation_and_importance_of_nuggets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_creation_and_importance_of_nuggets(folder: Path) -> None:
     creation, importance = own("NuggetCreation", "list.toml"), own("NuggetImportance", "importance.toml")
     nuggetize = f"nuggetize passages.jsonl --queries queries.jsonl {ASK}"
     run(f"{nuggetize} --prompt-file importance.toml --prompt-file list.toml")
@@ -152,11 +113,9 @@ def test_creation_and_importance_of_nuggets(folder: Path, capsys: pytest.Capture
     assert line.info["prompt_info"]["prompt_class"] == creation
     assert line.info["importance_prompt_info"]["prompt_class"] == importance
     assert [item.importance for item in line.items] == ["vital"]
-    own("NuggetCreation", "again.toml", MyNugget="OurNugget")
-    fails(f"{nuggetize} --prompt-file list.toml --prompt-file again.toml", "the same purpose", capsys)
 
 
-def test_answer_verification(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answer_verification(folder: Path) -> None:
     run(
         "grade passages.jsonl --bank bank.jsonl --model fake -o answers.jsonl "
         "--prompt QuestionCompleteConcisePromptWithAnswerKey2"
@@ -169,12 +128,9 @@ def test_answer_verification(folder: Path, capsys: pytest.CaptureFixture[str]) -
     run("verify-answers out.jsonl --bank bank.jsonl --model fake -o twice.jsonl")
     (query,) = read_passages(folder / "twice.jsonl")
     assert len(list(query.passages[0].grade_sets())) == 3, "verified answers are not extracted answers"
-    own("FagB", "direct.toml")
-    verify = f"verify-answers answers.jsonl --bank bank.jsonl {ASK}"
-    fails(f"{verify} --prompt-file direct.toml", "does not verify answers", capsys)
 
 
-def test_a_prompt_file_records_its_scale(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_prompt_file_records_its_scale(folder: Path) -> None:
     """The top of the scale is the threshold, although exam_pp does not know the prompt."""
     own("GradedRelevance")
     run(f"grade passages.jsonl --queries queries.jsonl {ASK} --prompt-file own.toml")
@@ -204,14 +160,3 @@ def test_labels_of_umbrela_are_not_those_of_our_prompt(folder: Path) -> None:
         (grades.model, grades.prompt_class, grades.max_rating) for grades in query.passages[0].grade_sets()
     ]
     assert classes == [("fake", "Umbrela", None), ("judge", "UMBRELA", 3)]
-    nuggetize = "nuggetize labels.jsonl --queries queries.jsonl --model fake"
-    run(f"{nuggetize} --prompt UMBRELA -o umbrela-bank.jsonl")
-    (line,) = read_bank(Path("umbrela-bank.jsonl")).lines
-    assert (line.info["nuggetizer"]["judge"], line.info["nuggetizer"]["judge_prompt"]) == ("judge", "UMBRELA")
-    run(f"{nuggetize} --prompt GradedRelevance -o our-bank.jsonl")
-    (line,) = read_bank(Path("our-bank.jsonl")).lines
-    assert line.info["nuggetizer"]["judge"] == "fake"
-
-
-def test_repairs_cannot_be_printed_as_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fails("show prompt NuggetLabelsRepair --format toml", "'repair'", capsys)

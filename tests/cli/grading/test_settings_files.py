@@ -323,21 +323,3 @@ def test_autojudge_names_its_server_in_the_environment(
         ExamJudge().create_nuggets(None, topics, named, **settings)
     assert len(server.bodies) > 0
     assert f"Prompts, with queries and passages, go to the server {server.url}." in caplog.messages
-
-
-def test_a_panel_that_does_not_name_the_server_of_the_option(tiny_passages: Path, capfd: Any) -> None:
-    written("panel.toml", f"[[grader]]\n{toml({**ENDPOINT, 'prompt_class': RATED})}")
-    with pytest.raises(SystemExit):
-        main(
-            [
-                "grade-panel",
-                str(tiny_passages),
-                "--config",
-                "panel.toml",
-                "-o",
-                "o",
-                "--base-url",
-                "http://h/v1",
-            ]
-        )
-    assert "No grader of panel.toml names the server of --base-url http://h/v1" in capfd.readouterr().err

@@ -34,33 +34,3 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_output_is_that_of_the_kind(line: str, content: str) -> None:
     main(["-q", "apply", *shlex.split(line), "-o", "out.jsonl"])
     assert content in Path("out.jsonl").read_text()
-
-
-@pytest.mark.parametrize(
-    ("line", "code", "message"),
-    [
-        ("cited.jsonl ratings.csv", 2, "is no edits file, and a spreadsheet needs --reviewer NAME."),
-        ("cited.jsonl ratings.csv --reviewer ann --force", 2, "--force needs edits of ratings."),
-        ("cited.jsonl ratings.csv --reviewer ann --seed 1", 2, "--seed needs decisions on games."),
-        ("graded.jsonl ratings.json --max-rating 3", 2, "--max-rating needs a spreadsheet of ratings."),
-        ("compared.jsonl decisions.json --bank bank.jsonl", 2, "--bank needs edits of ratings."),
-        ("compared.jsonl decisions.json --prompt X", 2, "--prompt needs ratings."),
-        (
-            "graded.jsonl ratings.json decisions.json", 1,
-            "ratings.json has edits of ratings, but decisions.json has decisions on games: apply one kind",
-        ),
-        (
-            "graded.jsonl mixed.json", 1,
-            "mixed.json has edits of ratings, but mixed.json has decisions on games: apply one kind",
-        ),
-        ("graded.jsonl bank.jsonl", 1, "bank.jsonl"),
-    ],
-)  # fmt: skip
-def test_options_and_files_of_another_kind_are_refused(
-    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["apply", *shlex.split(line), "-o", "out.jsonl"])
-    assert stop.value.code == code
-    assert message in capsys.readouterr().err
-    assert not Path("out.jsonl").exists()

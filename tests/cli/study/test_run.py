@@ -7,10 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from contextlib import chdir
 from pathlib import Path
 
@@ -113,16 +109,6 @@ def test_options_that_failed_are_not_kept(files: Path, capsys: pytest.CaptureFix
     assert run("run study/study.toml", capsys).rpartition("\nNext:")[2] == first.rpartition("\nNext:")[2]
 
 
-def test_edits_of_nuggets_are_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_bank(QUESTIONS, kind="nugget")
-    words = "run --answers rag.jsonl --queries queries.tsv --bank bank.csv --edits edits.json -o study"
-    Path("edits.json").write_text("{}")
-    with pytest.raises(SystemExit):
-        main(words.split())
-    assert "--edits corrects grades of questions" in capsys.readouterr().err
-    assert not (files / "study" / "study.toml").exists()
-
-
 def test_a_bank_may_name_queries_by_their_texts(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = run(WORDS, capsys)
     write_bank({QUERIES[query]: texts for query, texts in QUESTIONS.items()})
@@ -192,17 +178,6 @@ def test_answers_get_nuggets_and_games(files: Path, capsys: pytest.CaptureFixtur
     assert "Can I believe it?" in (files / "rag" / "report-nuggets" / "index.html").read_text("utf-8")
 
 
-def test_a_judge_that_has_not_graded_may_be_replaced(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Settings belong to the judge: with others, it is another one."""
-    with pytest.raises(SystemExit):
-        main([*WORDS.split(), "--model", "no/such-model"])
-    assert not (files / "study" / "graded.jsonl.gz").exists()
-    assert "Rubric-Cover" in run(f"{WORDS} --model random", capsys)
-    with pytest.raises(SystemExit):
-        main([*WORDS.split(), "--model", "random", "-M", "max_tokens=5"])
-    assert "for the study by random with other settings" in capsys.readouterr().err
-
-
 def test_runs_are_graded_against_questions_and_nuggets(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,24 +197,6 @@ def test_the_judge_of_a_study_does_not_change(files: Path, capsys: pytest.Captur
     assert "was graded by random: leave out --model" in capsys.readouterr().err
     assert "grade study/passages.jsonl.gz" in run("run -o study", capsys)
     assert 'model = "random"' in (files / "study" / "study.toml").read_text()
-
-
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        ("run", "run needs -o FOLDER, or the file of a study."),
-        ("run -o new", "A study needs systems: --runs or --answers."),
-        ("run --runs runs -o new", "A study needs a test bank: --bank."),
-        ("run --runs runs --bank bank.csv -o new", "need texts: --texts."),
-        ("run --runs runs --texts texts.tsv --bank bank.csv --games -o new", "--games compares answers"),
-        ("run nothing.toml", "nothing.toml: cannot be read"),
-    ],
-)
-def test_refusals(files: Path, capsys: pytest.CaptureFixture[str], words: str, answer: str) -> None:
-    with pytest.raises(SystemExit):
-        main(words.split())
-    assert answer in capsys.readouterr().err
-    assert not (files / "new").exists()
 
 
 def test_a_study_file_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,31 +331,3 @@ def test_a_file_that_never_ends_is_refused(files: Path, capsys: pytest.CaptureFi
         with pytest.raises(SystemExit):
             main(["run", "study/study.toml", f"--{option}", "pipe"])
         assert f"--{option} is read several times and cannot be a stream" in capsys.readouterr().err
-
-
-@pytest.mark.integration
-@pytest.mark.slow
-def test_a_killed_study_continues_to_the_same_bytes(demo_data: Path, tmp_path: Path) -> None:
-    """``kill -9`` at ten moments; the last call does the rest."""
-    inputs = [
-        *("--runs", demo_data / "runs", "--texts", demo_data / "passages.tsv", "--top", 3),
-        *("--queries", demo_data / "queries.jsonl", "--bank", demo_data / "questions.jsonl"),
-        *("--bank", demo_data / "nuggets.jsonl", "--answers", demo_data / "answers" / "gen-long.jsonl"),
-    ]
-    command = [sys.executable, "-m", "exam_pp", "run", *map(str, inputs), "--model", "lexical", "-o", "study"]
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    started = time.monotonic()
-    subprocess.run(command, cwd=whole, check=True, capture_output=True)
-    seconds = time.monotonic() - started
-    killed = tmp_path / "killed"
-    killed.mkdir()
-    for moment in range(10):
-        process = subprocess.Popen(command, cwd=killed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(seconds * (moment + 1) / 11)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    subprocess.run(command, cwd=killed, check=True, capture_output=True)
-    expected, actual = contents(whole / "study"), contents(killed / "study")
-    assert {name for name in actual if actual[name] != expected.get(name)} == set()
-    assert actual.keys() == expected.keys()

@@ -70,7 +70,6 @@ def test_judgments_of_a_passages_file(measures: list[str], files: Path) -> None:
     assert actual == {key: golden[key] for key in actual}
 
 
-@pytest.mark.integration
 def test_judgments_of_a_study(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """`--top` limits what is graded, and no number of the judgments."""
     options = ["--queries", "queries.csv", "--bank", "bank.csv", "--top", "5", "--model", "lexical"]

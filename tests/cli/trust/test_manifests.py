@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import shlex
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from exam_pp.cli import manifests
 from exam_pp.cli.grading.show import find_manifest
+from exam_pp.cli.guard import NamedInput
 from exam_pp.cli.main import main
 from exam_pp.errors import StoppedError
 from exam_pp.store.manifests import SUFFIX
@@ -224,19 +225,20 @@ def test_manifests_are_no_runs_and_no_other_inputs(capsys: pytest.CaptureFixture
     assert "manifest" in capsys.readouterr().out
 
 
-def test_merged_banks_are_recorded_by_their_own_names() -> None:
+def test_merged_banks_and_files_of_a_configuration_are_inputs() -> None:
     Path("second.jsonl").write_text(GOOD["bank.jsonl"].replace("q1/", "q1/x").replace("007/", "007/x"))
-    assert run(f"{COVER} --bank second.jsonl -o cover.tsv") == 0
-    content = manifest("cover.tsv")
-    assert [given["path"] for given in content["inputs"]] == ["graded.jsonl", "bank.jsonl", "second.jsonl"]
-    assert "--bank" not in options("cover.tsv")
-
-
-def test_a_configuration_names_further_inputs() -> None:
     Path("rag.toml").write_text('queries = "queries.tsv"\n')
-    assert run("evaluate rag cited.jsonl --config rag.toml -o rag") == 0
-    inputs = {content["path"]: content.get("parameter") for content in manifest("rag")["inputs"]}
-    assert inputs == {"cited.jsonl": "PASSAGES", "rag.toml": "--config", "queries.tsv": None}
+    run(f"{COVER} --bank second.jsonl -o cover.tsv")
+    run("evaluate rag cited.jsonl --config rag.toml -o rag")
+    assert "--bank" not in options("cover.tsv")
+    of_outputs = [
+        {given["path"]: given.get("parameter") for given in manifest(name)["inputs"]}
+        for name in ("cover.tsv", "rag")
+    ]
+    assert of_outputs == [
+        {"graded.jsonl": "GRADED", "bank.jsonl": "--bank", "second.jsonl": "--bank"},
+        {"cited.jsonl": "PASSAGES", "rag.toml": "--config", "queries.tsv": None},
+    ]
 
 
 def test_secrets_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,38 +250,32 @@ def test_secrets_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("option", "variable", "shown"),
     [
-        ("http://ann:pw@localhost:1/v1?token=geheim", "http://localhost:1/v1"),
-        ("https://key@host/v1", "https://host/v1"),
-        ("http://[bad", "***"),
-        (None, None),
+        (["--base-url", "http://ann:pw@localhost:1/v1?token=geheim"], None, "http://localhost:1/v1"),
+        ([], "http://me:secret@other/v1", "http://other/v1"),
+        ([], None, None),
     ],
 )
 def test_addresses_of_endpoints_are_without_passwords(
-    url: str | None, shown: str | None, monkeypatch: pytest.MonkeyPatch
+    option: list[str], variable: str | None, shown: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from click import Command, Context
-
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    context = Context(Command("grade"))
+    if variable:
+        monkeypatch.setenv("OPENAI_BASE_URL", variable)
+    else:
+        monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    context = click.Context(click.Command("grade"))
     context.params = {"pipeline": "openai"}
-    assert manifests._address(context, url) == shown
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:secret@other/v1")
-    assert manifests._address(context, None) == "http://other/v1"
+    assert manifests._address(context, option[1] if option else None) == shown
     context.params = {"pipeline": "text2text"}
     assert manifests._address(context, None) is None
 
 
 def test_large_weights_have_a_size_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from exam_pp.cli.guard import NamedInput
-
     Path("model").mkdir()
     for name, size in (("config.json", 2), ("model.safetensors", 9)):
         (Path("model") / name).write_bytes(bytes(size))
     monkeypatch.setattr(manifests, "_MAX_WEIGHTS", 8)
-    import click
-
     option = click.Option(["--model"])
     given = NamedInput(Path("model"), option, tuple(sorted(Path("model").iterdir())))
     content = manifests._named(given)
@@ -288,20 +284,22 @@ def test_large_weights_have_a_size_only(monkeypatch: pytest.MonkeyPatch) -> None
         ("config.json", 2, False), ("model.safetensors", 9, True),
     ]  # fmt: skip
     assert content.sha256 is None
-    file = Path("model/model.safetensors")
-    alone = manifests._named(NamedInput(file, option, (file,)))
-    assert (alone.path, alone.size, alone.sha256) == ("model.safetensors", 9, None)
 
 
-def test_a_manifest_that_cannot_be_written_is_a_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(OSError(28, "No space left on device"), 0), (StoppedError("stopped by SIGTERM."), 143)],
+)
+def test_a_manifest_that_cannot_be_written(
+    error: Exception, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_arguments: object) -> None:
-        raise OSError(28, "No space left on device")
+    """A full disk is a warning; a signal stops the command."""
 
-    monkeypatch.setattr(manifests, "write_manifest", full)
-    with caplog.at_level(logging.WARNING):
-        assert run("merge graded.jsonl -o out.jsonl") == 0
+    def fails(*_arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(manifests, "write_manifest", fails)
+    assert run("merge graded.jsonl -o out.jsonl") == code
     assert "out.jsonl" in files()
     assert f"out.jsonl{SUFFIX}" not in files()
 
@@ -314,17 +312,6 @@ def test_a_damaged_manifest_is_one_sentence(capsys: pytest.CaptureFixture[str]) 
     assert f"{SUFFIX}, command: is missing." in capsys.readouterr().err
     assert run("show manifest graded.jsonl") == 1
     assert "graded.jsonl: has no manifest. Commands write one with" in capsys.readouterr().err
-
-
-def test_a_signal_stops_a_command_also_while_it_writes_a_manifest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def stopped(*_arguments: object) -> None:
-        raise StoppedError("stopped by SIGTERM.")
-
-    monkeypatch.setattr(manifests, "write_manifest", stopped)
-    assert run("merge graded.jsonl -o out.jsonl") == 143
-    assert f"out.jsonl{SUFFIX}" not in files()
 
 
 def test_a_name_that_is_too_long_for_a_manifest(capsys: pytest.CaptureFixture[str]) -> None:

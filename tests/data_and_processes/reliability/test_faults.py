@@ -7,13 +7,6 @@ import pytest
 from scripts.reliability.faults import FAULTS, Fault, provoke
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_fault(fault: Fault) -> None:
     assert provoke(fault, 1) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_fault_many_times(fault: Fault) -> None:
-    assert provoke(fault) == []

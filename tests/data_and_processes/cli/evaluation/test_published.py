@@ -9,7 +9,6 @@ import pytest
 
 from exam_pp.cli.main import main
 
-pytestmark = pytest.mark.integration
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 GPT4, FLAN_T5 = "dl19-gpt4/dl19-graded.jsonl.gz", "llmjudge-dev/flan-t5-large-graded.jsonl.gz"
 COVER = """\

@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.passages.graded_file import read_passages
 
 QUESTIONS = "QuestionSelfRatedUnanswerablePromptWithChoices"
 NUGGETS = "NuggetSelfRatedPrompt"
-VERIFIED = "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2"
 NAME = "trecDL2020-qrels-runs-with-text.jsonl.gz"
 RATED = f"questions-explain--questions-rate--nuggets-explain--nuggets-rate--{NAME}"
 
@@ -64,7 +62,6 @@ def passages(demo_data: Path, tmp_path: Path) -> Path:
 
 
 # The script starts about sixty commands.
-@pytest.mark.integration
 @pytest.mark.timeout(900)
 def test_all_phases(repository: Path, demo_data: Path, passages: Path, tmp_path: Path) -> None:
     """From queries and passages to Table 4, with generated systems, both prompts and three thresholds."""
@@ -102,24 +99,3 @@ def test_all_phases(repository: Path, demo_data: Path, passages: Path, tmp_path:
     assert {line.split("\t")[0]: line.split("\t")[1] for line in alone.splitlines()[1:]} == {
         line[0]: line[header.index("RR(rel=4)[question]")] for line in lines
     }
-
-
-@pytest.mark.integration
-def test_a_bank_with_gold_answers(repository: Path, demo_data: Path, passages: Path, tmp_path: Path) -> None:
-    """The extracted answers are verified and evaluated; files of the first phases are kept."""
-    out = tmp_path / "out"
-    out.mkdir()
-    bank = read_bank(demo_data / "questions.jsonl").lines
-    for line in bank:
-        line.items = [item.model_copy(update={"gold_answers": ["an answer"]}) for item in line.items]
-    write_bank(bank, out / "dl20-questions.jsonl.gz")
-    before = (out / "dl20-questions.jsonl.gz").read_bytes()
-    walk(repository, demo_data, passages, out, WALKTHROUGH_STYLES="", WALKTHROUGH_MIN_GRADES="4",
-         WALKTHROUGH_MODEL="fake")  # fmt: skip
-
-    names = {path.name for path in out.iterdir()}
-    assert names >= evaluation_files(VERIFIED, 1) | evaluation_files(QUESTIONS, 4)
-    assert f"dl20-rubric-inter-annotator-{VERIFIED}.tex" in names
-    assert f"verified--{RATED}" in names
-    assert not any("answers" in name or "minrating-3" in name for name in names)
-    assert (out / "dl20-questions.jsonl.gz").read_bytes() == before

@@ -41,7 +41,6 @@ def test_a_folder_that_it_did_not_make_is_left_alone(checkout: Path, which: str)
     assert mine.exists()
 
 
-@pytest.mark.slow
 def test_a_half_made_environment_is_made_again(checkout: Path) -> None:
     """Installation fails here: there is no package index. The next start replaces the folder."""
     assert prepare(checkout, "demo").returncode == 1

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,29 +12,14 @@ import pytest
 from scripts.docs_site import ROOT, staged_path
 
 
-def pages_of(entry: object) -> Iterator[str]:
-    """The pages of an entry of the navigation."""
-    if isinstance(entry, str):
-        yield entry
-    elif isinstance(entry, dict):
-        for part in entry.values():
-            yield from pages_of(part)
-    elif isinstance(entry, list):
-        for part in entry:
-            yield from pages_of(part)
-
-
 def test_the_navigation_has_every_page_once() -> None:
-    nav = list(
-        pages_of(tomllib.loads((ROOT / "docs" / "zensical.toml").read_text("utf-8"))["project"]["nav"])
-    )
+    nav = re.findall(r'"(\S+\.md)"', (ROOT / "docs" / "zensical.toml").read_text("utf-8"))
     files = [path for path in (ROOT / "docs").rglob("*") if path.suffix in (".md", ".ipynb")]
     elsewhere = ("CHANGELOG.md", "CONTRIBUTING.md", "data/demo/README.md")
     sources = [*(str(path.relative_to(ROOT)) for path in files), *elsewhere]
     assert sorted(nav) == sorted(staged_path(source).removeprefix("docs/") for source in sources)
 
 
-@pytest.mark.integration
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     pytest.importorskip("zensical", reason="zensical is not installed")
     done = subprocess.run(

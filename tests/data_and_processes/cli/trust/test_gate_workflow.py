@@ -63,7 +63,6 @@ def run_steps(workflow: dict[Any, Any], run: Path) -> int:
     return 0
 
 
-@pytest.mark.integration
 def test_the_commands_of_the_workflow_work(
     workflow: dict[Any, Any],
     folder: Path,

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 
 def torture(repository: Path, kills: int, **environment: str) -> str:
     result = subprocess.run(
@@ -22,16 +20,6 @@ def torture(repository: Path, kills: int, **environment: str) -> str:
     return result.stdout.strip()
 
 
-@pytest.mark.integration
 def test_three_kills_of_the_fake_model(repository: Path) -> None:
     printed = torture(repository, 3, MODEL="fake", PASSAGES_PER_QUERY="60")
     assert printed == "3 kills, 0 grades lost, output identical"
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_fifteen_kills_of_a_checkpoint(repository: Path, tmp_path: Path, t5_folder: Path) -> None:
-    printed = torture(
-        repository, 15, MODEL=str(t5_folder), PASSAGES_PER_QUERY="6", EXAM_PP_CACHE=str(tmp_path)
-    )
-    assert printed == "15 kills, 0 grades lost, output identical"

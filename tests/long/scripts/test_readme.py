@@ -10,7 +10,6 @@ from exam_pp.llm.packaged_e5 import e5_problem
 from scripts.make_screenshots import ROOT, demo_output, quoted
 
 
-@pytest.mark.slow
 def test_the_output_in_the_readme_is_that_of_the_demo(tmp_path: Path) -> None:
     if e5_problem():
         pytest.skip("this machine cannot run e5")
