@@ -460,7 +460,8 @@ _TOURNAMENT_COMMANDS = (
     ("kinds.jsonl", "sample {} --by kind=short:1,long:1 -o out", False),
     ("runs/a.run", "fuse {} runs/b.run -o out", False),
     ("eval.txt", "evaluate elo {} --by F1 --elo tournaments=3 -S samples=100 -o out", False),
-    ("eval.txt", "gate {0} {0} -m F1 --system one --system two --max-drop 1e99 --undecided pass -o out", False),
+    ("eval.txt", "gate {0} {0} -m F1 --system one --system two --max-drop 1e99 --undecided pass -o out",
+     False),
 )  # fmt: skip
 
 TARGETS: tuple[Target, ...] = (
