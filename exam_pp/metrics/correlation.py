@@ -201,9 +201,10 @@ def resample_systems(
 
 
 def central_intervals(drawn: Floats, confidence: float = CONFIDENCE) -> list[Interval | None]:
-    """The central interval of each column of draws; None for a column with undefined values."""
-    limits = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    return [None if isnan(low) else Interval(low, high) for low, high in limits.T.tolist()]
+    """The central interval of each column of draws, without NaN; None for a column of NaN alone."""
+    limits = [(1 - confidence) / 2, (1 + confidence) / 2]
+    columns = (column[~np.isnan(column)] for column in drawn.T)
+    return [Interval(*np.quantile(known, limits).tolist()) if known.size else None for known in columns]
 
 
 def approximate_ranks(scores: Mapping[str, float], ranks: Mapping[str, float]) -> dict[str, float]:

@@ -20,9 +20,6 @@ from exam_pp.provenance import Provenance
 from exam_pp.store.families import Families, read_families
 from exam_pp.text.wording import counted, listed
 
-_CERTAINLY_FIXED = 6
-"""Number of games of two systems that rarely all have the same places if places are drawn."""
-
 
 @dataclass(frozen=True)
 class JudgeBiases:
@@ -141,7 +138,8 @@ def bias_notes_of(games: JudgedGames, families: Families | None, statistics: Sta
     notes = bias_notes(GameBiases([row], statistics.confidence))
     played = [game for of_query in games.games.values() for game in of_query if game.decided_by != "ratings"]
     places = Counter((game.system_a, game.system_b) for game in played)
-    fixed = sum(number >= _CERTAINLY_FIXED and (b, a) not in places for (a, b), number in places.items())
+    # Six games of two systems rarely all have the same places by chance.
+    fixed = sum(number > 5 and (b, a) not in places for (a, b), number in places.items())
     if fixed:
         notes.append(
             f"In all games of {counted(fixed, 'pair of systems', 'pairs of systems')} one system has place "
