@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +25,7 @@ from exam_pp.phases.banks.nuggetize import (
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.passages.journal import Journal, journal_path
+from exam_pp.store.passages.journal import Journal
 
 Reply = Callable[[Request], Completion | str]
 
@@ -133,24 +128,6 @@ def test_long_and_repeated_nuggets_are_kept_by_default() -> None:
     ]  # fmt: skip
     assert not summary.left_out
     assert line.info["nuggetizer"].keys().isdisjoint({"max_words"})
-
-
-def test_the_nuggets_of_the_track_pass_unchanged(shared_data: Path) -> None:
-    """TREC RAG 2024: 74 of 6,145 nuggets are longer than 12 words; all are kept in their order."""
-    source = shared_data / "rag24" / "nuggets.jsonl"
-    topics = [json.loads(line) for line in source.read_text("utf-8").splitlines()]
-    by_topic = {topic["qid"]: [nugget["text"].strip() for nugget in topic["nuggets"]] for topic in topics}
-    asked = iter(by_topic.values())
-    lines, summary, _ = run(
-        [segments(1, topic) for topic in by_topic],
-        lambda request: json.dumps(next(asked)),
-        for_editing=True,
-        max_nuggets=100,
-    )
-    assert not summary.left_out
-    assert [texts(line) for line in lines] == list(by_topic.values())
-    assert sum(len(text.split()) > 12 for line in lines for text in texts(line)) == 74
-    assert sum(len(line.items) for line in lines) == 6145
 
 
 def test_window_size_and_iterations() -> None:
@@ -316,13 +293,17 @@ def test_every_bank_keeps_the_limits(replies: list[list[str]], data: st.DataObje
 # --- from file to file ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def passages(demo_data: Path, tmp_path: Path) -> Path:
-    target = tmp_path / "passages.jsonl"
+def import_passages(demo_data: Path, folder: Path) -> Path:
+    target = folder / "passages.jsonl"
     arguments = ["--runs", demo_data / "runs", "--texts", demo_data / "passages.tsv"]
     arguments += ["--qrels", demo_data / "qrels.txt", "--queries", demo_data / "queries.jsonl"]
     main(["-q", "import", "-o", str(target), *map(str, arguments)])
     return target
+
+
+@pytest.fixture
+def passages(demo_data: Path, tmp_path: Path) -> Path:
+    return import_passages(demo_data, tmp_path)
 
 
 def command(passages: Path, bank: Path, demo_data: Path, *more: str) -> None:
@@ -430,47 +411,3 @@ def test_an_error_is_a_single_line(
     assert message in error
     assert error.count("\n") == 1
     assert not Path("bank.jsonl").exists()
-
-
-KILLED = """
-import sys, time
-from exam_pp.cli.main import main
-from exam_pp.llm import fake
-answer = fake.lexical_reply
-fake.FakeLLM.batch_size = 2
-def slow(request):
-    time.sleep(0.02)
-    with open(sys.argv[1], "a") as calls:
-        calls.write(".")
-    return answer(request)
-fake.lexical_reply = slow
-main(sys.argv[2:])
-"""
-
-
-@pytest.mark.slow
-def test_killed_runs_continue(passages: Path, demo_data: Path, tmp_path: Path) -> None:
-    """After kill -9 at random times, finished batches are not repeated, and the bank is the same."""
-    whole, bank, calls = tmp_path / "whole.jsonl", tmp_path / "bank.jsonl", tmp_path / "calls"
-    queries = str(demo_data / "queries.jsonl")
-
-    def nuggetize(output: Path, counted: Path) -> list[str]:
-        arguments = ("-q", "nuggetize", passages, "-o", output, "--queries", queries, "--model", "fake")
-        counted.touch()
-        return [sys.executable, "-c", KILLED, str(counted), *map(str, arguments)]
-
-    subprocess.run(nuggetize(whole, tmp_path / "all"), check=True)
-    needed = (tmp_path / "all").stat().st_size
-    run_it = nuggetize(bank, calls)
-    chance = random.Random(3)
-    for _ in range(3):
-        process = subprocess.Popen(run_it)
-        enough = calls.stat().st_size + chance.randint(3, 8)
-        while process.poll() is None and calls.stat().st_size < enough:
-            time.sleep(0.005)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL, "it was still running"
-    subprocess.run(run_it, check=True)
-    assert bank.read_bytes() == whole.read_bytes()
-    assert not journal_path(bank).exists()
-    assert needed <= calls.stat().st_size <= needed + 3 * 2

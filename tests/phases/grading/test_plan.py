@@ -12,7 +12,7 @@ from zlib import crc32
 
 import pytest
 
-from exam_pp.cli.grading.plan import length_histogram, plan_grading
+from exam_pp.cli.grading.plan import plan_grading
 from exam_pp.cli.main import main
 from exam_pp.llm.base import Batch, ModelOptions
 from exam_pp.llm.fake import FakeLLM
@@ -172,15 +172,3 @@ def test_a_plan_of_passages_from_a_pipe_is_refused(
     with pytest.raises(SystemExit):
         main([*grading, "--prompt", RATING, "--plan"])
     assert "--plan reads the passages before the grading does" in capsys.readouterr().err
-
-
-@pytest.mark.integration
-def test_the_whole_of_dl19_is_counted(shared_data: Path, tmp_path: Path) -> None:
-    folder = shared_data / "dl19-gpt4"
-    files = GradeFiles(
-        folder / "dl19-graded.jsonl.gz", tmp_path / "out.jsonl", folder / "dl19-gpt4-questions.jsonl.gz"
-    )
-    options = GradeOptions(prompts=[PROMPTS.get(RATING)])
-    plan = plan_grading(files, ModelOptions("fake"), options, probe_seconds=0.1)
-    assert (plan.summary.queries, plan.summary.passages, plan.summary.pairs) == (43, 9260, 92600)
-    assert sum(row[1] for row in length_histogram(plan)) == plan.requests

@@ -212,17 +212,3 @@ def test_scales() -> None:
         "f",
     ]
     assert [step.rating for step in rating_scale(None, 3)] == [0, 1, 2, 3]
-
-
-@pytest.mark.slow
-def test_a_whole_collection(shared_data: Path) -> None:
-    """The page of TREC DL 2019 with GPT-4's grades has all ratings and less than 30 MB."""
-    folder = shared_data / "dl19-gpt4"
-    page = review(folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz")
-    data = blocks(page)
-    assert len(page) < 30_000_000
-    queries = data["head"]["queries"]
-    assert (len(queries), sum(query["passages"] for query in queries)) == (43, 9260)
-    counts = [sum(query["graders"][0]["ratings"][rating] for query in queries) for rating in range(6)]
-    assert (sum(counts), counts[4]) == (92_592, 19)
-    assert len(data["texts"]) == 60, "passages of several queries"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.rendering.document import Heading, Paragraph, Table
 from exam_pp.rendering.render import RENDERERS, render
-from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
-from tests.reports.review.verification.material import summary
 from tests.reports.review.verification.material import table as table_of
 
 Write = Callable[[str, list[Any]], Path]
@@ -174,62 +171,3 @@ def test_a_query_on_two_lines(
         assert flat(split, report=make()) == flat(tiny_passages, report=make())
     assert "1 query" in caplog.text
     assert "exam-pp merge" in caplog.text
-
-
-@pytest.mark.slow
-def test_real_grades_of_flan_t5(shared_data: Path) -> None:
-    """612 of the 72,630 question ratings are not a digit from 0 to 5, as the data's description counts."""
-    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
-    selection = Grading()
-    rows = flat(graded, GradeFilter(kind="question"), selection)
-    assert len(rows) == 72_630
-    assert "72630 pairs: 612 with a reply that is not just the rating" in summary(selection)
-    assert sum(row["reply"] is not None for row in rows) == 612
-    assert all(row["answer"] is not None for row in rows), "every rating has its extracted answer"
-    assert {"6 months", "42"} <= {row["reply"] for row in rows}
-
-
-@pytest.mark.integration
-def test_real_grades_of_gpt_4_with_their_bank(shared_data: Path) -> None:
-    """92,592 ratings; eight pairs of five passages were never asked."""
-    folder = shared_data / "dl19-gpt4"
-    rows = flat(folder / "dl19-graded.jsonl.gz", EVERYTHING, bank=folder / "dl19-gpt4-questions.jsonl.gz")
-    assert sum(row["rating"] is not None for row in rows) == 92_592
-    missing = [row for row in rows if row["rating"] is None]
-    assert len(missing) == 8
-    assert len({(row["query_id"], row["passage_id"]) for row in missing}) == 5
-    assert {row["reason"] for row in missing} == {"not asked"}
-    assert sum(row["rating"] == 4 for row in rows) == 19
-    assert json.dumps(rows[0])
-
-
-@pytest.mark.slow
-def test_reports_of_flan_t5(shared_data: Path) -> None:
-    """603 replies lack their rating: 612 are not a digit from 0 to 5, of which 9 have it with text."""
-    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
-    rows = flat(graded, GradeFilter(kind="question"), Unparsed())
-    assert len(rows) == 603
-    assert {row["read_now"] for row in rows if row["reply"] == "6 months"} == {"1 (default-1)"}
-    assert len(flat(graded, GradeFilter(kind="nugget"), Sample(20))) == 20
-
-
-@pytest.mark.integration
-def test_spurious_entries_and_uncovered_passages_of_gpt_4(shared_data: Path) -> None:
-    """The counts equal a direct count over the file: relevant from 1, covered from 4."""
-    folder = shared_data / "dl19-gpt4"
-    graded, bank = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
-    spurious: Counter[str] = Counter()
-    uncovered = 0
-    for query in read_passages(graded):
-        for view in query.passages:
-            ratings = {key: grade for of in view.grade_sets() for key, grade in of.entry_ratings().items()}
-            judgments = [judgment.relevance for judgment in view.judgments]
-            if max(judgments) < 1:
-                spurious.update(key for key, grade in ratings.items() if grade >= 4)
-            else:
-                uncovered += max(ratings.values()) < 4
-    rows = flat(graded, report=Spurious(), bank=bank)
-    assert {row["entry_id"]: row["covered_by_non_relevant"] for row in rows} == {
-        key: count for key, count in spurious.items() if count >= 3
-    }
-    assert len(flat(graded, report=Uncovered(), bank=bank)) == uncovered

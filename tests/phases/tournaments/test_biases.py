@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.base import format_of
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments.biases import bias_notes, bias_notes_of, game_biases
@@ -74,18 +73,6 @@ def test_a_judge_without_a_family_is_named(tmp_path: Path) -> None:
 def test_an_input_without_games() -> None:
     with pytest.raises(SelectionError, match="has no games"):
         game_biases([line("q1")])
-
-
-def test_the_games_of_ragelo(shared_data: Path) -> None:
-    """Both games of the published example have agent 1 in place A, and it wins both."""
-    path = shared_data / "ragelo" / "pairwise_answers_evaluations.csv"
-    records = format_of(path).records
-    assert records is not None
-    read = list(records(path))
-    queries = [line(game.qid, (game.agent_a, game.agent_b, game.winner)) for game in read]
-    (row,) = game_biases(queries).judges
-    assert (row.biases.place_a.count, row.biases.place_a.total, row.biases.place_a.p_value) == (2, 2, 0.5)
-    assert row.biases.longer.total == 0
 
 
 @pytest.mark.parametrize(("games", "is_noted"), [(6, True), (5, False)])

@@ -26,7 +26,6 @@ from exam_pp.reports.analysis.legacy_tsv import (
 )
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.results import OVERALL_SYSTEM, Score
-from exam_pp.store.trec.scores import read_leaderboard_means
 
 RANKS = OfficialRanks("official.json", {"a": 1.0, "b": 2.0, "c": 3.5})
 VALUES = {"a": 0.9, "b": 0.5, "c": 0.4, "new": 0.7, OVERALL_SYSTEM: 1.0}
@@ -116,17 +115,3 @@ def test_systems_without_official_rank_get_an_approximate_rank() -> None:
     assert for_scripts.blocks[1] == Paragraph(
         "Correlation with the official ranks of 3 systems: RR: Spearman 1.000, Kendall tau-b 1.000."
     )
-
-
-def test_correlations_of_the_published_columns_of_dl20(shared_data: Path) -> None:
-    """ρ and τ of question-4 and question-5 are published; the table has all six columns."""
-    folder = shared_data / "dl20"
-    scores = [score._replace(query_id="1") for score in read_leaderboard_means(folder / "dl20-qrels.csv")]
-    below = rank_column(ranked(Evaluation(scores), folder / "official_DL20_Leaderboard.json")).below
-
-    assert below is not None
-    names = [f"{kind}-{grade}" for kind in ("nugget", "question") for grade in (3, 4, 5)]
-    assert below.columns == ["correlation", *names]
-    spearman, kendall = (dict(zip(names, row[1:], strict=True)) for row in below.rows)
-    assert (spearman["question-4"], kendall["question-4"]) == pytest.approx((0.953, 0.818), abs=0.0005)
-    assert (spearman["question-5"], kendall["question-5"]) == pytest.approx((0.972, 0.872), abs=0.0005)

@@ -20,10 +20,7 @@ from exam_pp.cli.evaluation.report import write_evaluation
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_means
-from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.evaluation.leaderboards import Statistics
-from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.correlation import correlation_report
 from exam_pp.reports.analysis.report_folder import Sources
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -372,35 +369,6 @@ def test_a_stream_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SelectionError, match=r"pipe' .*stream"):
         write_evaluation(Sources(tmp_path / "pipe"), tmp_path / "out", QUICK)
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.integration
-def test_real_evaluation(shared_data: Path, tmp_path: Path) -> None:
-    """TREC DL 2019: all leaderboards, no external resources."""
-    folder = shared_data / "dl19-gpt4"
-    sources = Sources(
-        folder / "dl19-graded.jsonl.gz",
-        [folder / "dl19-gpt4-questions.jsonl.gz"],
-        [folder / "runs"],
-        min_relevant=2,
-    )
-    index = write_evaluation(sources, tmp_path, QUICK)
-    page = index.read_text()
-
-    boards = {row[1] for row in rows_of(part(page, "All leaderboards"))}
-    assert boards == {"Rubric-Cover", "Rubric-Qrels", "Manual judgments"}
-    judge = checks(page)[1]
-    assert judge.startswith("doubt"), "GPT-4 wrote the bank, too"
-    assert "favour its own style" in judge
-    assert "baseline" not in judge
-    assert not re.search("https?:", re.sub(r"(?s)<script>.*?</script>", "", page))
-    assert ".work" not in page
-    assert json.loads((tmp_path / "official.json").read_text())["REP_LLAMA"] == 1
-    assert {score.metric for score in read_means(tmp_path / "rubric-qrels.tsv")} == {"nDCG@10", "RR(rel=4)"}
-    single = correlation(tmp_path / "cover.tsv", tmp_path / "official.json", intervals="systems", samples=100)
-    assert (tmp_path / "cover-correlation.tsv").read_text() == render(
-        correlation_report(single, decimals=6), "tsv"
-    )
 
 
 def test_the_options_are_those_of_every_part(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:

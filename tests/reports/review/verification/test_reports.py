@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import gc
 import random
-import tracemalloc
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.review.verification.base import Selection
 from exam_pp.cli.review.verification.disagreements import HIGH, LOW, Disagreements
-from exam_pp.cli.review.verification.grading import Grading
 from exam_pp.cli.review.verification.grid import Grid, grid_report
 from exam_pp.cli.review.verification.sample import Sample
 from exam_pp.cli.review.verification.spurious import Spurious
 from exam_pp.cli.review.verification.uncovered import Uncovered
 from exam_pp.cli.review.verification.unparsed import Unparsed
 from exam_pp.data_model import Passage
-from exam_pp.packed import LazySequence
 from exam_pp.phases.review.checked_passages import CheckedQuery, Reading, checked_passages
-from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Report, Table
-from exam_pp.rendering.render import rendered
+from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Table
 from tests.reports.review.verification.material import (
     BANK,
     EXTRACTION,
     PIONEERS,
     RATED,
-    REPORTS,
     grades,
     pages,
     passage,
@@ -317,7 +309,6 @@ class TestUnparsed:
 
 
 def with_reader(subject: CheckedQuery, source: Passage, read: Any) -> CheckedQuery:
-    from dataclasses import replace
 
     from exam_pp.grade_filter import GradeFilter, GradeSelector
 
@@ -371,40 +362,5 @@ class TestSample:
 
 
 def _with(line: CheckedQuery, passages: Any) -> CheckedQuery:
-    from dataclasses import replace
 
     return replace(line, passages=passages)
-
-
-def _peak_memory(queries: int, kind: Callable[[], Selection]) -> int:
-    """The peak memory in bytes of a report on this many queries, until it is written."""
-    gc.collect()
-    gc.freeze()  # keeps the collections below fast
-    tracemalloc.start()
-    report = kind()
-    for number in range(queries):
-        passages = [passage(f"p{n}", rated({"q/a": 5}), relevance=[0], text="word " * 100) for n in range(20)]
-        checked = query(*passages, bank=BANK)
-        report.add(replace(checked, query_id=f"q{number}", text=f"query {number}"))
-        del checked, passages
-        gc.collect()  # else the peak depends on when garbage is collected
-    assert summary(report)
-    shown = REPORTS[type(report)]
-    for _ in rendered(Report("t", LazySequence(lambda: shown.blocks(report))), "text"):
-        pass
-    for _ in rendered(Report("t", [table(report)]), "json"):
-        pass
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    gc.unfreeze()
-    return peak
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [Grading, lambda: Spurious(limit=5)], ids=["grading", "spurious"])
-def test_memory_does_not_grow_with_the_queries(
-    kind: Callable[[], Selection], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("exam_pp.packed._IN_MEMORY", 1)
-    _peak_memory(20, kind)  # imports and fills caches, which would count in the first measurement
-    assert _peak_memory(80, kind) < 1.3 * _peak_memory(20, kind)

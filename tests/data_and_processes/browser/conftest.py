@@ -11,8 +11,6 @@ import pytest
 from exam_pp.cli.main import main
 from scripts.browser import chromium, find_chromium
 
-pytestmark = pytest.mark.browser
-
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 READY = "html[data-ready]"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from exam_pp.store.games_files import read_games
-from tests.browser.conftest import Tab, run
+from tests.data_and_processes.browser.conftest import Tab, run
 from tests.phases.review.answers import (
     answers_file,
     document,
@@ -20,8 +20,6 @@ from tests.phases.review.answers import (
     queries_file,
     write_lines,
 )
-
-pytestmark = pytest.mark.browser
 
 OpenTab = Callable[..., Tab]
 SEED = 3

@@ -10,10 +10,8 @@ import pytest
 
 from exam_pp.rendering.document import Block, Heading, Paragraph, Report, Table
 from exam_pp.rendering.render import render
-from tests.browser.conftest import RATED, Tab, run
 from tests.conftest import passage, rubric
-
-pytestmark = pytest.mark.browser
+from tests.data_and_processes.browser.conftest import RATED, Tab, run
 
 ARABIC = "تنتج المد والجزر عن جاذبية القمر."
 

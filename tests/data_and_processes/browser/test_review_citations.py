@@ -10,10 +10,8 @@ import pytest
 
 from exam_pp.phases.evaluation.citations import AnswerFilter, citations
 from exam_pp.store.passages.graded_file import read_passages
-from tests.browser.conftest import Tab, run
+from tests.data_and_processes.browser.conftest import Tab, run
 from tests.phases.review.cited import FULL, NO, PARTIAL, answer_lines
-
-pytestmark = pytest.mark.browser
 
 OpenTab = Callable[..., Tab]
 LABEL = {"query_id": "q", "passage_id": "p", "citation": "A", "support": FULL}

@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Tab
+from tests.data_and_processes.browser.conftest import Tab
 
-pytestmark = pytest.mark.browser
-
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PAGES = ("index", "start/your-data", "reference/cli", "project/performance")
 """The home page, and pages with code, the widest tables and long option names."""
 

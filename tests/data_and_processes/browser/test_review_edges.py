@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from exam_pp.store.banks.bank_json import read_bank
-from tests.browser.conftest import RATED, Tab, run
 from tests.conftest import passage, rubric
-
-pytestmark = pytest.mark.browser
+from tests.data_and_processes.browser.conftest import RATED, Tab, run
 
 OpenTab = Callable[..., Tab]
 GRID = ".grid td.cell"

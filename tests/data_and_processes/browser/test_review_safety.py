@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import EXTRACTED, RATED, Tab, run
 from tests.conftest import passage, rubric
-
-pytestmark = pytest.mark.browser
+from tests.data_and_processes.browser.conftest import EXTRACTED, RATED, Tab, run
 
 OpenTab = Callable[..., Tab]
 WriteLines = Callable[[str, list[Any]], Path]

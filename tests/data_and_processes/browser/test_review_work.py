@@ -16,10 +16,8 @@ from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
-from tests.browser.conftest import RATED, Tab, run
 from tests.conftest import passage, rubric
-
-pytestmark = pytest.mark.browser
+from tests.data_and_processes.browser.conftest import RATED, Tab, run
 
 OpenTab = Callable[..., Tab]
 

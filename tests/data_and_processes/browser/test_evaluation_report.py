@@ -10,9 +10,7 @@ import pytest
 
 from exam_pp.rendering.document import Bar, Bars, Block, Check, Checks, Fold, Report, Statement, Table
 from exam_pp.rendering.render import render
-from tests.browser.conftest import RATED, Tab, run
-
-pytestmark = pytest.mark.browser
+from tests.data_and_processes.browser.conftest import RATED, Tab, run
 
 OpenTab = Callable[..., Tab]
 SCREENS = 3

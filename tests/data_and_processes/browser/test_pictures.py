@@ -26,8 +26,6 @@ from exam_pp.rendering.pictures.points import (
 from exam_pp.rendering.pictures.rows import Bar, Box, Slope, box_plot, dot_plot, share_bars, slopes
 from exam_pp.rendering.render import render
 
-pytestmark = pytest.mark.browser
-
 SYSTEMS = [f"WWW-team-{n}-run_with+long.name" for n in range(75)]
 LABELS_OUTSIDE = """() => [...document.querySelectorAll("svg")].flatMap((svg) => {
   const frame = svg.getBoundingClientRect();

@@ -11,11 +11,9 @@ import pytest
 from exam_pp.store.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
-from tests.browser.conftest import RATED, Tab, run
-from tests.browser.test_review_work import save
+from tests.data_and_processes.browser.conftest import RATED, Tab, run
+from tests.data_and_processes.browser.test_review_work import save
 from tests.review_pages import blocks
-
-pytestmark = pytest.mark.browser
 
 OpenTab = Callable[..., Tab]
 
