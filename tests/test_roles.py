@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.interchange.convert import convert
-from exam_pp.cli.main import main
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry, Role, parse_line
 from exam_pp.errors import ExamError, SelectionError
 from exam_pp.phases.evaluation.inputs import views
@@ -325,15 +323,3 @@ def test_two_texts_of_one_passage_are_kept_with_a_sentence(
     assert "(first: 'rag/q[7]', " in missing
     assert f"{file}, line 4, query q" in missing
     assert any("1 answer has no text" in m and "line 6" in m for m in caplog.messages)
-
-
-def test_the_commands(mixed: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    main(["evaluate", "cover", str(mixed), "--format", "tsv"])
-    assert "the answer counts; see --role" in capfd.readouterr().err
-    main(["filter", str(mixed), "--role", "answer", "-o", str(tmp_path / "a.jsonl")])
-    assert json.loads((tmp_path / "a.jsonl").read_text())[1][0]["paragraph_id"] == "rag/q1#1"
-    out = {}
-    for args in ([str(mixed), "--role", "answer"], [str(tmp_path / "a.jsonl")]):
-        main(["evaluate", "cover", *args, "--format", "tsv"])
-        out[len(args)] = capfd.readouterr().out
-    assert out[3] == out[1]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exam_pp.banks import BankLine, Nugget, Question, TestBank, entry_id
+from exam_pp.banks import BankLine, TestBank, entry_id
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.store.banks.bank_json import read_bank, write_bank
@@ -69,43 +68,33 @@ def test_lines_of_a_query_are_concatenated(write_jsonl: Write) -> None:
     assert bank.entries("unknown") == {}
 
 
-def test_the_older_shape_with_questions(write_jsonl: Write) -> None:
-    old = line("q", [question("q", "a")])
-    old["questions"] = old.pop("items")
-    (entry,) = read_bank(write_jsonl("bank.jsonl", [old])).entries("q").values()
-    assert isinstance(entry, Question)
-    assert (entry.text, entry.kind, entry.weight, entry.gold_answers) == ("What is a?", "question", 1.0, None)
+@pytest.mark.parametrize(
+    ("items", "keys", "expected"),
+    [
+        ([question("q", "a")], {}, [("What is a?", "question", None, 1.0)]),
+        ([nugget("q", "a", importance="vital", weight=2)], {}, [("a is.", "nugget", "vital", 2.0)]),
+        ([], {"questions": [question("q", "a")]}, [("What is a?", "question", None, 1.0)]),
+    ],
+    ids=["question", "nugget with our keys", "the older shape with questions"],
+)
+def test_entries(items: list[Any], keys: dict[str, Any], expected: list[Any], write_jsonl: Write) -> None:
+    value = {key: each for key, each in line("q", items, **keys).items() if each != []}
+    entries = read_bank(write_jsonl("bank.jsonl", [value])).entries("q").values()
+    assert [(entry.text, entry.kind, entry.importance, entry.weight) for entry in entries] == expected
 
 
-def test_nuggets_with_our_keys(write_jsonl: Write) -> None:
-    path = write_jsonl("bank.jsonl", [line("q", [nugget("q", "a", importance="vital", weight=2)])])
-    bank = read_bank(path)
-    (entry,) = bank.entries("q").values()
-    assert isinstance(entry, Nugget)
-    assert (entry.importance, entry.weight, entry.kind) == ("vital", 2.0, "nugget")
-    assert bank.kinds == {"nugget"}
-
-
-def test_duplicate_ids_are_kept_once_and_logged(write_jsonl: Write, caplog: pytest.LogCaptureFixture) -> None:
-    items = [question("q", "a"), question("q", "b"), question("q", "a", question_text="Again?")]
-    with caplog.at_level(logging.WARNING):
-        bank = read_bank(write_jsonl("bank.jsonl", [line("q", items)]))
-    assert bank.duplicates == ["q/a"]
-    assert bank.entries("q")["q/a"].text == "What is a?"
-    assert "q/a" in caplog.text
-    assert "nugget scores" not in caplog.text
-    assert len(bank.lines[0].items) == 3, "the file's lines stay whole"
-
-
-def test_repeated_nuggets_are_logged_with_where_they_count(
-    write_jsonl: Write, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("make", "is_noted"), [(question, False), (nugget, True)])
+def test_duplicate_ids_are_kept_once_and_logged(
+    make: Callable[..., dict[str, Any]], is_noted: bool, write_jsonl: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nugget scores count every duplicate, as published (tests/phases/evaluation/test_nugget_scores.py)."""
-    path = write_jsonl("bank.jsonl", [line("q", [nugget("q", "a"), nugget("q", "b"), nugget("q", "a")])])
-    with caplog.at_level(logging.WARNING):
-        read_bank(path)
+    items = [make("q", "a"), make("q", "b"), make("q", "a", weight=2)]
+    bank = read_bank(write_jsonl("bank.jsonl", [line("q", items)]))
+    assert bank.duplicates == ["q/a"]
+    assert bank.entries("q")["q/a"].weight == 1
+    assert len(bank.lines[0].items) == 3, "the file's lines stay whole"
     assert "q/a" in caplog.text
-    assert "except in nugget scores" in caplog.text
+    assert ("except in nugget scores" in caplog.text) == is_noted
 
 
 def test_kinds_are_required() -> None:

@@ -57,26 +57,6 @@ def test_a_second_run_needs_only_the_cache(
 
 
 @pytest.mark.usefixtures("endpoint")
-def test_a_reply_that_the_cache_lacks_is_asked_of_the_endpoint(
-    auto_judge: AutoJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY")
-    arguments = ("--topic", "007", "--no-create-qrels", "--no-judge")
-    stopped = auto_judge(WORKFLOWS / "endpoint-nuggets.yml", *arguments)
-    assert stopped.exit_code == 1
-    assert "Error: --base-url is missing. To use api.openai.com, set OPENAI_API_KEY." in stopped.output
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with serve(chat) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        for model, expected in (("chat-model", 2), ("another", 4), ("chat-model", 4)):
-            monkeypatch.setenv("OPENAI_MODEL", model)
-            done = auto_judge(WORKFLOWS / "endpoint-nuggets.yml", *arguments)
-            assert done.exit_code == 0, done.output
-            assert len(server.bodies) == expected, "one request for nuggets, and one for their importance"
-
-
-@pytest.mark.usefixtures("endpoint")
 def test_an_interrupted_run_continues_from_its_journal(
     auto_judge: AutoJudge, demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import click
 import pytest
@@ -12,7 +10,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from exam_pp.cli.command import Command, Kind
-from exam_pp.cli.main import cli, main
+from exam_pp.cli.main import cli
 from scripts.command_tree import commands, kinds_of
 
 COMMANDS = {path: command for path, command in commands(cli).items() if kinds_of(command)}
@@ -110,9 +108,3 @@ def test_the_shell_completes_kinds_and_the_options_of_a_kind() -> None:
     assert "--min-answers" in completions("verify", "--min")
     assert completions("generate", "questions", "-S", "") == ["top-ups="]
     assert completions("generate", "queries", "-S", "w") == ["window-tokens="]
-
-
-def test_a_manifest_has_only_the_options_of_the_kind(tmp_path: Path) -> None:
-    main(["--manifest", "show", "sql", "graders", "-o", str(tmp_path / "graders.sql")])
-    manifest = json.loads((tmp_path / "graders.sql.manifest.json").read_text())
-    assert [option["name"] for option in manifest["options"]] == ["KIND", "NAME"]

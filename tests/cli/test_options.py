@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from errno import EACCES
@@ -68,11 +67,9 @@ def test_every_option_in_a_text_exists() -> None:
     named: dict[str, Path] = {}
     settings: dict[str, Path] = {}
     for path in Path(exam_pp.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                settings |= dict.fromkeys(re.findall(r"(?<!\w)-M ([a-z]\w+)", node.value), path)
-                named |= dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z_-]+", node.value), path)
-    assert len(named) > 100
+        text = re.sub("#.*", "", path.read_text())
+        settings |= dict.fromkeys(re.findall(r"(?<!\w)-M ([a-z]\w+)", text), path)
+        named |= dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z_-]+", text), path)
     of_commands = {name.removeprefix("-M ") for name in known if name.startswith("-M ")}
     assert {name: path for name, path in settings.items() if name not in {*SETTINGS, *of_commands}} == {}
     of_others = {name for name in named if "_" in name or name in ("--num", "--no-deps")}  # accelerate's

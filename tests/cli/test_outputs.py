@@ -11,7 +11,7 @@ import click
 import pytest
 
 from exam_pp.cli.guard import guarded
-from exam_pp.cli.main import cli, main
+from exam_pp.cli.main import cli
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import OutputError
 from exam_pp.store.files import write_text
@@ -62,22 +62,6 @@ def test_every_output_that_is_an_input_is_refused(name: str, command: click.Comm
             refusal = rf"{output.name} is also an input\. .* with {written.opts[0]}"
             with pytest.raises(OutputError, match=refusal), guarded(context):
                 pass
-
-
-@pytest.mark.parametrize("form", ["candidates", "nuggetizer-assignments", "umbrela", "car-pages", "qrels"])
-@pytest.mark.parametrize("option", ["-o", "--also"])
-def test_a_file_after_its_format_is_an_input(
-    form: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The guard does not see the parts of a value such as ``--from candidates FILE`` by their type."""
-    source = tmp_path / "source"
-    source.write_text("precious")
-    outputs = ["-o", str(source)] if option == "-o" else ["-o", "-", "--also", f"queries={source}"]
-    with pytest.raises(SystemExit) as stop:
-        main(["import", "--from", form, str(source), *outputs])
-    assert stop.value.code == 1
-    assert "source is also an input." in capsys.readouterr().err
-    assert source.read_text() == "precious"
 
 
 def test_inputs_are_protected_while_a_command_runs(tmp_path: Path) -> None:

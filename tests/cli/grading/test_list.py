@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
 
 from exam_pp.cli.main import cli
-from exam_pp.judges import CATALOGUE
 from exam_pp.prompts import PROMPTS
 
 
@@ -29,15 +26,6 @@ def test_a_card_has_the_figures_with_their_data_and_limits(form: str) -> None:
 @pytest.mark.parametrize("name", ["google/flan-t5-large", "my/model"])
 def test_a_card_without_figures_names_the_command_that_measures(name: str) -> None:
     assert "Not measured: `exam-pp analyze graders`" in run("show", "model", name)
-
-
-def test_the_page_of_models_has_the_figures_of_the_cards() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "how-to" / "models.md").read_text("utf-8")
-    for info in CATALOGUE:
-        for each in info.measured:
-            figures = ("–" if figure is None else figure for figure in each.figures)
-            cells = (f"`{info.name}`", each.data, *figures)
-            assert f"| {' | '.join(map(str, cells))} |" in page
 
 
 @pytest.mark.parametrize("form", ["text", "tsv", "json", "md"])

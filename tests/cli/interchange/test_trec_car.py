@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.store.passages.graded_file import read_passages
-from tests.car_collection import FACETS, TITLES, outline, published_bank, write_collection
+from tests.car_collection import FACETS, TITLES, published_bank, write_collection
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
@@ -94,25 +93,3 @@ def test_rankings_of_facets_are_scored_for_their_facet(
         assert of_file["good"]["P(rel=4)@1"] == "0.400000"
     else:
         assert of_file == of_runs
-
-
-def test_runs_of_facets_have_no_scores_for_titles(
-    collection: Path, graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        run("evaluate", "qrels", graded, "--bank", bank, "--runs", collection / "runs")
-    assert "The runs rank facets (query/facet): score facets with --facets facet" in capsys.readouterr().err
-
-
-def test_outlines_as_queries(collection: Path, tmp_path: Path) -> None:
-    cbor2 = pytest.importorskip("cbor2", reason="cbor2 is not installed")
-    header = cbor2.dumps(["CAR", [1, []], {}])
-    pages = b"".join(cbor2.dumps(outline(query_id)) for query_id in reversed(TITLES))
-    (tmp_path / "outlines.cbor").write_bytes(header + b"\x9f" + pages + b"\xff")
-    run(
-        "import", "--runs", collection / "runs", "--texts", collection / "texts.jsonl",
-        "--queries", tmp_path / "outlines.cbor", "-o", tmp_path / "passages.jsonl",
-    )  # fmt: skip
-    assert [query.query_id for query in read_passages(tmp_path / "passages.jsonl")] == list(reversed(TITLES))
-    run("convert", tmp_path / "outlines.cbor", "-o", tmp_path / "queries.jsonl", "--to", "queries-jsonl")
-    assert '"facet_text":"Honey"' in (tmp_path / "queries.jsonl").read_text()

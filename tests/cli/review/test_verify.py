@@ -9,16 +9,6 @@ import pytest
 
 from exam_pp.cli.main import main
 
-
-def test_prompt_class_alias_and_unknown_prompt_class(
-    tiny_passages: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        main(["verify", "grading", str(tiny_passages), "--grades", "answers=NuggetExtractionPromt"])
-    error = " ".join(capsys.readouterr().err.split())
-    assert error.endswith("its prompts: self-rated.")
-
-
 REPORTS = ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
 
 
