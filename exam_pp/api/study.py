@@ -201,7 +201,7 @@ class Study:
             SelectionError: The study is not graded.
             OutputError: The page cannot be written.
         """
-        from exam_pp.cli.evaluation.report import write_evaluation  # noqa: PLC0415 - slow to import
+        from exam_pp.reports.analysis.evaluation_page import write_evaluation  # noqa: PLC0415 - slow to import
         from exam_pp.reports.analysis.report_folder import Sources  # noqa: PLC0415 - slow to import
         from exam_pp.store.files import write_text  # noqa: PLC0415 - slow to import
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
-from exam_pp.cli.review.apply_ratings import apply_ratings
 from exam_pp.data_model import DirectGrade, RubricGrades
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.phases.analysis.graders import graders
+from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.store.edits import FORMAT, Edits, file_sha256, read_edits, write_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import PASSAGES, passage, rubric

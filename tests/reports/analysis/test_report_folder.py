@@ -16,7 +16,6 @@ from urllib.parse import unquote
 import pytest
 
 import exam_pp
-from exam_pp.cli.evaluation.report import write_evaluation
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_means
@@ -24,6 +23,7 @@ from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report
+from exam_pp.reports.analysis.evaluation_page import write_evaluation
 from exam_pp.reports.analysis.report_folder import Sources
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
