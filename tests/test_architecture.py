@@ -162,8 +162,8 @@ def test_sections_of_the_help_are_the_rooms() -> None:
 def test_layers_are_in_the_documentation() -> None:
     """In the drawing a line is a layer, or continues the layer above."""
     page = (PACKAGE.parent / "docs" / "project" / "design.md").read_text(encoding="utf-8")
-    drawing = page.partition("```text\n6 ")[2].partition("```")[0]
-    drawn, layer = {}, 6
+    drawing = page.partition("```text\n7 ")[2].partition("```")[0]
+    drawn, layer = {}, 7
     for line in drawing.splitlines():
         layer = int(line[0]) if line[:1].isdigit() else layer
         names = line.split() if layer == 0 else line.removeprefix(str(layer)).split()[:1]

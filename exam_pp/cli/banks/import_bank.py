@@ -78,13 +78,7 @@ def command(
     \b
       exam-pp bank import questions.csv --from csv --bank questions.jsonl -o new-questions.jsonl
     """
-    from exam_pp.phases.banks.import_bank import (
-        ImportedBank,
-        ImportedTexts,
-        bank_format,
-        import_bank,
-        import_texts,
-    )
+    from exam_pp.phases.banks.import_bank import bank_format, import_bank
     from exam_pp.store.problems import repairing
     from exam_pp.store.tables import columns_named
 
@@ -97,9 +91,9 @@ def command(
                 raise click.UsageError(f"{option} needs --from csv.")
         if facets == "title" and form in ("tqa", "squad2"):
             raise click.UsageError("--facets title cannot be combined with --from tqa or squad2.")
-        if form in ("tqa", "squad2"):
-            imported: ImportedBank | ImportedTexts = import_bank(form, files, output, passages_output)
-        else:
-            imported = import_texts(form, files, output, base, queries, title_queries=facets == "title")
+        imported = import_bank(
+            files, output, form,
+            passages=passages_output, base=base, queries=queries, title_queries=facets == "title",
+        )  # fmt: skip
         log_summary(imported.lines())
     log_summary(repairs.lines())

@@ -45,7 +45,7 @@ _NAMES = {"autojudge": "autojudge-bank"}
 """Short names of formats in `exam-pp bank import` to the names in the registry."""
 
 
-def bank_format(files: Sequence[Path]) -> str:
+def bank_format(files: Sequence[Path]) -> Any:
     """The short name of the format of the first file."""
     form = known_format(files[0])
     columns = () if form is not None and form.content == "bank" else columns_of(files[0], BANK)
@@ -99,6 +99,26 @@ class ImportedBank:
 
 
 def import_bank(
+    files: Sequence[Path],
+    output: Path,
+    form: BankFormat | TextFormat | None = None,
+    *,
+    passages: Path | None = None,
+    base: Path | None = None,
+    queries: Path | None = None,
+    title_queries: bool = False,
+) -> ImportedBank | ImportedTexts:
+    """Write the bank of files in one of the formats of ``exam-pp bank import``; None to detect it.
+
+    ``passages`` belongs to ``squad2``; for the others see :func:`import_texts`.
+    """
+    form = form or bank_format(files)
+    if form == "tqa" or form == "squad2":  # noqa: PLR1714 - for the types
+        return import_questions(form, files, output, passages)
+    return import_texts(form, files, output, base, queries, title_queries=title_queries)
+
+
+def import_questions(
     form: BankFormat, files: Sequence[Path], output: Path, passages: Path | None = None
 ) -> ImportedBank:
     """Write the bank of TQA or SQuAD2 files, and for SQuAD2 the paragraphs to ``passages``.

@@ -19,7 +19,8 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, MissingExtraError, ModelError
 from exam_pp.llm.lexical import LexicalLLM
-from exam_pp.phases.study.study_file import Study, read_study, write_study
+from exam_pp.studies.inputs import StudyFile as Study
+from exam_pp.studies.inputs import read_study, write_study
 from tests.llm.endpoint_server import serve
 
 QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr", "q3": "how do bees dance"}

@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError
 from exam_pp.judges import LEXICAL
-from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile, is_below
+from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile, is_below, model_options
 from exam_pp.phases.grading.steps import is_data_set
+from exam_pp.phases.interchange.import_passages import ImportSources
 from exam_pp.store.files import read_file, write_text
 from exam_pp.store.guarded_inputs import forget
 from exam_pp.text.toml import parse_toml
@@ -24,7 +26,7 @@ PATHS = ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "ed
 """Keys with paths, or lists of them."""
 
 
-class Study(BaseModel):
+class StudyFile(BaseModel):
     """The options of ``exam-pp run`` under the names of the options, with lists for repeated ones.
 
     ``model`` is the judge; None until the study is graded first.
@@ -60,7 +62,49 @@ class Study(BaseModel):
         is_lower = bool(self.runs and not self.answers) and (self.top or CUTOFF) < CUTOFF
         return self.top if is_lower else None
 
-    def with_paths(self, change: Callable[[str, str], str]) -> Study:
+    @property
+    def sources(self) -> ImportSources:
+        """The systems, texts and judgments."""
+        return ImportSources(
+            runs=list(map(Path, self.runs)),
+            texts=list(map(Path, self.texts)),
+            qrels=list(map(Path, self.qrels)),
+            queries=None if self.queries is None else Path(self.queries),
+            answers=list(map(Path, self.answers)),
+            top=self.top or CUTOFF,
+        )
+
+    @property
+    def columns_of_tables(self) -> dict[str, str]:
+        """Meaning to column, as ``columns`` names them."""
+        return dict(pair.split("=", 1) for pair in (self.columns or "").split(",") if pair)
+
+    @property
+    def model_options(self) -> ModelOptions:
+        """The options of the judge."""
+        known = self.model_dump(include={"model_pipeline", "base_url"}, exclude_none=True)
+        return model_options(ModelSettings(model=self.model or LEXICAL, **known, **self.settings))
+
+    @property
+    def words_of_judge(self) -> list[str]:
+        """The options of the judge, as words of a command."""
+        named = {"--model": self.model or LEXICAL, "--model-pipeline": self.model_pipeline}
+        named["--base-url"] = self.base_url
+        return [
+            word for key, value in named.items() if value for word in (key, value)
+        ] + self.words_of_settings
+
+    @property
+    def words_of_settings(self) -> list[str]:
+        """The settings of the judge, as words of a command."""
+        return [
+            word
+            for key, value in self.settings.items()
+            for each in (value if key == "stop" else [value])  # -M stop may be repeated
+            for word in ("-M", f"{key}={each if isinstance(each, str) else json.dumps(each)}")
+        ]
+
+    def with_paths(self, change: Callable[[str, str], str]) -> StudyFile:
         """A copy with ``change(key, path)`` in place of each path."""
         changes: dict[str, Any] = {}
         for key in PATHS:
@@ -79,17 +123,17 @@ def option_of(key: str) -> str:
     return "-M response_format" if key == "settings" else f"--{key.replace('_', '-')}"
 
 
-def recorded_study(path: Path) -> Study:
+def recorded_study(path: Path) -> StudyFile:
     """The content of a study file as it stands, which sends and reads no file that it names.
 
     Raises :class:`DataError`.
     """
     return SettingsFile(str(path), path.parent).table(
-        Study, parse_toml(read_file(path), str(path)), "", "a study has"
+        StudyFile, parse_toml(read_file(path), str(path)), "", "a study has"
     )
 
 
-def read_study(path: Path, given: Mapping[str, Any]) -> Study:
+def read_study(path: Path, given: Mapping[str, Any]) -> StudyFile:
     """Read a study file whose values under the keys of ``given`` are replaced by what the user named.
 
     Paths in the file are relative to its folder. They lead into this folder or the working folder, because
@@ -121,7 +165,7 @@ def read_study(path: Path, given: Mapping[str, Any]) -> Study:
     return study.with_paths(below).model_copy(update={"model": name} if own_model else {})
 
 
-def typed_again(study: Study, path: Path, given: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+def typed_again(study: StudyFile, path: Path, given: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """The values of a study that its file at ``path`` may not name, so that the user names them again.
 
     ``given`` are those that are already known.
@@ -135,7 +179,7 @@ def typed_again(study: Study, path: Path, given: Mapping[str, Any] | None = None
     return given if read.model == study.model else {**given, "model": study.model}
 
 
-def write_study(study: Study, path: Path) -> None:
+def write_study(study: StudyFile, path: Path) -> None:
     """Write a study file, with paths relative to its folder, unless it has this content."""
 
     def relative(_key: str, name: str) -> str:
