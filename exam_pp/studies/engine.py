@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.banks import EntryKind
-from exam_pp.errors import SelectionError
+from exam_pp.errors import OutputError, SelectionError
 from exam_pp.formats.base import known_format
 from exam_pp.judges import E5, LEXICAL
 from exam_pp.llm import packaged_e5
@@ -32,6 +32,7 @@ from exam_pp.reports.analysis.evaluation_page import write_evaluation
 from exam_pp.reports.analysis.report_folder import Sources
 from exam_pp.reports.validation.findings import findings_report
 from exam_pp.signals import STOP
+from exam_pp.store.atomic_writes import Lock
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import write_text
 from exam_pp.store.guarded_inputs import reading
@@ -95,6 +96,7 @@ class Engine:
         self.study = study
         self.folder = folder
         self._steps = Steps(folder, progress)
+        self._inputs = {os.path.realpath(file) for path in study.paths for file in _files(path)}
         self._judge = judge
         self._unit = unit
         self._reports = reports
@@ -102,6 +104,14 @@ class Engine:
 
     def run(self) -> Results:
         """Do all steps that are missing or changed, and write the study file."""
+        in_use = f"{self.folder} is in use by another run: wait for it."
+        lock = Lock.take(self.folder / ".study.lock", in_use)
+        try:
+            return self._run()
+        finally:
+            lock.release()
+
+    def _run(self) -> Results:
         banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
         kinds = {bank: read_bank(bank).kinds for bank in banks}
         of_answers = [bank for bank in banks if self.study.answers and kinds[bank] == {"nugget"}]
@@ -326,9 +336,19 @@ class Engine:
         """Do a step unless it is complete; ``facts`` are its options, by default the words of its command."""
         path = self.folder / output
         target = path.parent if path.parent != self.folder else path
+        for place in (path, target):
+            if place.is_symlink():
+                raise OutputError(f"{place} is a link, which a study does not write through: remove it.")
+        if os.path.realpath(path) in self._inputs:
+            raise OutputError(f"{path} is an input, and the study would write it: rename it.")
         inputs = [file for word in words if isinstance(word, Path) for file in _files(word)]
-        command = [*map(str, words), *options("--journal", journal), "-o", target]
-        self._say(shlex.join(["exam-pp", *map(str, command)]))
+        command: Words = [*words, *options("--journal", journal), "-o", target]
+        # A name that begins with a hyphen would be an option.
+        shown = [
+            f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
+            for word in command
+        ]
+        self._say(shlex.join(["exam-pp", *shown]))
         names = [os.path.relpath(file, self.folder) for file in inputs]
         texts = [word if isinstance(word, str) else os.path.relpath(word, self.folder) for word in words]
 
@@ -352,6 +372,11 @@ _FILES = {"--runs", "--texts", "--queries", "--qrels", "--answers", "--bank", "-
 def _path_or_text(name: str, value: Any) -> str | Path:
     is_file = name in _FILES and not is_data_set(Path(value))
     return Path(value) if is_file else str(value)
+
+
+def _typed(word: str | Path) -> str:
+    """A word as it is typed: a file whose name begins with a hyphen is no option."""
+    return f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
 
 
 def _files(path: Path) -> list[Path]:

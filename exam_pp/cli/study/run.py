@@ -46,7 +46,32 @@ _GRADED = tuple(f"{name}.jsonl.gz" for name in ("graded", "graded-1", "assigned"
 """Files of a study that its judge has made."""
 
 
-@click.command("run", cls=Command)
+class _Run(Command):
+    """A command whose options take several files, as a shell makes them of a pattern."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Name the option before each further file after its first one."""
+        several = {
+            name for each in self.params if each.multiple and each.type in (FILE, FILES) for name in each.opts
+        }
+        words: list[str] = []
+        option, taken = "", False
+        for word in args:
+            if word.startswith("-") and word != "-":
+                option, taken = (word if word in several else ""), False
+            elif option and taken and not _is_study(word):
+                words.append(option)
+            else:
+                taken = bool(option)
+            words.append(word)
+        return super().parse_args(ctx, words)
+
+
+def _is_study(word: str) -> bool:
+    return word.endswith(".toml") or (Path(word) / "study.toml").exists()
+
+
+@click.command("run", cls=_Run)
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @click.option("--runs", multiple=True, type=FILES, help="Run file, or folder of run files; may be repeated.")
 @click.option("--texts", multiple=True, type=FILE, help="Texts of the passages; may be repeated.")
@@ -71,20 +96,36 @@ _GRADED = tuple(f"{name}.jsonl.gz" for name in ("graded", "graded-1", "assigned"
     multiple=True,
 )
 @prompt_file_option("TOML file with your own prompt to grade with; may be repeated.")
+@click.option("--without", multiple=True, metavar="NAME", help="Remove this system; may be repeated.")
 @click.option("--games/--no-games", default=False, help="Also let the judge compare the answers in pairs.")
 @model_options(required=False)
 @click.option(
     "-o", "--output", type=OutputPath(folders=True, files=False),
     help="Folder of the study.  [default: that of STUDY]",
 )  # fmt: skip
+@click.option(
+    "--outside",
+    is_flag=True,
+    help="Permit a study file that names files outside its folder and the working folder.",
+)
 @click.pass_context
-def command(context: click.Context, /, *, study: Path | None, output: Path | None, **_options: Any) -> None:
+def command(
+    context: click.Context,
+    /,
+    *,
+    study: Path | None,
+    output: Path | None,
+    without: tuple[str, ...],
+    outside: bool,
+    **_options: Any,
+) -> None:
     """Import, grade and evaluate systems, and say which one is better.
 
     Runs and answers are graded with the test bank by the judge (`--model`). The folder gets all files: the
     graded passages, the report with the verdict, the page to correct grades, and study.toml with the options,
-    which STUDY takes up again. Options replace those of STUDY. The judge of a study does not change. Without
-    --model it is e5 for questions, if its package is installed, and else the baseline lexical.
+    which STUDY (the file or its folder) takes up again. Then options add systems and texts, or replace
+    systems of the same name; other options replace those of STUDY. The judge of a study does not change.
+    Without --model it is e5 for questions, if its package is installed, and else the baseline lexical.
 
     Every step is an `exam-pp` command, which is printed, so that a script can take over. After an
     interruption, or a change of a file, repeat the command: only what is missing or changed is done.
@@ -96,8 +137,10 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
     """
     from exam_pp.phases.grading.steps import make_folder
     from exam_pp.studies.engine import Engine
-    from exam_pp.studies.inputs import STUDY_FILE, StudyFile, read_study
+    from exam_pp.studies.inputs import STUDY_FILE, StudyFile, read_study, with_systems
 
+    if study is not None and study.is_dir():
+        study /= STUDY_FILE
     if output is None and study is None:
         raise click.UsageError("run needs -o FOLDER, or the file of a study.")
     folder = output or (Path() if study is None else study.parent)
@@ -105,10 +148,10 @@ def command(context: click.Context, /, *, study: Path | None, output: Path | Non
     recorded = folder / STUDY_FILE
     source = study or (recorded if recorded.exists() else None)
     given = _given(context)
-    chosen = StudyFile() if source is None else read_study(source, given)
-    chosen = chosen.model_copy(update=given)
+    before = StudyFile() if source is None else read_study(source, given, outside=outside)
+    chosen = with_systems(before, given, without)
     if recorded.exists():
-        chosen = _with_judge_of(read_study(recorded, given), chosen, folder)
+        chosen = _with_judge_of(read_study(recorded, given, outside=outside), chosen, folder)
     _check(chosen)
     make_folder(folder)
     engine = Engine(
@@ -131,6 +174,8 @@ def _given(context: click.Context) -> dict[str, Any]:
     for key, name in _KEYS.items():
         if is_given(context, name):
             given[key] = _as_in_file(context.params[name])
+    if Path(given.get("model") or "-").exists() and not given["model"].startswith((".", "/")):
+        given["model"] = f"./{given['model']}"
     if is_given(context, "settings"):
         settings = typed_settings(context.params["settings"])
         given["settings"] = {key: getattr(settings, key) for key in settings.model_fields_set - {"model"}}
@@ -193,13 +238,9 @@ def _check(study: StudyFile) -> None:
 
 def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:
     """What to do with the results."""
-    from exam_pp.studies.engine import options
-    from exam_pp.studies.inputs import STUDY_FILE, option_of, typed_again
+    from exam_pp.studies.inputs import STUDY_FILE, words_again
 
-    path = folder / STUDY_FILE
-    words = ["exam-pp", "run", path]
-    for key, value in typed_again(study, path).items():
-        words += study.words_of_settings if key == "settings" else options(option_of(key), value)
+    words = ["exam-pp", "run", folder, *words_again(study, folder / STUDY_FILE)]
     again = shlex.join(map(str, words))
     lines = ["", "Next:", f"  See why: open {' and '.join(map(str, results.reports))}"]
     if not all(board.assigns for board in results.boards):
