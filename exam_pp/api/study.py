@@ -189,7 +189,9 @@ class Study:
             OutputError: The page cannot be written.
         """
         board, target = self._graded(), Path(path)
-        sources = Sources(board.graded, [board.bank], cutoff=board.cutoff, review=target.suffix != ".html")
+        sources = Sources(
+            board.graded, [self._folder / "bank.jsonl"], cutoff=board.cutoff, review=target.suffix != ".html"
+        )
         if sources.review:
             return write_evaluation(sources, target)
         page = write_evaluation(sources, self._folder / "report")

@@ -17,6 +17,7 @@ from exam_pp.judges import E5, LEXICAL
 from exam_pp.llm import packaged_e5
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.import_bank import import_bank
+from exam_pp.phases.evaluation.contents import graded_contents
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
 from exam_pp.phases.grading.prompt_files import assignment_prompt, choose_prompts, rating_prompt
@@ -29,7 +30,7 @@ from exam_pp.phases.validation.validate import validate
 from exam_pp.prompts import Prompt
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.evaluation_page import write_evaluation
-from exam_pp.reports.analysis.report_folder import Sources
+from exam_pp.reports.analysis.report_folder import Sources, grade_sets
 from exam_pp.reports.validation.findings import findings_report
 from exam_pp.signals import STOP
 from exam_pp.store.atomic_writes import Lock
@@ -99,6 +100,7 @@ class Engine:
         self._inputs = {os.path.realpath(file) for path in study.paths for file in _files(path)}
         self._judge = judge
         self._unit = unit
+        self._asks_questions = False
         self._reports = reports
         self._say = say
 
@@ -112,10 +114,13 @@ class Engine:
             lock.release()
 
     def _run(self) -> Results:
+        if self.study.passages is not None and self.study.model is None:
+            return self._known_grades(Path(self.study.passages))
         banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
         kinds = {bank: read_bank(bank).kinds for bank in banks}
         of_answers = [bank for bank in banks if self.study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
+        self._asks_questions = "question" in rated.values()
         if self.study.model is None:
             self.study = self.study.model_copy(update={"model": self._default_judge(rated.values())})
         if self.study.edits and not rated:
@@ -136,11 +141,29 @@ class Engine:
         write_study(self.study, self.folder / STUDY_FILE)
         return results
 
+    def _known_grades(self, graded: Path) -> Results:
+        """The leaderboards of a file that is graded already."""
+        banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
+        self._check([graded, *banks])
+        if self.study.edits:
+            graded = self._correct(graded, banks[:1])
+        sources = Sources(graded, banks)
+        results = Results()
+        for known in grade_sets(graded_contents(graded, banks), sources):
+            bank = None if known.bank is None else Path(known.bank)
+            results.boards.append(Board(graded, bank, known.kind == "assignment", grader=known.key))
+        if self._reports:
+            results.reports.append(self._report("report", graded, banks))
+        write_study(self.study, self.folder / STUDY_FILE)
+        return results
+
     def bank(self, number: int, path: Path) -> Path:
         """A bank as a file of this package; other formats are converted."""
         form = known_format(path)
         if form is not None and form.name == "bank":
             return path
+        if form is not None and form.content == "answers":
+            raise SelectionError(f"{path} has answers and no test bank: --bank and --answers look swapped.")
         name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
         columns = self.study.columns_of_tables
         if not set(columns.values()) & set(columns_of(path)):
@@ -159,6 +182,8 @@ class Engine:
     def pool(self) -> Path:
         """The passages of all systems."""
         study = self.study
+        if study.passages is not None:
+            return Path(study.passages)
         words = options("--runs", study.runs) + options("--texts", study.texts)
         words += options("--queries", study.queries) + options("--qrels", study.qrels)
         words += options("--answers", study.answers) + options("--columns", study.columns)
@@ -205,7 +230,7 @@ class Engine:
             files = GradeFiles(graded, Path(name), bank)
             graded = self.graded("Grade", files, named or [rating_prompt(kind)], words, f"replies-{number}")
         if study.edits:
-            graded = self._correct(graded, next(iter(banks)))
+            graded = self._correct(graded, list(banks)[:1])
         if self._reports:
             results.reports.append(self._report("report", graded, list(banks), study.cutoff))
         bank, kind = next(iter(banks.items()))  # the report has the leaderboards of all banks
@@ -234,14 +259,16 @@ class Engine:
         words: Words = ["compare", answers, *options("--queries", queries), *judge.words]
         return self._ask("Games", words, "games.jsonl.gz", judge, (), work, "replies-games")
 
-    def _correct(self, graded: Path, bank: Path) -> Path:
+    def _correct(self, graded: Path, banks: Sequence[Path]) -> Path:
         """Put the ratings of people in place."""
         edits, cutoff = [Path(path) for path in self.study.edits], self.study.cutoff
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
+            bank = next(iter(banks), None)
             return apply_ratings(graded, edits, output, bank=bank, cutoff=cutoff, force=True).lines()
 
-        words: Words = ["apply", graded, *edits, "--bank", bank, *options("--cutoff", cutoff), "--force"]
+        words: Words = ["apply", graded, *edits, *options("--bank", banks), *options("--cutoff", cutoff)]
+        words.append("--force")
         return self._step("Correct", words, "corrected.jsonl.gz", work)
 
     def _check(self, files: Sequence[Path]) -> None:
@@ -304,9 +331,15 @@ class Engine:
         """Who answers prompts; those for nuggets and games (none) are not for a judge by similarity."""
         judge = self._judge or Judge(self.study.model_options, self.study.words_of_judge)
         by_similarity = judge.model.model == E5 or judge.model.pipeline == "sentence-similarity"
-        if by_similarity and not any(prompt.kind == "question" for prompt in prompts):
-            return Judge(ModelOptions(LEXICAL), ["--model", LEXICAL])
-        return judge
+        if not by_similarity or any(prompt.kind == "question" for prompt in prompts):
+            return judge
+        if not self._asks_questions:
+            raise SelectionError(
+                f"{judge.model.model} grades questions only: name another judge with --model, such as "
+                f"{LEXICAL}."
+            )
+        log.warning("%s grades questions only: %s judges the rest.", judge.model.model, LEXICAL)
+        return Judge(ModelOptions(LEXICAL), ["--model", LEXICAL])
 
     def _ask(
         self,

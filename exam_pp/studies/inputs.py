@@ -30,7 +30,18 @@ from exam_pp.text.wording import listed
 log = logging.getLogger(__name__)
 
 STUDY_FILE = "study.toml"
-PATHS = ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits", "prompt_file")
+PATHS = (
+    "passages",
+    "runs",
+    "texts",
+    "queries",
+    "bank",
+    "answers",
+    "qrels",
+    "official",
+    "edits",
+    "prompt_file",
+)
 """Keys with paths, or lists of them."""
 
 
@@ -42,6 +53,7 @@ class StudyFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
 
+    passages: str | None = None
     runs: list[str] = []
     texts: list[str] = []
     queries: str | None = None

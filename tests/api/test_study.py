@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,8 @@ def test_wrong_inputs_have_a_sentence(inputs: dict[str, Any], sentence: str) -> 
 
 def test_warnings_name_inputs_and_not_temporary_files(caplog: pytest.LogCaptureFixture) -> None:
     exam_pp.study(runs={"a": {"q1": {"p1": 1.0, "p2": 1.0}}}, texts={"p1": "t", "p2": "u"}, bank=BANK)
-    assert caplog.messages[0].startswith("a: the ranks are not trec_eval's order")
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert warnings[0].startswith("a: the ranks are not trec_eval's order")
 
 
 def test_errors_of_models_name_their_fields() -> None:

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _KEYS = {
-    **{name: name for name in ("runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits")},
+    **{
+        name: name
+        for name in ("passages", "runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits")
+    },
     **{name: name for name in ("top", "games", "model", "base_url", "columns")},
     "prompt": "prompt_classes",
     "prompt_file": "prompt_files",
@@ -81,6 +84,10 @@ def _is_study(word: str) -> bool:
     help="Test bank of questions or nuggets, also as a table; may be repeated.",
 )  # fmt: skip
 @click.option("--answers", multiple=True, type=FILE, help="Answers of RAG systems; may be repeated.")
+@click.option(
+    "--passages", type=FILE,
+    help="Passages file in place of --runs and --answers; without --model, its grades make the verdict.",
+)  # fmt: skip
 @click.option("--qrels", multiple=True, type=FILE, help="Judgments of people; may be repeated.")
 @click.option("--official", type=FILE, help="Official leaderboard: ranks or scores.")
 @click.option(
@@ -215,9 +222,11 @@ def _check(study: StudyFile) -> None:
     from exam_pp.store.files import is_read_once
     from exam_pp.studies.inputs import option_of
 
-    if not (study.runs or study.answers):
-        raise SelectionError("A study needs systems: --runs or --answers.")
-    if not study.bank:
+    if not (study.runs or study.answers or study.passages):
+        raise SelectionError("A study needs systems: --runs, --answers or --passages.")
+    if study.passages and (study.runs or study.answers):
+        raise SelectionError("--passages has its systems; leave out --runs and --answers.")
+    if not study.bank and (study.model or not study.passages):
         raise SelectionError(
             "A study needs a test bank: --bank. `exam-pp generate questions` lets a model write one."
         )

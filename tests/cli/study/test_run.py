@@ -230,18 +230,22 @@ def test_the_judge_of_a_study_does_not_change(files: Path, capsys: pytest.Captur
     ("words", "answer"),
     [
         ("run", "run needs -o FOLDER, or the file of a study."),
-        ("run -o new", "A study needs systems: --runs or --answers."),
+        ("run -o new", "A study needs systems: --runs, --answers or --passages."),
         ("run --runs runs -o new", "A study needs a test bank: --bank."),
         ("run --runs runs --bank bank.csv -o new", "need texts: --texts."),
         ("run --runs runs --texts texts.tsv --bank bank.csv --games -o new", "--games compares answers"),
+        ("run --answers rag.jsonl --bank other.jsonl -o new", "--bank and --answers look swapped."),
+        ("run --answers rag.jsonl --bank nuggets.csv --model e5 -o new", "e5 grades questions only"),
+        ("run --passages rag.jsonl --runs runs -o new", "leave out --runs and --answers"),
         ("run nothing.toml", "nothing.toml: cannot be read"),
     ],
 )
 def test_refusals(files: Path, capsys: pytest.CaptureFixture[str], words: str, answer: str) -> None:
+    Path("nuggets.csv").write_text("query_id,nugget\nq1,air scatters blue light\n")
     with pytest.raises(SystemExit):
         main(words.split())
     assert answer in capsys.readouterr().err
-    assert not (files / "new").exists()
+    assert not list(files.glob("new/*graded*"))
 
 
 def test_a_study_file_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,8 +439,20 @@ def test_a_study_harms_no_file_outside_and_no_input(files: Path, capsys: pytest.
     Path("new").mkdir()
     Path("rag.jsonl").rename("new/graded.jsonl.gz")
     with pytest.raises(SystemExit):
-        main("run --answers new/graded.jsonl.gz --bank bank.csv -o new".split())
+        main(["run", "--answers", "new/graded.jsonl.gz", "--bank", "bank.csv", "-o", "new"])
     assert "is an input" in capsys.readouterr().err
+
+
+def test_a_passages_file_is_graded_and_a_graded_one_has_its_verdict(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run(WORDS, capsys)
+    verdict = first[first.index("Rubric-Cover\n") : first.index("\nNext:")]
+    words = "run --passages study/passages.jsonl.gz --bank bank.csv --queries queries.tsv -o new"
+    again = run(f"{words} --model lexical", capsys)
+    assert verdict in again
+    assert verdict in run("run --passages study/graded.jsonl.gz --bank study/bank.jsonl -o known", capsys)
+    assert "but 3 queries are too few" in run("run --passages study/graded.jsonl.gz -o bare", capsys)
 
 
 def test_names_that_look_like_options(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
