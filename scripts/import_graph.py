@@ -13,7 +13,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
 LAYERS = {
-    **dict.fromkeys(("cli", "api", "autojudge"), 6),
+    **dict.fromkeys(("cli", "api", "autojudge"), 7),
+    "studies": 6,
     "reports": 5,
     "phases": 4,
     **dict.fromkeys(("graders", "formats"), 3),
@@ -28,7 +29,7 @@ LAYERS = {
 SEPARATE = (2, 3)
 """Layers whose parts may not import each other."""
 
-SHOWS = ("cli", "reports")
+SHOWS = ("cli", "reports", "studies")
 """The only parts that may import ``rendering``."""
 
 ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -43,13 +44,14 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "interchange": ("banks", "evaluation"),
         "trust": ("evaluation", "grading", "passages", "tournaments"),
         "sql": ("evaluation",),
-        "study": ("grading",),
+        "validation": ("evaluation",),
         "rag": ("banks", "evaluation", "grading", "interchange", "passages"),
     },
     "reports": {
         "evaluation": (),
         "analysis": ("evaluation", "review"),
         "review": (),
+        "validation": (),
     },
     "store": {
         "passages": (),

@@ -14,8 +14,8 @@ from exam_pp.cli.command import KIND, WITH_ALL_OPTIONS
 from exam_pp.cli.grading.list import conversion_rows
 from exam_pp.cli.main import cli
 from exam_pp.cli.option_sections import OPTIONS, REPEATABLE_ONLY_IN
-from exam_pp.cli.validation.checks import CHECKS
 from exam_pp.phases.interchange.schemas import schemas
+from exam_pp.phases.validation.checks import CHECKS
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.sql.tables import TABLES
 from scripts.command_tree import command_tree, commands, kinds_of

@@ -9,30 +9,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from threading import Lock
 from typing import Any
 from weakref import finalize
 
 from exam_pp.api.evaluation import leaderboard as leaderboard_of_scores
-from exam_pp.api.files import write_bank, write_passages
-from exam_pp.api.grading import grade as grade_passages
-from exam_pp.banks import BankLine, EntryKind, Nugget, Question, TestBank, entry_id
+from exam_pp.api.files import write_bank
+from exam_pp.banks import BankLine, Nugget, Question, TestBank, entry_id
 from exam_pp.data_model import QueryPassages
-from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError, ModelError, SelectionError, UnknownNameError
-from exam_pp.judges import LEXICAL
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm import ModelOptions
-from exam_pp.llm.packaged_e5 import default_judge
-from exam_pp.metrics.grade_masks import DefaultCutoff
-from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.rubric import cover
-from exam_pp.phases.grading.prompt_files import assignment_prompt, rating_prompt
-from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
+from exam_pp.phases.interchange.import_passages import import_passages
+from exam_pp.phases.review.review_material import ReviewOptions, review_material
+from exam_pp.reports.analysis.evaluation_page import write_evaluation
+from exam_pp.reports.analysis.report_folder import Sources
+from exam_pp.reports.review.page import render_page
 from exam_pp.results import Leaderboard
 from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.files import write_text
 from exam_pp.store.numbers import parse_number
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.trec.queries import read_query_texts
+from exam_pp.studies.boards import Board
+from exam_pp.studies.engine import Engine, Judge
+from exam_pp.studies.inputs import StudyFile
 from exam_pp.text.wording import counted, listed
 
 PathLike = str | Path
@@ -79,63 +80,57 @@ def study(
     read = _bank(bank, nuggets=nuggets)
     folder = Path(mkdtemp(prefix="exam_pp-"))
     finalize(read, rmtree, folder, ignore_errors=True)  # the study keeps the bank
-    passages = folder / "passages.jsonl"
-    of_queries = None if queries is None else _queries(folder, queries)
-    sources = ImportSources(
+    write_bank(read, folder / "bank.jsonl")
+    inputs = StudyFile(
         runs=_files(runs, lambda: _run_files(folder, runs, texts)),
         texts=_files(texts, lambda: _lines(folder, "texts", _pairs(texts, "texts", "passage_id", "text"))),
-        queries=of_queries,
+        queries=None if queries is None else str(_queries(folder, queries)),
         answers=_files(answers, lambda: _lines(folder, "answers", _nested(answers, "answers", "text"))),
+        bank=[str(folder / "bank.jsonl")],
         top=top,
-        unit="whole" if runs is None and read.kinds == {"nugget"} else "paragraph",
     )
-    try:
-        import_passages(sources, passages)
-    except DataError as error:
-        if _TEMPORARY.search(str(error)) is None:
-            raise
-        raise SelectionError(_TEMPORARY.sub(r"\1", str(error))) from error
-    found = list(read_passages(passages))
-    if not any(query.query_id in read.queries for query in found):
+    made = Study(folder, inputs, read)
+    if not any(query.query_id in read.queries for query in made.passages):
+        have = listed([query.query_id for query in made.passages])
         raise SelectionError(
-            f"No query of the systems is in the bank: they have {listed([q.query_id for q in found])}, "
-            f"the bank has {listed(list(read.queries))}."
+            f"No query of the systems is in the bank: they have {have}, the bank has "
+            f"{listed(list(read.queries))}."
         )
-    known = {} if of_queries is None else read_query_texts(of_queries)
-    return Study(
-        folder, found, read, dict(known),
-        DefaultCutoff(top) if runs is not None and top < CUTOFF else None,
-    )  # fmt: skip
+    return made
 
 
 class Study:
     """Systems with their passages or answers, and a test bank; graded once by a judge.
 
     Attributes:
-        passages: The queries with their passages; with grades after :meth:`grade`.
         bank: The test bank.
         judge: The model that graded; None before.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        passages: list[QueryPassages],
-        bank: TestBank,
-        texts: dict[str, str],
-        cutoff: int | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, inputs: StudyFile, bank: TestBank) -> None:
         self._folder = folder
-        self._cutoff = cutoff
-        self._texts = texts
-        self.passages = passages
+        self._inputs = inputs
+        self._board: Board | None = None
+        self._lock = Lock()
         self.bank = bank
         self.judge: str | None = None
+        engine = Engine(inputs, folder)
+        try:
+            self._file = engine.answers() if self._assigns else engine.pool()
+        except DataError as error:
+            if _TEMPORARY.search(str(error)) is None:
+                raise
+            raise SelectionError(_TEMPORARY.sub(r"\1", str(error))) from error
 
     def __repr__(self) -> str:
         entries = sum(len(self.bank.entries(query_id)) for query_id in self.bank.queries)
         parts = [counted(len(self.passages), "query", "queries"), counted(entries, "entry", "entries")]
         return f"<Study of {', '.join(parts)}, {f'graded by {self.judge}' if self.judge else 'not graded'}>"
+
+    @property
+    def passages(self) -> list[QueryPassages]:
+        """The queries with their passages; with grades after :meth:`grade`."""
+        return list(read_passages(self._file))
 
     def grade(self, model: str | ModelOptions | None = None, *, prompt: str | None = None) -> Study:
         """Let a model grade everything against the bank.
@@ -152,22 +147,18 @@ class Study:
             SelectionError: Another model graded the study.
             ExamError: The errors of :func:`exam_pp.grade`.
         """
-        if model is None:
-            default = default_judge() if self._kind == "question" and prompt is None else LEXICAL
-            model = self.judge or default
-        name = model if isinstance(model, str) else model.model
-        if self.judge not in (None, name):
-            raise SelectionError(f"The study was graded by {self.judge}: make another study for {name}.")
-        options = ModelOptions(model) if isinstance(model, str) else model
-        prompts = prompt or (assignment_prompt(options) if self._assigns else rating_prompt(self._kind))
-        texts = self._texts or None
-        try:
-            self.passages = list(
-                grade_passages(self.passages, self.bank, prompts=prompts, model=model, queries=texts)
-            )
-        except (ModelError, UnknownNameError) as error:
-            raise type(error)(_in_python(str(error))) from error
-        self.judge = name
+        with self._lock:
+            options = ModelOptions(model) if isinstance(model, str) else model
+            name = self.judge if options is None else options.model
+            if self.judge not in (None, name):
+                raise SelectionError(f"The study was graded by {self.judge}: make another study for {name}.")
+            asked = self._inputs.model_copy(update={"model": name, "prompt": [prompt] if prompt else []})
+            engine = Engine(asked, self._folder, None if options is None else Judge(options), reports=False)
+            try:
+                (self._board,) = engine.run().boards
+            except (ModelError, UnknownNameError) as error:
+                raise type(error)(_in_python(str(error))) from error
+            self._file, self.judge = self._board.graded, engine.study.model
         return self
 
     def scores(self) -> Evaluation:
@@ -176,11 +167,7 @@ class Study:
         Raises:
             SelectionError: The study is not graded.
         """
-        self._check_graded()
-        if self._assigns:
-            (evaluation,) = nugget_scores(self.passages, self.bank).values()
-            return evaluation
-        return cover(self.passages, self.bank, cutoff=self._cutoff)
+        return self._graded().evaluation()
 
     def leaderboard(self) -> Leaderboard:
         """The systems, best first, with intervals and the verdict; raises as :meth:`scores` does."""
@@ -201,16 +188,13 @@ class Study:
             SelectionError: The study is not graded.
             OutputError: The page cannot be written.
         """
-        from exam_pp.cli.evaluation.report import write_evaluation  # noqa: PLC0415 - slow to import
-        from exam_pp.reports.analysis.report_folder import Sources  # noqa: PLC0415 - slow to import
-        from exam_pp.store.files import write_text  # noqa: PLC0415 - slow to import
-
-        graded, bank = self._written()
-        target = Path(path)
-        sources = Sources(graded, [bank], cutoff=self._cutoff, review=target.suffix != ".html")
+        board, target = self._graded(), Path(path)
+        sources = Sources(
+            board.graded, [self._folder / "bank.jsonl"], cutoff=board.cutoff, review=target.suffix != ".html"
+        )
         if sources.review:
             return write_evaluation(sources, target)
-        page = write_evaluation(sources, graded.parent / "report")
+        page = write_evaluation(sources, self._folder / "report")
         write_text(target, page.read_text(encoding="utf-8"))
         return target
 
@@ -221,45 +205,23 @@ class Study:
             SelectionError: The study is not graded.
             OutputError: The page cannot be written.
         """
-        from exam_pp.grade_filter import GradeFilter  # noqa: PLC0415 - slow to import
-        from exam_pp.phases.review.review_material import (  # noqa: PLC0415 - slow to import
-            ReviewOptions,
-            review_material,
-        )
-        from exam_pp.reports.review.page import render_page  # noqa: PLC0415 - slow to import
-        from exam_pp.store.files import write_text  # noqa: PLC0415 - slow to import
-
-        graded, bank = self._written()
-        options = ReviewOptions(cutoff=self._cutoff)
-        material = review_material(graded, GradeFilter(), bank=bank, options=options)
+        board = self._graded()
+        options = ReviewOptions(cutoff=board.cutoff)
+        material = review_material(board.graded, GradeFilter(), bank=board.bank, options=options)
         write_text(path, render_page(material.head, material.tables))
         return Path(path)
 
     @property
-    def _kind(self) -> EntryKind:
-        return "nugget" if self.bank.kinds == {"nugget"} else "question"
-
-    @property
     def _assigns(self) -> bool:
         """Whether whole answers get the nuggets that they have."""
-        ranked = [passage.rankings for query in self.passages for passage in query.passages]
-        return self._kind == "nugget" and all(
-            entry.role == "answer" for entries in ranked for entry in entries
-        )
+        return bool(self._inputs.answers) and self.bank.kinds == {"nugget"}
 
-    def _check_graded(self) -> None:
-        if self.judge is None:
+    def _graded(self) -> Board:
+        if self._board is None:
             raise SelectionError(
                 'The study is not graded: call grade(model="lexical"), or name another model.'
             )
-
-    def _written(self) -> tuple[Path, Path]:
-        """The graded file and the bank, for pages that name their files."""
-        self._check_graded()
-        graded, bank = self._folder / "graded.jsonl.gz", self._folder / "bank.jsonl"
-        write_passages(self.passages, graded)
-        write_bank(self.bank, bank)
-        return graded, bank
+        return self._board
 
 
 def _in_python(message: str) -> str:
@@ -281,9 +243,9 @@ _OPTION = re.compile(r"(?:--|-M )([a-z][a-z_-]*[a-z])")
 _FIELDS = {"model-pipeline": "pipeline"}
 
 
-def _files(value: Any, write: Callable[[], list[Path]]) -> list[Path]:
+def _files(value: Any, write: Callable[[], list[Path]]) -> list[str]:
     """The files that an input names, or those that are written of it, so that the importer reads them."""
-    return [] if value is None else _paths(value) or write()
+    return [] if value is None else [str(path) for path in _paths(value) or write()]
 
 
 def _queries(folder: Path, value: Any) -> Path:

@@ -24,17 +24,17 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.generate import GenerateOptions, generate_file
 from exam_pp.phases.banks.importance import ImportanceOptions, importance_file
-from exam_pp.phases.grading.grade import GradeOptions
-from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles
 from exam_pp.phases.grading.prompt_files import assignment_prompt
 from exam_pp.phases.grading.steps import Steps, asked, make_folder
-from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import write_text
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import write_queries
+from exam_pp.studies.engine import Engine, Judge
+from exam_pp.studies.inputs import StudyFile
 from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Work:
         self.topics = {_name(topic.request_id, "topic"): _text(topic, settings) for topic in topics}
         self._llm_config = llm_config
         self._steps = Steps(settings.outdir / settings.work)
+        self.folder = self._steps.folder
         cache = getattr(llm_config, "cache_dir", None) or os.environ.get("CACHE_DIR")
         self._journal = make_folder(Path(cache)) / CACHE if cache else None
 
@@ -118,36 +119,21 @@ class Work:
     def _grade(
         self, title: str, output: str, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt
     ) -> Path:
-        model = self._model()
-        passages = self._imported(reports)
         bank_file = self._written(bank, f"bank-{output.partition('.')[0]}.jsonl")
-
-        def work(path: Path, advance: Advance) -> Iterator[str]:
-            files = GradeFiles(
-                passages, path, bank_file, self._journal_of(path),
-                retry_failed=self.settings.retry_failed,
-            )  # fmt: skip
-            return grade_file(files, model, GradeOptions([prompt]), advance).lines()
-
-        return self._run(title, output, [passages, bank_file], asked(model, prompt), work)
+        answers = self.folder / "answers.jsonl"
+        ordered = sorted(reports, key=lambda report: (report.metadata.run_id, str(report.metadata.topic_id)))
+        write_text(answers, (json.dumps(_answer(report), ensure_ascii=False) + "\n" for report in ordered))
+        inputs = StudyFile(answers=[str(answers)], queries=str(self._queries()))
+        judge = Judge(self._model(), (), self._journal, self.settings.retry_failed)
+        engine = Engine(inputs, self.folder, judge, unit=self.settings.unit)
+        return engine.graded(title, GradeFiles(engine.pool(), Path(output), bank_file), [prompt])
 
     def _journal_of(self, output: Path) -> Path:
         """The journal of a step, which is kept, so that failed requests are sent again only on request."""
         return self._journal or journal_path(output)
 
-    def _imported(self, reports: Iterable[Report]) -> Path:
-        folder = self._steps.folder
-        answers = folder / "answers.jsonl"
-        ordered = sorted(reports, key=lambda report: (report.metadata.run_id, str(report.metadata.topic_id)))
-        write_text(answers, (json.dumps(_answer(report), ensure_ascii=False) + "\n" for report in ordered))
-        output = folder / "passages.jsonl.gz"
-        import_passages(
-            ImportSources(answers=[answers], queries=self._queries(), unit=self.settings.unit), output
-        )
-        return output
-
     def _queries(self) -> Path:
-        path = self._steps.folder / "queries.json"
+        path = self.folder / "queries.json"
         write_queries(self.topics, path)
         return path
 
@@ -197,14 +183,14 @@ class Work:
     ) -> Path:
         """Run a step; with the setting ``retry_failed``, a finished one again, from its journal."""
         if self.settings.retry_failed:
-            (self._steps.folder / output).unlink(missing_ok=True)
+            (self.folder / output).unlink(missing_ok=True)
         return self._steps.run(title, output, inputs, facts, work)
 
     def _model(self) -> ModelOptions:
         return replace(model_of(self.settings, self._llm_config), any_server=self._journal is not None)
 
     def _written(self, lines: Iterable[BankLine], name: str) -> Path:
-        path = self._steps.folder / name
+        path = self.folder / name
         write_bank(self._of_topics(lines), path)
         return path
 
@@ -220,7 +206,7 @@ class Work:
     def _as_nugget_banks(self, lines: Sequence[BankLine]) -> NuggetBanks:
         from autojudge_base.nugget_data import load_nugget_banks_from_file  # noqa: PLC0415 - an extra
 
-        path = self._steps.folder / "nuggets.jsonl"
+        path = self.folder / "nuggets.jsonl"
         dropped = DroppedFields()
         write = FORMATS.get("autojudge-bank").write
         assert write is not None
@@ -233,7 +219,7 @@ class Work:
     def _lines_of(self, banks: NuggetBanks) -> list[BankLine]:
         from autojudge_base.nugget_data import write_nugget_banks  # noqa: PLC0415 - an extra
 
-        path = self._steps.folder / "given-nuggets.jsonl"
+        path = self.folder / "given-nuggets.jsonl"
         write_nugget_banks(banks, path)
         return list(read_autojudge(path))
 

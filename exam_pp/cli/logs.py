@@ -8,8 +8,8 @@ from typing import TextIO
 
 import click
 
-from exam_pp.cli.short_names import with_short_names
 from exam_pp.errors import StoppedError
+from exam_pp.reports.evaluation.short_names import with_short_names
 from exam_pp.text.wording import in_one_line
 
 _LIBRARIES = ("httpx", "huggingface_hub", "transformers", "filelock", "urllib3", "openai", "absl")

@@ -17,8 +17,8 @@ import click
 from exam_pp.cli.command import LazyGroup
 from exam_pp.cli.guard import WITH_MANIFESTS
 from exam_pp.cli.logs import start_log
-from exam_pp.cli.short_names import with_short_names
 from exam_pp.errors import ExamError, ProblemsError, StoppedError
+from exam_pp.reports.evaluation.short_names import with_short_names
 from exam_pp.text.wording import in_one_line, is_unicode
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {

@@ -76,9 +76,14 @@ def _known_settings(
         from exam_pp.phases.grading.settings_files import typed_settings
 
         try:
-            schema = typed_settings(texts).response_format
+            settings = typed_settings(texts)
         except SelectionError as error:
             raise click.UsageError(str(error), context) from None
+        if settings.greedy and settings.temperature > 0:
+            raise click.UsageError(
+                "-M greedy=true cannot be combined with a temperature above 0; use one of them.", context
+            )
+        schema = settings.response_format
         if schema is not None and Path(schema).is_file():
             note_input(context, Path(schema), option)
     return texts
@@ -87,8 +92,7 @@ def _known_settings(
 def take_model_options(options: dict[str, Any], *, in_process_group: bool = False) -> ModelOptions:
     """Remove the model options from a command's keyword arguments, and return them as an object.
 
-    Raises an error in a process group, unless the command supports it (``in_process_group``), and for
-    ``greedy`` with a temperature.
+    Raises an error in a process group, unless the command supports it (``in_process_group``).
     """
     from exam_pp.llm import ModelOptions
     from exam_pp.phases.grading.distributed import refuse_process_group
@@ -99,10 +103,6 @@ def take_model_options(options: dict[str, Any], *, in_process_group: bool = Fals
     settings = typed_settings(options.pop("settings"))
     given = {key: getattr(settings, key) for key in settings.model_fields_set - {"model"}}
     if given.pop("greedy", False):
-        if settings.temperature > 0:
-            raise click.UsageError(
-                "-M greedy=true cannot be combined with a temperature above 0; use one of them."
-            )
         given["num_beams"] = 1
     given |= {key: tuple(given[key]) for key in ("stop", "cut_points") if key in given}
     names = [field.name for field in fields(ModelOptions) if field.name in options]

@@ -730,7 +730,7 @@ def emit_rendered(
     """
     note_report(report.provenance)
     if form in READER_FORMATS and not names_in_files:
-        from exam_pp.cli.short_names import for_readers
+        from exam_pp.reports.evaluation.short_names import for_readers
 
         report = for_readers(report)
     if form == "text" and str(output) == "-" and sys.stdout.isatty():

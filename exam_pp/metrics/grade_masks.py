@@ -128,6 +128,7 @@ class GradedQuery:
     asked: int = 0
     foreign: set[str] = field(default_factory=set)
     answering: set[str] = field(default_factory=set)
+    _empty: list[GradedPassage] = field(default_factory=list, init=False, repr=False)
     _index: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _tops: dict[tuple[str, int, int], list[int]] = field(default_factory=dict, init=False, repr=False)
     _reached: dict[int, list[int]] = field(default_factory=dict, init=False, repr=False)
@@ -200,6 +201,14 @@ class GradedQuery:
             self.rankings.setdefault(ranking.method, []).append((ranking.rank, -ranking.score, index))
             if role_of(self.query_id, passage.passage_id, ranking) == "answer":
                 self.answering.add(ranking.method)
+                if not (graded.levels or passage.text.strip()):
+                    self._empty.append(graded)
+
+    def cover_nothing(self) -> int:
+        """Give empty answers, which have nothing to ask a model about, the lowest grades; their number."""
+        for graded in self._empty:
+            graded.grade(dict.fromkeys(self.entries, 0), self.entries)
+        return len(self._empty)
 
     def pack(self) -> bytes:
         """The query as bytes, for :meth:`unpack`."""
@@ -259,6 +268,7 @@ class GradedFile:
     """The largest number of passages in a ranking of each system."""
     answering: set[str] = field(default_factory=set)
     """The systems whose rankings are the parts of answers."""
+    empty_answers: int = 0
     has_soft_grades: bool = False
     soft_grades: int = 0
     """The number of soft grades with a recorded mass."""
@@ -356,6 +366,7 @@ def gather(
                 masses = grade_set.masses().values()
                 file.soft_grades += len(masses)
                 file.low_masses += sum(mass < LOW_MASS for mass in masses)
+        file.empty_answers += query.cover_nothing()
         file.add(query)
     return file
 

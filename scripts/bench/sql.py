@@ -42,7 +42,7 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
     if way == "python":
         return python(source)
     if way == "validate":
-        from exam_pp.cli.validation.validate import validate
+        from exam_pp.phases.validation.validate import validate
 
         validate([source], limit=10)
         return []

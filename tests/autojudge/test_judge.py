@@ -121,6 +121,50 @@ def graded_by_commands(
     return graded
 
 
+def test_command_python_and_autojudge_say_the_same(
+    few: Any, settings: dict[str, Any], banks: Any, demo: Path, demo_data: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """The same answers and questions: equal grades, scores, and the sentence of the verdict."""
+    topics, reports = few
+    runs = sorted({report.metadata.run_id for report in reports})
+    answers = [demo / "reports" / f"{run}.jsonl" for run in runs]
+    queries, bank = tmp_path / "queries.json", tmp_path / "bank.jsonl"
+    queries.write_text(json.dumps({topic.request_id: topic.title for topic in topics}), encoding="utf-8")
+    lines = (demo_data / "questions.jsonl").read_text("utf-8").splitlines(keepends=True)
+    ids = {topic.request_id for topic in topics}
+    bank.write_text("".join(line for line in lines if json.loads(line)["query_id"] in ids), encoding="utf-8")
+
+    named = [
+        "--queries",
+        str(queries),
+        "--bank",
+        str(bank),
+        "--model",
+        "lexical",
+        "-o",
+        str(tmp_path / "study"),
+    ]
+    main(["run", *(word for path in answers for word in ("--answers", str(path))), *named])
+    printed = " ".join(capsys.readouterr().out.split())
+    study = exam_pp.study(answers=answers, queries=queries, bank=bank).grade("lexical")
+    qrels = ExamJudge().create_qrels(reports, topics, None, banks, **settings)
+    board = table(ExamJudge().judge(reports, topics, None, banks, qrels, **settings))
+
+    graded = [
+        list(exam_pp.read_passages(path))
+        for path in (
+            tmp_path / "study" / "graded.jsonl.gz",
+            tmp_path / "out" / "exam_pp_work" / "graded.jsonl.gz",
+        )
+    ]
+    grades = [set(exam_pp.grade_table(each)) for each in (*graded, study.passages)]
+    assert grades[0] == grades[1] == grades[2]
+    assert study.verdict in printed
+    means = {run: fmean(board["Cover"][run, topic] for topic in ids) for run in runs}
+    assert study.leaderboard().means() == pytest.approx(means)
+
+
 def test_the_leaderboard_verifies_and_equals_that_of_the_commands(
     few: Any, settings: dict[str, Any], banks: Any, demo: Path, demo_data: Path, tmp_path: Path
 ) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.short_names import for_readers, with_short_names
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Heading, Link, Paragraph, Picture, Quote, Report, Table
+from exam_pp.reports.evaluation.short_names import for_readers, with_short_names
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 

@@ -26,7 +26,7 @@ from exam_pp.cli.options import (
     together,
 )
 from exam_pp.cli.ranges import IntRange
-from exam_pp.cli.short_names import with_short_names
+from exam_pp.reports.evaluation.short_names import with_short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

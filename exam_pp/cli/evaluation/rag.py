@@ -170,12 +170,12 @@ def write_rag(
     result: RagEvaluation, folder: Path, settings: Mapping[str, Cell] | None = None, command: str = ""
 ) -> Path:
     """Write the page, the tables, the score rows, and a CSV file of Open RAG Eval for each system."""
-    from exam_pp.cli.short_names import for_readers
     from exam_pp.formats.open_rag_eval_results import write_result_rows
     from exam_pp.phases.evaluation.contents import input_files, versions
     from exam_pp.rendering.render import render
     from exam_pp.reports.analysis.report_folder import ReportFolder
     from exam_pp.reports.analysis.report_summary import EvaluationProvenance, left_out_blocks
+    from exam_pp.reports.evaluation.short_names import for_readers
     from exam_pp.store.trec.scores import write_score_rows
 
     with folder_output(folder, [path for _, path in result.inputs]) as work:

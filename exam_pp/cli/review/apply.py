@@ -133,8 +133,8 @@ def command(
             reviewer=reviewer, prompt_class=prompt_class, max_rating=max_rating,
         ).lines()  # fmt: skip
     else:
-        from exam_pp.cli.review.apply_ratings import apply_ratings
         from exam_pp.phases.grading.prompt_files import choose_prompts
+        from exam_pp.phases.review.apply_ratings import apply_ratings
 
         prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
         lines = apply_ratings(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +11,8 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import COLUMNS, UncheckedPath, emit_rendered, format_option, output_option
 from exam_pp.cli.ranges import IntRange
-from exam_pp.cli.validation.checks import CHECKS, Findings, Level, ranking_problems
-from exam_pp.errors import CorruptFileError, DataError, ExamError
-from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.results import RunLine
-from exam_pp.store.files import check_output, is_read_once, read_bytes, read_lines, without_lines
-from exam_pp.store.problems import MOST_KEPT, collecting
-from exam_pp.store.tables import RUNS, columns_named, is_table
-from exam_pp.text.wording import counted
+from exam_pp.store.files import check_output
+from exam_pp.store.tables import columns_named
 
 _ANY_FILE = UncheckedPath(Path)
 """An unreadable file is a finding, not a usage error."""
@@ -34,6 +25,8 @@ class _Kind(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name of the format."""
+        from exam_pp.phases.validation.validate import checkable_formats
+
         return click.Choice(checkable_formats()).convert(value, param, ctx)
 
 
@@ -77,212 +70,12 @@ def command(
     \b
       exam-pp validate graded.jsonl.gz questions.jsonl runs qrels.txt
     """
+    from exam_pp.phases.validation.validate import validate
+    from exam_pp.reports.validation.findings import findings_report
+
     check_output(output, files)
     with columns_named(columns):
         findings = validate(files, kind=kind, limit=limit)
     emit_rendered(findings_report(findings, flat=form == "tsv"), form, output, files)
     if findings.number("error") or (strict and findings.number("warning")):
         sys.exit(1)
-
-
-def _own_checks() -> Mapping[str, Callable[[Path, Findings], str]]:
-    """Format to its checks; files of all other formats are checked by reading them."""
-    from exam_pp.cli.validation.graded_file import check_graded
-
-    return {"graded": check_graded, "run": check_runs}
-
-
-def checkable_formats() -> list[str]:
-    """Return the names of the formats that can be checked."""
-    from exam_pp.formats.base import all_formats
-
-    return [form.name for form in all_formats() if form.records or form.name in _own_checks()]
-
-
-def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) -> Findings:
-    """Check the format and consistency of files.
-
-    ``kind``: Name of the format of all files; None to detect it by the content of each file. Returns the
-    findings; an invalid line does not stop the check of the following lines.
-    """
-    from exam_pp.formats.base import FORMATS, format_of
-    from exam_pp.store.trec.answers import Answer
-
-    findings = Findings(limit)
-    for path in files:
-        format_name = kind or "?"
-        contents = ""
-        try:
-            if kind is None and not (path.is_dir() or is_read_once(path)) and not any(read_lines(path)):
-                findings.add("empty", str(path), None, "", "is empty")
-                continue
-            form = FORMATS.get(kind) if kind else format_of(path)
-            format_name = form.name
-            if own := _own_checks().get(form.name):
-                contents = own(path, findings)
-            else:
-                assert form.records is not None, "validate accepts only formats with records"
-                check_duplicate_keys(path, findings)
-                records = read_around_errors(path, form.records, findings, form.name)
-                contents = counted(len(records), form.noun)
-                for answer in records:
-                    for docid in answer.unlisted if isinstance(answer, Answer) else ():
-                        findings.add(
-                            "citation", str(path), answer.line, f"query {answer.query_id}",
-                            f"the citation {docid} is no reference of the answer",
-                        )  # fmt: skip
-        except DataError as error:
-            findings.add("unreadable", str(path), error.line, error.field or "", error.problem)
-        finally:
-            findings.checked(str(path), format_name, contents)
-    _check_runs_with_judgments(findings)
-    return findings
-
-
-def _check_runs_with_judgments(findings: Findings) -> None:
-    """Add a finding for each run of which hardly anything is in the qrels."""
-    from exam_pp.phases.evaluation.unjudged import unjudged_notes
-    from exam_pp.store.trec.runs import read_qrels, read_rankings, run_files
-
-    valid = [(file, name) for file, name, _ in findings.files if not findings.has(file, "error")]
-    labels = [label for file, name in valid if name == "qrels" for label in read_qrels(file)]
-    for file in (run for path, name in valid if labels and name == "run" for run in run_files(path)):
-        for note in (
-            () if findings.has(str(file), "error") else unjudged_notes(labels, read_rankings(file).items())
-        ):
-            findings.add("unjudged", str(file), None, "", note)
-
-
-def read_around_errors(
-    path: Path, read: Callable[[Path], Iterable[Any]], findings: Findings, format_name: str
-) -> list[Any]:
-    """Return the records of a file without its invalid lines, each of which becomes a finding.
-
-    A reader that collects the problems of lines is done at once. Others stop at the first invalid line, so
-    the file is read again without it.
-    """
-    bad: set[int] = set()
-    problems: list[DataError] = []
-    while True:
-        try:
-            with without_lines(path, bad), collecting() as problems:
-                records = list(read(path))
-            _add_problems(path, problems, findings)
-            return records
-        except DataError as error:
-            if problems:
-                _add_problems(path, problems, findings)
-                return []
-            corrupt = isinstance(error, CorruptFileError)
-            # Without its invalid lines a file may be empty; that error is not a further finding.
-            if corrupt or not (error.line is None and bad):
-                check = "unreadable" if corrupt else "format"
-                findings.add(check, str(path), error.line, error.field or "", error.problem)
-            if error.line is None or error.line in bad or is_read_once(path):
-                return []
-            if len(bad) == MOST_KEPT:
-                problem = f"has more than {MOST_KEPT} invalid lines; later lines are not checked"
-                findings.add("unreadable", str(path), error.line, "", problem)
-                return []
-            bad.add(error.line)
-        except ExamError as error:
-            findings.add("format", str(path), None, "", f"cannot be read as {format_name}: {error}")
-            return []
-
-
-def _add_problems(path: Path, problems: Sequence[DataError], findings: Findings) -> None:
-    for problem in problems:
-        findings.add("format", str(path), problem.line, problem.field or "", problem.problem)
-
-
-def check_duplicate_keys(path: Path, findings: Findings) -> None:
-    """Add a finding for each JSON object with a duplicate key; readers use the last value.
-
-    Skips values that are not JSON, and streams, because they cannot be read twice.
-    """
-    from exam_pp.splicing import duplicate_key
-
-    if is_read_once(path):
-        return
-
-    def check(line: int | None, value: bytes) -> bool:
-        try:
-            key = duplicate_key(value)
-        except (ValueError, RecursionError):
-            return False
-        if key is not None:
-            findings.add("duplicate-key", str(path), line, "", f"has the key {key!r} twice in one object")
-        return True
-
-    lines = read_lines(path)
-    first = next(lines, (0, b""))
-    if first[1][:1] not in (b"{", b"["):
-        return
-    if check(*first) or not check(None, bytes(read_bytes(path))):  # a JSON document, or JSON lines
-        for number, value in lines:
-            check(number, value)
-
-
-def check_runs(path: Path, findings: Findings) -> str:
-    """Check a run file, or the run files of a folder; returns a summary of the contents."""
-    from exam_pp.store.trec.runs import method_of, read_run, run_files, warn_of_skipped_files
-
-    read = partial(read_run, method="tag", one_system=True)
-    queries: set[str] = set()
-    systems: dict[str, str] = {}
-    count = 0
-    warn_of_skipped_files(path)
-    for run in run_files(path):
-        lines: list[RunLine] = read_around_errors(run, read, findings, "run")
-        count += len(lines)
-        queries.update(line.query_id for line in lines)
-        if not lines and not findings.has(str(run)):
-            findings.add("empty", str(run), None, "", "has no lines of a run")
-        names = dict.fromkeys(line.system for line in lines) if is_table(run, RUNS) else [method_of(run)]
-        if not is_table(run, RUNS) and len(tags := {line.system for line in lines}) > 1:
-            message = (
-                f"has {len(tags)} tags; without --method-name tag all lines count as one system, "
-                f"{method_of(run)}"
-            )
-            findings.add("wrong-id", str(run), None, "", message, "warning")
-        for name in names:
-            first = systems.setdefault(name, str(run))
-            if first != str(run):
-                findings.add("wrong-id", str(run), None, "", f"has the same system name as {first}")
-        rankings: dict[str, list[RunLine]] = defaultdict(list)
-        for line in lines:
-            system = line.system if len(names) > 1 else method_of(run)
-            rankings[f"{system}, query {line.query_id}"].append(line)
-        for check, message in ranking_problems(rankings):
-            findings.add(check, str(run), None, "", message)
-    contents = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))
-    return ", ".join(contents)
-
-
-def findings_report(findings: Findings, *, flat: bool = False) -> Report:
-    """Return the tables of files, checks and findings; with ``flat`` only the findings."""
-    rows: list[Sequence[Cell]] = [
-        (f.level, f.check, f.file, f.line, f.where, f.message) for f in findings.kept
-    ]
-    listed = Table(("level", "check", "file", "line", "where", "finding"), rows, "Findings")
-    if flat:
-        return Report("", [listed])
-    errors, warnings = findings.number("error"), findings.number("warning")
-    blocks: list[Block] = [
-        Table(("file", "kind", "contents"), findings.files, "Files"),
-        Paragraph(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."),
-    ]
-    if findings.counts:
-        order = {name: number for number, name in enumerate(CHECKS)}
-        totals: Counter[tuple[str, Level]] = Counter()
-        for (_, check, level), count in findings.counts.items():
-            totals[check, level] += count
-        summary = [
-            (level, check, totals[check, level], CHECKS[check].description)
-            for check, level in sorted(totals, key=lambda key: (key[1], order[key[0]]))
-        ]
-        blocks += [Table(("level", "check", "findings", "meaning"), summary, "Checks"), listed]
-        if unlisted := errors + warnings - len(findings.kept):
-            further = counted(unlisted, "further finding is", "further findings are")
-            blocks.append(Paragraph(f"{further} not listed (--limit 0 lists all)."))
-    return Report("", blocks)

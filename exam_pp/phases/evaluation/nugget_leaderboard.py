@@ -52,6 +52,11 @@ class Condition:
         return _of_metrics(self.evaluation, self.metrics[:1])
 
     @property
+    def measured(self) -> Evaluation:
+        """The scores of the metrics, and L."""
+        return _of_metrics(self.evaluation, [*self.metrics, LENGTH])
+
+    @property
     def metrics(self) -> list[str]:
         """The nugget metrics with scores, in the order of the paper.
 

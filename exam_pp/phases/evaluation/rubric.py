@@ -336,6 +336,9 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
             f"{counts.ungraded} of {counts.ranked} ranked passages within the cutoff have no grade, so they "
             "cover no entries."
         )
+    if data.file.empty_answers:
+        cover = counted(data.file.empty_answers, "empty answer covers", "empty answers cover")
+        notes.append(f"{cover} no entries.")
     if soft and data.file.low_masses:
         notes.append(
             f"{data.file.low_masses} of {data.file.soft_grades} soft grades have a mass below {LOW_MASS}: "

@@ -156,6 +156,15 @@ SETTINGS: Mapping[str, str] = {
 """Keys of ``-M KEY=VALUE`` with their meanings."""
 
 
+def model_options(settings: ModelSettings) -> ModelOptions:
+    """The settings as options of a model."""
+    names = {field.name for field in fields(ModelOptions)}
+    values = {key: value for key, value in vars(settings).items() if key in names}
+    values["choose"] = settings.reply != "written"
+    values |= {"stop": tuple(settings.stop), "cut_points": tuple(settings.cut_points)}
+    return ModelOptions(**values | ({"num_beams": 1} if settings.greedy else {}))
+
+
 def setting_defaults() -> dict[str, Any]:
     """The default of each key of :data:`SETTINGS`."""
     return {key: ModelSettings.model_fields[key].default for key in SETTINGS}
@@ -305,15 +314,11 @@ class SettingsFile:
             raise self._error("is neither a branch nor a tag nor a commit.", f"{within}revision")
         if settings.base_url is not None:
             self._check_server(settings.base_url, f"{within}base_url")
-        names = {field.name for field in fields(ModelOptions)}
-        values = {key: value for key, value in vars(settings).items() if key in names}
-        values["choose"] = settings.reply != "written"
-        values |= {"stop": tuple(settings.stop), "cut_points": tuple(settings.cut_points)}
-        values["model"] = self.model_name(settings.model, f"{within}model", settings.pipeline)
+        paths = {"model": self.model_name(settings.model, f"{within}model", settings.pipeline)}
         if settings.response_format not in (None, "text", "json"):
             path = self.path(str(settings.response_format), f"{within}response_format")
-            values["response_format"] = str(path)
-        return ModelOptions(**values | ({"num_beams": 1} if settings.greedy else {}))
+            paths["response_format"] = str(path)
+        return model_options(settings.model_copy(update=paths))
 
     def model(self, values: Mapping[str, Any], within: str) -> ModelOptions:
         """The options of a model from a table; raises DataError as :meth:`table` and :meth:`options` do."""

@@ -15,7 +15,9 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, MissingExtraError, ModelError
 from exam_pp.llm.lexical import LexicalLLM
-from exam_pp.phases.study.study_file import Study, read_study, write_study
+from exam_pp.store.atomic_writes import Lock
+from exam_pp.studies.inputs import StudyFile as Study
+from exam_pp.studies.inputs import read_study, write_study
 from tests.llm.endpoint_server import serve
 
 QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr", "q3": "how do bees dance"}
@@ -80,7 +82,7 @@ def test_one_command_from_files_to_the_verdict(files: Path, capsys: pytest.Captu
     assert commands == ["bank", "import", "validate", "grade", "evaluate", "evaluate"]
     assert "3 queries are too few to show any difference" in out
     assert "good" in out
-    assert "exam-pp run study/study.toml --edits edits.json" in out
+    assert "exam-pp run study --edits edits.json" in out
     assert (files / "study" / "report" / "index.html").is_file()
     assert (files / "study" / "study.toml").read_text() == (
         'runs = ["../runs"]\ntexts = ["../texts.tsv"]\nqueries = "../queries.tsv"\nbank = ["../bank.csv"]\n'
@@ -309,9 +311,138 @@ def test_the_command_at_the_end_works(files: Path, capsys: pytest.CaptureFixture
         main([*words, "--queries", "../queries.tsv", "-o", "a study"])
         out = capsys.readouterr().out
         printed = out.rpartition("Add systems or change the bank: ")[2]
-        assert shlex.split(printed)[:3] == ["exam-pp", "run", "a study/study.toml"]
+        assert shlex.split(printed) == ["exam-pp", "run", "a study", "--outside"]
         main(shlex.split(printed)[1:])
         assert capsys.readouterr().out == out
+
+
+def test_options_add_replace_and_remove_systems(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder is a study, and a pattern of the shell names several files."""
+    main(
+        [
+            "run",
+            "--answers",
+            "rag.jsonl",
+            "other.jsonl",
+            "--queries",
+            "queries.tsv",
+            "--bank",
+            "bank.csv",
+            "-o",
+            "study",
+        ]
+    )
+    assert "rag" in capsys.readouterr().out
+
+    third = Path("rag.jsonl").read_text().replace('"rag"', '"third"')
+    Path("third.jsonl").write_text(third)
+    assert "third" in run("run study --answers third.jsonl", capsys)
+    assert read_study(Path("study/study.toml"), {}).answers == ["rag.jsonl", "other.jsonl", "third.jsonl"]
+
+    Path("new.jsonl").write_text(third)
+    main(["run", "study", "--answers", "new.jsonl"])
+    assert "third of third.jsonl is replaced." in capsys.readouterr().err
+    main(["run", "study", "--without", "rag", "--without", "other"])
+    assert read_study(Path("study/study.toml"), {}).answers == ["new.jsonl"]
+
+    Path("two.jsonl").write_text(third + third.replace('"third"', '"fourth"'))
+    run("run study --without third --answers two.jsonl", capsys)
+    for words, problem in {"fourth": "has other systems beside fourth", "none": "no system none"}.items():
+        with pytest.raises(SystemExit):
+            main(["run", "study", "--without", words])
+        assert problem in capsys.readouterr().err
+
+
+def test_a_folder_of_runs_loses_the_run_that_is_replaced(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(WORDS, capsys)
+    Path("later").mkdir()
+    Path("later/bad.run").write_text("q1 Q0 blue 1 1.0 bad\n")
+    run("run study --runs later/bad.run", capsys)
+    assert read_study(Path("study/study.toml"), {}).runs == ["runs/good.run", "later/bad.run"]
+
+
+def test_a_local_model_is_found_again_from_everywhere(
+    files: Path, t5_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(t5_folder, "m")
+    first = run(f"{WORDS} --model m", capsys)
+    assert 'model = "../m"' in Path("study/study.toml").read_text()
+    for model in ("./m", "m", str(Path("m").absolute())):
+        again = run(f"run study --model {model}", capsys)
+        assert again.rpartition("\nNext:")[2] == first.rpartition("\nNext:")[2]
+    with chdir("study"):
+        main(["run", ".", "--outside"])
+
+
+def test_a_study_harms_no_file_outside_and_no_input(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study").mkdir()
+    Path("mine.txt").write_text("mine")
+    Path("study/checks.txt").symlink_to("../mine.txt")
+    with pytest.raises(SystemExit):
+        main(WORDS.split())
+    assert "study/checks.txt is a link" in capsys.readouterr().err
+    assert Path("mine.txt").read_text() == "mine"
+    Path("study/checks.txt").unlink()
+    Path("study/report").symlink_to("..")
+    with pytest.raises(SystemExit):
+        main(WORDS.split())
+    assert "study/report is a link" in capsys.readouterr().err
+    Path("new").mkdir()
+    Path("rag.jsonl").rename("new/graded.jsonl.gz")
+    with pytest.raises(SystemExit):
+        main(["run", "--answers", "new/graded.jsonl.gz", "--bank", "bank.csv", "-o", "new"])
+    assert "is an input" in capsys.readouterr().err
+
+
+def test_a_passages_file_is_graded_and_a_graded_one_has_its_verdict(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run(WORDS, capsys)
+    verdict = first[first.index("Rubric-Cover\n") : first.index("\nNext:")]
+    words = "run --passages study/passages.jsonl.gz --bank bank.csv --queries queries.tsv -o new"
+    again = run(f"{words} --model lexical", capsys)
+    assert verdict in again
+    assert verdict in run("run --passages study/graded.jsonl.gz --bank study/bank.jsonl -o known", capsys)
+    assert "but 3 queries are too few" in run("run --passages study/graded.jsonl.gz -o bare", capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (
+            "--answers rag.jsonl --bank other.jsonl",
+            "--bank and --answers look swapped.",
+        ),
+        ("--answers rag.jsonl --bank nuggets.csv --model e5", "e5 grades questions only: name another judge"),
+    ],
+)
+def test_inputs_of_another_kind(
+    files: Path, capsys: pytest.CaptureFixture[str], words: str, answer: str
+) -> None:
+    Path("nuggets.csv").write_text("query_id,nugget\nq1,air scatters blue light\n")
+    with pytest.raises(SystemExit):
+        main(f"run {words} -o new".split())
+    assert answer in capsys.readouterr().err
+
+
+def test_names_that_look_like_options(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rag.jsonl").rename("-rag.jsonl")
+    out = run("run --answers=-rag.jsonl --queries queries.tsv --bank bank.csv -o study", capsys)
+    for line in out.splitlines():
+        if line.startswith("$ exam-pp "):
+            main(shlex.split(line)[2:])
+
+
+def test_one_run_at_a_time(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(WORDS, capsys)
+    lock = Lock.take(Path("study/.study.lock"), "")
+    with pytest.raises(SystemExit):
+        main(["run", "study"])
+    assert "study is in use by another run: wait for it." in capsys.readouterr().err
+    lock.release()
+    run("run study", capsys)
 
 
 def test_a_file_that_never_ends_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import exam_pp
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
@@ -63,6 +64,16 @@ def bank(write_jsonl: WriteJsonl) -> Path:
         for query in ("q1", "q2", "q3", "q4")
     ]
     return write_jsonl("bank.jsonl", lines)
+
+
+def test_an_empty_answer_covers_nothing(tmp_path: Path) -> None:
+    """It is 0 in both bounds: nothing of it is left to grade."""
+    answers = {"full": {"q1": "air scatters blue light"}, "empty": {"q1": " "}}
+    study = exam_pp.study(answers=answers, bank={"q1": ["What does air scatter?"]}).grade("lexical")
+    scores = study.scores()
+    assert [score.value for score in scores.scores if score.system == "empty"] == [0, 0]
+    assert not scores.best_case
+    assert "1 empty answer covers no entries." in scores.notes
 
 
 def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from exam_pp.banks import entry_id
-from exam_pp.cli.banks.import_bank import import_bank
 from exam_pp.cli.main import main
 from exam_pp.errors import OutputError, SelectionError
+from exam_pp.phases.banks.import_bank import import_questions
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 
@@ -71,7 +71,7 @@ def write(tmp_path: Path, value: Any) -> Path:
 def test_tqa(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     output = tmp_path / "bank.jsonl"
     empty = {"globalID": "L_2", "lessonName": "empty", "questions": {"nonDiagramQuestions": {}}}
-    counts = import_bank("tqa", [write(tmp_path, [LESSON, empty])], output)
+    counts = import_questions("tqa", [write(tmp_path, [LESSON, empty])], output)
     (query,) = read_bank(output)
     assert (query.query_id, query.query_text) == ("tqa2:L_1", "the moon")
     golds = {key: entry.gold_answers for key, entry in query.entries.items()}
@@ -135,7 +135,7 @@ def test_withheld_answers_are_counted(tmp_path: Path) -> None:
     """As in the test set of SQuAD2."""
     qas = [{"id": "a", "question": "What?", "answers": []}, {"id": "b", "question": "Who?"}]
     data = {"data": [{"title": "T", "paragraphs": [{"context": "x", "qas": qas}]}]}
-    summary = list(import_bank("squad2", [write(tmp_path, data)], tmp_path / "bank.jsonl").lines())
+    summary = list(import_questions("squad2", [write(tmp_path, data)], tmp_path / "bank.jsonl").lines())
     assert summary == [
         "Imported 1 query, 2 questions.",
         "2 questions have no gold answers in the file; prompts with an answer key cannot use this bank.",
@@ -144,20 +144,20 @@ def test_withheld_answers_are_counted(tmp_path: Path) -> None:
 
 def test_tqa_has_no_passages(tmp_path: Path) -> None:
     with pytest.raises(SelectionError, match=r"TQA .*--also passages"):
-        import_bank("tqa", [write(tmp_path, [LESSON])], tmp_path / "b", tmp_path / "p")
+        import_questions("tqa", [write(tmp_path, [LESSON])], tmp_path / "b", tmp_path / "p")
 
 
 def test_outputs_must_differ(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="--also passages and -o "):
-        import_bank("squad2", [write(tmp_path, SQUAD)], tmp_path / "b", tmp_path / "b")
+        import_questions("squad2", [write(tmp_path, SQUAD)], tmp_path / "b", tmp_path / "b")
 
 
 def test_samples_of_the_collections(shared_data: Path, tmp_path: Path) -> None:
     """The counts are those of the files: 532 questions in 48 paragraphs, 289 of them unanswerable."""
     folder = shared_data / "importers"
-    squad = import_bank("squad2", [folder / "dev-sample.json"], tmp_path / "b.gz", tmp_path / "p.gz")
+    squad = import_questions("squad2", [folder / "dev-sample.json"], tmp_path / "b.gz", tmp_path / "p.gz")
     assert (squad.queries, squad.entries, squad.unanswerable, squad.passages) == (48, 532, 289, 48)
-    tqa = import_bank("tqa", [folder / "tqa_L_0002_sample.json"], tmp_path / "t")
+    tqa = import_questions("tqa", [folder / "tqa_L_0002_sample.json"], tmp_path / "t")
     assert (tqa.queries, tqa.entries, tqa.not_checkable) == (1, 11, 2)
     (query,) = read_bank(tmp_path / "t")
     assert query.entries["NDQ_000053"].gold_answers == ["meteorology"]

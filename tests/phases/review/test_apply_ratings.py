@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.review.apply_ratings import apply_ratings
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.phases.analysis.graders import graders
+from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.store.edits import FORMAT, Edits, file_sha256, read_edits, write_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import PASSAGES, passage, rubric

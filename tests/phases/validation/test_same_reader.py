@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.validation.validate import validate
 from exam_pp.errors import DataError
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.phases.interchange.answer_units import read_any_answers
+from exam_pp.phases.validation.validate import validate
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import read_qrels, read_run
 from exam_pp.store.trec.texts import read_texts

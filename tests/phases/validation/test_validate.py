@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from exam_pp.cli.main import cli
-from exam_pp.cli.validation.validate import validate
+from exam_pp.phases.validation.validate import validate
 from tests.conftest import PASSAGES, passage, rubric
 
 Write = Callable[[str, list[Any]], Path]

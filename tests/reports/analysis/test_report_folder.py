@@ -16,11 +16,11 @@ from urllib.parse import unquote
 import pytest
 
 import exam_pp
-from exam_pp.cli.evaluation.report import write_evaluation
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_means
 from exam_pp.phases.evaluation.leaderboards import Statistics
+from exam_pp.reports.analysis.evaluation_page import write_evaluation
 from exam_pp.reports.analysis.report_folder import Sources
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_pp.cli.review.apply_ratings import apply_ratings
 from exam_pp.data_model import DirectGrade, RubricGrades
+from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.store.edits import FORMAT, Edits, read_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric

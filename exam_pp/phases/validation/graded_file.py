@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from exam_pp.banks import ASSIGNMENT_RATINGS
-from exam_pp.cli.validation.checks import Findings, ranking_problems
 from exam_pp.data_model import DirectGrade, Judgment, Passage, QueryPassages, RankingEntry, RubricGrades
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeKey
+from exam_pp.phases.validation.checks import Findings, ranking_problems
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.results import RunLine
 from exam_pp.roles import System, role_of

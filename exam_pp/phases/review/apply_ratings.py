@@ -30,7 +30,6 @@ from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.rating_scale import Step, rating_scale
-from exam_pp.phases.study.study_file import STUDY_FILE, recorded_study
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.results import OVERALL_SYSTEM
@@ -158,7 +157,7 @@ def apply_ratings(
     default is the only prompt class of the file with grades for all rated entries; a prompt with a scale is
     preferred. ``reviewer``: Name of the reviewer; replaces the name in the edits file, of which there must be
     only one. ``prompts``: Prompts that are not registered, by name. ``cutoff``: Depth of the scores that the
-    summary compares. The default is that of the reviewed page, or of the study whose file it is.
+    summary compares. The default is that of the reviewed page.
     """
     check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]
@@ -203,9 +202,6 @@ def apply_ratings(
         summary.prompt_class = rated.name
     _write(graded, output, inputs, rated, summary)
     if rated is not None and not is_stream(output):
-        recorded = graded.parent / STUDY_FILE
-        if cutoff is None and recorded.exists():
-            cutoff = recorded_study(recorded).cutoff
         for judge in survey.judges.get(rated.name, ()):
             summary.moved += _moved(graded, output, bank, judge, rated, cutoff)
     return summary

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from exam_pp.metrics.ties_in_runs import order_problem
 from exam_pp.results import RunLine
 from exam_pp.text.wording import listed
 
@@ -95,8 +96,6 @@ def ranking_problems(
     rankings: Mapping[str, Sequence[RunLine]], *, ties: bool = True
 ) -> Iterator[tuple[str, str]]:
     """Yield check and message for rankings by system, at most once per check; ``ties``: see order_problem."""
-    from exam_pp.metrics.ties_in_runs import order_problem
-
     shared = [
         system
         for system, lines in rankings.items()

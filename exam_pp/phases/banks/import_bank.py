@@ -1,0 +1,379 @@
+"""Test banks of the files of other tools or collections."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from exam_pp.banks import BankLine, Entry, TestBank, entry_id, is_stale, of_title_query
+from exam_pp.data_model import QueryPassages
+from exam_pp.errors import DataError, OutputError, SelectionError
+from exam_pp.formats.bank_csv import (
+    BANK,
+    Row,
+    bank_of_rows,
+    entry_fields,
+    has_bank,
+    new_entry,
+    new_line,
+    read_bank_csv,
+    row_of,
+)
+from exam_pp.formats.base import FORMATS, format_of, known_format
+from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.formats.squad import read_squad
+from exam_pp.formats.tqa import read_tqa
+from exam_pp.phases.banks.edit import add_history
+from exam_pp.prompts.answer_key import gold_answers
+from exam_pp.store.banks.bank_json import read_bank, write_bank
+from exam_pp.store.files import check_output
+from exam_pp.store.passages.graded_file import passages_writer
+from exam_pp.store.tables import columns_of
+from exam_pp.store.trec.queries import read_query_texts
+from exam_pp.text.wording import counted, listed
+
+log = logging.getLogger(__name__)
+
+BankFormat = Literal["tqa", "squad2"]
+TextFormat = Literal["bank", "csv", "genq", "nuggetizer", "autojudge"]
+_NAMES = {"autojudge": "autojudge-bank"}
+"""Short names of formats in `exam-pp bank import` to the names in the registry."""
+
+
+def bank_format(files: Sequence[Path]) -> Any:
+    """The short name of the format of the first file."""
+    form = known_format(files[0])
+    columns = () if form is not None and form.content == "bank" else columns_of(files[0], BANK)
+    # Questions with an id look like queries, which users do not import as a bank. The reader says which
+    # columns are missing in another table.
+    if has_bank(BANK.used(columns)) or (form is None and len(columns) > 1):
+        form = FORMATS.get("bank-csv")
+    form = form or format_of(files[0])
+    if form.content != "bank":
+        raise DataError(
+            f"is no test bank, but has the format {form.name}; a table of a bank has the columns query_id "
+            "and question or nugget.",
+            file=str(files[0]),
+        )
+    name = form.name
+    short = {long: short for short, long in _NAMES.items()} | {"bank-csv": "csv", "bank-excel": "csv"}
+    return short.get(name, name)
+
+
+@dataclass
+class ImportedBank:
+    """Counts for the summary.
+
+    ``held_back`` counts questions of SQuAD2 files without gold answers, ``not_checkable`` those with a gold
+    answer that refers to other choices, such as "all of the above".
+    """
+
+    queries: int = 0
+    entries: int = 0
+    unanswerable: int = 0
+    not_checkable: int = 0
+    held_back: int = 0
+    passages: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the summary."""
+        passages = f", {counted(self.passages, 'passage')}" if self.passages else ""
+        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, 'question')}{passages}."
+        if self.unanswerable:
+            are = counted(self.unanswerable, "question is", "questions are")
+            yield f"{are} unanswerable (gold_answers: [])."
+        if self.held_back:
+            have = counted(self.held_back, "question has", "questions have")
+            yield f"{have} no gold answers in the file; prompts with an answer key cannot use this bank."
+        if self.not_checkable:
+            have = counted(self.not_checkable, "question has", "questions have")
+            yield (
+                f'{have} a gold answer that refers to other choices (such as "all of the above"); few '
+                "replies match it, and `exam-pp grade --answer-match strict` skips such questions."
+            )
+
+
+def import_bank(
+    files: Sequence[Path],
+    output: Path,
+    form: BankFormat | TextFormat | None = None,
+    *,
+    passages: Path | None = None,
+    base: Path | None = None,
+    queries: Path | None = None,
+    title_queries: bool = False,
+) -> ImportedBank | ImportedTexts:
+    """Write the bank of files in one of the formats of ``exam-pp bank import``; None to detect it.
+
+    ``passages`` belongs to ``squad2``; for the others see :func:`import_texts`.
+    """
+    form = form or bank_format(files)
+    if form == "tqa" or form == "squad2":  # noqa: PLR1714 - for the types
+        return import_questions(form, files, output, passages)
+    return import_texts(form, files, output, base, queries, title_queries=title_queries)
+
+
+def import_questions(
+    form: BankFormat, files: Sequence[Path], output: Path, passages: Path | None = None
+) -> ImportedBank:
+    """Write the bank of TQA or SQuAD2 files, and for SQuAD2 the paragraphs to ``passages``.
+
+    Both outputs are written or neither. Raises :class:`ExamError`.
+    """
+    check_output(output, files)
+    if passages is not None:
+        if form == "tqa":
+            raise SelectionError("TQA files have no passages; remove --also passages.")
+        check_output(passages, files)
+        if passages.resolve() == output.resolve():
+            raise OutputError("--also passages and -o name the same file; name two files.")
+    texts: list[QueryPassages] = []
+    if form == "tqa":
+        lines = [line for file in files for line in read_tqa(file)]
+    else:
+        paragraphs = [paragraph for file in files for paragraph in read_squad(file)]
+        lines, texts = [p.bank for p in paragraphs], [p.passages for p in paragraphs]
+    bank = TestBank.from_lines(lines)
+    _check(bank, lines, files)
+    with ExitStack() as outputs:
+        if passages is not None:
+            writer = outputs.enter_context(passages_writer(passages, inputs=files))
+            for query in texts:
+                writer.write(query)
+        write_bank(lines, output, inputs=files)
+    entries = [entry for query in bank for entry in query.entries.values()]
+    return ImportedBank(
+        queries=len(bank.queries),
+        entries=len(entries),
+        unanswerable=sum(entry.gold_answers == [] for entry in entries),
+        not_checkable=sum(e.gold_answers is not None and gold_answers(e, "strict") is None for e in entries),
+        held_back=sum(entry.gold_answers is None for entry in entries) if form == "squad2" else 0,
+        passages=len(texts) if passages is not None else 0,
+    )
+
+
+def _check(bank: TestBank, lines: Sequence[BankLine], files: Sequence[Path]) -> None:
+    names = ", ".join(str(file) for file in files)
+    if not any(query.entries for query in bank):
+        raise DataError("has no questions.", file=names)
+    if bank.duplicates:
+        raise DataError(f"the question id {bank.duplicates[0]!r} occurs twice in a query.", file=names)
+    if len(bank.queries) < len(lines):
+        duplicate = Counter(line.query_id for line in lines).most_common(1)[0][0]
+        raise DataError(
+            f"the query {duplicate!r} occurs twice; check that no file is named twice.", file=names
+        )
+
+
+@dataclass(frozen=True)
+class ImportedTexts:
+    """Counts for the summary, edits in a spreadsheet, and dropped fields."""
+
+    queries: int
+    entries: int
+    changes: SpreadsheetChanges
+    dropped: DroppedFields
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the summary."""
+        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, 'entry')}."
+        yield from self.changes.lines()
+        yield from self.dropped.lines()
+
+
+def import_texts(
+    form: TextFormat,
+    files: Sequence[Path],
+    output: Path,
+    base: Path | None = None,
+    queries: Path | None = None,
+    *,
+    title_queries: bool = False,
+) -> ImportedTexts:
+    """Write the bank of spreadsheets, of files of other tools, or of banks.
+
+    With ``title_queries``, the queries ``query/facet`` become facets of their title query.
+
+    With a ``base`` (for ``csv``) the spreadsheets are an edited copy of this bank: fields without a column
+    are kept, and every change is recorded in the bank's history. A query that a spreadsheet names by its text
+    has its id in ``queries``. Raises :class:`ExamError`.
+    """
+    inputs = [*files, *filter(None, (base, queries))]
+    check_output(output, inputs)
+    changes, dropped = SpreadsheetChanges(), DroppedFields()
+    if form == "csv":
+        lines = _bank_of_spreadsheets(files, base, queries, changes, dropped)
+    elif form == "bank":
+        lines = [line for file in files for line in read_bank(file).lines]
+    else:
+        read = FORMATS.get(_NAMES.get(form, form)).records
+        assert read is not None, "all formats of banks have a reader"
+        lines = [line for file in files for line in read(file)]
+    if title_queries:
+        lines = [of_title_query(line) for line in lines]
+    bank = TestBank.from_lines(lines)
+    entries = sum(len(query.entries) for query in bank)
+    if not entries:
+        raise DataError("has no questions or nuggets.", file=", ".join(map(str, files)))
+    if bank.duplicates:
+        log.warning(
+            "%s more than once (first: %s); `exam-pp bank show` lists all of them.",
+            counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
+        )  # fmt: skip
+    write_bank(lines, output, inputs=inputs)
+    return ImportedTexts(len(bank.queries), entries, changes, dropped)
+
+
+def _bank_of_spreadsheets(
+    files: Sequence[Path],
+    base: Path | None,
+    queries: Path | None,
+    changes: SpreadsheetChanges,
+    dropped: DroppedFields,
+) -> list[BankLine]:
+
+    texts = {} if queries is None else read_query_texts(queries)
+    ids = {text: key for key, text in texts.items()}
+    rows = [(file, row) for file in files for row in read_bank_csv(file, dropped.fields)]
+    if queries is not None:
+        rows = [(file, _with_query(row, texts, ids)) for file, row in rows]
+        unknown = list(dict.fromkeys(row.query_id for _, row in rows if row.query_id not in texts))
+        if unknown:
+            log.warning(
+                "%s of the bank %s not in %s: %s",
+                counted(len(unknown), "query", "queries"), "is" if len(unknown) == 1 else "are", queries,
+                listed(unknown),
+            )  # fmt: skip
+    if base is not None:
+        return edited_bank(rows, read_bank(base).lines, changes)
+    changes.reidentified = sum(is_stale(row.entry_id, row.text) for _, row in rows)
+    return bank_of_rows(rows)
+
+
+def _with_query(row: Row, texts: Mapping[str, str], ids: Mapping[str, str]) -> Row:
+    """The row with the id and the text of its query; a column of queries may have either."""
+    key = row.query_id if row.query_id in texts else ids.get(row.query_id, row.query_id)
+    text = row.query_text if row.query_text not in ("", row.query_id) else ""
+    return row._replace(query_id=key, query_text=text or texts.get(key, row.query_text))
+
+
+_SPREADSHEET = "spreadsheet"
+
+
+@dataclass
+class SpreadsheetChanges:
+    """Counts of the edits in a spreadsheet.
+
+    ``reidentified`` entries have a new text and therefore a new id. ``kept`` counts, by column, changed cells
+    that are ignored, because the values of the base bank are kept.
+    """
+
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    reidentified: int = 0
+    kept: Counter[str] = field(default_factory=Counter)
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the summary."""
+        if self.reidentified:
+            have = counted(self.reidentified, "entry has", "entries have")
+            yield f"{have} a new text and a new id."
+        if self.added or self.removed or self.changed:
+            added = counted(self.added, "entry")
+            yield f"{added} added, {self.removed} removed; {counted(self.changed, 'other cell')} changed."
+        if self.kept.total():
+            cells = ", ".join(f"{name} ({count})" for name, count in self.kept.items() if count)
+            yield f"Changed cells that are ignored, as the values of the base bank are kept: {cells}."
+
+
+def edited_bank(
+    rows: Sequence[tuple[Path, Row]], base: Sequence[BankLine], changes: SpreadsheetChanges
+) -> list[BankLine]:
+    """The bank after the edits in the rows; fields of ``base`` without a column are kept.
+
+    Counts the edits in ``changes``. Raises :class:`DataError` for an entry id that ``base`` lacks.
+    """
+    lines: dict[tuple[str, str], int] = {}
+    edited: list[tuple[BankLine, list[Entry]]] = []
+    # A bank may have copies of an entry: the n-th row with an id edits the n-th copy.
+    waiting: dict[tuple[str, str], deque[tuple[int, Entry]]] = defaultdict(deque)
+    for line in base:
+        lines.setdefault((line.query_id, line.facet_id or ""), len(edited))
+        for item in line.items:
+            waiting[line.query_id, item.entry_id].append((len(edited), item))
+        edited.append((line, []))
+    kinds = list({item.kind for line in base for item in line.items})
+    history: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for file, row in rows:
+        if row.entry_id:
+            queue = waiting[row.query_id, row.entry_id]
+            if not queue:
+                raise _unknown(file, row)
+            # The place of the entry in the bank counts, because a changed facet of a row is ignored.
+            number, old = queue.popleft()
+            item = _edited(file, edited[number][0], old, row, changes, history[number])
+        else:
+            key = (row.query_id, row.facet_id)
+            if key not in lines:
+                lines[key] = len(edited)
+                edited.append((new_line(row), []))
+            number = lines[key]
+            item = new_entry(file, row, kinds)
+            changes.added += 1
+            history[number].append({"op": "add", "id": item.entry_id, "by": _SPREADSHEET})
+        edited[number][1].append(item)
+    for number, old in (pair for queue in waiting.values() for pair in queue):
+        changes.removed += 1
+        history[number].append({"op": "remove", "id": old.entry_id, "by": _SPREADSHEET, "text": old.text})
+    return [
+        add_history(line.model_copy(update={"items": items}), history[number])
+        for number, (line, items) in enumerate(edited)
+    ]
+
+
+def _unknown(file: Path, row: Row) -> DataError:
+    if row.query_id.isdecimal() and row.entry_id.startswith("0"):
+        remedy = "the spreadsheet may have removed zeros from the query id, so format this column as text."
+    else:
+        remedy = "leave the cell empty for a new entry."
+    return DataError(
+        f"{row.entry_id!r} is not an entry of the query {row.query_id!r} in the base bank, or more rows have "
+        f"this id than the bank; {remedy}",
+        file=str(file), line=row.line, field="entry_id",
+    )  # fmt: skip
+
+
+def _edited(
+    file: Path,
+    line: BankLine,
+    old: Entry,
+    row: Row,
+    changes: SpreadsheetChanges,
+    history: list[dict[str, Any]],
+) -> Entry:
+    """The entry with the changed cells of its row; counts and records the changes."""
+    before = row_of(line, old)
+    update: dict[str, Any] = {}
+    new = entry_fields(file, row)
+    for name, default in (("importance", None), ("weight", 1.0), ("gold_answers", None)):
+        if name not in row.missing and getattr(row, name) != getattr(before, name):
+            update[name] = new.get(name, default)
+            changes.changed += 1
+            history.append({"op": name, "id": old.entry_id, "by": _SPREADSHEET, "value": update[name]})
+    for name in ("query_text", "facet_id", "facet_text", "kind", "test_collection"):
+        changes.kept[name] += name not in row.missing and getattr(row, name) != getattr(before, name)
+    if row.text != before.text:
+        kind = old.kind
+        key = entry_id(line.query_id, row.text, line.facet_id)
+        update |= {f"{kind}_text": row.text, f"{kind}_id": key}
+        changes.reidentified += 1
+        history.append(
+            {"op": "reword", "id": old.entry_id, "by": _SPREADSHEET, "new_id": key, "text": old.text}
+        )
+    return old.model_copy(update=update) if update else old

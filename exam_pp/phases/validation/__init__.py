@@ -1,0 +1,1 @@
+"""Checks of files before they are used."""

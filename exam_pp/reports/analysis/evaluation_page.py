@@ -1,0 +1,231 @@
+"""The page of `exam-pp evaluate report`: the whole evaluation, and a folder with its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from exam_pp.errors import SelectionError
+from exam_pp.phases.analysis.correlation import OfficialRanks, read_official
+from exam_pp.phases.evaluation.contents import input_files, missing_grades, versions, weak_spots
+from exam_pp.phases.evaluation.leaderboards import Statistics
+from exam_pp.phases.evaluation.result import Evaluation, PathLike
+from exam_pp.phases.evaluation.verdict import named_systems
+from exam_pp.phases.review.review_material import ReviewOptions, review_material
+from exam_pp.phases.trust.canaries import canary_scores
+from exam_pp.prompts.base import with_aliases
+from exam_pp.provenance import Provenance
+from exam_pp.rendering.document import Block, Cell, Fold, Link, Report
+from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.first_screen import Evidence, agreement_table, first_screen
+from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, Sources
+from exam_pp.reports.analysis.report_sections import (
+    LeaderboardSections,
+    agreement_of_graders,
+    agreement_with_judgments,
+    correlations_by_setting,
+    official_correlations,
+)
+from exam_pp.reports.analysis.report_summary import (
+    EvaluationProvenance,
+    Leaderboard,
+    content_tables,
+    leaderboard_tables,
+    left_out_blocks,
+    method_notes,
+    weak_spot_blocks,
+)
+from exam_pp.reports.evaluation.leaderboards import score_heatmap
+from exam_pp.reports.evaluation.short_names import for_readers
+from exam_pp.reports.review.page import render_page
+from exam_pp.roles import canaries_of
+from exam_pp.store.files import folder_output, is_read_once, write_text
+from exam_pp.store.passages.graded_file import without_garbage_collection
+from exam_pp.store.trec.runs import systems_of, warn_of_other_names
+
+REVIEW_PAGE = "review.html"
+
+
+def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics | None = None) -> Path:
+    """Write the whole evaluation of a graded file; returns the path of the page.
+
+    The page is self-contained; it links to the tables and to the review page in the same folder. Equal inputs
+    give equal bytes. Sections without inputs are named at the end of the page, with the missing input. A
+    missing folder is created. Files of the same names are replaced at the end, all at once.
+    """
+    files = [s for s in (sources.graded, *sources.banks, sources.official, sources.qrels) if s is not None]
+    for source in filter(is_read_once, files):
+        raise SelectionError(f"'{source}' is a stream, but it is read several times. Name a file.")
+    with folder_output(folder, files) as work, without_garbage_collection():
+        inputs = Inputs(sources, statistics or Statistics("queries", significance=True))
+        report = _report(inputs, ReportFolder(work))
+        write_text(work / "index.html", render(for_readers(report), "html"))
+    return Path(folder) / "index.html"
+
+
+def _report(inputs: Inputs, folder: ReportFolder) -> Report:
+    """Write all files except the page, and return the page."""
+    sources = inputs.sources
+    ran = systems_of(sources.runs, sources.method)
+    warn_of_other_names(ran, inputs.contents.systems, sources.graded)
+    sections = LeaderboardSections(inputs, folder)
+    # The sections below extend this list.
+    leaderboards = sections.leaderboards
+    covered = sections.rubric_cover()
+    sections.rubric_qrels()
+    sections.nugget_scores()
+    # Without official ranks, the leaderboard of the judgments stands in for them.
+    official = sections.manual_judgments()
+    if sources.official is not None:
+        official = read_official(sources.official)
+        _check_systems(official, {*ran, *inputs.contents.systems})
+    correlations = official_correlations(inputs, folder, leaderboards, official)
+    settings = correlations_by_setting(inputs, folder, official)
+    judged = agreement_with_judgments(inputs, folder)
+    of_graders = agreement_of_graders(inputs, folder)
+    # Before the weak spots, which link to its queries.
+    addresses = _review_page(inputs, folder)
+    provenance = _provenance(inputs, leaderboards)
+    folder.text("provenance.json", provenance.json, "how the report was made, for scripts")
+    evidence = Evidence(inputs.contents, leaderboards, judged)
+    of_first = correlations.get(leaderboards[0].title) if leaderboards else None
+    if of_first is not None and sources.official is not None:
+        evidence = replace(evidence, official=of_first.measures[0].correlation.kendall)
+    # Rubric-Cover is the first section, so its first scores are those of the first leaderboard.
+    if first := next(iter(covered), None):
+        evidence = replace(
+            evidence,
+            missing=missing_grades(inputs.read(first), sources.cutoff),
+            canaries=_canary_scores(inputs, first),
+        )
+    review = [Link(f"{REVIEW_PAGE}: passages and grades of the first grader", REVIEW_PAGE)]
+    names = {grade_set.key: grade_set.name or "yes" for grade_set in inputs.sets}
+    folds: dict[str, tuple[str, list[Block]]] = {
+        "Where systems differ": (
+            "scores by query, the hardest queries, entries without passages",
+            _differences(inputs, leaderboards, covered, addresses),
+        ),
+        "Evidence and all measures": (
+            "passages and grades, all leaderboards, correlation, agreement",
+            [
+                *(review if addresses else []),
+                *leaderboard_tables(leaderboards, correlations),
+                *settings,
+                *agreement_table(judged),
+                *of_graders,
+            ],
+        ),
+        "How it was made": (
+            "graders, methods, files, settings, versions",
+            [
+                *content_tables(inputs.contents, names, folder.files),
+                *method_notes(leaderboards),
+                *provenance.blocks,
+                *left_out_blocks(folder.left_out),
+            ],
+        ),
+    }
+    graded, systems = Path(sources.graded), inputs.contents.systems
+    # Python code has its files in a temporary folder, a command in that of the study.
+    study = f"{graded.parent.name}: " if sources.command and graded.parent.name else ""
+    return Report(
+        f"{study}{named_systems(systems) if systems else graded.name}",
+        [
+            *first_screen(evidence),
+            *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
+        ],
+        leaderboards[0].standings.provenance if leaderboards else None,
+    )
+
+
+def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
+
+    if not any(map(canaries_of, inputs.study.queries)):
+        return {}
+
+    sources = inputs.sources
+    return canary_scores(
+        inputs.study,
+        grade_set.bank,
+        grade_set.grade_filter,
+        min_grade=sources.min_grade,
+        cutoff=sources.cutoff,
+    )
+
+
+def _differences(
+    inputs: Inputs,
+    leaderboards: Sequence[Leaderboard],
+    covered: Mapping[GradeSet, Evaluation],
+    addresses: Mapping[str, str],
+) -> list[Block]:
+    """The scores of the first leaderboard by query, with queries and entries to read."""
+    if not leaderboards:
+        return []
+    standings = leaderboards[0].standings
+    picture = score_heatmap(standings.scores, standings.metrics[0]) if standings.metrics else None
+    blocks: list[Block] = [] if picture is None else [picture]
+    if first := next(iter(covered), None):
+        spots = weak_spots(covered[first], inputs.read(first))
+        blocks += weak_spot_blocks(spots, leaderboards[0], addresses) if spots.queries else []
+    return blocks
+
+
+def _check_systems(official: OfficialRanks, systems: Collection[str]) -> None:
+    """Raise SelectionError if no system has both an official rank and scores."""
+    if systems and official.ranks.keys().isdisjoint(systems):
+        raise SelectionError(
+            f"{official.source} and the graded file or runs have no system in common. Check that they use "
+            "the same names of systems."
+        )
+
+
+def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
+    """Write the review page of the first grader; returns query id to its address."""
+    sources = inputs.sources
+    if not sources.review:
+        folder.skip("Review page", "--no-review", "--review")
+        return {}
+    if not inputs.rated:
+        folder.skip("Review page", "no ratings are selected", "exam-pp grade")
+        return {}
+    reviewed = inputs.rated[0]
+    prompt_class = reviewed.key.prompt_class
+    options = ReviewOptions(min_grade=sources.min_grade, cutoff=sources.cutoff)
+    criteria = with_aliases(replace(sources.grade_filter, prompt_class=prompt_class))
+    try:
+        material = review_material(inputs.study, criteria, bank=reviewed.bank, options=options)
+    except SelectionError as error:
+        folder.skip("Review page", str(error), "exam-pp review")
+        return {}
+    write_text(folder.path / REVIEW_PAGE, render_page(material.head, material.tables))
+    folder.files.append((REVIEW_PAGE, f"the grades with prompt {prompt_class}"))
+    return {
+        query["id"]: f"{REVIEW_PAGE}#/q/{number}" for number, query in enumerate(material.head["queries"])
+    }
+
+
+def _provenance(inputs: Inputs, leaderboards: Sequence[Leaderboard]) -> EvaluationProvenance:
+
+    sources, statistics = inputs.sources, inputs.statistics
+    files = input_files(
+        [
+            ("graded file", sources.graded),
+            *(("bank", bank) for bank in sources.banks),
+            *(("run", run) for run in sources.runs),
+            ("official ranks", sources.official),
+            ("judgments", sources.qrels),
+        ]
+    )
+    made = (board.standings.provenance or Provenance() for board in leaderboards)
+    settings: dict[str, Cell] = {
+        "measures": ", ".join(sources.measures),
+        "cutoff": sources.cutoff or next(filter(None, (of.cutoff for of in made)), None),
+        "threshold": "default of each prompt" if sources.min_grade is None else sources.min_grade,
+        "lowest relevant judgment": sources.min_relevant,
+        "confidence level": statistics.confidence,
+        "bootstrap samples": statistics.samples,
+        "seed": statistics.seed,
+    }
+    return EvaluationProvenance(sources.command, files, versions(), settings, leaderboards)

@@ -1,0 +1,419 @@
+"""The engine of a study: its steps from the files of the systems to leaderboards."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from exam_pp.banks import EntryKind
+from exam_pp.errors import OutputError, SelectionError
+from exam_pp.formats.base import known_format
+from exam_pp.judges import E5, LEXICAL
+from exam_pp.llm import packaged_e5
+from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.banks.import_bank import import_bank
+from exam_pp.phases.evaluation.contents import graded_contents
+from exam_pp.phases.grading.grade import GradeOptions
+from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
+from exam_pp.phases.grading.prompt_files import assignment_prompt, choose_prompts, rating_prompt
+from exam_pp.phases.grading.steps import Progress, Steps, asked, is_data_set, no_progress
+from exam_pp.phases.interchange.answer_units import Unit
+from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
+from exam_pp.phases.review.apply_ratings import apply_ratings
+from exam_pp.phases.tournaments.compare import CompareFiles, CompareOptions, compare
+from exam_pp.phases.validation.validate import validate
+from exam_pp.prompts import Prompt
+from exam_pp.rendering.render import render
+from exam_pp.reports.analysis.evaluation_page import write_evaluation
+from exam_pp.reports.analysis.report_folder import Sources, grade_sets
+from exam_pp.reports.validation.findings import findings_report
+from exam_pp.signals import STOP
+from exam_pp.store.atomic_writes import Lock
+from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.files import write_text
+from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.passages.journal import journal_path
+from exam_pp.store.passages.query_texts import stored_query_texts
+from exam_pp.store.tables import columns_named, columns_of
+from exam_pp.store.trec.queries import write_queries
+from exam_pp.studies.boards import Board
+from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_study
+from exam_pp.text.wording import counted
+
+log = logging.getLogger(__name__)
+
+Words = list[str | Path]
+"""Words of a command, with its input files as paths."""
+Work = Callable[[Path, Path, Advance], Iterable[str]]
+"""Writes the output of a step, with a journal of replies; returns its summary."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model that grades, and the words of its options.
+
+    ``journal`` keeps its replies; None for a journal of each step. ``retry_failed`` asks again what failed.
+    """
+
+    model: ModelOptions
+    words: Sequence[str] = ()
+    journal: Path | None = None
+    retry_failed: bool = False
+
+
+@dataclass
+class Results:
+    """What a study has come to: leaderboards, the pages that explain them, and the file of games, if any."""
+
+    boards: list[Board] = field(default_factory=list)
+    reports: list[Path] = field(default_factory=list)
+    games: Path | None = None
+
+
+class Engine:
+    """The steps of a study in its folder. A step with the same inputs and options as before is complete.
+
+    ``judge`` is the model in place of that of the study, ``unit`` what a passage of
+    an answer is, and ``reports`` whether pages are written. ``say`` gets the command line that does the same
+    as a step. Every method raises :class:`~exam_pp.errors.ExamError`.
+    """
+
+    def __init__(
+        self,
+        study: StudyFile,
+        folder: Path,
+        judge: Judge | None = None,
+        *,
+        unit: Unit = "paragraph",
+        reports: bool = True,
+        progress: Progress = no_progress,
+        say: Callable[[str], object] = lambda _line: None,
+    ) -> None:
+        self.study = study
+        self.folder = folder
+        self._steps = Steps(folder, progress)
+        self._inputs = {os.path.realpath(file) for path in study.paths for file in _files(path)}
+        self._judge = judge
+        self._unit = unit
+        self._asks_questions = False
+        self._reports = reports
+        self._say = say
+
+    def run(self) -> Results:
+        """Do all steps that are missing or changed, and write the study file."""
+        in_use = f"{self.folder} is in use by another run: wait for it."
+        lock = Lock.take(self.folder / ".study.lock", in_use)
+        try:
+            return self._run()
+        finally:
+            lock.release()
+
+    def _run(self) -> Results:
+        if self.study.passages is not None and self.study.model is None:
+            return self._known_grades(Path(self.study.passages))
+        banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
+        kinds = {bank: read_bank(bank).kinds for bank in banks}
+        of_answers = [bank for bank in banks if self.study.answers and kinds[bank] == {"nugget"}]
+        rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
+        self._asks_questions = "question" in rated.values()
+        if self.study.model is None:
+            self.study = self.study.model_copy(update={"model": self._default_judge(rated.values())})
+        if self.study.edits and not rated:
+            raise SelectionError(
+                "--edits corrects grades of questions, but this study has nuggets of answers only. Correct "
+                "assignments of nuggets with `exam-pp apply`."
+            )
+        if not (self.folder / STUDY_FILE).exists():
+            write_study(self.study, self.folder / STUDY_FILE)  # the judge, before it grades
+        results = Results()
+        if rated:
+            self._rate(rated, results)
+        for number, bank in enumerate(of_answers, 1):
+            self._assign(bank, "" if len(of_answers) == 1 else f"-{number}", results)
+        if self.study.games:
+            results.games = self._compare()
+        # Options that failed, such as edits of another file, are not kept for the next time.
+        write_study(self.study, self.folder / STUDY_FILE)
+        return results
+
+    def _known_grades(self, graded: Path) -> Results:
+        """The leaderboards of a file that is graded already."""
+        banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
+        self._check([graded, *banks])
+        if self.study.edits:
+            graded = self._correct(graded, banks[:1])
+        sources = Sources(graded, banks)
+        results = Results()
+        for known in grade_sets(graded_contents(graded, banks), sources):
+            bank = None if known.bank is None else Path(known.bank)
+            results.boards.append(Board(graded, bank, known.kind == "assignment", grader=known.key))
+        if self._reports:
+            results.reports.append(self._report("report", graded, banks))
+        write_study(self.study, self.folder / STUDY_FILE)
+        return results
+
+    def bank(self, number: int, path: Path) -> Path:
+        """A bank as a file of this package; other formats are converted."""
+        form = known_format(path)
+        if form is not None and form.name == "bank":
+            return path
+        if form is not None and form.content == "answers":
+            raise SelectionError(f"{path} has answers and no test bank: --bank and --answers look swapped.")
+        name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
+        columns = self.study.columns_of_tables
+        if not set(columns.values()) & set(columns_of(path)):
+            columns = {}
+        # A table may name queries by their texts.
+        queries = self.study.sources.queries if form is None or form.name == "bank-csv" else None
+        words: Words = ["bank", "import", path, *options("--queries", queries)]
+        words += options("--columns", self.study.columns if columns else None)
+
+        def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
+            with columns_named(columns):
+                return import_bank([path], output, queries=queries).lines()
+
+        return self._step("Bank", words, name, work)
+
+    def pool(self) -> Path:
+        """The passages of all systems."""
+        study = self.study
+        if study.passages is not None:
+            return Path(study.passages)
+        words = options("--runs", study.runs) + options("--texts", study.texts)
+        words += options("--queries", study.queries) + options("--qrels", study.qrels)
+        words += options("--answers", study.answers) + options("--columns", study.columns)
+        words += options("--top", study.top if study.runs else None)
+        words += [] if self._unit == "paragraph" else ["--unit", self._unit]
+        return self._import("Import", words, replace(study.sources, unit=self._unit), "passages.jsonl.gz")
+
+    def answers(self) -> Path:
+        """The whole answers of all systems."""
+        study = self.study
+        words = [*options("--answers", study.answers), "--unit", "whole"]
+        words += options("--queries", study.queries) + options("--columns", study.columns)
+        sources = ImportSources(answers=study.sources.answers, queries=study.sources.queries, unit="whole")
+        return self._import("Answers", words, sources, "answers.jsonl.gz")
+
+    def graded(
+        self,
+        title: str,
+        files: GradeFiles,
+        prompts: Sequence[Prompt],
+        words: Sequence[str | Path] = (),
+        replies: str = "",
+    ) -> Path:
+        """The file with the grades of the judge; ``files.output`` is its name in the folder of the study."""
+        judge = self._judge_of(prompts)
+
+        def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
+            named = replace(files, output=output, journal=journal, retry_failed=judge.retry_failed)
+            return grade_file(named, judge.model, GradeOptions(prompts), advance).lines()
+
+        command: Words = ["grade", files.passages, *options("--bank", files.bank), *words, *judge.words]
+        command += options("--queries", files.queries)
+        return self._ask(title, command, str(files.output), judge, prompts, work, replies)
+
+    def _rate(self, banks: Mapping[Path, EntryKind], results: Results) -> None:
+        """Grade what the systems returned, and write the report."""
+        study = self.study
+        passages = graded = self.pool()
+        self._check([passages, *banks])
+        words = options("--prompt", study.prompt) + options("--prompt-file", study.prompt_file)
+        named = choose_prompts(study.prompt, map(Path, study.prompt_file))
+        for number, (bank, kind) in enumerate(banks.items(), 1):
+            name = "graded.jsonl.gz" if number == len(banks) else f"graded-{number}.jsonl.gz"
+            files = GradeFiles(graded, Path(name), bank)
+            graded = self.graded("Grade", files, named or [rating_prompt(kind)], words, f"replies-{number}")
+        if study.edits:
+            graded = self._correct(graded, list(banks)[:1])
+        if self._reports:
+            results.reports.append(self._report("report", graded, list(banks), study.cutoff))
+        bank, kind = next(iter(banks.items()))  # the report has the leaderboards of all banks
+        results.boards.append(Board(graded, bank, False, study.cutoff, kind if len(banks) > 1 else None))
+
+    def _assign(self, bank: Path, suffix: str, results: Results) -> None:
+        """Assign nuggets to whole answers, and write the report."""
+        answers = self.answers()
+        prompt = assignment_prompt(self._judge_of(()).model)
+        queries = self._ids_as_texts(answers, bank)
+        files = GradeFiles(answers, Path(f"assigned{suffix}.jsonl.gz"), bank, queries=queries)
+        words: Words = ["--prompt", prompt.shown]
+        assigned = self.graded("Assign", files, [prompt], words, f"replies-nuggets{suffix}")
+        if self._reports:
+            results.reports.append(self._report(f"report-nuggets{suffix}", assigned, [bank]))
+        results.boards.append(Board(assigned, bank, assigns=True))
+
+    def _compare(self) -> Path:
+        """Let the judge compare answers."""
+        judge, answers, queries = self._judge_of(()), self.answers(), self.study.sources.queries
+
+        def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
+            files = CompareFiles(answers, output, journal=journal, queries=queries)
+            return compare(files, judge.model, CompareOptions(), advance).lines()
+
+        words: Words = ["compare", answers, *options("--queries", queries), *judge.words]
+        return self._ask("Games", words, "games.jsonl.gz", judge, (), work, "replies-games")
+
+    def _correct(self, graded: Path, banks: Sequence[Path]) -> Path:
+        """Put the ratings of people in place."""
+        edits, cutoff = [Path(path) for path in self.study.edits], self.study.cutoff
+
+        def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
+            bank = next(iter(banks), None)
+            return apply_ratings(graded, edits, output, bank=bank, cutoff=cutoff, force=True).lines()
+
+        words: Words = ["apply", graded, *edits, *options("--bank", banks), *options("--cutoff", cutoff)]
+        words.append("--force")
+        return self._step("Correct", words, "corrected.jsonl.gz", work)
+
+    def _check(self, files: Sequence[Path]) -> None:
+        """Check files that are about to be graded; raises SelectionError for errors."""
+
+        def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
+            findings = validate(files, limit=10)
+            write_text(output, render(findings_report(findings), "text"))
+            if errors := findings.number("error"):
+                raise SelectionError(f"{output} lists {counted(errors, 'error')} of the files: mend them.")
+            return ()
+
+        self._step("Check", ["validate", *files], "checks.txt", work)
+
+    def _report(self, name: str, graded: Path, banks: Sequence[Path], cutoff: int | None = None) -> Path:
+        """The page with the verdict, in a folder with its tables."""
+        official = self.study.official and Path(self.study.official)
+        words: Words = ["evaluate", "report", graded, *options("--bank", banks)]
+        words += options("--official", official) + options("--cutoff", cutoff)
+        command = shlex.join(["exam-pp", *map(str, words)])
+        sources = Sources(graded, banks, official=official, cutoff=cutoff, command=command)
+
+        def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
+            write_evaluation(sources, output.parent)
+            return ()
+
+        return self._step("Report", words, f"{name}/index.html", work)
+
+    def _import(self, title: str, words: Words, sources: ImportSources, output: str) -> Path:
+        columns = self.study.columns_of_tables
+
+        def work(path: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
+            with columns_named(columns):
+                return import_passages(sources, path).lines()
+
+        return self._step(title, ["import", *words], output, work)
+
+    def _ids_as_texts(self, answers: Path, bank: Path) -> Path | None:
+        """A file with ids in place of texts, if no file has the text of a query."""
+        queries = read_bank(bank)
+        if stored_query_texts(answers) or any(query.query_text.strip() for query in queries):
+            return None
+        log.warning(
+            "No file has the texts of the queries: the judge gets their ids. Name a file with --queries."
+        )
+        path = self.folder / "queries.json"
+        if not path.exists():
+            write_queries({query.query_id: query.query_id for query in queries}, path)
+        return path
+
+    def _default_judge(self, kinds: Collection[EntryKind]) -> str:
+        """The judge of a study without one; the log says why it is not ``e5`` for questions."""
+        if "question" not in kinds or self.study.prompt or self.study.prompt_file:
+            return LEXICAL
+        if problem := packaged_e5.e5_problem():
+            log.info("%s The judge is %s.", problem, LEXICAL)
+        return packaged_e5.default_judge()
+
+    def _judge_of(self, prompts: Sequence[Prompt]) -> Judge:
+        """Who answers prompts; those for nuggets and games (none) are not for a judge by similarity."""
+        judge = self._judge or Judge(self.study.model_options, self.study.words_of_judge)
+        by_similarity = judge.model.model == E5 or judge.model.pipeline == "sentence-similarity"
+        if not by_similarity or any(prompt.kind == "question" for prompt in prompts):
+            return judge
+        if not self._asks_questions:
+            raise SelectionError(
+                f"{judge.model.model} grades questions only: name another judge with --model, such as "
+                f"{LEXICAL}."
+            )
+        log.warning("%s grades questions only: %s judges the rest.", judge.model.model, LEXICAL)
+        return Judge(ModelOptions(LEXICAL), ["--model", LEXICAL])
+
+    def _ask(
+        self,
+        title: str,
+        words: Words,
+        output: str,
+        judge: Judge,
+        prompts: Sequence[Prompt],
+        work: Work,
+        replies: str,
+    ) -> Path:
+        """A step that asks a judge."""
+        if judge.retry_failed:
+            (self.folder / output).unlink(missing_ok=True)
+        default = self.folder / f"{replies}.journal" if replies else journal_path(self.folder / output)
+        return self._step(title, words, output, work, asked(judge.model, *prompts), judge.journal or default)
+
+    def _step(
+        self,
+        title: str,
+        words: Words,
+        output: str,
+        work: Work,
+        facts: Mapping[str, Any] | None = None,
+        journal: Path | None = None,
+    ) -> Path:
+        """Do a step unless it is complete; ``facts`` are its options, by default the words of its command."""
+        path = self.folder / output
+        target = path.parent if path.parent != self.folder else path
+        for place in (path, target):
+            if place.is_symlink():
+                raise OutputError(f"{place} is a link, which a study does not write through: remove it.")
+        if os.path.realpath(path) in self._inputs:
+            raise OutputError(f"{path} is an input, and the study would write it: rename it.")
+        inputs = [file for word in words if isinstance(word, Path) for file in _files(word)]
+        command: Words = [*words, *options("--journal", journal), "-o", target]
+        # A name that begins with a hyphen would be an option.
+        shown = [
+            f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
+            for word in command
+        ]
+        self._say(shlex.join(["exam-pp", *shown]))
+        names = [os.path.relpath(file, self.folder) for file in inputs]
+        texts = [word if isinstance(word, str) else os.path.relpath(word, self.folder) for word in words]
+
+        def protected(path: Path, advance: Advance) -> Iterator[str]:
+            with reading(inputs), STOP.on_sigterm():
+                yield from work(path, journal or Path(), advance)
+
+        known = {"words": texts} if facts is None else facts
+        return self._steps.run(title, output, inputs, {**known, "files": names}, protected)
+
+
+def options(name: str, values: Any) -> Words:
+    """The words of an option for each value; None has no words."""
+    items = values if isinstance(values, list | tuple) else [values]
+    return [word for item in items if item is not None for word in (name, _path_or_text(name, item))]
+
+
+_FILES = {"--runs", "--texts", "--queries", "--qrels", "--answers", "--bank", "--official", "--prompt-file"}
+
+
+def _path_or_text(name: str, value: Any) -> str | Path:
+    is_file = name in _FILES and not is_data_set(Path(value))
+    return Path(value) if is_file else str(value)
+
+
+def _typed(word: str | Path) -> str:
+    """A word as it is typed: a file whose name begins with a hyphen is no option."""
+    return f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or the visible files of a folder."""
+    if not path.is_dir():
+        return [path] if path.exists() else []
+    return sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
