@@ -42,6 +42,7 @@ def test_help_imports_only_click_and_the_list_of_commands() -> None:
     assert {name for name in modules if name.startswith("exam_pp.")} == {
         "exam_pp.cli", "exam_pp.cli.command", "exam_pp.cli.command_line", "exam_pp.cli.guard",
         "exam_pp.cli.keyed_options", "exam_pp.cli.logs", "exam_pp.cli.main", "exam_pp.cli.option_sections",
+        "exam_pp.reports", "exam_pp.reports.evaluation",
         "exam_pp.reports.evaluation.short_names", "exam_pp.errors", "exam_pp.text", "exam_pp.text.wording",
     }  # fmt: skip
 

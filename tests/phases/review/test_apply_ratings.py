@@ -80,6 +80,7 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
 def test_scores_have_the_cutoff_of_the_page_or_the_study(
     tiny_passages: Path,
     tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     option: int | None,
     of_edits: int | None,
     study: int | None,
@@ -89,7 +90,9 @@ def test_scores_have_the_cutoff_of_the_page_or_the_study(
     edits.write_text(json.dumps({**json.loads(edits.read_text()), "cutoff": of_edits}))
     if study is not None:
         (tiny_passages.parent / "study.toml").write_text(f'runs = ["runs"]\ntop = {study}\n')
-    *_, moved, command = apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl", cutoff=option).lines()
+    words = [] if option is None else ["--cutoff", str(option)]
+    main(["apply", str(tiny_passages), str(edits), *words, "-o", str(tmp_path / "out.jsonl")])
+    *_, moved, command = capsys.readouterr().err.splitlines()
     assert f"@{cutoff or 1} " in moved
     assert command.endswith("out.jsonl" if cutoff is None else f" --cutoff {cutoff}")
 
