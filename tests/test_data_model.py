@@ -77,6 +77,17 @@ QUIRKS: dict[str, tuple[Json, Callable[[Passage], object], object]] = {
     "self_ratings of nuggets": (
         passage(exam_grades=[rated([{"nugget_id": "n", "self_rating": 4}])]),
         lambda p: next(p.grade_sets()).entry_ratings(), {"n": 4}),
+    "the kind of a prompt type": (
+        passage(exam_grades=[grades(prompt_type="nugget")]), lambda p: next(p.grade_sets()).kind, "nugget"),
+    "the kind of the ratings": (
+        passage(exam_grades=[rated([{"nugget_id": "n", "self_rating": 4}])]),
+        lambda p: next(p.grade_sets()).kind, "nugget"),
+    "the id of a rating": (
+        passage(exam_grades=[rated([{"nugget_id": "n", "self_rating": 4}])]),
+        lambda p: p.rubric_grades[0].self_ratings[0].entry_id, "n"),  # type: ignore[index]
+    "a rule for answers": (
+        passage(exam_grades=[grades(prompt_info={"answer_match": "fuzzy"})]),
+        lambda p: next(p.grade_sets()).answer_match, "fuzzy"),
     "answers empty": (
         passage(exam_grades=[grades(answers=[])]), lambda p: p.rubric_grades[0].answers, []),  # type: ignore[index]
     "paragraph is a string": (passage(paragraph=""), lambda p: p.paragraph, ""),

@@ -31,13 +31,6 @@ def test_a_formula_at_the_begin_of_a_line_stays_in_its_paragraph() -> None:
     assert second.endswith("</math></span> of the scores")
 
 
-def test_code_has_no_formulas() -> None:
-    assert (
-        with_mathml("`$HOME` and `$x$`\n\n```sh\necho $a$\n```\n")
-        == "`$HOME` and `$x$`\n\n```sh\necho $a$\n```\n"
-    )
-
-
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_all_formulas_become_mathml(path: Path) -> None:
     converted = with_mathml(path.read_text(encoding="utf-8"))

@@ -82,14 +82,6 @@ def test_what_is_written_is_read_by_both_decoders(
             assert [(e.role, e.repeat) for e in full.rankings] == [(e.role, e.repeat) for e in fast.rankings]
 
 
-def test_files_without_roles_have_no_new_keys() -> None:
-    query = QueryPassages(
-        "q1", [Passage(passage_id="d1", text="", data=PassageData(rankings=[entry("a", "d1")]))]
-    )
-    assert b"role" not in query.dump()
-    assert b"repeat" not in query.dump()
-
-
 @pytest.mark.parametrize("keys", ['"role": "answers"', '"repeat": 0', '"repeat": "x"'])
 def test_unknown_roles_and_repeats_are_one_sentence(tmp_path: Path, keys: str) -> None:
     file = tmp_path / "passages.jsonl"

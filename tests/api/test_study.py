@@ -46,6 +46,22 @@ def test_data_frames_and_runs() -> None:
     assert exam_pp.study(runs=lists, texts=texts, bank=bank, top=1).grade("lexical").verdict
 
 
+def test_inputs_may_be_files_and_banks(demo_data: Path) -> None:
+    """Answers have no cutoff of ranks, whatever ``top`` is."""
+    answers, bank = demo_data / "answers" / "gen-long.jsonl", demo_data / "questions.jsonl"
+    queries = exam_pp.read_bank(bank).queries
+    texts = {query_id: query.query_text for query_id, query in queries.items()}
+    boards = [
+        exam_pp.study(answers=answers, **inputs).grade("lexical").leaderboard()
+        for inputs in (
+            {"bank": bank, "queries": demo_data / "queries.jsonl"},
+            {"bank": exam_pp.read_bank(bank), "queries": texts, "top": 3},
+        )
+    ]
+    assert list(boards[0]) == list(boards[1])
+    assert boards[0].metrics[0] == "Cover(min_grade=4)@1"
+
+
 def test_nuggets_of_answers() -> None:
     nuggets = {"q1": ["Air scatters blue light."], "q2": ["Cats purr."]}
     study = exam_pp.study(queries=QUERIES, answers={"good": GOOD, "bad": BAD}, bank=nuggets, nuggets=True)

@@ -27,13 +27,10 @@ class _Stopping(io.StringIO):
 
 def test_sigterm_in_the_middle_of_a_message_stops_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     root = logging.getLogger()
-    before, level = list(root.handlers), root.level
+    monkeypatch.setattr(root, "handlers", [])
+    monkeypatch.setattr(root, "level", root.level)
     monkeypatch.setattr(sys, "stderr", _Stopping())
-    try:
-        with click.Context(click.Command("x")) as context:
-            root.handlers = []
-            start_log(context)
-            with pytest.raises(StoppedError):
-                logging.getLogger("exam_pp.test").warning("a message")
-    finally:
-        root.handlers, root.level = before, level
+    with click.Context(click.Command("x")) as context:
+        start_log(context)
+        with pytest.raises(StoppedError):
+            logging.getLogger("exam_pp.test").warning("a message")

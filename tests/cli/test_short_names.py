@@ -79,9 +79,3 @@ def test_every_name_selects_the_grades(
     text = capsys.readouterr().out
     assert "prompt self-rated; " in text
     assert RATED not in text
-
-
-def test_a_message_has_short_names(tiny_passages: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["evaluate", "cover", str(tiny_passages), "--prompt", "answer"])
-    assert "--prompt 'self-rated' (3 passages)." in capsys.readouterr().err

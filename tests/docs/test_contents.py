@@ -11,7 +11,6 @@ import pytest
 
 from exam_pp.banks import BankLine
 from exam_pp.data_model import parse_line
-from exam_pp.phases.rag.config import read_config
 from exam_pp.store.games_files import parse_games
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,13 +33,6 @@ def test_examples_of_the_data_model_are_read_and_written() -> None:
     assert BankLine.model_validate(bank).model_dump(mode="json", exclude_unset=True) == bank
     query = parse_games(json.dumps(games).encode(), "docs/reference/data-model.md", 1)
     assert json.loads(query.model_dump_json(by_alias=True, exclude_unset=True)) == games
-
-
-def test_options_of_the_answers_page_are_read(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "how-to" / "answers.md").read_text(encoding="utf-8")
-    (options,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
-    (tmp_path / "rag.toml").write_text(options)
-    assert read_config(tmp_path / "rag.toml").hallucination.model is not None
 
 
 def test_the_package_of_the_index_is_never_installed() -> None:

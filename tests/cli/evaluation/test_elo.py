@@ -93,14 +93,6 @@ def test_grades_have_the_ratings_of_their_games(capsys: pytest.CaptureFixture[st
     assert not [path for path in Path().glob("*games*") if path.name != "games.jsonl.gz"]
 
 
-@pytest.mark.usefixtures("graded")
-def test_graders_of_grades_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    run("graded.jsonl --grader one --grader two --by MeanRating --format json")
-    rows = {row["system"]: row for row in json.loads(capsys.readouterr().out)["tables"][0]["rows"]}
-    assert rows["x"]["Elo[one]"] > rows["y"]["Elo[one]"] > rows["z"]["Elo[one]"]
-    assert rows["x"]["Elo[two]"] < rows["y"]["Elo[two]"] < rows["z"]["Elo[two]"]
-
-
 @pytest.mark.usefixtures("folder")
 def test_head_to_head(capsys: pytest.CaptureFixture[str]) -> None:
     main(["-q", "evaluate", "elo", "games.jsonl.gz", "-S", "samples=100", "--elo", "tournaments=5",

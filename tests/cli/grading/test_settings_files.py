@@ -157,26 +157,30 @@ def test_paths_start_in_the_folder_of_the_file(folder: Path) -> None:
         read_config(file)
 
 
+PROMPT = 'name = "P"\nkind = "direct"\nreading = "relevance-label"\n{} = "{}"\n'
+
+
 @pytest.mark.parametrize("path", ["../scorer/schema.json", "/etc/hostname", "link/schema.json"])
-def test_other_paths_in_settings(path: str) -> None:
-    rag = ('queries = "{}"', '[nuggets]\nbank = "{}"', '[consistency]\nencoder = "{}"')
-    panel = '[[grader]]\nmodel = "m"\nprompt_file = "{}"'
-    prompt = 'name = "P"\nkind = "direct"\nreading = "relevance-label"\n{} = "{}"\n'
-    template = 'template = "{query} {context}"\n'
-    wrong: list[Callable[[], object]] = [
-        *(lambda text=text: read_config(written("rag.toml", text.format(path))) for text in rag),
-        lambda: read_panel(written("panel.toml", panel.format(path))),
-        lambda: read_prompt(written("p.toml", prompt.format("template_file", path))),
-        lambda: read_prompt(written("p.toml", template + prompt.format("system_file", path))),
-        *(lambda key=key: read_settings({key: path}) for key in ("bank", "work")),
-        *(
-            lambda key=key: read_settings({key: f"{path}.toml"})
-            for key in ("prompt_class", "assignment_class")
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: read_config(written("rag.toml", f'queries = "{path}"')),
+        lambda path: read_config(written("rag.toml", f'[nuggets]\nbank = "{path}"')),
+        lambda path: read_config(written("rag.toml", f'[consistency]\nencoder = "{path}"')),
+        lambda path: read_panel(written("panel.toml", f'[[grader]]\nmodel = "m"\nprompt_file = "{path}"')),
+        lambda path: read_prompt(written("p.toml", PROMPT.format("template_file", path))),
+        lambda path: read_prompt(
+            written("p.toml", 'template = "{query} {context}"\n' + PROMPT.format("system_file", path))
         ),
-    ]
-    for read in wrong:
-        with pytest.raises(DataError, match=r"leads out of the folder '\.': put it there"):
-            read()
+        lambda path: read_settings({"bank": path}),
+        lambda path: read_settings({"work": path}),
+        lambda path: read_settings({"prompt_class": f"{path}.toml"}),
+        lambda path: read_settings({"assignment_class": f"{path}.toml"}),
+    ],
+)
+def test_other_paths_in_settings(read: Callable[[str], object], path: str) -> None:
+    with pytest.raises(DataError, match=r"leads out of the folder '\.': put it there"):
+        read(path)
 
 
 YAML = """
