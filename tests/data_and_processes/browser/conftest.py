@@ -78,6 +78,17 @@ class Tab:
     def text(self, selector: str = "body") -> str:
         return str(self.page.inner_text(selector))
 
+    def save(self, folder: Path, reviewer: str | None = None) -> Path:
+        """Download the edits, with the name of a reviewer if the page asks for it, and return their file."""
+        with self.page.expect_download() as download:
+            self.page.click("#save")
+            if reviewer is not None:
+                self.page.fill("#dialog input", reviewer)
+                self.page.click("#dialog .primary")
+        assert download.value.suggested_filename == "edits.json"
+        download.value.save_as(folder / "edits.json")
+        return folder / "edits.json"
+
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Callable[..., Tab]]:

@@ -57,13 +57,6 @@ def test_right_to_left_texts(report: Path, browser: Any) -> None:
     page.close()
 
 
-def test_a_small_window_scrolls_in_one_direction(report: Path, browser: Any) -> None:
-    page = browser.new_page(viewport={"width": 320, "height": 480})
-    page.goto(report.as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
-    page.close()
-
-
 # All reports
 
 PAGES = ("leaderboard", "clinic", "grid", "disagreements", "agreement", "diff", "review")
@@ -107,7 +100,6 @@ def test_accessible_and_without_horizontal_scrolling(
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = tab(pages / f"{name}.html", color_scheme=scheme).page
     page.set_viewport_size({"width": width, "height": 800})
-    page.wait_for_timeout(100)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     violations = axe.run(page).response["violations"]
     assert [(item["id"], item["nodes"][0]["html"][:160]) for item in violations] == []
@@ -162,20 +154,14 @@ def test_sorting_by_mouse_and_keyboard(table: Any) -> None:
     header.locator("button").press("Space")
     assert header.get_attribute("aria-sort") == "none"
     assert column(table, 1) == [f"system {n}" for n in range(20)]
-
-
-def test_texts_with_numbers_are_sorted_by_number(table: Any) -> None:
-    table.click("#t1 th:has-text('system') button")
-    assert column(table, 1)[:3] == ["system 0", "system 1", "system 2"]
-    table.click("#t1 th:has-text('sum') button")
+    table.click("#t1 th:has-text('sum') button")  # texts with numbers are sorted by number
     assert column(table, 3)[:2] == ["19 ± 1", "18 ± 1"]
-    assert table.locator("#t1 th:has-text('system')").get_attribute("aria-sort") == "none"
 
 
 def test_filter_of_long_tables(table: Any) -> None:
     assert table.locator(".filter").count() == 1
     table.fill(".filter input", "SYSTEM explanation 15")
-    assert column(table, 1) == ["system 5", "system 15"]  # by the sum, by the name
+    assert column(table, 1) == ["system 5", "system 15"]  # by the name
     assert table.inner_text(".filter [role=status]") == "2 of 20 rows"
     table.fill(".filter input", "")
     assert len(column(table, 1)) == 20
@@ -241,15 +227,6 @@ def test_a_cell_of_the_grid_shows_what_is_behind_it(pages: Path, tab: OpenTab) -
     heat.locator("th:has-text('judgment') button").click()
     heat.locator("tbody th[data-details]").last.click()
     assert panel.locator("h3").inner_text() == heat.locator("tbody th").last.inner_text()
-
-
-def test_the_grid_is_small_and_explains_its_colours(pages: Path, tab: OpenTab) -> None:
-    page = tab(pages / "grid.html").page
-    assert page.evaluate("document.documentElement.scrollHeight") < 30_000
-    shades = page.locator(".heat .legend").first.locator(".rating:not(.boxed)").all_inner_texts()
-    cells = page.locator(".heat").first.locator("td[class*=shade-]").all_inner_texts()
-    assert set(shades) == set(cells)
-    assert page.locator(".heat").first.locator("td.boxed").count() > 0
 
 
 def test_printing_shows_details(pages: Path, tab: OpenTab) -> None:

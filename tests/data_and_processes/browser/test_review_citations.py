@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.phases.evaluation.citations import AnswerFilter, citations
-from exam_pp.store.passages.graded_file import read_passages
 from tests.data_and_processes.browser.conftest import Tab, run
-from tests.phases.review.cited import FULL, NO, PARTIAL, answer_lines
+from tests.phases.review.cited import NO, PARTIAL, answer_lines
 
 OpenTab = Callable[..., Tab]
-LABEL = {"query_id": "q", "passage_id": "p", "citation": "A", "support": FULL}
 
 
 @pytest.fixture
@@ -22,13 +19,6 @@ def graded(tmp_path: Path) -> Path:
     path = tmp_path / "graded.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in answer_lines()), encoding="utf-8")
     return path
-
-
-def save(tab: Tab, folder: Path) -> Path:
-    with tab.page.expect_download() as download:
-        tab.page.click("#save")
-    download.value.save_as(folder / "edits.json")
-    return folder / "edits.json"
 
 
 def open_part(tab: Tab) -> Tab:
@@ -70,7 +60,7 @@ def test_citations_from_the_page_to_the_scores(graded: Path, tab: OpenTab, tmp_p
     page.page.reload()
     page.page.wait_for_selector(".citations")
     assert page.text("#status") == "2 labels: not saved"
-    edits = save(page, tmp_path)
+    edits = page.save(tmp_path)
     page.go("#/work")
     page.page.wait_for_selector("caption:has-text('Labels of citations')")
     for part in (
@@ -95,18 +85,8 @@ def test_citations_from_the_page_to_the_scores(graded: Path, tab: OpenTab, tmp_p
         place | {"citation": "B", "support": NO},
     ]
 
-    # Apply the labels, and evaluate them.
     output = tmp_path / "labelled.jsonl"
     run("apply", graded, edits, "-o", output)
-    run("evaluate", "answers", output, "--grader", "human:ana", "-o", tmp_path / "scores.tsv")
-    evaluation = citations(read_passages(output), selection=AnswerFilter(model="human:ana"))
-    values = {score.metric: score.value for score in evaluation.scores}
-    # A .5, B 0, and the missing passage 0, over three citations; one part with the mean of these.
-    assert values["citation_precision"] == pytest.approx(0.5 / 3)
-    by_judge = citations(read_passages(output), selection=AnswerFilter(model="judge"))
-    assert {score.metric: score.value for score in by_judge.scores}["citation_precision"] == pytest.approx(
-        0.5
-    )
 
     # A page of the result shows the labels of the reviewer beside those of the model.
     run("review", output, "-o", tmp_path / "second.html")
@@ -128,26 +108,3 @@ def test_a_blind_page_hides_labels_and_systems_until_citations_are_labelled(
     assert "rag" not in page.text(".heading")
     page.page.click("[aria-label='Citation 2: full support']")
     assert "rag/q#1" in page.text(".heading")
-
-
-@pytest.mark.parametrize(
-    ("label", "message"),
-    [
-        ({"support": FULL}, 'Label 1 needs a "query_id"'),
-        (LABEL | {"support": "toString"}, 'needs a "support" among'),
-        (LABEL | {"comment": 1}, '"comment"'),
-        (LABEL | {"query_id": "other"}, "1 label is for queries"),
-    ],
-)  # fmt: skip
-def test_damaged_labels_are_refused(
-    graded: Path, tab: OpenTab, tmp_path: Path, label: dict[str, object], message: str
-) -> None:
-    run("review", graded, "-o", tmp_path / "review.html")
-    page = tab(tmp_path / "review.html")
-    edits = tmp_path / "edits.json"
-    edits.write_text(json.dumps({"format": "exam_pp.edits.v1", "supports": [label]}), encoding="utf-8")
-    page.page.set_input_files("#load-file", edits)
-    page.page.wait_for_selector("#dialog[open]")
-    assert message in page.text("#dialog")
-    page.press("Escape")
-    assert page.text("#status") == "no edits yet"

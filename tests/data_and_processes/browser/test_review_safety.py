@@ -103,7 +103,12 @@ def test_no_connection_is_possible(demo: Path, tab: OpenTab, browser: Any) -> No
     tried = page.page.evaluate(
         """async () => {
           const events = [];
-          addEventListener("securitypolicyviolation", (event) => events.push(event.effectiveDirective));
+          const refused = new Promise((resolve) => {
+            addEventListener("securitypolicyviolation", (event) => {
+              events.push(event.effectiveDirective);
+              if (new Set(events.filter((name) => name.endsWith("-src"))).size === 3) resolve();
+            });
+          });
           await fetch("https://example.org/").catch(() => {});
           new Image().src = "https://example.org/x.png";
           const frame = document.createElement("iframe");
@@ -111,7 +116,7 @@ def test_no_connection_is_possible(demo: Path, tab: OpenTab, browser: Any) -> No
           document.body.append(frame);
           try { document.body.innerHTML = "<b>x</b>"; events.push("worked"); }
           catch { events.push("refused"); }
-          await new Promise((resolve) => setTimeout(resolve, 300));
+          await refused;
           return events;
         }"""
     )
@@ -212,9 +217,7 @@ def test_nugget_assignment_from_scratch(write_jsonl: WriteLines, tmp_path: Path,
     page = tab(tmp_path / "r.html").go("#/q/0")
     page.page.wait_for_selector(".grid")
     page.press("s", "l", "p", "j", "n", "h", "s")
-    with page.page.expect_download() as download:
-        page.press("Control+s")
-    download.value.save_as(tmp_path / "edits.json")
+    page.save(tmp_path)
     run("apply", graded, tmp_path / "edits.json", *chosen, "--bank", bank, "-o", tmp_path / "out.jsonl")
     (line,) = [json.loads(text) for text in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     assigned = [
@@ -326,9 +329,12 @@ def test_a_dialog_after_another_keeps_its_content(demo: Path, tab: OpenTab) -> N
     page.page.click("[aria-label='Edit entry 1']")
     page.page.evaluate(
         """() => {
-            document.getElementById("dialog").close();
+            const dialog = document.getElementById("dialog");
+            // Listeners are called in order, so the page has heard of it, too.
+            const closed = new Promise((resolve) => dialog.addEventListener("close", resolve));
+            dialog.close();
             document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
-            return new Promise((resolve) => setTimeout(resolve, 200));
+            return closed.then(() => null);
         }"""
     )
     assert page.text("#dialog-title") == "Keys"

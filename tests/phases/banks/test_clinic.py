@@ -10,7 +10,6 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.data_model import NO_PASSAGE
-from exam_pp.errors import DataError, SelectionError
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Request
 from exam_pp.phases.banks.clinic import Examination, examine, proposed_edits
@@ -106,14 +105,6 @@ def test_statistics_by_hand(graded: Path, bank: Path) -> None:
     assert health["nobody"].entropy == pytest.approx(5 / 8 * 0.678072 + 3 * 3 / 8, abs=1e-6)
 
 
-def test_leaderboard_without_an_entry(graded: Path, bank: Path) -> None:
-    """Cover of best, middling and worst: 5, 5 and 2 of 6. Without `nonsense` 4, 4, 1: the same order.
-
-    Without `good`, 4, 4 and 2; no entry changes the order.
-    """
-    assert [entry.tau for entry in examine(graded, bank).entries] == pytest.approx([1.0] * 6)
-
-
 def test_leaderboard_that_depends_on_an_entry(graded: Path, bank: Path) -> None:
     """With a cutoff of 1, p1, p4 and p8 are left: 4, 4 and 2 of 6.
 
@@ -199,17 +190,3 @@ def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> Non
         (pair.first, pair.second): pair.behaviour for pair in examination.pairs if pair.similarity is None
     }
     assert agreements == {("good", "always"): 0.95}
-
-
-def test_a_bank_of_other_queries_is_refused(graded: Path, tiny_bank: Path, write_jsonl: WriteLines) -> None:
-    with pytest.raises(SelectionError, match=r"graded\.jsonl.* grades .*bank\.jsonl"):
-        examine(graded, tiny_bank)
-    items = [{"query_id": "q9", "question_id": "a", "question_text": "A?"}]
-    other = write_jsonl("other.jsonl", [{"query_id": "q9", "items": items}])
-    with pytest.raises(SelectionError, match=r"other\.jsonl.* entries .*graded\.jsonl"):
-        examine(graded, other)
-
-
-def test_grades_of_passages_are_not_closed_book(graded: Path, bank: Path) -> None:
-    with pytest.raises(DataError, match=r"has the passage 'p1', but --closed-book needs grades without a"):
-        examine(graded, bank, closed_book=graded)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.errors import DataError
 from exam_pp.phases.banks.generate_queries import count_tokens, read_documents, windows_of
 from tests.conftest import passage
 
@@ -74,12 +73,3 @@ def test_documents_of_texts_and_of_passages(tmp_path: Path, write_jsonl: WriteLi
     table.write_text("qid,did,document\nq1,d1,One.\nq2,d2,Two.\nq2,d1,One.\n")
     for path in (tmp_path / "texts.tsv", lines, packed, table):
         assert read_documents(path) == texts, path.name
-
-
-def test_documents_without_texts_or_with_two_texts(tmp_path: Path, write_jsonl: WriteLines) -> None:
-    empty = write_jsonl("empty.jsonl", [["q1", [passage("d1", text=" ")]]])
-    with pytest.raises(DataError, match="has no passage texts"):
-        read_documents(empty)
-    twice = write_jsonl("twice.jsonl", [["q1", [passage("d1", text="A")]], ["q2", [passage("d1", text="B")]]])
-    with pytest.raises(DataError, match="'d1' occurs twice, with different texts"):
-        read_documents(twice)

@@ -180,20 +180,6 @@ def test_empty_answers_are_written_and_failures_listed(
     ]
 
 
-def test_thinking_is_no_part_of_the_answer(queries: Path, tmp_path: Path, backend: Backend) -> None:
-    backend(FakeLLM(lambda request: "<think>Hm.</think>\nBlue light scatters."))
-    answers, _ = generate(queries, tmp_path / "out.jsonl")
-    assert set(texts(answers).values()) == {"Blue light scatters."}
-
-
-def test_shortened_contexts_are_counted(
-    queries: Path, contexts: Path, tmp_path: Path, backend: Backend
-) -> None:
-    backend(FakeLLM(lambda request: Completion("It is blue [1].", tokens_cut=12)))
-    _, summary = generate(queries, tmp_path / "out.jsonl", contexts=contexts)
-    assert "1 prompt was too long for the model, and the last contexts were shortened." in [*summary.lines()]
-
-
 def test_a_prompt_with_the_name_of_a_style() -> None:
     """Otherwise one of the two systems would be missing in the output."""
     prompt = replace(ANSWER_PROMPTS["direct", False], name="direct")
@@ -208,48 +194,46 @@ def test_no_answer_at_all_is_an_error(queries: Path, tmp_path: Path, backend: Ba
     assert [path.name for path in tmp_path.glob("*out*")] == [".out.jsonl.journal"], "replies are kept"
 
 
-PROMPT = 'name = "Poem"\nkind = "answer"\nreading = "text"\ntemplate = "Write a poem about {query}.MORE"\n'
+PROMPT = 'name = "Poem"\nkind = "answer"\nreading = "text"\ntemplate = "TEMPLATE"\n'
 
 
+@pytest.mark.parametrize(
+    ("template", "more", "systems", "citations"),
+    [
+        ("Write a poem about {query}.", [], {"fake-Poem"}, ()),
+        ("Write a poem about {query}.", ["--style", "web"], {"fake-web", "fake-Poem"}, ()),
+        ("Write of {query} from {context}", ["--passages", "contexts.jsonl"], {"fake-Poem"}, ("p2",)),
+    ],
+)
 def test_a_prompt_of_your_own(
-    queries: Path, contexts: Path, tmp_path: Path, backend: Backend, capsys: pytest.CaptureFixture[str]
-) -> None:
-    seen: list[str] = []
-
-    def reply(request: Request) -> str:
-        seen.append(request.text)
-        return "Roses are red [1]."
-
-    backend(FakeLLM(reply))
-    own, output = tmp_path / "poem.toml", tmp_path / "out.jsonl"
-    own.write_text(PROMPT.replace("MORE", ""))
-    command = ["generate", "answers", str(queries), "-o", str(output), "--model", "fake", "--prompt-file"]
-    main(["-q", *command, str(own)])
-    assert seen == ["Write a poem about why is the sky blue.", "Write a poem about ocean tides."]
-    assert {answer.system for answer in read_answers(output)} == {"fake-Poem"}
-
-    main(["-q", *command, str(own), "--style", "web"])
-    assert {answer.system for answer in read_answers(output)} == {"fake-web", "fake-Poem"}
-
-    def error(*more: str) -> str:
-        with pytest.raises(SystemExit):
-            main(["-q", *command, *more])
-        return " ".join(capsys.readouterr().err.split())
-
-    assert "'Poem' has no placeholder {context}" in error(str(own), "--passages", str(contexts))
-    own.write_text(PROMPT.replace("MORE", " {context}"))
-    assert "name a passages file with --passages" in error(str(own))
-    main(["-q", *command, str(own), "--passages", str(contexts)])
-    (answer,) = read_answers(output)
-    assert answer.parts[0].citations == ("p2",)
-    main(["-q", "show", "prompt", "QuestionGenerationDL", "--format", "toml", "-o", str(own)])
-    assert "it needs kind = 'answer'" in error(str(own))
-    assert "--system needs --passages" in error(str(own), "--system", "a")
+    template: str, more: list[str], systems: set[str], citations: tuple[str, ...],
+    queries: Path, contexts: Path, tmp_path: Path, backend: Backend,
+) -> None:  # fmt: skip
+    backend(FakeLLM(lambda request: "Roses are red [1]."))
+    (tmp_path / "poem.toml").write_text(PROMPT.replace("TEMPLATE", template))
+    own = ["--model", "fake", "--prompt-file", "poem.toml", *more]
+    main(["-q", "generate", "answers", str(queries), "-o", "out.jsonl", *own])
+    answers = list(read_answers(Path("out.jsonl")))
+    assert {answer.system for answer in answers} == systems
+    assert answers[-1].parts[0].citations == citations
 
 
-def test_contexts_of_other_queries_are_an_error(
-    queries: Path, write_jsonl: WriteLines, tmp_path: Path
-) -> None:
-    other = write_jsonl("other.jsonl", [["elsewhere", [ranked("p", "Text.", a=1)]]])
-    with pytest.raises(SelectionError, match="has no passages of the system 'a' for any of the queries"):
-        generate(queries, tmp_path / "out.jsonl", contexts=other, ranking="a")
+@pytest.mark.parametrize(
+    ("prompt", "more", "message"),
+    [
+        ("poem.toml", ["--passages", "contexts.jsonl"], "'Poem' has no placeholder {context}"),
+        ("reads.toml", [], "name a passages file with --passages"),
+        ("other.toml", [], "it needs kind = 'answer'"),
+    ],
+)
+def test_prompts_that_do_not_fit(
+    prompt: str, more: list[str], message: str, queries: Path, contexts: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    Path("poem.toml").write_text(PROMPT.replace("TEMPLATE", "A poem about {query}"))
+    Path("reads.toml").write_text(PROMPT.replace("TEMPLATE", "Of {query} from {context}"))
+    main(["-q", "show", "prompt", "QuestionGenerationDL", "--format", "toml", "-o", "other.toml"])
+    with pytest.raises(SystemExit):
+        main(["-q", "generate", "answers", str(queries), "-o", "o", "--model", "fake", "--prompt-file",
+              prompt, *more])  # fmt: skip
+    assert message in " ".join(capsys.readouterr().err.split())

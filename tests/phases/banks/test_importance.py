@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exam_pp.banks import BankLine, Nugget
-from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
@@ -98,21 +96,3 @@ def test_query_texts_of_the_bank_and_of_a_file() -> None:
         add(lines, reply)
     labelled, _, _ = add([line("v=okay", text="")], reply)
     assert importance(labelled[0]) == [("v", "okay")], "a text is needed only for entries to label"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nuggets.jsonl", "--model", "fake"], "All entries of"),
-        (["nuggets.jsonl", "--regrade", "--model", "google/flan-t5-large"], "'nugget-importance'"),
-    ],
-)
-def test_errors(
-    arguments: list[str], message: str, demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bank, *more = arguments
-    with pytest.raises(SystemExit) as stop:
-        main(["nuggetize", str(demo_data / bank), "-o", str(tmp_path / "out.jsonl"), *more])
-    assert stop.value.code == 1
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out.jsonl").exists()

@@ -24,7 +24,6 @@ from exam_pp.phases.banks.nuggetize import (
 )
 from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
 
 Reply = Callable[[Request], Completion | str]
@@ -312,16 +311,6 @@ def command(passages: Path, bank: Path, demo_data: Path, *more: str) -> None:
     main(["-q", "nuggetize", str(passages), "-o", str(bank), "--queries", queries, *model, *more])
 
 
-def test_all_passages_without_any_judgment(passages: Path, demo_data: Path, tmp_path: Path) -> None:
-    unjudged, bank = tmp_path / "unjudged.jsonl", tmp_path / "bank.jsonl"
-    main(["-q", "filter", str(passages), "--remove", "judgments", "-o", str(unjudged)])
-    command(unjudged, bank, demo_data, "--min-judgment", "all")
-    records = {line.query_id: line.info["nuggetizer"] for line in read_bank(bank).lines}
-    counts = {query.query_id: len(query.passages) for query in read_passages(passages)}
-    assert {query: record["passages"] for query, record in records.items()} == counts
-    assert all(record["judgments"] == "all" and "min_judgment" not in record for record in records.values())
-
-
 def test_the_trace_goes_to_a_file(passages: Path, demo_data: Path, tmp_path: Path) -> None:
     bank, trace = tmp_path / "bank.jsonl", tmp_path / "trace.jsonl"
     command(passages, bank, demo_data, "--also", f"trace={trace!s}", "--max-queries", "2")
@@ -355,59 +344,3 @@ def test_another_model_labels_the_importance(
     assert {item.importance for line in made.lines for item in line.items} == {"vital"}
     files = sorted(path.name for path in tmp_path.iterdir())
     assert files == ["bank.jsonl", "list.jsonl", "passages.jsonl"], "no journal is left"
-
-
-@pytest.mark.parametrize("more", [["--count", "3"], ["--only", "nuggets"], ["--min-judgment", "2"]])
-def test_a_bank_is_only_labelled(
-    more: list[str], demo_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bank, output = str(demo_data / "nuggets.jsonl"), str(tmp_path / "o")
-    with pytest.raises(SystemExit) as stop:
-        main(["nuggetize", bank, "-o", output, "--model", "fake", "--regrade", *more])
-    assert stop.value.code == 2
-    assert f"{more[0]} needs a passages file." in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        ["--only", "nuggets", "--keep", "5"],
-        ["--min-judgment", "all", "--grader", "m"],
-        ["--min-judgment", "all", "--prompt", "GradedRelevance"],
-        ["--regrade"],
-    ],
-)
-def test_options_that_have_no_effect(
-    more: list[str], passages: Path, demo_data: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(SystemExit) as stop:
-        command(passages, tmp_path / "bank.jsonl", demo_data, *more)
-    assert stop.value.code == 2
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--prompt", "GradedRelevance"], "with the prompt relevance"),
-        (["--min-judgment", "9"], "at least 9 (401 passages"),
-        (["--system", "bm52"], "'bm25'"),
-        (["--model", "google/flan-t5-large"], "'nugget-creation'"),
-    ],
-)
-def test_an_error_is_a_single_line(
-    more: list[str],
-    message: str,
-    passages: Path,
-    demo_data: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        command(passages, Path("bank.jsonl"), demo_data, *more)
-    assert stop.value.code == 1
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert not Path("bank.jsonl").exists()

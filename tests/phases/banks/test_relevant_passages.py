@@ -116,10 +116,3 @@ def test_umbrela_labels_of_two_models() -> None:
 def test_a_file_without_judgments_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(SelectionError, match=message):
         order([query(passage("a", {"s": 1}))], **options)
-
-
-def test_an_unknown_ranking_is_refused() -> None:
-    with pytest.raises(SelectionError, match=r"'bm52'.* 'bm25'"):
-        order([query(passage("a", {"bm25": 1}, (1,)))], ranking="bm52")
-    with pytest.raises(SelectionError, match=r"rankings.* 'bm25'"):
-        order([query(passage("a", {}, (1,)))], ranking="bm25")

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.grading import again
-from exam_pp.cli.grading.again import Change, Repeatability, again_report, grade_again
+from exam_pp.cli.grading.again import Repeatability, grade_again
 from exam_pp.cli.main import main
-from exam_pp.errors import SelectionError
 from exam_pp.llm.base import Batch, ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts.rubric import QUESTION_SELF_RATED
-from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.store.passages.graded_file import read_passages
 
 OPTIONS = GradeOptions([QUESTION_SELF_RATED])
@@ -92,11 +90,6 @@ def test_a_sample_of_the_passages(graded: GradeFiles) -> None:
     assert result.changes[0].pairs < 5
 
 
-def test_a_file_without_grades_of_the_model_is_refused(graded: GradeFiles) -> None:
-    with pytest.raises(SelectionError, match="has no grades by lexical with this prompt"):
-        grade_again(graded, ModelOptions("lexical"), OPTIONS, 5)
-
-
 @pytest.mark.parametrize("model", ["lexical", "random", "constant"])
 def test_the_command(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str
@@ -110,11 +103,3 @@ def test_the_command(
     out = capsys.readouterr().out
     assert "in another order\t5\t0\t0" in out
     assert "batch_invariant\tTrue" in out
-
-
-@pytest.mark.parametrize("form", REPORT_FORMATS)
-def test_every_format(form: str) -> None:
-    result = Repeatability("m", 2, [Change("in another order", 4, 1, (0.01, 0.9))], {"engine": "vllm"})
-    text = render(again_report(result), form)
-    assert all(part in text for part in ("in another order", "[1.0, 90.0]", "vllm"))
-    assert form == "tsv" or "other batches" in text

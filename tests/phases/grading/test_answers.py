@@ -125,17 +125,6 @@ def test_stored_answers_are_compared_by_another_rule_without_a_model(
     assert (sets(again)[0].prompt_info or {})["answer_match"] == "paper"
 
 
-def test_questions_whose_gold_answer_cannot_be_compared_are_logged(
-    graded: Path, passages: Path, bank: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    grade_file(
-        GradeFiles(passages, tmp_path / "again.jsonl", bank),
-        ModelOptions("fake"),
-        GradeOptions(prompts=[with_answer_match(PROMPTS.get(KEY), "strict")]),
-    )
-    assert any("all of the above" in m and m.endswith(": all") for m in caplog.messages)
-
-
 def verify(
     graded: Path, bank: Path, output: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch, **options: Any
 ) -> FileSummary:
@@ -210,18 +199,6 @@ def test_verification_replies_of_no_and_unreadable_replies(
     assert (grades.error_of("water") is None) == (rating is not None)
 
 
-def test_verified_answers_are_not_verified_again(
-    graded: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-    verify(graded, bank, first, FakeLLM(lambda request: "yes"), monkeypatch)
-    summary = verify(first, bank, second, FakeLLM(lambda request: "no"), monkeypatch)
-    assert (summary.pairs, summary.reused) == (0, 4)
-    assert second.read_bytes() == first.read_bytes()
-    summary = verify(first, bank, second, FakeLLM(lambda request: "no"), monkeypatch, regrade=True)
-    assert sets(second)[-1].entry_ratings()["water"] == 0
-
-
 def test_answers_of_several_prompts_need_a_choice(
     passages: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,30 +213,6 @@ def test_answers_of_several_prompts_need_a_choice(
     assert not output.exists()
     verify(both, bank, output, FakeLLM(lambda r: "no"), monkeypatch, answers=GradeFilter(prompt_class=other))
     assert (sets(output)[-1].prompt_info or {})["orig_prompt_class"] == other
-
-
-def test_a_file_without_extracted_answers(
-    tiny_passages: Path, bank: Path, tmp_path: Path, monkeypatch: Any
-) -> None:
-    with pytest.raises(SelectionError, match="no selected"):
-        verify(tiny_passages, bank, tmp_path / "out.jsonl", FakeLLM(), monkeypatch)
-
-
-def test_a_new_gold_answer_is_read_without_a_model(graded: Path, bank: Path, tmp_path: Path) -> None:
-    """The stored answers are compared with gold answers that the bank got later."""
-    before = graded.read_bytes()
-    bank.write_text(bank.read_text().replace('["rise"]', '["rise", "increases"]'))
-    output = tmp_path / "again.jsonl"
-    main(["-q", "reread", str(graded), "-o", str(output), "--bank", str(bank), "--answer-match", "strict"])
-    (grades,) = sets(output)
-    assert grades.entry_ratings() == {"water": 1, "layer": 1, "none": 1, "fact": 1}
-    assert (grades.exam_ratio, grades.relevance_label) == (1.0, 4)
-    assert graded.read_bytes() == before
-
-
-def test_answer_keys_need_their_bank(graded: Path, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match="--bank"):
-        reread(graded, tmp_path / "out.jsonl")
 
 
 REPLIES_OF_A_RATER = {"a": "4", "b": "unanswerable", "c": "six months", "d": "The answer is 3"}
@@ -368,8 +321,3 @@ def test_published_direct_grades(write_jsonl: WriteLines, tmp_path: Path) -> Non
     again = tmp_path / "again.jsonl"
     reread(output, again)
     assert again.read_bytes() == output.read_bytes()
-
-
-def test_the_filter_must_match(rated: Path, tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match=r"rated\.jsonl.* filter"):
-        reread(rated, tmp_path / "out.jsonl", grade_filter=GradeFilter(model="nobody"))

@@ -217,22 +217,20 @@ def test_a_file_is_graded_with_every_baseline(
     assert [query_id, [{k: v for k, v in p.items() if k != "criteria_grades"} for p in passages]] == LINE
 
 
-def test_bad_input(queries: Path, write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> None:
-    output = tmp_path / "out.jsonl"
-    answers = write_jsonl("answers.jsonl", [LINE])
-
-    def grade(path: Path, **options: Any) -> None:
-        grade_answers(
-            GradeFiles(path, output, queries=queries), ModelOptions("fake"), AnswerOptions(**options)
-        )
-
-    with pytest.raises(SelectionError, match="no answers of the system 'bm25'"):
-        grade(answers, systems=["bm25"])
-    with pytest.raises(SelectionError, match=r"no answers; import answers with exam-pp import --answers"):
-        grade(write_jsonl("runs.jsonl", [["q", LINE[1][:1]]]))
-    with pytest.raises(SelectionError, match=r"queries\.tsv has no text for the queries in .*, such as 'r'"):
-        grade(write_jsonl("other.jsonl", [["r", LINE[1]]]))
-    stripped = [{**each, "text": ""} for each in LINE[1]]
-    with pytest.raises(SelectionError, match="has no texts of passages"):
-        grade(write_jsonl("stripped.jsonl", [["q", stripped]]))
-    assert not output.exists()
+@pytest.mark.parametrize(
+    ("query", "options", "message"),
+    [
+        (LINE, {"systems": ["bm25"]}, "no answers of the system 'bm25'"),
+        (["q", LINE[1][:1]], {}, r"no answers; import answers with exam-pp import --answers"),
+        (["r", LINE[1]], {}, r"queries\.tsv has no text for the queries in .*, such as 'r'"),
+        (["q", [{**each, "text": ""} for each in LINE[1]]], {}, "has no texts of passages"),
+    ],
+)
+def test_bad_input(
+    query: Any, options: Any, message: str,
+    queries: Path, write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path,
+) -> None:  # fmt: skip
+    files = GradeFiles(write_jsonl("answers.jsonl", [query]), tmp_path / "out.jsonl", queries=queries)
+    with pytest.raises(SelectionError, match=message):
+        grade_answers(files, ModelOptions("fake"), AnswerOptions(**options))
+    assert not files.output.exists()

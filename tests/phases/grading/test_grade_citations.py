@@ -15,7 +15,6 @@ from exam_pp.graders.answers import CitingPart, SupportGrader
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.baselines import scale_of
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.llm.lexical import LexicalLLM
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade_answers import (
     CitationOptions,
@@ -25,7 +24,6 @@ from exam_pp.phases.grading.grade_answers import (
     with_grades,
 )
 from exam_pp.phases.grading.grading_run import GradeFiles
-from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 
@@ -207,17 +205,6 @@ def test_baselines_read_the_scale_of_claim_prompts_lowest_first(prompt: Any, sca
     assert scale_of(Request(prompt.render({"claim": "full support", "context": "3: no"}))) == scale
 
 
-def test_the_lexical_baseline_compares_the_claim_with_the_passage() -> None:
-    llm = LexicalLLM()
-
-    def label(claim: str, text: str) -> str:
-        return llm.reply(Request(CITATION_SUPPORT.render({"claim": claim, "context": text}))).text
-
-    assert label("Bees dance in hives.", "In their hives, bees dance.") == "full_support"
-    assert label("Bees dance in hives and sting.", "In their hives, some insects dance.") == "partial_support"
-    assert label("Bees dance in hives.", "Wasps build nests of paper.") == "no_support"
-
-
 @pytest.mark.parametrize("model", ["fake", "lexical", "random", "constant"])
 def test_a_file_is_graded_with_every_baseline(
     model: str, write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
@@ -231,14 +218,19 @@ def test_a_file_is_graded_with_every_baseline(
     assert [query_id, [{k: v for k, v in p.items() if k != "support_grades"} for p in passages]] == LINE
 
 
-def test_bad_input(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> None:
-    source = write_jsonl("answers.jsonl", [LINE])
-    runs = write_jsonl("runs.jsonl", [["q", LINE[1][:1]]])
-    files = GradeFiles(source, tmp_path / "out.jsonl")
-    with pytest.raises(SelectionError, match=r"'FactualConsistency' does not grade citations.*'claim'"):
-        grade_citations(files, ModelOptions("fake"), CitationOptions(PROMPTS.get("FactualConsistency")))
-    with pytest.raises(SelectionError, match="no answers of the system 'bm25'"):
-        grade_citations(files, ModelOptions("fake"), CitationOptions(systems=["bm25"]))
-    with pytest.raises(SelectionError, match=r"no answers; import answers with exam-pp import --answers"):
-        grade_citations(GradeFiles(runs, tmp_path / "o.jsonl"), ModelOptions("fake"), CitationOptions())
-    assert not (tmp_path / "out.jsonl").exists()
+@pytest.mark.parametrize(
+    ("passages", "options", "message"),
+    [
+        (LINE[1], {"prompt": FACTUAL_CONSISTENCY}, r"'FactualConsistency' does not grade citations.*'claim'"),
+        (LINE[1], {"systems": ["bm25"]}, "no answers of the system 'bm25'"),
+        (LINE[1][:1], {}, r"no answers; import answers with exam-pp import --answers"),
+    ],
+)
+def test_bad_input(
+    passages: Any, options: Any, message: str,
+    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path,
+) -> None:  # fmt: skip
+    files = GradeFiles(write_jsonl("answers.jsonl", [["q", passages]]), tmp_path / "out.jsonl")
+    with pytest.raises(SelectionError, match=message):
+        grade_citations(files, ModelOptions("fake"), CitationOptions(**options))
+    assert not files.output.exists()

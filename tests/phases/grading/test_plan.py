@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -64,25 +63,6 @@ def test_counts_are_those_of_the_grading(
     code, counts, _ = plan(capsys, output, "-o", tmp_path / "again.jsonl", *arguments[3:])
     assert code == 3  # all pairs are graded
     assert (counts["pairs with a grade in the file"], counts["pairs to grade"]) == (11, 0)
-
-
-def test_the_journal_of_an_interrupted_run_counts(
-    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "out.jsonl"
-    arguments = [tiny_passages, "-o", output, "--bank", tiny_bank, "--model", "fake"]
-    journal = journal_path(output)
-    main(["-q", "grade", *map(str, arguments), "--prompt", RATING, "--journal", str(journal)])
-    with Journal(journal) as kept:
-        assert len(kept) == 5
-    code, counts, timing = plan(capsys, *arguments)
-    assert (code, counts["requests with a reply in the journal"], counts["requests to send"]) == (3, 5, 0)
-    assert timing == {}
-    with Journal(journal) as kept:
-        assert len(kept) == 5
-    with pytest.raises(SystemExit):
-        main(["grade", *map(str, arguments), "--prompt", RATING, "--plan"])
-    assert "Continuing" not in capsys.readouterr().err
 
 
 class OfBatches(FakeLLM):
@@ -162,13 +142,3 @@ def test_only_the_first_process_of_a_group_plans(
           "--model", "fake", "--prompt", RATING, "--plan"])  # fmt: skip
     assert capsys.readouterr().out == ""
     assert not journal_path(tmp_path / "out.jsonl").exists()
-
-
-def test_a_plan_of_passages_from_a_pipe_is_refused(
-    tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    grading = ["grade", str(tmp_path / "pipe"), "-o", "x", "--bank", str(tiny_bank), "--model", "fake"]
-    with pytest.raises(SystemExit):
-        main([*grading, "--prompt", RATING, "--plan"])
-    assert "--plan reads the passages before the grading does" in capsys.readouterr().err

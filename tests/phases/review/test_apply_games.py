@@ -11,7 +11,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.cli.review.apply_games import apply_games
-from exam_pp.errors import DataError, OutputError, SelectionError
+from exam_pp.errors import DataError
 from exam_pp.games import QueryGames
 from exam_pp.store.games_files import read_games, write_games
 from tests.conftest import data_error
@@ -123,44 +123,42 @@ def test_several_reviewers(tmp_path: Path) -> None:
     assert list(games_of(tmp_path / "games.jsonl")) == [("q1", "human:ana"), ("q1", "human:bo b.")]
     apply_games(passages, [ana], tmp_path / "cleo.jsonl", reviewer="cleo")
     assert list(games_of(tmp_path / "cleo.jsonl")) == [("q1", "human:cleo")]
-    with pytest.raises(SelectionError, match="2 EDITS files"):
-        apply_games(passages, [ana, bo], tmp_path / "no.jsonl", reviewer="cleo")
-    nameless = game_edits(tmp_path, decided(first, "A"), reviewer=" ")
-    with data_error(nameless, field="reviewer", about="--reviewer"):
-        apply_games(passages, [nameless], tmp_path / "no.jsonl")
-    assert not (tmp_path / "no.jsonl").exists()
 
 
-def test_decisions_are_checked_before_any_is_taken(tmp_path: Path) -> None:
+KNOWN, SECOND = "known", "second"  # the first two games, as decisions
+
+
+@pytest.mark.parametrize(
+    ("decisions", "seed", "field", "about"),
+    [
+        ([(KNOWN, {}), (SECOND, {"id": "0123"})], 0, "games", "decides 1 game (0123) of the query 'q1' that"),
+        ([(KNOWN, {})], 1, "games", "--seed 1 do not give"),
+        ([(KNOWN, {}), (SECOND, {"winner": "B"})], 1, "games", "2 games"),
+        ([(KNOWN, {"query_id": "q2"})], 0, "games", "of the query 'q2'"),
+        ([(KNOWN, {"query_id": "q9"})], 0, "games", "of the query 'q9'"),
+        ([(KNOWN, {}), (SECOND, {}), (KNOWN, {"winner": "B"})], 0, "games.3", "as 'B', but"),
+        ([(KNOWN, {"winner": "D"})], 0, "games.1.winner", ""),
+    ],
+)
+def test_decisions_are_checked_before_any_is_taken(
+    decisions: list[tuple[str, dict[str, Any]]], seed: int, field: str, about: str, tmp_path: Path
+) -> None:
     passages = answers_file(tmp_path)
     first, second, *_ = games_in(passages)
-    output = tmp_path / "games.jsonl"
-    output.write_text("kept")
+    known = {KNOWN: decided(first, "A"), SECOND: decided(second, "A")}
+    edits = game_edits(tmp_path, *(known[name] | change for name, change in decisions))
+    (tmp_path / "games.jsonl").write_text("kept")
+    with data_error(edits, field=field, about=about):
+        apply_games(passages, [edits], tmp_path / "games.jsonl", seed=seed)
+    assert (tmp_path / "games.jsonl").read_text() == "kept"
 
-    def refused(*games: dict[str, Any], seed: int = 0, file: Path = passages) -> DataError:
-        edits = game_edits(tmp_path, *games)
-        with pytest.raises(DataError) as caught:
-            apply_games(file, [edits], output, seed=seed)
-        assert caught.value.file == str(edits)
-        assert output.read_text() == "kept"
-        return caught.value
 
-    known = decided(first, "A")
-    unknown = refused(known, decided(second, "A") | {"id": "0123"})
-    assert "decides 1 game (0123) of the query 'q1' that" in unknown.problem
-    assert "--seed 0 do not give" in unknown.problem
-    assert "--seed 1 do not give" in refused(known, seed=1).problem
-    assert "2 games" in refused(known, decided(second, "B"), seed=1).problem
-    assert "of the query 'q2'" in refused(known | {"query_id": "q2"}).problem
-    assert "of the query 'q9'" in refused(known | {"query_id": "q9"}).problem
-    changed = tmp_path / "changed.jsonl"
-    changed.write_text(passages.read_text().replace("u says q1", "u sings q1"))
-    assert "do not give" in refused(*(decided(game, "A") for game in (first, second)), file=changed).problem
-    twice = refused(known, decided(second, "C"), decided(first, "B"))
-    assert twice.field == "games.3"
-    assert "as 'B', but" in twice.problem
-    assert refused(known | {"winner": "D"}).field == "games.1.winner"
-    assert refused({"query_id": "q1", "id": first.game_id}).field == "games.1.winner"
+def test_a_changed_answer_has_other_games(tmp_path: Path) -> None:
+    passages = answers_file(tmp_path)
+    edits = game_edits(tmp_path, *(decided(game, "A") for game in games_in(passages)[:2]))
+    passages.write_text(passages.read_text().replace("u says q1", "u sings q1"))
+    with data_error(edits, field="games", about="do not give"):
+        apply_games(passages, [edits], tmp_path / "games.jsonl")
 
 
 def test_contradictions_between_files_of_a_reviewer(tmp_path: Path) -> None:
@@ -175,17 +173,6 @@ def test_contradictions_between_files_of_a_reviewer(tmp_path: Path) -> None:
     apply_games(passages, [one, other], tmp_path / "out.jsonl")
     (games,) = games_of(tmp_path / "out.jsonl").values()
     assert [game["winner"] for game in games] == ["A", "C"]
-
-
-def test_files_without_decisions(tmp_path: Path) -> None:
-    passages = answers_file(tmp_path)
-    first, *_ = games_in(passages)
-    with pytest.raises(SelectionError, match="has no games"):
-        apply_games(passages, [game_edits(tmp_path)], tmp_path / "out.jsonl")
-    with pytest.raises(SelectionError, match="all are skipped"):
-        apply_games(passages, [game_edits(tmp_path, decided(first, None))], tmp_path / "out.jsonl")
-    with pytest.raises(OutputError):
-        apply_games(passages, [game_edits(tmp_path, decided(first, "A"))], passages)
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.citations import AnswerFilter, citations
 from exam_pp.phases.review.apply_ratings import apply_ratings
@@ -82,12 +82,6 @@ def test_ungraded_citations_have_a_reason_and_files_without_citations_no_column(
     chunk = page(write_jsonl("g.jsonl", [line]))["query-0"]
     assert [chunk["citations"][2][0]["labels"][0][key] for key in ("support", "reason")] == [None, "no label"]
     assert "citations" not in page(tiny_passages)["query-0"]
-
-
-def test_a_file_without_ratings_and_citations_is_refused(write_jsonl: WriteLines) -> None:
-    (line,) = answer_lines()
-    with pytest.raises(SelectionError, match="has no grades"):
-        page(write_jsonl("g.jsonl", [["q", line[1][:2]]]))
 
 
 # Labels as grades

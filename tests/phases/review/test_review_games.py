@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.cli.review.review_games import render_games
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import ExamError, SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.phases.review.review_games import GamesMaterial, GamesOptions, review_games
 from exam_pp.roles import System
 from exam_pp.store.games_files import write_games
-from tests.conftest import data_error
 from tests.phases.review.answers import (
     answers_file,
     document,
@@ -67,19 +65,26 @@ def test_the_page_tells_no_system(tmp_path: Path) -> None:
 
 
 def test_options_choose_queries_and_systems(tmp_path: Path) -> None:
-    passages = answers_file(tmp_path)
-    got = shown(material(tmp_path, passages, queries=["q2"], systems=["sys-u", "sys-w"]))
+    got = shown(material(tmp_path, answers_file(tmp_path), queries=["q2"], systems=["sys-u", "sys-w"]))
     assert [sorted(pair) for pair in got.values()] == [["u says q2 is u.", "w says q2 is w w w."]]
-    with pytest.raises(SelectionError, match="has no query 'q9'"):
-        material(tmp_path, passages, queries=["q9"])
-    with pytest.raises(SelectionError, match=r"no answers of the system 'sys-n'; .* sys-u, sys-v, sys-w"):
-        material(tmp_path, passages, systems=["sys-n"])
-    with pytest.raises(SelectionError, match="no query with different answers of two systems"):
-        material(tmp_path, passages, systems=["sys-u"])
-    with pytest.raises(SelectionError, match="--queries"):
-        review_games(passages)
-    with pytest.raises(SelectionError, match=r"queries.tsv has no text of 1 query \(q2\)"):
-        review_games(passages, queries=queries_file(tmp_path, "q1"))
+
+
+@pytest.mark.parametrize(
+    ("options", "texts", "message"),
+    [
+        ({"queries": ["q9"]}, ["q1", "q2"], "has no query 'q9'"),
+        ({"systems": ["sys-n"]}, ["q1", "q2"], r"no answers of the system 'sys-n'; .* sys-u, sys-v, sys-w"),
+        ({"systems": ["sys-u"]}, ["q1", "q2"], "no query with different answers of two systems"),
+        ({}, None, "--queries"),
+        ({}, ["q1"], r"queries.tsv has no text of 1 query \(q2\)"),
+    ],
+)
+def test_options_that_choose_no_games(
+    options: Any, texts: list[str] | None, message: str, tmp_path: Path
+) -> None:
+    queries = texts and queries_file(tmp_path, *texts)
+    with pytest.raises(SelectionError, match=message):
+        review_games(answers_file(tmp_path), queries=queries or None, options=GamesOptions(**options))
 
 
 def test_answers_that_nobody_can_compare_are_left_out(
@@ -165,37 +170,17 @@ def test_games_of_people_count_only_by_name(tmp_path: Path) -> None:
         review_games(passages, games=games, options=GamesOptions(grader="x"))
 
 
-def test_games_that_do_not_fit_the_answers(tmp_path: Path) -> None:
-    passages = answers_file(tmp_path)
-    games = judged(tmp_path, ("q1", "sys-u", "sys-n", "A"))
-    with data_error(games, field="query q1", about="the system 'sys-n', which has no answer in"):
-        review_games(passages, games=games)
-    with pytest.raises(DataError, match=r"has games of 1 query \(q7\) not in"):
-        review_games(passages, games=judged(tmp_path, ("q7", "sys-u", "sys-v", "A")))
-    games = judged(tmp_path, ("q1", "sys-u", "sys-v", "A"))
-    with pytest.raises(SelectionError, match="--only ungraded"):
-        review_games(passages, games=games, options=GamesOptions(only_ungraded=True))
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("game", "only_ungraded", "message"),
     [
-        (("--queries", "queries.tsv", "--only", "ungraded"), "games of --games"),
-        (("--queries", "queries.tsv", "--grader", "x"), "games of --games"),
+        (("q1", "sys-u", "sys-n", "A"), False, "the system 'sys-n', which has no answer in"),
+        (("q7", "sys-u", "sys-v", "A"), False, r"has games of 1 query \(q7\) not in"),
+        (("q1", "sys-u", "sys-v", "A"), True, "--only ungraded"),
     ],
 )
-def test_options_that_need_another(
-    tmp_path: Path,
-    options: tuple[str, ...],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_games_that_do_not_fit_the_answers(
+    game: Any, only_ungraded: bool, message: str, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    answers_file(tmp_path)
-    queries_file(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        main(["review-games", "answers.jsonl", "-o", "page.html", *options])
-    assert stop.value.code == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "page.html").exists()
+    options = GamesOptions(only_ungraded=only_ungraded)
+    with pytest.raises(ExamError, match=message):
+        review_games(answers_file(tmp_path), games=judged(tmp_path, game), options=options)

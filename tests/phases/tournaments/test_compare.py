@@ -196,13 +196,6 @@ def test_documents_are_those_of_both_systems_best_first(folder: Folder) -> None:
     assert shown == ["[p2] Text of p2.\n[p3] Text of p3.\n[p1] Text of p1."] * 2
 
 
-def test_documents_of_no_system_are_shared(folder: Folder) -> None:
-    """Documents of RAGElo's files without agents."""
-    folder.write([["q1", [answer("a", "q1", "Yes."), answer("b", "q1", "No."), retrieved("p1")]]])
-    folder.compare()
-    assert [request.slot("documents") for request in folder.asked] == ["[p1] Text of p1."]
-
-
 GRADED = [
     [
         "q1",
@@ -280,15 +273,6 @@ def test_ungraded_games_are_played_again(folder: Folder) -> None:
     summary = folder.compare(games="old.jsonl", systems=("a", "b"))
     assert (summary.reused, summary.asked, summary.kept) == (2, 1, 0)
     assert [[game.winner is None for game in games] for games in folder.games().values()] == [[False]] * 3
-
-
-def test_a_new_system_plays_only_its_own_games(folder: Folder) -> None:
-    folder.compare("old.jsonl", systems=("a", "b", "c"))
-    summary = folder.compare(games="old.jsonl")
-    old = folder.games("old.jsonl")
-    new = [game for query, games in folder.games().items() for game in games if game not in old[query]]
-    assert len(new) == summary.asked > 0
-    assert all("d" in (game.system_a, game.system_b) for game in new)
 
 
 @pytest.mark.parametrize("stop_at", [1, 6, 13])
@@ -427,25 +411,3 @@ def test_csv_files_of_ragelo_become_ratings(
         info = query.game_sets[0].prompt_info or {}
         assert (info["evidence"], info["reasons_by"]) == ("both", ["lexical", "RAGEloReasoner"])
         assert len(query.game_sets[0].games) == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "about"),
-    [
-        ("--grades reasons-grader=m", "have an effect only with --evidence reason"),
-        ("--prompt PairwiseChoice --prompt-file mine.toml", "use --prompt or --prompt-file once"),
-    ],
-)
-def test_options_without_an_effect(
-    options: str,
-    about: str,
-    folder: Folder,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(folder.path)
-    main(["-q", "show", "prompt", "PairwiseAnswers", "--format", "toml", "-o", "mine.toml"])
-    with pytest.raises(SystemExit) as stop:
-        main(["-q", *f"compare p.jsonl --queries q.json --model fake -o g.jsonl {options}".split()])
-    assert stop.value.code == 2
-    assert about in " ".join(capsys.readouterr().err.split())

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.metrics.nuggets import NUGGET_METRICS
@@ -220,19 +219,3 @@ def test_a_judge_of_ratings_has_no_place_bias(file: Path) -> None:
     found = game_biases(games_from_grades(file, cutoff=5).queries).judges[0].biases
     assert found.place_a.total == 0
     assert (found.longer.count, found.longer.total) == (4, 4)
-
-
-@pytest.mark.parametrize("arguments", [["-m", "F1"], ["--tie-margin", "-1"]])
-def test_wrong_options(file: Path, arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["evaluate", "elo", str(file), *arguments])
-    assert stop.value.code == 2
-
-
-def test_options_of_grades_with_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "scores.tsv"
-    path.write_text("system\tquery\tmeasure\tvalue\nx\tq1\tF1\t1\ny\tq1\tF1\t0\n")
-    with pytest.raises(SystemExit) as stop:
-        main(["evaluate", "elo", str(path), "--min-grade", "3"])
-    assert stop.value.code == 2
-    assert "--min-grade needs a graded file." in capsys.readouterr().err

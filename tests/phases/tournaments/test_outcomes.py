@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.tournaments.biases import game_biases
 from exam_pp.phases.tournaments.outcomes import judged_games
-from tests.conftest import NO_SHARED_DATA, SHARED
 from tests.phases.tournaments.games import game, game_set, games_file
 
 
@@ -135,15 +134,18 @@ def test_a_version_of_the_prompt_is_selected(tmp_path: Path) -> None:
     assert [row[3] for row in scores(path, AnswerFilter(prompt_hash="x2"))] == [0.0]
 
 
-def test_selections_without_games(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (AnswerFilter("other"), "the options select no games"),
+        (AnswerFilter(systems=["a", "z"]), "'z' of --system plays no games in"),
+        (AnswerFilter(systems=["a"]), "the options select no games"),
+    ],
+)
+def test_selections_without_games(selection: AnswerFilter, message: str, tmp_path: Path) -> None:
     path = games_file(tmp_path / "g.jsonl", {"1": [game("a", "b", "A")]})
-
-    with pytest.raises(SelectionError, match="the options select no games"):
-        judged_games([path], AnswerFilter("other"))
-    with pytest.raises(SelectionError, match="'z' of --system plays no games in"):
-        judged_games([path], AnswerFilter(systems=["a", "z"]))
-    with pytest.raises(SelectionError, match="the options select no games"):
-        judged_games([path], AnswerFilter(systems=["a"]))
+    with pytest.raises(SelectionError, match=message):
+        judged_games([path], selection)
 
 
 def test_reserved_names(tmp_path: Path) -> None:
@@ -164,17 +166,3 @@ def test_games_of_ragelo(tmp_path: Path) -> None:
     assert (found.ungraded, found.judge.model) == (1, "(no model)")
     assert [outcome.score for outcome in judged_games([lines]).outcomes] == [0.0]
     assert judged_games([lines]).judge.model == "pairwise"
-
-
-def test_an_unknown_verdict_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "g.csv"
-    path.write_text("qid,agent_a,agent_b,raw_answer,answer\n1,a,b,text,D\n")
-    with pytest.raises(DataError, match="'D' is not a verdict"):
-        judged_games([path])
-
-
-def test_published_games_of_ragelo() -> None:
-    path = SHARED / "data" / "ragelo" / "pairwise_answers_evaluations.csv"
-    if not path.exists():
-        pytest.skip(NO_SHARED_DATA)
-    assert judged_games([path]).systems == ["agent1", "agent2"]

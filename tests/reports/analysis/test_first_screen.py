@@ -10,8 +10,7 @@ from exam_pp.phases.evaluation.contents import GradedContents, GraderContents, M
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
-from exam_pp.rendering.document import Bars, Checks, Report, Statement
-from exam_pp.rendering.render import render
+from exam_pp.rendering.document import Bars, Checks, Statement
 from exam_pp.reports.analysis.first_screen import Evidence, first_screen
 from exam_pp.reports.analysis.report_summary import Leaderboard
 from exam_pp.results import OVERALL_SYSTEM, Score
@@ -107,15 +106,3 @@ def test_lines_without_content_do_not_appear() -> None:
     ]
     few = lines_of(evidence(board({"a": 0.8, "b": 0.6}, queries=3)))
     assert few[0] == "doubt: 3 queries show which system is better for 0 of 1 pair of systems."
-
-
-def test_other_formats_have_the_same_words() -> None:
-    text = render(Report("", first_screen(evidence(board({"a": 0.8, "b": 0.6})))), "text")
-    for words in (
-        "a (80 %) is better than b (60 %)",
-        "system",
-        "80 %",
-        "✓ 20 queries show",
-        "i The judge is",
-    ):
-        assert words in text

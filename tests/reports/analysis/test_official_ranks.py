@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.correlation import (
     OfficialRanks,
     correlation,
@@ -88,13 +87,6 @@ def test_the_published_tables_of_correlations(tmp_path: Path) -> None:
     assert lines[:2] == [
         "qrels\tquery\tmin_rating\ttrec_eval_metric\tspearman\tkendall", "question-4\t1\t4\tRR\t1.000\t1.000",
     ]  # fmt: skip
-
-
-def test_ranks_of_other_systems_are_refused(tmp_path: Path) -> None:
-    official = tmp_path / "official.json"
-    official.write_text('{"x": 1, "y": 2}')
-    with pytest.raises(SelectionError, match=r"official\.json .*rank"):
-        ranked(make_evaluation("RR"), official)
 
 
 def test_systems_without_official_rank_get_an_approximate_rank() -> None:

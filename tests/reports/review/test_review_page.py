@@ -139,12 +139,6 @@ def test_the_script_makes_no_markup_and_no_connection(page: str, word: str) -> N
     assert word not in script
 
 
-def test_equal_input_gives_equal_bytes() -> None:
-    assert render_page(HEAD, [table({"p": "text"}, a=Cell(3))]) == render_page(
-        HEAD, [table({"p": "text"}, a=Cell(3))]
-    )
-
-
 def test_spans_count_as_javascript_counts() -> None:
     """Characters beyond the first plane are two units in UTF-16."""
     text = "Tides \U0001f30a follow the Moon."

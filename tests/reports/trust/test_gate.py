@@ -8,7 +8,6 @@ import pytest
 
 from exam_pp.cli.trust.gate import gate_report, gate_sentence
 from exam_pp.phases.trust.gate import Gate, gate
-from exam_pp.rendering.render import render
 from exam_pp.results import Score
 from tests.tables import tables_of
 
@@ -80,18 +79,6 @@ def test_enough_queries_that_show_nothing_ask_for_no_fewest() -> None:
 
     assert "150 queries are too few to be sure. " in text
     assert "are needed" not in text
-
-
-def test_markdown_is_a_short_summary() -> None:
-    """Title, sentence, a row for each measure, the largest drops, and the explanations."""
-    text = render(gate_report(compared(*WORSE)), "md")
-
-    assert text.startswith(
-        "# Gate: failed, but undecided\n\nFailed on the measured drop (0.1), but 3 queries are too few"
-    )
-    assert "| F1 | 3 | 0.6000 | 0.5000 | 0.1000 |" in text
-    assert "| F1 | q1 | 0.6000 | 0.2000 | 0.4000 |" in text
-    assert len(text.splitlines()) < 25
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,6 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.cli.review.verification.citations import check_citations
-from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.citations import AnswerFilter
 from tests.phases.evaluation.test_citations import FULL, NO, grades, part, source
 
@@ -59,26 +55,3 @@ def test_every_citation_has_its_texts_and_missing_passages_are_counted(
     assert "Wasps build nests of paper." in text
     assert "Bees dance in hives." in text
     assert "2 more citations are not shown." in text
-
-
-@pytest.mark.parametrize("form", ["text", "html", "tsv", "md", "json"])
-def test_formats(form: str, graded: Path, tmp_path: Path) -> None:
-    output = tmp_path / "report"
-    main(["-q", "verify", "citations", str(graded), "--format", form, "-o", str(output)])
-    text = output.read_text()
-    assert "full_support" in text
-    if form == "tsv":
-        rows = list(csv.DictReader(io.StringIO(text), delimiter="\t"))
-        assert [row["citation"] for row in rows] == ["A", "B", "B", "A", "A"]
-    if form == "json":
-        assert len(json.loads(text)["tables"][0]["rows"]) == 5
-
-
-def test_selections(graded: Path) -> None:
-    with pytest.raises(SelectionError, match="has no query 'x'"):
-        check_citations(graded, AnswerFilter(), queries=["x"])
-    with pytest.raises(SelectionError, match="no selected grades of citations"):
-        check_citations(graded, AnswerFilter(), queries=["r"])
-    with pytest.raises(SelectionError, match="no selected grades of citations"):
-        check_citations(graded, AnswerFilter(model="other"))
-    assert check_citations(graded, AnswerFilter(), limit=2).citations.omitted == 3

@@ -89,9 +89,6 @@ class TestUncovered:
         assert shown(report, query(self.PASSAGES[0])) == []
         assert pages(report) == []
         assert summary(report).endswith("the bank covers all of them.")
-        none_relevant = Uncovered(4)
-        none_relevant.add(query(*self.PASSAGES))
-        assert summary(none_relevant) == "No passage is judged 4 or higher, so no passage is relevant."
         ungraded = Uncovered()
         ungraded.add(query(passage("u", relevance=[2]), passage("n", both(5, 5), relevance=[0])))
         assert summary(ungraded) == (
@@ -134,16 +131,6 @@ class TestSpurious:
         assert len(shown(limited, query(*self.PASSAGES))) == 1
         assert "1 more entry is not shown." in texts(pages(limited), Paragraph)
 
-    def test_the_page_names_the_frequency_as_the_paper_does(self) -> None:
-        report = Spurious()
-        report.add(query(*self.PASSAGES))
-        assert texts(pages(report), Heading) == [f"(3) {PIONEERS}"]
-
-    def test_no_non_relevant_passages(self) -> None:
-        report = Spurious()
-        assert shown(report, query(self.PASSAGES[3])) == []
-        assert summary(report) == "No graded passage is judged below 1, so no entry can look spurious."
-
     def test_parts_of_a_query_add_up(self) -> None:
         whole, parts = Spurious(often=1), Spurious(often=1)
         pieces = [query(checked) for checked in self.PASSAGES]
@@ -176,14 +163,6 @@ class TestDisagreements:
             "Of 8 passages with a judgment and a grade, 3 are judged 1 or higher and have no grade of 4 or "
             "higher; 3 are judged lower and have such a grade."
         )
-
-    def test_agreement(self) -> None:
-        report = Disagreements()
-        assert shown(report, query(*self.PASSAGES[6:8])) == []
-        assert summary(report).endswith("judgments and grades agree.")
-        empty = Disagreements()
-        empty.add(query(*self.PASSAGES[8:]))
-        assert summary(empty) == "No passage has both a judgment and a grade."
 
 
 class TestGrid:
