@@ -15,17 +15,15 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from exam_pp.errors import ModelError
-from exam_pp.llm import ModelOptions, conversion, load_llm
+from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm_requests import Completion, Part, Request
-from exam_pp.prompts.markup import without_thinking
 from tests.llm.asking import ENGINES, LABELS, answers, ask, texts
-from tests.llm.small_models import CONTEXT, byte_tokenizer, rendered, save_llama
+from tests.llm.small_models import CONTEXT, rendered
 
 INSTRUCTION = (
     "Rate how well the passage answers the question, from 0, where it says nothing of use, to 5, where "
@@ -111,51 +109,12 @@ def test_replies_equal_generate_whatever_the_batch(
         assert texts(answers(llm, asked)) == expected
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("instruction", ["", INSTRUCTION], ids=["", "instruction"])
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", ["chat", "plain", "flat"])
-def test_label_likelihoods_equal_teacher_forcing(
-    causal_checkpoints: dict[str, Path], prompts: list[str], kind: str, engine: str, instruction: str
-) -> None:
-    model, tokenizer = reference(causal_checkpoints[kind])
-    llm = load_llm(options(causal_checkpoints[kind], engine))
-    prompts = [instruction + prompt for prompt in prompts[:14]]
-    labels = (*LABELS, "not at all")
-    replies = answers(llm, [as_request(prompt, labels) for prompt in prompts])
-    for prompt, reply in zip(prompts, replies, strict=True):
-        for label, logprob in zip(labels, reply.label_logprobs, strict=True):
-            probability = beginning(model, tokenizer, rendered(tokenizer, prompt), label)
-            assert math.exp(logprob) == pytest.approx(probability, abs=1e-4)
-
-
 def test_beam_search_is_an_option(causal_checkpoints: dict[str, Path], prompts: list[str]) -> None:
     model, tokenizer = reference(causal_checkpoints["flat"])
     llm = load_llm(options(causal_checkpoints["flat"], num_beams=3))
     assert llm.provenance()["num_beams"] == 3
     replies = answers(llm, [as_request(prompt, LABELS) for prompt in prompts[:4]])
     assert texts(replies) == [expected_reply(model, tokenizer, text, num_beams=3) for text in prompts[:4]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("labels", [(), LABELS], ids=["hard", "soft"])
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_plain_prompt_is_answered_in_one_line(
-    causal_checkpoints: dict[str, Path],
-    prompts: list[str],
-    tmp_path: Path,
-    engine: str,
-    labels: tuple[str, ...],
-) -> None:
-    """A model without chat template would continue the text; a chat model may need several lines."""
-    for kind, stops in (("plain", True), ("chat", False)):
-        _, tokenizer = reference(causal_checkpoints[kind])
-        folder = tmp_path / kind
-        save_llama(folder, tokenizer, prompts[:2], ["\n4. Yes\nQuestion: 3", "2\n5"], 1.0)
-        llm = load_llm(options(folder, engine))
-        asked = [as_request(p, labels, one_line=cut) for cut in (True, False) for p in prompts[:2]]
-        whole = ["4. Yes\nQuestion: 3", "2\n5"]
-        assert texts(answers(llm, asked)) == ((["4. Yes", "2"] if stops else whole) + whole)
 
 
 @pytest.mark.parametrize("kind", ["chat", "plain"])
@@ -268,52 +227,6 @@ def test_templates_with_conditions(with_template: Callable[[str], Path], templat
     assert llm.provenance().get("prompt_date") == ("2024-07-26" if template == DATE else None)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("tokens", "mode"), [(0, "reply "), (5, "think ")])
-def test_thinking_can_be_switched_on(
-    with_template: Callable[[str, str], Path], engine: str, tokens: int, mode: str
-) -> None:
-    """The template gets ``enable_thinking``, as Qwen's does, and the reply may be longer."""
-    folder = with_template("", "{{ 'think ' if enable_thinking else 'reply ' }}")
-    llm: Any = load_llm(options(folder, engine, thinking_tokens=tokens))
-    request = as_request("a b c", max_new_tokens=1)
-    (encoded,) = llm.encode([request])
-    model, tokenizer = load(folder)
-    assert tokenizer.decode(encoded.ids).endswith(mode)
-    assert texts(answers(llm, [request])) == [generated(model, tokenizer, encoded.ids, 1 + tokens)]
-    assert llm.provenance().get("thinking_tokens", 0) == tokens
-
-
-THINKING = {
-    "tag in the reply": ("", ("<think>3 or 4?</think>\n\n2", "<think>3 or 4 or 3 or 4 or 3")),
-    "tag in the prompt": ("<think>\n", ("3 or 4?</think>\n\n2", "3 or 4 or 3 or 4 or 3 or 4")),
-}
-"""The end of the prompt, and replies with and without the closing tag."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("special", [False, True])
-@pytest.mark.parametrize("kind", THINKING)
-def test_thinking_text_is_separated_from_the_reply(
-    tmp_path: Path, prompts: list[str], engine: str, special: bool, kind: str
-) -> None:
-    """Whether the opening tag is in the prompt or in the reply, and whether tags are special tokens."""
-    opening, written = THINKING[kind]
-    tokenizer = byte_tokenizer(prompts, chat=True)
-    tokenizer.add_tokens(["<think>", "</think>"], special_tokens=special)
-    tokenizer.chat_template = tokenizer.chat_template.replace("assistant\n", f"assistant\n{opening}")
-    save_llama(tmp_path, tokenizer, prompts[:2], written)
-    llm = load_llm(options(tmp_path, engine, thinking_tokens=12))
-    replies = texts(answers(llm, [as_request(prompt, max_new_tokens=1) for prompt in prompts[:2]]))
-    assert [without_thinking(reply) for reply in replies] == ["\n\n2", None]
-    assert all(reply.startswith("<think>") for reply in replies)
-    if opening:
-        with pytest.raises(ModelError, match="add -M thinking_tokens"):
-            load_llm(options(tmp_path, engine))
-
-
 def test_channels_are_refused(with_template: Callable[[str, str], Path]) -> None:
     with pytest.raises(ModelError, match="channels"):
         load_llm(options(with_template("", "{% if false %}<|channel|>analysis<|message|>{% endif %}")))
@@ -406,77 +319,6 @@ def test_replies_do_not_depend_on_the_batch(both: Any, data: st.DataObject, budg
     llm._batch_tokens = budget
     for key, reply in zip(keys, answers(llm, [instructed(*key) for key in keys]), strict=True):
         assert_same(reply, expected[key])
-
-
-_SHAPE = {
-    "vocab_size": 600, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
-    "num_attention_heads": 4, "initializer_range": 0.3, "max_position_embeddings": CONTEXT,
-    "eos_token_id": 0, "bos_token_id": None, "pad_token_id": None,
-}  # fmt: skip
-_LLAMA3 = {
-    "rope_type": "llama3", "rope_theta": 500_000.0, "factor": 8.0, "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0, "original_max_position_embeddings": 8192,
-}  # fmt: skip
-_ARCHITECTURES: dict[str, dict[str, Any]] = {
-    "Llama": {"num_key_value_heads": 4},
-    "Llama tied": {"num_key_value_heads": 1, "tie_word_embeddings": True},
-    "Llama 3": {"num_key_value_heads": 2, "rope_parameters": _LLAMA3},
-    "Qwen2": {"num_key_value_heads": 2, "use_sliding_window": False},
-    "Mistral": {"num_key_value_heads": 2, "head_dim": 16, "sliding_window": None},
-    "GPT2": {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": CONTEXT},
-    "Gemma": {"num_key_value_heads": 2, "head_dim": 16},
-}
-_CLASSES = {"GPT2": "GPT2LMHeadModel"}
-_REFUSED = {"Llama 3": r"\(llama3\)"}
-
-
-@needs_ctranslate2
-@pytest.mark.slow
-@pytest.mark.parametrize("name", _ARCHITECTURES)
-def test_random_weights_of_many_architectures(name: str, tmp_path: Path, prompts: list[str]) -> None:
-    """Every supported architecture gives the replies of the reference."""
-    torch.manual_seed(len(name))
-    tokenizer = byte_tokenizer(prompts, chat=False, vocabulary=600)
-    family, _, _ = name.partition(" ")
-    config = getattr(transformers, f"{family}Config")(
-        **_SHAPE | {"vocab_size": len(tokenizer)} | _ARCHITECTURES[name]
-    )
-    getattr(transformers, _CLASSES.get(family, f"{family}ForCausalLM"))(config).eval().save_pretrained(
-        tmp_path
-    )
-    tokenizer.save_pretrained(tmp_path)
-    reference = load_llm(options(tmp_path))
-    if name in _REFUSED:
-        with pytest.raises(ModelError, match=f"CTranslate2 .*{_REFUSED[name]}"):
-            load_llm(fast(tmp_path))
-        return
-    llm = load_llm(fast(tmp_path))
-    requests = [instructed(text, labels) for text in prompts[:6] for labels in ((), LABELS, ("4.5", "no"))]
-    for reply, expected in zip(answers(llm, requests), answers(reference, requests), strict=True):
-        assert_same(reply, expected)
-
-
-@needs_ctranslate2
-@pytest.mark.slow
-@pytest.mark.parametrize("compute_type", ["float32", "int8"])
-def test_a_wrong_conversion_is_noticed(
-    compute_type: str,
-    causal_checkpoints: dict[str, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path))
-    convert = conversion._convert
-
-    def convert_another(checkpoint: Any, folder: Path, compute_type: str) -> None:
-        monkeypatch.setattr(checkpoint, "path", str(causal_checkpoints["flat"]))
-        convert(checkpoint, folder, compute_type)
-        monkeypatch.undo()
-
-    monkeypatch.setattr(conversion, "_convert", convert_another)
-    with pytest.raises(ModelError, match=r"CTranslate2 .*disagrees"):
-        load_llm(fast(causal_checkpoints["chat"], compute_type=compute_type))
-    assert not list((tmp_path / "ctranslate2").iterdir())
 
 
 @needs_ctranslate2

@@ -238,27 +238,6 @@ def test_samples_have_the_probabilities_of_the_model() -> None:
 SAMPLED = [("checkpoints", "flat", "text2text"), ("causal_checkpoints", "flat", "text-generation")]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("fixture", "key", "pipeline"), SAMPLED)
-def test_samples_depend_on_seed_and_request_only(
-    request: pytest.FixtureRequest, prompts: list[str], fixture: str, key: str, pipeline: str
-) -> None:
-    folder = str(request.getfixturevalue(fixture)[key])
-    asked = [Request((Part(text, "context", may_be_cut=True),), (), 52) for text in prompts[:5]]
-
-    def replies(seed: int | None, batches: Any = None, **options: Any) -> list[str]:
-        model = ModelOptions(folder, pipeline=pipeline, temperature=0.8, sampling_seed=seed, **options)
-        return texts(answers(load_llm(model), asked, batches))
-
-    first = replies(7)
-    assert replies(7, [[4, 0, 2], [3, 1]]) == first
-    assert replies(8) != first
-    assert replies(None) == replies(0)
-    likeliest = texts(ask(ModelOptions(folder, pipeline=pipeline, num_beams=1), asked))
-    assert first != likeliest
-    assert replies(7, top_p=1e-6) == likeliest
-
-
 GREEDY = dict.fromkeys(["temperature", "sampling_seed", "max_tokens", "prompt_date"])
 
 

@@ -13,8 +13,6 @@ from safetensors.torch import load_file
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
 from exam_pp.llm import ModelOptions, checkpoint_files, load_llm
-from exam_pp.llm.backends import can_read_lists
-from tests.llm.asking import ask, rate
 
 gguf = pytest.importorskip("gguf")
 
@@ -76,23 +74,6 @@ def write_gguf(checkpoint: Path, file: Path, architecture: str = "llama", left_o
 @pytest.fixture(scope="module")
 def gguf_file(causal_checkpoints: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_gguf(causal_checkpoints["chat"], tmp_path_factory.mktemp("gguf") / "model.gguf")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
-def test_the_replies_are_those_of_the_checkpoint(
-    gguf_file: Path, causal_checkpoints: dict[str, Path], prompts: list[str], engine: Any
-) -> None:
-    if engine == "ctranslate2":
-        pytest.importorskip("ctranslate2")
-    folder = ModelOptions(str(causal_checkpoints["chat"]), "text-generation", engine=engine)
-    file = ModelOptions(str(gguf_file), engine=engine)
-    assert file.pipeline == "text-generation"
-    assert can_read_lists(file)
-    asked = [rate(prompt, ("0", "5"), 24) for prompt in prompts[:4]]
-    for reply, expected in zip(ask(file, asked), ask(folder, asked), strict=True):
-        assert reply.text == expected.text
-        assert reply.label_logprobs == pytest.approx(expected.label_logprobs, abs=1e-3)
 
 
 def test_the_file_is_converted_once_and_recorded(gguf_file: Path, conversion_cache: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from pathlib import Path
-from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -147,40 +145,6 @@ def test_soft_grade_peaks_at_the_rating_and_follows_the_evidence() -> None:
         assert max(range(6), key=reply.label_logprobs.__getitem__) == int(reply.text)
     expected = [soft.expected for r in (strong, weak) if (soft := soft_grade(r.label_logprobs))]
     assert expected[0] > expected[1]
-
-
-@pytest.mark.integration
-def test_agreement_with_gpt4_and_judges_on_every_fourth_query(shared_data: Path) -> None:
-    """TREC DL 2019: pair-level Spearman at least .33 with GPT-4, AUC at least .77 with judgments."""
-    from scipy.stats import spearmanr
-
-    from exam_pp.metrics.agreement import area_under_curve
-    from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.passages.graded_file import read_passages
-
-    folder = shared_data / "dl19-gpt4"
-    bank = read_bank(folder / "dl19-gpt4-questions.jsonl.gz")
-    queries = list(read_passages(folder / "dl19-graded.jsonl.gz"))
-    llm = learned([passage.text for query in queries for passage in query.passages])
-    lexical: list[int] = []
-    gpt4: list[int] = []
-    areas: list[float] = []
-    for query in queries[::4]:
-        means, relevant = [], []
-        for passage in query.passages:
-            published = next(passage.grade_sets()).entry_ratings()
-            entries = bank.entries(query.query_id)
-            ratings = {key: rate(llm, entries[key].text, passage.text) for key in published}
-            lexical += ratings.values()
-            gpt4 += published.values()
-            means.append(fmean(ratings.values()))
-            relevant.append(max(judgment.relevance for judgment in passage.judgments) >= 2)
-        area = area_under_curve(means, relevant)
-        if area is not None:
-            areas.append(area)
-    assert spearmanr(lexical, gpt4).statistic >= 0.33
-    assert fmean(areas) >= 0.77
-    assert len(set(lexical)) == 6
 
 
 def test_unsupported_prompts_are_errors_of_their_completions() -> None:

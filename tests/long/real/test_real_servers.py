@@ -15,10 +15,8 @@ from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm.endpoint import EndpointLLM
 from exam_pp.llm_requests import Part, Request
 from exam_pp.store.passages.graded_file import read_passages
-from tests.real.conftest import RealServer
-from tests.real.test_real_model import PASSAGE, RATING, rating_requests, texts
-
-pytestmark = pytest.mark.real
+from tests.long.real.conftest import RealServer
+from tests.long.real.test_real_model import PASSAGE, RATING, rating_requests, texts
 
 
 def endpoint(server: RealServer, pipeline: str = "openai", **more: Any) -> Any:
