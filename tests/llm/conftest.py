@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from scripts.bench import keyed_model  # noqa: E402 - needs torch
+from tests.llm import small_models  # noqa: E402
 
 # Tests run in parallel processes, whose threads would slow each other down.
 torch.set_num_threads(1)
@@ -32,9 +34,11 @@ def conversion_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture(autouse=True)
-def _cache(conversion_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EXAM_PP_CACHE", str(conversion_cache))
+@pytest.fixture(scope="module", autouse=True)
+def _cache(conversion_cache: Path) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("EXAM_PP_CACHE", str(conversion_cache))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -60,8 +64,6 @@ def causal_checkpoints(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], prompts: list[str]
 ) -> dict[str, Path]:
     """``chat`` and ``plain`` reply like graders; ``flat`` gives long replies with near ties."""
-    from tests.llm import small_models
-
     folders: dict[str, Path] = {}
     for name, kind, flat in (("chat", "rating", 1.0), ("plain", "rating", 1.0), ("flat", "extraction", 0.3)):
         tokenizer = small_models.byte_tokenizer(texts, chat=name != "plain")
@@ -73,9 +75,6 @@ def causal_checkpoints(
 
 @pytest.fixture(scope="session")
 def qa_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> Path:
-    """A BERT-style model for extractive question answering."""
-    from tests.llm import small_models
-
     folder = tmp_path_factory.mktemp("qa")
     small_models.save_bert_qa(folder, texts)
     return folder
@@ -83,9 +82,6 @@ def qa_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) ->
 
 @pytest.fixture(scope="session")
 def nli_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> Path:
-    """A BERT-style model for natural language inference."""
-    from tests.llm import small_models
-
     folder = tmp_path_factory.mktemp("nli")
     small_models.save_bert_classifier(folder, texts, ["entailment", "neutral", "contradiction"])
     return folder
@@ -94,8 +90,6 @@ def nli_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -
 @pytest.fixture(scope="session")
 def t5_qa_checkpoint(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> Path:
     """A T5-style model for extractive question answering, whose tokenizer does not insert its ``<cls>``."""
-    from tests.llm import small_models
-
     folder = tmp_path_factory.mktemp("t5-qa")
     small_models.save_t5_qa(folder, texts)
     return folder

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -50,10 +50,14 @@ def failure(status: int, message: str, **headers: str) -> Answer:
     return status, {"error": {"message": message, "type": "t", "code": None, "param": None}}, headers
 
 
+def prompt_of(body: dict[str, Any]) -> str:
+    """The text of a call, which is that of its last message."""
+    return str(body["prompt"] if "prompt" in body else body["messages"][-1]["content"])
+
+
 def rating(body: dict[str, Any], _count: int = 0) -> Answer:
     """A rating that depends only on the prompt."""
-    prompt = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
-    text = str(sum(prompt.encode()) % 6)
+    text = str(sum(prompt_of(body).encode()) % 6)
     rest = {str(label): -9.0 - label for label in range(6) if str(label) != text}
     answer = text_completion if "prompt" in body else completion
     return answer(text, {text: -0.01, **rest} if body.get("logprobs") else None)
@@ -83,21 +87,35 @@ class Server:
             count = self.seen[prompt]
             self.active += 1
             self.most_active = max(self.most_active, self.active)
-        try:
-            answer = self.script(body, count)
-        finally:
-            with self.lock:
-                self.active -= 1
-        if answer[0] == 200:
-            with self.lock:
-                self.answered[prompt] += 1
+        answer = self.script(body, count)
+        with self.lock:
+            self.active -= 1
+            self.answered[prompt] += answer[0] == 200
         return answer
 
 
-def slow(seconds: float, body: dict[str, Any]) -> Answer:
-    """A late reply."""
-    time.sleep(seconds)
-    return rating(body)
+def always(answer: Answer) -> Script:
+    return lambda *_: answer
+
+
+def at_first(answer: Answer, times: int = 1) -> Script:
+    """A script with this answer to the first calls with a prompt, and ratings to later ones."""
+    return lambda body, count: answer if count <= times else rating(body)
+
+
+def by_text(answers: Mapping[str, Answer], other: Script = rating) -> Script:
+    """A script with the answer to the first key that the prompt contains."""
+
+    def script(body: dict[str, Any], count: int) -> Answer:
+        found = next((answer for key, answer in answers.items() if key in prompt_of(body)), None)
+        return other(body, count) if found is None else found
+
+    return script
+
+
+def refusing(answers: Mapping[str, Answer], other: Script = rating) -> Script:
+    """A script with the answer to the first key that is an argument of the call."""
+    return lambda body, count: next((a for key, a in answers.items() if key in body), other(body, count))
 
 
 @contextmanager

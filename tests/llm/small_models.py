@@ -31,7 +31,6 @@ __all__ = [
 
 
 def save_bert_qa(folder: Path, texts: Iterable[str]) -> None:
-    """Save a BERT with two layers and a span head."""
     torch.manual_seed(7)
     tokenizer, config = _bert(texts)
     BertForQuestionAnswering(config).eval().save_pretrained(folder)
@@ -41,7 +40,6 @@ def save_bert_qa(folder: Path, texts: Iterable[str]) -> None:
 def save_bert_classifier(
     folder: Path, texts: Iterable[str], classes: Sequence[str], *, layers: int = 2
 ) -> None:
-    """Save a BERT that classifies pairs of texts."""
     torch.manual_seed(7)
     tokenizer, config = _bert(texts)
     config.num_hidden_layers = layers

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import json
 import math
 import random
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.llm_requests import Part, Request
-from exam_pp.prompts.markup import without_thinking
-from tests.llm.small_models import CONTEXT, byte_tokenizer, rendered, save_llama
+from exam_pp.llm_requests import Completion, Part, Request
+from tests.llm.asking import ENGINES, LABELS, answers, ask, texts
+from tests.llm.small_models import CONTEXT, rendered
 
-LABELS = tuple("012345")
-KINDS = ["chat", "plain", "flat"]
-ENGINES = [
-    "transformers",
-    pytest.param(
-        "ctranslate2",
-        marks=pytest.mark.skipif(not importlib.util.find_spec("ctranslate2"), reason="the fast extra"),
-    ),
-]
 INSTRUCTION = (
     "Rate how well the passage answers the question, from 0, where it says nothing of use, to 5, where "
     "nothing is left to say. Question: "
@@ -64,27 +59,37 @@ def ends(tokenizer: Any) -> list[int]:
 
 
 @cache
-def expected_reply(model: Any, tokenizer: Any, text: str, max_new_tokens: int = 24) -> str:
-    """The greedy reply to a single prompt, as in the text-generation pipeline of transformers."""
-    ids = torch.tensor([rendered(tokenizer, text)])
+def expected_reply(
+    model: Any, tokenizer: Any, text: str, max_new_tokens: int = 24, num_beams: int = 1
+) -> str:
+    """The reply to a single prompt, as in the text-generation pipeline of transformers."""
+    ids = rendered(tokenizer, text) or [tokenizer.eos_token_id]
+    return generated(model, tokenizer, ids, max_new_tokens, num_beams)
+
+
+def generated(model: Any, tokenizer: Any, ids: list[int], max_new_tokens: int, num_beams: int = 1) -> str:
+    """The text with which transformers continues the tokens."""
+    inputs = torch.tensor([ids])
     with torch.inference_mode():
         output = model.generate(
-            ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=max_new_tokens,
-            eos_token_id=ends(tokenizer), pad_token_id=tokenizer.pad_token_id,
+            inputs, attention_mask=torch.ones_like(inputs), do_sample=False, max_new_tokens=max_new_tokens,
+            eos_token_id=ends(tokenizer), pad_token_id=tokenizer.pad_token_id, num_beams=num_beams,
+            early_stopping=num_beams > 1,
         )  # fmt: skip
-    return str(tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)).strip()
+    return str(tokenizer.decode(output[0, len(ids) :], skip_special_tokens=True)).strip()
 
 
-@cache
-def label_probability(model: Any, tokenizer: Any, prompt: str, label: str) -> float:
-    """The probability that the reply to a single prompt begins with the label, by teacher forcing."""
-    return beginning(model, tokenizer, rendered(tokenizer, prompt), label)
-
-
-@pytest.mark.parametrize("instruction", ["", INSTRUCTION], ids=["", "instruction"])
-@pytest.mark.parametrize("labels", [(), LABELS], ids=["hard", "soft"])
+@pytest.mark.parametrize(
+    ("kind", "labels", "instruction", "budgets"),
+    [
+        ("chat", LABELS, INSTRUCTION, (1, 1500)),
+        ("plain", (), INSTRUCTION, (100_000,)),
+        ("plain", LABELS, "", (1500,)),
+        ("flat", (), "", (1, 100_000)),
+        ("flat", LABELS, INSTRUCTION, (1500,)),
+    ],
+)
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", KINDS)
 def test_replies_equal_generate_whatever_the_batch(
     causal_checkpoints: dict[str, Path],
     prompts: list[str],
@@ -92,115 +97,50 @@ def test_replies_equal_generate_whatever_the_batch(
     engine: str,
     labels: tuple[str, ...],
     instruction: str,
+    budgets: tuple[int, ...],
 ) -> None:
     model, tokenizer = reference(causal_checkpoints[kind])
-    prompts = [instruction + prompt for prompt in prompts[:14]]
-    expected = [expected_reply(model, tokenizer, prompt) for prompt in prompts]
+    order = random.Random(1).sample(prompts[:10], 10)
+    expected = [expected_reply(model, tokenizer, instruction + prompt) for prompt in order]
     assert len(set(expected)) > 4
-    chance = random.Random(1)
-    for batch_tokens in (1, 1500, 100_000)[bool(instruction) :]:
+    for batch_tokens in budgets:
         llm = load_llm(options(causal_checkpoints[kind], engine, batch_tokens=batch_tokens))
-        order = chance.sample(range(len(prompts)), len(prompts))
-        replies = dict(llm.generate([as_request(prompts[i], labels) for i in order]))
-        assert [replies[position].text for position in range(len(order))] == [expected[i] for i in order]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("instruction", ["", INSTRUCTION], ids=["", "instruction"])
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_label_likelihoods_equal_teacher_forcing(
-    causal_checkpoints: dict[str, Path], prompts: list[str], kind: str, engine: str, instruction: str
-) -> None:
-    model, tokenizer = reference(causal_checkpoints[kind])
-    llm = load_llm(options(causal_checkpoints[kind], engine))
-    prompts = [instruction + prompt for prompt in prompts[:14]]
-    labels = (*LABELS, "not at all")
-    replies = dict(llm.generate([as_request(prompt, labels) for prompt in prompts]))
-    for index, prompt in enumerate(prompts):
-        for label, logprob in zip(labels, replies[index].label_logprobs, strict=True):
-            probability = label_probability(model, tokenizer, prompt, label)
-            assert math.exp(logprob) == pytest.approx(probability, abs=1e-4)
+        asked = [as_request(instruction + prompt, labels) for prompt in order]
+        assert texts(answers(llm, asked)) == expected
 
 
 def test_beam_search_is_an_option(causal_checkpoints: dict[str, Path], prompts: list[str]) -> None:
-    model, tokenizer = load(causal_checkpoints["flat"])
+    model, tokenizer = reference(causal_checkpoints["flat"])
     llm = load_llm(options(causal_checkpoints["flat"], num_beams=3))
     assert llm.provenance()["num_beams"] == 3
-    replies = dict(llm.generate([as_request(prompt, LABELS) for prompt in prompts[:6]]))
-    for index in range(6):
-        ids = torch.tensor([rendered(tokenizer, prompts[index])])
-        output = model.generate(
-            ids, attention_mask=torch.ones_like(ids), num_beams=3, early_stopping=True, do_sample=False,
-            max_new_tokens=24, eos_token_id=ends(tokenizer), pad_token_id=tokenizer.pad_token_id,
-        )  # fmt: skip
-        text = tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)
-        assert replies[index].text == text.strip()
+    replies = answers(llm, [as_request(prompt, LABELS) for prompt in prompts[:4]])
+    assert texts(replies) == [expected_reply(model, tokenizer, text, num_beams=3) for text in prompts[:4]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("labels", [(), LABELS], ids=["hard", "soft"])
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_plain_prompt_is_answered_in_one_line(
-    causal_checkpoints: dict[str, Path],
-    prompts: list[str],
-    tmp_path: Path,
-    engine: str,
-    labels: tuple[str, ...],
+@pytest.mark.parametrize("kind", ["chat", "plain"])
+def test_only_the_passage_is_shortened_and_the_reply_fits(
+    causal_checkpoints: dict[str, Path], kind: str
 ) -> None:
-    """A model without chat template would continue the text; a chat model may need several lines."""
-    for kind, stops in (("plain", True), ("chat", False)):
-        _, tokenizer = reference(causal_checkpoints[kind])
-        folder = tmp_path / kind
-        save_llama(folder, tokenizer, prompts[:2], ["\n4. Yes\nQuestion: 3", "2\n5"], 1.0)
-        llm = load_llm(options(folder, engine))
-        texts = [
-            reply.text
-            for one_line in (True, False)
-            for _, reply in sorted(
-                llm.generate([as_request(p, labels, one_line=one_line) for p in prompts[:2]])
-            )
-        ]
-        whole = ["4. Yes\nQuestion: 3", "2\n5"]
-        assert texts == ((["4. Yes", "2"] if stops else whole) + whole)
+    llm: Any = load_llm(options(causal_checkpoints[kind]))
+    parts = (Part("Rate it. Question: why? Context: "), Part("tides rise " * 2000, "context", True))
+    (encoded,) = llm.encode([Request(parts, max_new_tokens=30)])
+    assert CONTEXT - 30 - 3 <= len(encoded.ids) <= CONTEXT - 30
+    assert encoded.tokens_cut > 3000
+    text = llm._tokenizer.decode(encoded.ids)
+    assert "Rate it. Question: why? Context: tides rise tides rise" in text
+    assert text.endswith("<|im_start|>assistant\n") == (kind == "chat")
 
 
-def test_only_the_passage_is_shortened_and_the_reply_fits(causal_checkpoints: dict[str, Path]) -> None:
-    for kind in ("chat", "plain"):
-        llm: Any = load_llm(options(causal_checkpoints[kind]))
-        tokenizer = AutoTokenizer.from_pretrained(causal_checkpoints[kind])
-        long = Request(
-            (Part("Rate it. Question: why? Context: "), Part("tides rise " * 2000, "context", True)),
-            max_new_tokens=30,
-        )
-        (encoded,) = llm.encode([long])
-        assert CONTEXT - 30 - 3 <= len(encoded.ids) <= CONTEXT - 30
-        assert encoded.tokens_cut > 3000
-        text = tokenizer.decode(encoded.ids)
-        assert "Rate it. Question: why? Context: tides rise tides rise" in text
-        assert text.endswith("<|im_start|>assistant\n") == (kind == "chat")
-        ((_, reply),) = llm.generate([long])
-        assert (reply.error, reply.tokens_cut) == (None, encoded.tokens_cut)
-
-
-@pytest.mark.parametrize("labels", [(), LABELS], ids=["hard", "soft"])
+@pytest.mark.parametrize(("kind", "labels"), [("chat", LABELS), ("flat", ())], ids=["chat", "flat"])
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("limit", [1, 2, 3])
 def test_replies_that_run_into_the_limit_equal_generate(
-    causal_checkpoints: dict[str, Path],
-    prompts: list[str],
-    engine: str,
-    labels: tuple[str, ...],
-    limit: int,
+    causal_checkpoints: dict[str, Path], prompts: list[str], engine: str, kind: str, labels: tuple[str, ...]
 ) -> None:
-    for kind in ("chat", "flat"):
-        model, tokenizer = reference(causal_checkpoints[kind])
-        llm = load_llm(options(causal_checkpoints[kind], engine))
-        requests = [as_request(prompt, labels, max_new_tokens=limit) for prompt in prompts[:8]]
-        replies = dict(llm.generate(requests))
-        assert [replies[i].text for i in range(8)] == [
-            expected_reply(model, tokenizer, prompt, limit) for prompt in prompts[:8]
-        ]
+    model, tokenizer = reference(causal_checkpoints[kind])
+    asked = [(prompt, limit) for limit in (1, 2, 3) for prompt in prompts[:4]]
+    llm = load_llm(options(causal_checkpoints[kind], engine))
+    replies = answers(llm, [as_request(prompt, labels, max_new_tokens=limit) for prompt, limit in asked])
+    assert texts(replies) == [expected_reply(model, tokenizer, prompt, limit) for prompt, limit in asked]
 
 
 @pytest.mark.parametrize("labels", [(), LABELS, ("4.5", "4", "not at all")], ids=["hard", "soft", "long"])
@@ -210,16 +150,10 @@ def test_prompts_of_one_token_and_empty_prompts(
 ) -> None:
     model, tokenizer = reference(causal_checkpoints["plain"])
     llm = load_llm(options(causal_checkpoints["plain"], engine))
-    requests = [Request((Part(text, "context", True),), labels, 8) for text in ("", "5")]
-    replies = dict(llm.generate(requests))
-    for index, ids in enumerate(([tokenizer.eos_token_id], tokenizer("5")["input_ids"])):
-        output = model.generate(
-            torch.tensor([ids]), do_sample=False, max_new_tokens=8, eos_token_id=ends(tokenizer),
-            pad_token_id=tokenizer.pad_token_id,
-        )  # fmt: skip
-        text = tokenizer.decode(output[0, len(ids) :], skip_special_tokens=True)
-        assert replies[index].text == text.strip()
-        for label, logprob in zip(labels, replies[index].label_logprobs, strict=True):
+    replies = answers(llm, [Request((Part(text, "context", True),), labels, 8) for text in ("", "5")])
+    for reply, ids in zip(replies, ([tokenizer.eos_token_id], tokenizer("5")["input_ids"]), strict=True):
+        assert reply.text == generated(model, tokenizer, ids, 8)
+        for label, logprob in zip(labels, reply.label_logprobs, strict=True):
             longer = [other for other in labels if other != label and other.startswith(label)]
             expected = beginning(model, tokenizer, ids, label) - sum(
                 beginning(model, tokenizer, ids, other) for other in longer
@@ -233,17 +167,6 @@ def beginning(model: Any, tokenizer: Any, ids: list[int], label: str) -> float:
     with torch.inference_mode():
         scores = model(torch.tensor([[*ids, *tail]])).logits[0].log_softmax(-1)
     return math.exp(scores[range(len(ids) - 1, len(ids) - 1 + len(tail)), tail].sum().item())
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_question_longer_than_the_context_fails_alone(
-    causal_checkpoints: dict[str, Path], engine: str
-) -> None:
-    llm = load_llm(options(causal_checkpoints["chat"], engine))
-    long = Request((Part("why " * 900), Part("a passage", "context", may_be_cut=True)))
-    replies = dict(llm.generate([long, as_request("a b c")]))
-    assert "longer than" in (replies[0].error or "")
-    assert replies[1].error is None
 
 
 def test_roles_become_messages_and_passages_cannot_end_a_turn(causal_checkpoints: dict[str, Path]) -> None:
@@ -264,114 +187,65 @@ def test_roles_become_messages_and_passages_cannot_end_a_turn(causal_checkpoints
     assert encoded.ids.count(tokenizer.convert_tokens_to_ids("<|im_end|>")) == 2
 
 
-def test_a_template_without_the_role_of_the_system_has_its_text_in_the_question(
-    causal_checkpoints: dict[str, Path], tmp_path: Path
-) -> None:
-    """As Gemma's template, which raises an error."""
-    model, tokenizer = load(causal_checkpoints["chat"])
-    model.save_pretrained(tmp_path)
-    tokenizer.chat_template = (
-        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
-        + tokenizer.chat_template
-    )
-    tokenizer.save_pretrained(tmp_path)
-    llm: Any = load_llm(options(tmp_path))
+@pytest.fixture
+def with_template(causal_checkpoints: dict[str, Path], tmp_path: Path) -> Callable[[str, str], Path]:
+    """A function that returns a copy of the chat model with text before and after its template."""
+
+    def change(before: str, after: str = "") -> Path:
+        folder = shutil.copytree(causal_checkpoints["chat"], tmp_path / "model", dirs_exist_ok=True)
+        template = (causal_checkpoints["chat"] / "chat_template.jinja").read_text()
+        (folder / "chat_template.jinja").write_text(before + template + after)
+        return folder
+
+    return change
+
+
+NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+"""As Gemma's template."""
+DATE = """\
+{%- if not date_string is defined %}
+    {%- set date_string = strftime_now("%d %b %Y") %}
+{%- endif %}
+Today Date: {{ date_string }} {{ strftime_now("%Y-%m-%d") }}
+"""
+"""As templates that write today's date into every prompt, such as Llama 3.2's."""
+
+
+@pytest.mark.parametrize(
+    ("template", "start"),
+    [
+        (NO_SYSTEM, "<|im_start|>user\nYou grade.\n\nRate: x<|im_end|>"),
+        (DATE, "Today Date: 26 Jul 2024 2024-07-26\n<|im_start|>system\nYou grade."),
+    ],
+    ids=["no system", "date"],
+)
+def test_templates_with_conditions(with_template: Callable[[str], Path], template: str, start: str) -> None:
+    """The text of a role that a template refuses goes into the question; a date is always the same."""
+    llm: Any = load_llm(options(with_template(template)))
     (encoded,) = llm.encode([Request((Part("You grade.", role="system"), Part("Rate: x", "context")))])
-    assert tokenizer.decode(encoded.ids).startswith("<|im_start|>user\nYou grade.\n\nRate: x<|im_end|>")
+    assert llm._tokenizer.decode(encoded.ids).startswith(start)
+    assert llm.provenance().get("prompt_date") == ("2024-07-26" if template == DATE else None)
 
 
-def test_prompts_contain_a_fixed_date(causal_checkpoints: dict[str, Path], tmp_path: Path) -> None:
-    """Chat templates such as Llama 3.2's write today's date into every prompt."""
-    model, tokenizer = load(causal_checkpoints["chat"])
-    model.save_pretrained(tmp_path)
-    plain = tokenizer.chat_template
-    tokenizer.chat_template = (
-        "{%- if not date_string is defined %}\n"
-        '    {%- set date_string = strftime_now("%d %b %Y") %}\n{%- endif %}\n'
-        'Today Date: {{ date_string }} {{ strftime_now("%Y-%m-%d") }}\n' + plain
-    )
-    tokenizer.save_pretrained(tmp_path)
-    llm: Any = load_llm(options(tmp_path))
-    (encoded,) = llm.encode([as_request("a b c")])
-    assert tokenizer.decode(encoded.ids).startswith(
-        "Today Date: 26 Jul 2024 2024-07-26\n<|im_start|>user\na b c"
-    )
-    assert llm.provenance()["prompt_date"] == "2024-07-26"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
-def test_thinking_can_be_switched_on(
-    causal_checkpoints: dict[str, Path], tmp_path: Path, engine: str
-) -> None:
-    """The template gets ``enable_thinking``, as Qwen's does, and the reply may be longer."""
-    model, tokenizer = load(causal_checkpoints["chat"])
-    model.save_pretrained(tmp_path)
-    tokenizer.chat_template += "{{ 'think ' if enable_thinking else 'reply ' }}"
-    tokenizer.save_pretrained(tmp_path)
-    for tokens, mode in ((0, "reply"), (5, "think")):
-        llm: Any = load_llm(options(tmp_path, engine, thinking_tokens=tokens))
-        request = as_request("a b c", max_new_tokens=1)
-        (encoded,) = llm.encode([request])
-        prompt = tokenizer.decode(encoded.ids)
-        assert prompt.endswith(f"{mode} ")
-        (reply,) = (completion for _, completion in llm.generate([request]))
-        length = len(encoded.ids)
-        expected = model.generate(
-            torch.tensor([encoded.ids]), max_new_tokens=1 + tokens, do_sample=False,
-            eos_token_id=ends(tokenizer),
-        )[0, length:]  # fmt: skip
-        assert reply.text == tokenizer.decode(expected, skip_special_tokens=True).strip()
-        assert llm.provenance().get("thinking_tokens", 0) == tokens
-
-
-THINKING = {
-    "tag in the reply": ("", ("<think>3 or 4?</think>\n\n2", "<think>3 or 4 or 3 or 4 or 3")),
-    "tag in the prompt": ("<think>\n", ("3 or 4?</think>\n\n2", "3 or 4 or 3 or 4 or 3 or 4")),
-}
-"""The end of the prompt, and replies with and without the closing tag."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("special", [False, True])
-@pytest.mark.parametrize("kind", THINKING)
-def test_thinking_text_is_separated_from_the_reply(
-    tmp_path: Path, texts: list[str], engine: str, special: bool, kind: str
-) -> None:
-    """Whether the opening tag is in the prompt or in the reply, and whether tags are special tokens."""
-    opening, answers = THINKING[kind]
-    prompts = ["rate the passage a", "rate the passage b"]
-    tokenizer = byte_tokenizer(texts, chat=True)
-    tokenizer.add_tokens(["<think>", "</think>"], special_tokens=special)
-    tokenizer.chat_template = tokenizer.chat_template.replace("assistant\n", f"assistant\n{opening}")
-    save_llama(tmp_path, tokenizer, prompts, answers)
-    requests = [as_request(prompt, max_new_tokens=1) for prompt in prompts]
-    llm = load_llm(options(tmp_path, engine, thinking_tokens=12))
-    replies = [reply.text for _, reply in sorted(llm.generate(requests))]
-    assert [without_thinking(reply) for reply in replies] == ["\n\n2", None]
-    assert all(reply.startswith("<think>") for reply in replies)
-    if opening:
-        with pytest.raises(ModelError, match="add -M thinking_tokens"):
-            load_llm(options(tmp_path, engine))
-
-
-def test_channels_are_refused(causal_checkpoints: dict[str, Path], tmp_path: Path) -> None:
-    model, tokenizer = load(causal_checkpoints["chat"])
-    model.save_pretrained(tmp_path)
-    tokenizer.chat_template += "{% if false %}<|channel|>analysis<|message|>{% endif %}"
-    tokenizer.save_pretrained(tmp_path)
+def test_channels_are_refused(with_template: Callable[[str, str], Path]) -> None:
     with pytest.raises(ModelError, match="channels"):
-        load_llm(options(tmp_path))
+        load_llm(options(with_template("", "{% if false %}<|channel|>analysis<|message|>{% endif %}")))
 
 
-def test_thinking_tokens_are_refused_for_models_without_thinking(causal_checkpoints: dict[str, Path]) -> None:
-    with pytest.raises(ModelError, match=r"-M thinking_tokens .*chat template"):
-        load_llm(options(causal_checkpoints["plain"], thinking_tokens=5))
-    with pytest.raises(ModelError, match=r"-M thinking_tokens .*--model-pipeline"):
-        load_llm(ModelOptions("m", pipeline="text2text", thinking_tokens=5))
-    with pytest.raises(ModelError, match=r"-M thinking_tokens .*'fake'"):
-        load_llm(ModelOptions("fake", pipeline="text-generation", thinking_tokens=5))
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"pipeline": "text-generation"}, "chat template"),
+        ({"pipeline": "text2text"}, "--model-pipeline"),
+        ({"pipeline": "text-generation", "model": "fake"}, "'fake'"),
+    ],
+    ids=["plain", "seq2seq", "fake"],
+)
+def test_thinking_tokens_are_refused_for_models_without_thinking(
+    causal_checkpoints: dict[str, Path], more: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ModelError, match=rf"-M thinking_tokens .*{message}"):
+        load_llm(ModelOptions(**{"model": str(causal_checkpoints["plain"]), "thinking_tokens": 5, **more}))
 
 
 def test_a_chat_prompt_needs_a_template(causal_checkpoints: dict[str, Path]) -> None:
@@ -380,51 +254,124 @@ def test_a_chat_prompt_needs_a_template(causal_checkpoints: dict[str, Path]) -> 
         llm.batches([Request((Part("You grade.", role="system"), Part("Rate it.")))])
 
 
-def test_out_of_memory_halves_the_batch(
-    causal_checkpoints: dict[str, Path], prompts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from exam_pp.llm.causal import CausalLLM
-
-    run = CausalLLM._run
-
-    def scarce(self: Any, requests: Sequence[Request], rows: list[list[int]]) -> Any:
-        if len(rows) > 3:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
-        return run(self, requests, rows)
-
-    requests = [as_request(prompt) for prompt in prompts[:8]]
-    plenty = dict(load_llm(options(causal_checkpoints["chat"])).generate(requests))
-    monkeypatch.setattr(CausalLLM, "_run", scarce)
-    assert dict(load_llm(options(causal_checkpoints["chat"])).generate(requests)) == plenty
-
-
-def test_provenance_records_the_decoding_options(causal_checkpoints: dict[str, Path]) -> None:
-    chat = load_llm(options(causal_checkpoints["chat"])).provenance()
-    assert (chat["prompt_format"], chat["num_beams"], chat["do_sample"]) == ("chat", 1, False)
-    assert chat["max_new_tokens"] == CONTEXT // 2
-    assert "prompt_date" not in chat
-    plain = load_llm(options(causal_checkpoints["plain"])).provenance()
-    assert plain["prompt_format"] == "plain"
-    assert plain["checkpoint_hash"] != chat["checkpoint_hash"]
-
-
-@pytest.mark.parametrize("labels", [LABELS, ()])
-@pytest.mark.parametrize("num_beams", [1, 3])
+@pytest.mark.parametrize(("num_beams", "labels"), [(1, LABELS), (1, ()), (3, LABELS)])
 def test_a_numeric_overflow_is_an_error(
     causal_checkpoints: dict[str, Path], num_beams: int, labels: tuple[str, ...]
 ) -> None:
-    options = ModelOptions(str(causal_checkpoints["plain"]), "text-generation", num_beams=num_beams)
-    llm: Any = load_llm(options)
-    ((_, plain),) = llm.generate([Request((Part("a b"),), labels, 5)])
+    llm: Any = load_llm(options(causal_checkpoints["plain"], num_beams=num_beams))
+    (plain,) = answers(llm, [Request((Part("a b"),), labels, 5)])
     word = next(digit for digit in "56789" if digit not in plain.text)  # the reply's tokens are inputs, too
     embeddings = copy.deepcopy(llm._model.get_input_embeddings())  # the output embeddings stay finite
     (token,) = llm._tokenizer(word, add_special_tokens=False)["input_ids"]
     with torch.no_grad():
         embeddings.weight[token] = float("inf")
     llm._model.set_input_embeddings(embeddings)
-    texts = ("a b", f"{word} b", f"{word} c d")
-    replies = dict(llm.generate([Request((Part(text),), labels, 5) for text in texts], [[0, 1, 2]]))
-    assert num_beams > 1 or replies[0].error is None  # some beam may have tried the token
-    for index in (1, 2):
-        assert replies[index].text == ""
-        assert "overflow in float32" in (replies[index].error or "")
+    asked = [Request((Part(text),), labels, 5) for text in ("a b", f"{word} b", f"{word} c d")]
+    good, *bad = answers(llm, asked, [[0, 1, 2]])
+    assert num_beams > 1 or good.error is None  # some beam may have tried the token
+    assert texts(bad) == ["", ""]
+    assert all("overflow in float32" in (reply.error or "") for reply in bad)
+
+
+# CTranslate2: batching, several architectures, and refused models
+
+needs_ctranslate2 = pytest.mark.skipif(not importlib.util.find_spec("ctranslate2"), reason="the fast extra")
+SHORT_INSTRUCTION = (
+    "Rate from 0 to 5 how well the passage answers the question; reply with the number alone. Passage: "
+)
+
+
+def fast(folder: Path, **more: Any) -> ModelOptions:
+    return ModelOptions(str(folder), **{"pipeline": "text-generation", "engine": "ctranslate2", **more})
+
+
+def instructed(text: str, labels: tuple[str, ...] = LABELS, instruction: str = SHORT_INSTRUCTION) -> Request:
+    parts = (Part(instruction), Part(text, "context", may_be_cut=True))
+    return Request(parts if instruction else parts[1:], labels, 16, one_line=True)
+
+
+def assert_same(reply: Completion, expected: Completion) -> None:
+    assert (reply.text, reply.error, reply.tokens_cut) == (expected.text, expected.error, expected.tokens_cut)
+    for logprob, expected_logprob in zip(reply.label_logprobs, expected.label_logprobs, strict=True):
+        assert math.exp(logprob) == pytest.approx(math.exp(expected_logprob), abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def both(causal_checkpoints: dict[str, Path], prompts: list[str]) -> tuple[Any, dict[Any, Completion]]:
+    """The engine with the flat checkpoint, and the reference's replies to single requests."""
+    folder = causal_checkpoints["flat"]
+    reference = load_llm(options(folder))
+    expected = {
+        (text, labels, instruction): answers(reference, [instructed(text, labels, instruction)])[0]
+        for text in prompts[:5]
+        for labels in ((), LABELS)
+        for instruction in ("", SHORT_INSTRUCTION)
+    }
+    return load_llm(fast(folder)), expected
+
+
+@needs_ctranslate2
+@given(data=st.data(), budget=st.sampled_from([1, 900, 9000]))
+@settings(max_examples=10)
+def test_replies_do_not_depend_on_the_batch(both: Any, data: st.DataObject, budget: int) -> None:
+    llm, expected = both
+    keys = data.draw(st.lists(st.sampled_from(sorted(expected)), min_size=1, max_size=10))
+    llm._batch_tokens = budget
+    for key, reply in zip(keys, answers(llm, [instructed(*key) for key in keys]), strict=True):
+        assert_same(reply, expected[key])
+
+
+@needs_ctranslate2
+def test_an_architecture_without_conversion(
+    causal_checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path))
+    converters = pytest.importorskip("ctranslate2.converters.transformers")
+    monkeypatch.delitem(converters._MODEL_LOADERS, "LlamaConfig")
+    with pytest.raises(ModelError, match="LlamaConfig"):
+        load_llm(fast(causal_checkpoints["chat"]))
+
+
+_WINDOW = {"model_type": "mistral", "architectures": ["MistralForCausalLM"], "sliding_window": 64}
+_DYNAMIC = {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}}
+
+
+@needs_ctranslate2
+@pytest.mark.parametrize(("changes", "message"), [(_WINDOW, r"\b64\b"), (_DYNAMIC, r"\(dynamic\)")])
+def test_models_are_refused_whose_errors_short_prompts_do_not_show(
+    causal_checkpoints: dict[str, Path], tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    folder = shutil.copytree(causal_checkpoints["plain"], tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changes))
+    with pytest.raises(ModelError, match=f"CTranslate2 .*{message}"):
+        load_llm(fast(folder))
+    assert load_llm(fast(folder, engine="auto")).provenance()["engine"] == "transformers"
+
+
+@needs_ctranslate2
+def test_the_engine_is_used_only_on_request(causal_checkpoints: dict[str, Path]) -> None:
+    folder = causal_checkpoints["chat"]
+    assert load_llm(fast(folder, engine="auto")).provenance()["engine"] == "transformers"
+    provenance = load_llm(fast(folder, engine="auto", compute_type="float32")).provenance()
+    assert (provenance["engine"], provenance["dtype"]) == ("ctranslate2", "float32")
+    with pytest.raises(ModelError, match="greedy"):
+        load_llm(fast(folder, num_beams=3))
+    with pytest.raises(ModelError, match=r"-M device_map .*-M engine=ctranslate2"):
+        load_llm(fast(folder, device_map="auto"))
+
+
+@needs_ctranslate2
+def test_the_number_of_cached_instructions_is_limited(
+    causal_checkpoints: dict[str, Path], prompts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine never frees cached prefixes, so their number must not grow with the prompts."""
+    monkeypatch.setattr("exam_pp.llm.ctranslate2_causal._MAX_PREFIXES", 1)
+    llm: Any = load_llm(fast(causal_checkpoints["plain"]))
+    second = "Say how much of the question the following text answers, as a number from 0 to 5. Text: "
+    instructions = (SHORT_INSTRUCTION, second, "")
+    requests = [instructed(text, (), instruction) for instruction in instructions for text in prompts[:2]]
+    replies = answers(llm, requests)
+    assert len(llm._kept) == 1
+    reference = options(causal_checkpoints["plain"])
+    assert texts(replies) == texts(ask(reference, requests))

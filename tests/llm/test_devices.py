@@ -1,21 +1,28 @@
-"""Choice of devices and dtypes, and recovery from out of memory, with pretended GPUs."""
+"""Choice of devices, dtypes and batches, and recovery from out of memory, with pretended GPUs."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exam_pp.errors import ModelError
-from exam_pp.llm import ModelOptions, conversion
+from exam_pp.llm import ModelOptions, conversion, load_llm
+from exam_pp.llm.batch_plan import MAX_BATCH_SIZE, plan_batches
 from exam_pp.llm.batched import BatchedLLM, _is_out_of_memory
-from exam_pp.llm.checkpoint import pick_device, pick_dtype
+from exam_pp.llm.checkpoint import ModelCheckpoint, pick_device, pick_dtype
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.phases.grading.distributed import TorchProcessGroup
+from tests.llm.asking import LABELS, answers, ask, texts
+from tests.llm.pretend_cuda import OnGpu, pretended_gpus
 
 
 @pytest.fixture
@@ -35,14 +42,21 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     return claim
 
 
-def test_the_first_gpu_is_used_if_there_is_one(gpus: Callable[..., list[int]]) -> None:
-    gpus(0)
-    assert pick_device(ModelOptions("m")) == "cpu"
-    current = gpus(2)
-    assert pick_device(ModelOptions("m")) == "cuda"
-    assert pick_device(ModelOptions("m", device="cuda:1")) == "cuda:1"
-    assert pick_device(ModelOptions("m", device="cpu")) == "cpu"
-    assert current == [0, 1]
+@pytest.mark.parametrize(
+    ("count", "asked", "device", "made_current"),
+    [
+        (0, None, "cpu", []),
+        (2, None, "cuda", [0]),
+        (2, "cuda:1", "cuda:1", [1]),
+        (2, "cpu", "cpu", []),
+    ],
+)
+def test_the_first_gpu_is_used_if_there_is_one(
+    gpus: Callable[..., list[int]], count: int, asked: str | None, device: str, made_current: list[int]
+) -> None:
+    current = gpus(count)
+    assert pick_device(ModelOptions("m", device=asked)) == device
+    assert current == made_current
 
 
 @pytest.mark.parametrize(
@@ -56,45 +70,62 @@ def test_a_missing_gpu(gpus: Callable[..., list[int]], count: int, device: str, 
     assert not current
 
 
-def test_half_precision_only_if_the_gpu_supports_it(gpus: Callable[..., list[int]]) -> None:
-    gpus(1)
-    assert pick_dtype(ModelOptions("m"), "cuda") == "bfloat16"
-    assert pick_dtype(ModelOptions("m"), "cpu") == "float32"
-    assert pick_dtype(ModelOptions("m", dtype="float16"), "cuda") == "float16"
-    gpus(1, bf16=False)
-    assert pick_dtype(ModelOptions("m"), "cuda") == "float32"
+@pytest.mark.parametrize(
+    ("bf16", "asked", "device", "dtype"),
+    [
+        (True, "auto", "cuda", "bfloat16"),
+        (True, "auto", "cpu", "float32"),
+        (True, "float16", "cuda", "float16"),
+        (False, "auto", "cuda", "float32"),
+    ],
+)
+def test_half_precision_only_if_the_gpu_supports_it(
+    gpus: Callable[..., list[int]], bf16: bool, asked: Any, device: str, dtype: str
+) -> None:
+    gpus(1, bf16)
+    assert pick_dtype(ModelOptions("m", dtype=asked), device) == dtype
 
 
-def test_compute_types_of_ctranslate2(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("options", "device", "compute_type"),
+    [
+        ({}, "cuda", "float32"),
+        ({"device": "cuda:1"}, "cuda", "bfloat16"),
+        ({"compute_type": "int8"}, "cuda", "int8"),
+        ({"dtype": "float16"}, "cuda", "float16"),
+        ({}, "cpu", "float32"),
+    ],
+)
+def test_compute_types_of_ctranslate2(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], device: str, compute_type: str
+) -> None:
+    """The second GPU supports bfloat16."""
     ctranslate2 = pytest.importorskip("ctranslate2")
-    calls: list[tuple[str, int]] = []
-
-    def supported(device: str, index: int = 0) -> set[str]:
-        calls.append((device, index))
-        return {"float32", "float16"} | ({"bfloat16"} if index else set())
-
-    monkeypatch.setattr(ctranslate2, "get_supported_compute_types", supported)
+    monkeypatch.setattr(
+        ctranslate2, "get_supported_compute_types",
+        lambda _device, index=0: {"float32", "float16"} | ({"bfloat16"} if index else set()),
+    )  # fmt: skip
     monkeypatch.setattr(ctranslate2, "get_cuda_device_count", lambda: 2)
-    options = ModelOptions("m")
-    assert conversion.engine_device(options) == "cuda"
-    assert conversion.engine_compute_type(options, "cuda") == "float32"
-    assert conversion.engine_compute_type(ModelOptions("m", device="cuda:1"), "cuda") == "bfloat16"
-    assert conversion.engine_compute_type(ModelOptions("m", compute_type="int8"), "cuda") == "int8"
-    assert conversion.engine_compute_type(ModelOptions("m", dtype="float16"), "cuda") == "float16"
-    assert conversion.engine_compute_type(options, "cpu") == "float32"
-    assert calls == [("cuda", 0), ("cuda", 1)]
-    assert conversion.worker_threads(options, "cuda") == (1, 0)
+    model = ModelOptions("m", **options)
+    assert conversion.engine_device(model) == "cuda"
+    assert conversion.engine_compute_type(model, device) == compute_type
+    assert conversion.worker_threads(model, "cuda") == (1, 0)
 
 
-@pytest.mark.parametrize(("rank", "device"), [(0, "cuda:0"), (5, "cuda:1")])
-def test_each_process_gets_a_gpu(gpus: Callable[..., list[int]], rank: int, device: str) -> None:
+@pytest.mark.parametrize(
+    ("rank", "asked", "device"),
+    [
+        (0, None, "cuda:0"), (5, None, "cuda:1"), (5, "cuda", "cuda:1"), (5, "cuda:3", "cuda:3"),
+        (5, "cpu", "cpu"),
+    ],
+)  # fmt: skip
+def test_each_process_gets_a_gpu(
+    gpus: Callable[..., list[int]], rank: int, asked: str | None, device: str
+) -> None:
     gpus(4)
     group = TorchProcessGroup.__new__(TorchProcessGroup)
     group.local_rank, group.local_size = rank, 8
-    assert group.assign_device(ModelOptions("m")).device == device
-    assert group.assign_device(ModelOptions("m", device="cuda")).device == device
-    assert group.assign_device(ModelOptions("m", device="cuda:3")).device == "cuda:3"
-    assert group.assign_device(ModelOptions("m", device="cpu")).device == "cpu"
+    assert group.assign_device(ModelOptions("m", device=asked)).device == device
 
 
 @pytest.mark.parametrize(
@@ -119,6 +150,7 @@ class Hungry(BatchedLLM[Encoded]):
     def __init__(self) -> None:
         super().__init__("hungry", 1000)
         self.activations: list[weakref.ref[Any]] = []
+        self.sizes: list[int] = []
 
     def provenance(self) -> dict[str, Any]:
         return {}
@@ -133,6 +165,7 @@ class Hungry(BatchedLLM[Encoded]):
             assert all(activation() is None for activation in self.activations)
             activation = torch.zeros(8)
             self.activations.append(weakref.ref(activation))
+            self.sizes.append(len(requests))
             if len(requests) > 2:
                 raise torch.OutOfMemoryError("CUDA out of memory")
             return [Completion(request.text) for request in requests]
@@ -140,23 +173,170 @@ class Hungry(BatchedLLM[Encoded]):
         return run
 
 
-def test_batches_are_split_if_their_size_failed_before() -> None:
-    class Counting(Hungry):
-        def start(self, requests: Sequence[Request], encoded: Sequence[Encoded]) -> Any:
-            sizes.append(len(requests))
-            return super().start(requests, encoded)
-
-    sizes: list[int] = []
-    llm = Counting()
-    requests = [Request((Part(str(number)),)) for number in range(16)]
-    batches = [list(range(start, start + 8)) for start in (0, 8)]
-    replies = {index: reply.text for index, reply in llm.generate(requests, batches)}
-    assert replies == {i: str(i) for i in range(16)}
-    assert sizes == [8, 4, 2, 2, 2, 2, 2, 2, 2, 2]
-
-
-def test_memory_of_a_failed_batch_is_free_before_its_halves_start() -> None:
+def test_a_batch_that_fails_is_split_like_those_of_its_size_after_it() -> None:
+    """Its memory is free before its halves start."""
     llm = Hungry()
-    requests = [Request((Part(str(number)),)) for number in range(7)]
-    assert {index: reply.text for index, reply in llm.generate(requests)} == {i: str(i) for i in range(7)}
-    assert len(llm.activations) == 7
+    asked = [Request((Part(str(number)),)) for number in range(16)]
+    replies = answers(llm, asked, [[*range(8)], [*range(8, 16)]])
+    assert texts(replies) == [str(number) for number in range(16)]
+    assert llm.sizes == [8, 4, 2, 2, 2, 2, 2, 2, 2, 2]
+
+
+LENGTHS = st.lists(st.integers(1, 600), max_size=400)
+
+
+@given(lengths=LENGTHS, budget=st.integers(1, 4000), groups=st.integers(1, 3))
+def test_every_index_once_and_within_the_budget(lengths: list[int], budget: int, groups: int) -> None:
+    group_of = [length % groups for length in lengths]
+    batches = plan_batches(lengths, budget, group_of)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or max(lengths[i] for i in batch) * len(batch) <= budget
+        assert len(batch) <= MAX_BATCH_SIZE
+        assert len({group_of[i] for i in batch}) == 1
+    assert plan_batches(lengths, budget, group_of) == batches
+
+
+# Local models on pretended GPUs: no operation mixes devices, and replies equal those on the CPU
+
+INSTRUCTION = "Rate from 0 to 5 how well this is said, and say nothing else. Text: "
+
+
+def requests(prompts: list[str], labels: tuple[str, ...] = LABELS) -> list[Request]:
+    return [
+        Request((Part(INSTRUCTION), Part(text, "context", may_be_cut=True)), labels, 12, one_line=True)
+        for text in prompts[:2]
+    ]
+
+
+def ask_on_cpu(options: ModelOptions, prompts: list[Request]) -> list[Completion]:
+    return ask(replace(options, device="cpu", device_map=None, engine="transformers"), prompts)
+
+
+def assert_equal(replies: list[Completion], expected: list[Completion]) -> None:
+    assert texts(replies) == texts(expected)
+    for a, b in zip(replies, expected, strict=True):
+        assert a.label_logprobs == pytest.approx(b.label_logprobs, abs=1e-4)
+
+
+def test_the_pretended_gpu_has_the_rules_of_a_real_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pretended_gpus(monkeypatch, 2):
+        gpu0, gpu1, cpu = torch.arange(3, device="cuda"), torch.ones(3, device="cuda:1"), torch.ones(3)
+        assert isinstance(gpu0, OnGpu)
+        for other in (gpu1, cpu):
+            with pytest.raises(RuntimeError, match="on the same device"):
+                gpu0 + other
+        with pytest.raises(RuntimeError, match="on the same device"):
+            cpu[gpu0]
+        gpu0[1:] += 5
+        assert (gpu0.cpu() * cpu + gpu0.sum().cpu()).tolist() == [13, 19, 20]
+
+
+@pytest.mark.parametrize(
+    ("num_beams", "dtype", "recorded"), [(5, "float32", "float32"), (1, "auto", "bfloat16")]
+)
+def test_seq2seq(
+    checkpoints: dict[str, Path],
+    prompts: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    num_beams: int,
+    dtype: Any,
+    recorded: str,
+) -> None:
+    model = ModelOptions(str(checkpoints["flat"]), engine="transformers", num_beams=num_beams, dtype=dtype)
+    batch = requests(prompts)
+    with pretended_gpus(monkeypatch):
+        llm = load_llm(model)
+        replies = answers(llm, batch)
+    assert [llm.provenance()[key] for key in ("device", "dtype")] == ["cuda", recorded]
+    assert all(reply.error is None and len(reply.label_logprobs) == 6 for reply in replies)
+    if dtype == "float32":
+        assert_equal(replies, ask_on_cpu(model, batch))
+
+
+@pytest.mark.parametrize(("dtype", "labels"), [("float32", LABELS), ("float32", ()), ("auto", LABELS)])
+def test_causal(
+    causal_checkpoints: dict[str, Path],
+    prompts: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: Any,
+    labels: Any,
+) -> None:
+    model = ModelOptions(str(causal_checkpoints["plain"]), "text-generation", dtype=dtype)
+    batch = requests(prompts, labels)
+    with pretended_gpus(monkeypatch):
+        replies = ask(model, batch)
+    assert all(reply.error is None for reply in replies)
+    if dtype == "float32":
+        assert_equal(replies, ask_on_cpu(model, batch))
+
+
+def test_extractive(qa_checkpoint: Path, prompts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    model = ModelOptions(str(qa_checkpoint), "question-answering", dtype="float32")
+    batch = [Request((Part("which tides?", "question"), Part(text * 9, "context"))) for text in prompts[:2]]
+    with pretended_gpus(monkeypatch):
+        replies = ask(model, batch)
+    assert replies == ask_on_cpu(model, batch)
+
+
+@pytest.fixture
+def spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models are spread over two pretended GPUs."""
+    accelerate = pytest.importorskip("accelerate")
+
+    def place(checkpoint: ModelCheckpoint, dtype: Any, _device: str) -> Any:
+        where = {
+            "shared": 0, "encoder": 1, "decoder": 0, "lm_head": 0, "model.embed_tokens": 0,
+            "model.layers.0": 0, "model.layers.1": 1, "model.norm": 1, "model.rotary_emb": 0,
+        }  # fmt: skip
+        model = checkpoint.model(dtype)
+        names = {name for name, _ in model.named_modules()}
+        return accelerate.dispatch_model(model, {k: f"cuda:{v}" for k, v in where.items() if k in names})
+
+    monkeypatch.setattr(ModelCheckpoint, "placed_model", place)
+    monkeypatch.setattr("accelerate.big_modeling.retie_parameters", lambda *_: None)
+    return
+
+
+@pytest.fixture
+def models(checkpoints: dict[str, Path], causal_checkpoints: dict[str, Path]) -> dict[str, ModelOptions]:
+    plain = str(causal_checkpoints["plain"])
+    return {
+        "seq2seq": ModelOptions(str(checkpoints["flat"]), device_map="auto", dtype="float32"),
+        "causal": ModelOptions(plain, "text-generation", device_map="auto", dtype="float32"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["seq2seq", "causal"])
+def test_a_model_on_two_gpus(
+    models: dict[str, ModelOptions],
+    prompts: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    spread: None,
+    kind: str,
+) -> None:
+    with pretended_gpus(monkeypatch, 2):
+        replies = ask(models[kind], requests(prompts))
+    monkeypatch.undo()
+    assert_equal(replies, ask_on_cpu(models[kind], requests(prompts)))
+
+
+@pytest.mark.parametrize("kind", ["seq2seq", "causal"])
+def test_a_device_map_with_the_cpu_alone(
+    models: dict[str, ModelOptions], prompts: list[str], kind: str
+) -> None:
+    pytest.importorskip("accelerate")
+    llm = load_llm(models[kind])
+    assert llm.provenance()["engine"] == "transformers"
+    assert_equal(answers(llm, requests(prompts)), ask_on_cpu(models[kind], requests(prompts)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"device": "cuda:1"}, r"--device\b"), ({"engine": "ctranslate2"}, "-M engine=ctranslate2")],
+)
+def test_options_that_contradict_a_device_map(
+    models: dict[str, ModelOptions], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ModelError, match=f"-M device_map .*{message}"):
+        load_llm(replace(models["seq2seq"], **options))

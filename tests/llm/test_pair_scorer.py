@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, T5Config, T5ForTokenClassification
 
 from exam_pp.errors import ModelError
@@ -17,6 +18,7 @@ from exam_pp.llm.pair_scorer import UNLIMITED_TOKENS, PairCheckpoint
 from exam_pp.llm_requests import Completion, Request, pair_request
 from exam_pp.prompts import PROMPTS
 from scripts.bench.keyed_model import TINY, make_tokenizer
+from tests.llm.asking import answers
 from tests.llm.small_models import save_bert_classifier
 
 SOURCE = "The Moon pulls the oceans; tides rise twice a day."
@@ -25,13 +27,12 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def load(folder: Path, **more: Any) -> Any:
-    options = {"positive_class": "entailment"} | more
-    return load_llm(ModelOptions(str(folder), pipeline="text-classification", **options))
+    options = {"pipeline": "text-classification", "positive_class": "entailment"} | more
+    return load_llm(ModelOptions(str(folder), **options))
 
 
 def score(scorer: Any, source: str, claim: str) -> Completion:
-    ((_, reply),) = scorer.generate([pair_request(source, claim)])
-    assert isinstance(reply, Completion)
+    (reply,) = answers(scorer, [pair_request(source, claim)])
     return reply
 
 
@@ -40,8 +41,8 @@ def by_hand(folder: Path, source: str, claim: str) -> list[float]:
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     with torch.inference_mode():
-        logits = model(**tokenizer(source, claim, return_tensors="pt")).logits[0]
-    return [float(logit) for logit in logits]
+        logits: list[float] = model(**tokenizer(source, claim, return_tensors="pt")).logits[0].tolist()
+    return logits
 
 
 @pytest.mark.parametrize("name", ["entailment", "neutral", "CONTRADICTION"])
@@ -71,51 +72,40 @@ def test_single_classes_and_several_labels_are_independent(
     assert float(reply.text) == pytest.approx(torch.tensor(logit).sigmoid().item(), abs=1e-4)
 
 
-def test_the_positive_class_must_be_named(nli_checkpoint: Path) -> None:
-    classes = "entailment, neutral, contradiction"
-    with pytest.raises(ModelError, match=f"needs -M positive_class, .*{classes}"):
-        load(nli_checkpoint, positive_class=None)
-    with pytest.raises(ModelError, match=f"has no class 'consistent'.*{classes}"):
-        load(nli_checkpoint, positive_class="consistent")
-    with pytest.raises(ModelError, match="-M positive_class needs --model-pipeline text-classification"):
-        load_llm(ModelOptions("fake", positive_class="entailment"))
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"positive_class": None}, "needs -M positive_class, .*entailment, neutral, contradiction"),
+        ({"positive_class": "sound"}, "has no class 'sound'.*entailment, neutral, contradiction"),
+        ({"pipeline": "text2text"}, "-M positive_class needs --model-pipeline text-classification"),
+    ],
+    ids=["missing", "unknown", "another pipeline"],
+)
+def test_the_positive_class_must_be_named(
+    nli_checkpoint: Path, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        load(nli_checkpoint, **options)
 
 
 def test_prompts_are_refused(nli_checkpoint: Path) -> None:
-    prompt = PROMPTS.get("GradedRelevance")
-    request = Request(prompt.render({"query": "Why?", "context": "Because."}))
+    asked = Request(PROMPTS.get("GradedRelevance").render({"query": "Why?", "context": "Because."}))
     with pytest.raises(ModelError, match="grade"):
-        load(nli_checkpoint).batches([request])
+        load(nli_checkpoint).batches([asked])
 
 
-def pair_ids(folder: Path, source: str, claim: str) -> int:
-    return len(AutoTokenizer.from_pretrained(folder)(source, claim)["input_ids"])
-
-
-def test_the_source_is_shortened_first(nli_checkpoint: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(nli_checkpoint)
-    source = "tides rise " * 200
-    reply = score(load(nli_checkpoint), source, CLAIM)
-    tokens = len(tokenizer(source, add_special_tokens=False)["input_ids"])
-    room = 128 - 3 - len(tokenizer(CLAIM, add_special_tokens=False)["input_ids"])
-    assert (reply.tokens_cut, reply.claim_tokens_cut) == (tokens - room, 0)
-    logits = torch.tensor(by_hand(nli_checkpoint, " ".join(source.split()[:room]), CLAIM))
-    if tokens == len(source.split()):
-        assert float(reply.text) == pytest.approx(logits.softmax(0)[0].item(), abs=1e-4)
-
-
-@pytest.mark.parametrize(("source_words", "claim_words"), [(10, 300), (300, 300), (1, 5000)])
-def test_a_claim_longer_than_the_context_is_shortened_and_counted(
+@pytest.mark.parametrize(("source_words", "claim_words"), [(200, 5), (10, 300), (300, 300), (1, 5000)])
+def test_the_source_is_shortened_first_and_then_the_claim(
     nli_checkpoint: Path, source_words: int, claim_words: int
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(nli_checkpoint)
     source, claim = "moon " * source_words, "tides " * claim_words
     reply = score(load(nli_checkpoint), source, claim)
     lengths = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in (source, claim)]
-    kept_source, kept_claim = lengths[0] - reply.tokens_cut, lengths[1] - reply.claim_tokens_cut
+    kept = [lengths[0] - reply.tokens_cut, lengths[1] - reply.claim_tokens_cut]
     assert reply.error is None
-    assert kept_source + kept_claim + 3 == 128
-    assert kept_source == min(lengths[0], 125 // 2)
+    assert sum(kept) + 3 == 128
+    assert kept[0] == min(lengths[0], max(125 // 2, 125 - lengths[1]))
 
 
 def test_a_context_without_room_is_an_error_of_the_pair(nli_checkpoint: Path) -> None:
@@ -164,8 +154,6 @@ def hhem_like(tmp_path: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch)
     tokenizer.save_pretrained(folder)
     t5 = {**TINY, "vocab_size": len(tokenizer), "num_labels": 2, "decoder_start_token_id": 0}
     model = T5ForTokenClassification(T5Config(**t5)).eval()
-    from safetensors.torch import save_file
-
     tied = {"transformer.encoder.embed_tokens.weight"}
     weights = {f"t5.{key}": value.clone() for key, value in model.state_dict().items() if key not in tied}
     weights["t5.transformer.encoder.embed_tokens.weight"] = weights["t5.transformer.shared.weight"].clone()
@@ -196,18 +184,14 @@ def test_code_of_a_checkpoint_runs_only_if_it_is_trusted(hhem_like: Path) -> Non
     expected = logits.softmax(0)[1].item()
     assert float(score(scorer, SOURCE, CLAIM).text) == pytest.approx(expected, abs=1e-4)
 
+    short = load(hhem_like, positive_class="consistent", trust_remote_code=True, max_input_tokens=60)
+    reply = score(short, SOURCE * 40, CLAIM)
+    assert (reply.error, reply.claim_tokens_cut) == (None, 0)
+    assert reply.tokens_cut > 60
+
     before = PairCheckpoint(scorer._options).identity
     (hhem_like / "tiny.py").write_text(HHEM_LIKE + "# changed\n")
     assert PairCheckpoint(scorer._options).identity != before
-
-
-def test_sources_in_a_template_are_shortened(hhem_like: Path) -> None:
-    options = {"positive_class": "consistent", "trust_remote_code": True, "max_input_tokens": 60}
-    scorer = load(hhem_like, **options)
-    reply = score(scorer, SOURCE * 40, CLAIM)
-    assert reply.error is None
-    assert reply.tokens_cut > 60
-    assert reply.claim_tokens_cut == 0
 
 
 @pytest.mark.parametrize("revision", [None, "main", COMMIT[:12]])

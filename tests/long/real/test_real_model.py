@@ -10,8 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from exam_pp.banks import Nugget
 from exam_pp.cli.main import main
 from exam_pp.data_model import RubricGrades
@@ -25,8 +23,6 @@ from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import Unparsed
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import Journal
-
-pytestmark = pytest.mark.real
 
 RATING, EXTRACTION = (
     "QuestionSelfRatedUnanswerablePromptWithChoices",
