@@ -1,13 +1,14 @@
-"""Scores corrected by a sample of people's labels, with the variance that the sample causes.
+"""Cover corrected by a sample of people's labels of single pairs, with the variance that the sample causes.
 
-A pair is a passage and a bank entry, or a passage alone for direct grades. The judge graded all pairs of the
-population with values j. Each pair is drawn with a known probability π, independently of all other pairs,
-and people label the drawn pairs (I = 1) with values h. The difference estimator replaces the unknown h by
+A pair is a passage and a bank entry, or a passage alone for direct grades. Each pair is drawn with a known
+probability π, independently of all other pairs, and people label the drawn pairs (I = 1) with values h. With
+values j that are known for all pairs, the unknown h is replaced by
 
     y = j + I (h − j) / π,     E[y] = h,     E[y²] − h² = (h − j)² (1 − π) / π.
 
-The expectation is over the draw alone, so no assumption about the judge is needed. A mean of y is unbiased
-for the mean of h. An entry is not covered if no passage covers it, and draws are independent, so
+The expectation is over the draw alone, so no assumption about j is needed. Here j are predictions of people's
+values from the judge's ratings (:mod:`exam_pp.metrics.corrected_regression`, which also has the formulas of
+weighted sums). An entry is not covered if no passage covers it, and draws are independent, so
 
     E[Π (1 − y)] = Π (1 − h):
 
@@ -15,15 +16,13 @@ Cover from products of y is unbiased, too, although it is not linear. With v = I
 unbiased estimate of the variance of a product is Π (1 − y)² − Π ((1 − y)² − v).
 
 Sources: Horvitz and Thompson, "A Generalization of Sampling Without Replacement from a Finite Universe",
-JASA 47 (1952); Särndal, Swensson and Wretman, "Model Assisted Survey Sampling" (1992), chapter 6 (difference
-estimator); Angelopoulos et al., "Prediction-powered inference", Science 382 (2023). The products are
-exam_pp's own.
+JASA 47 (1952). The products are exam_pp's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import log1p
 from typing import Any, NamedTuple
 
@@ -50,13 +49,15 @@ class PairGroups:
     passages; for a mean of labels, each passage is a group of its own. Groups have no pairs in common.
     Arrays may have further axes in front, which all have in common.
 
-    ``judged``: The judge's values j, levels × groups × members. ``errors``: h − j for labelled pairs,
-    otherwise 0; shape as ``judged``. ``probability``: Probability that a pair is drawn and labelled, groups ×
-    members; any positive value for pairs without a label. ``members``: Whether a system has the member,
-    systems × groups (or 1) × members. ``weights``: Weight of each group in the score of each system, systems
-    × groups. ``together``: Whether all members of a group were drawn together, with the probability of the
-    group. Members are then the systems, each with its own value, so that scores are linear. ``labelled``:
-    Whether people labelled the pair, shape as ``probability``; None where only variances are computed.
+    ``judged``: The judge's values j, or predictions in their place, levels × groups × members. ``errors``:
+    h − j for labelled pairs, otherwise 0; shape as ``judged``. ``probability``: Probability that a pair is
+    drawn and labelled, groups × members; any positive value for pairs without a label. ``members``: Whether a
+    system has the member, systems × groups (or 1) × members. ``weights``: Weight of each group in the score
+    of each system, systems × groups. ``together``: Whether all members of a group were drawn together, with
+    the probability of the group. Members are then the systems, each with its own value, so that scores are
+    linear. ``labelled``: Whether people labelled the pair, shape as ``probability``; None where only variances
+    are computed. ``ratings``: The judge's ratings, shape as ``probability``; NaN without a grade. By default,
+    its values.
     """
 
     judged: Floats
@@ -67,6 +68,7 @@ class PairGroups:
     levels: Floats
     together: bool = False
     labelled: Bools | None = None
+    ratings: Floats | None = None
 
     @property
     def linear(self) -> bool:
@@ -78,18 +80,52 @@ class PairGroups:
         """The values y = j + I (h − j) / π; shape as ``judged``."""
         return self.judged + self.errors / self.probability[..., None, :, :]
 
-    def disputed(self) -> PairGroups:
-        """Only the groups with an error that people revealed; the others have no variance."""
-        groups = np.flatnonzero(self.errors.any(axis=(0, 2)))
-        members = self.members if self.members.shape[-2] == 1 else self.members[:, groups]
+    @property
+    def known(self) -> Bools:
+        """Whether people labelled each pair."""
+        assert self.labelled is not None, "labels are needed for estimates"
+        return self.labelled
+
+    @property
+    def ratings_or_values(self) -> Floats:
+        """What the judge gave each pair, shape as ``probability``."""
+        return np.einsum("l,lgk->gk", self.levels, self.judged) if self.ratings is None else self.ratings
+
+    def with_values(self, values: Floats, ratings: Floats | None = None) -> PairGroups:
+        """The pairs with other values in place of the judge's, and the errors of these."""
+        errors = np.where(self.known, self.judged + self.errors - values, 0.0)
+        return replace(self, judged=values, errors=errors, ratings=ratings)
+
+    def without_judge(self) -> PairGroups:
+        """The pairs as graded by a judge that gives all the same rating, so that only labels count."""
+        ratings = None if self.ratings is None else 0 * self.ratings
+        return self.with_values(np.zeros_like(self.judged), ratings)
+
+    def of_systems(self, row: int, base: int | None) -> PairGroups:
+        """The pairs of a system, or of two.
+
+        If scores are weighted sums, the only system is the difference of the two; a group has one member.
+        """
+        rows = [row] if base is None else [row, base]
+        if not self.linear:
+            return replace(self, members=self.members[rows], weights=self.weights[rows])
+        values = [np.einsum("l,lgm->gm", self.levels, array) for array in (self.judged, self.errors)]
+        weights, ratings = self.weights[row], self.ratings
+        if self.together:
+            values = [array[:, [row]] - sum(array[:, [other]] for other in rows[1:]) for array in values]
+        else:
+            of_rows = self.weights[rows] * self.members[rows, :, 0]
+            weights = of_rows[0] - of_rows[1:].sum(axis=0)
         return PairGroups(
-            self.judged[:, groups],
-            self.errors[:, groups],
-            self.probability[groups],
-            members,
-            self.weights[:, groups],
-            self.levels,
+            values[0][None],
+            values[1][None],
+            self.probability[:, :1],
+            np.ones((1, len(weights), 1), dtype=bool),
+            weights[None],
+            np.ones(1),
             self.together,
+            self.known[:, :1],
+            ratings,
         )
 
 
@@ -97,28 +133,38 @@ def joined(parts: Sequence[PairGroups]) -> PairGroups:
     """The groups of several queries, at least one, as those of one query; systems and levels are the same."""
     most = max(pairs.judged.shape[-1] for pairs in parts)
 
-    def padded(values: NDArray[Any], value: float) -> NDArray[Any]:
-        widths = [(0, 0)] * (values.ndim - 1) + [(0, most - values.shape[-1])]
-        return np.pad(values, widths, constant_values=value)
+    def together(values: Iterable[NDArray[Any]], value: float, axis: int) -> NDArray[Any]:
+        padded = [
+            np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, most - array.shape[-1])], constant_values=value)
+            for array in values
+        ]
+        return np.concatenate(padded, axis=axis)
 
-    members = [
+    members = (
         np.broadcast_to(pairs.members, (*pairs.weights.shape, pairs.members.shape[-1])) for pairs in parts
-    ]
+    )
     return PairGroups(
-        np.concatenate([padded(pairs.judged, 0) for pairs in parts], axis=1),
-        np.concatenate([padded(pairs.errors, 0) for pairs in parts], axis=1),
-        np.concatenate([padded(pairs.probability, 1) for pairs in parts]),
-        np.concatenate([padded(of_query, 0) for of_query in members], axis=1),
+        together((pairs.judged for pairs in parts), 0, 1),
+        together((pairs.errors for pairs in parts), 0, 1),
+        together((pairs.probability for pairs in parts), 1, 0),
+        together(members, 0, 1),
         np.concatenate([pairs.weights for pairs in parts], axis=1),
         parts[0].levels,
         parts[0].together,
+        together((pairs.known for pairs in parts), 0, 0),
+        together((pairs.ratings_or_values for pairs in parts), np.nan, 0),
     )
 
 
 def group_scores(pairs: PairGroups, values: Floats) -> Floats:
-    """The score of each system if the pairs have these values (``judged`` or ``corrected``)."""
+    """Each group's part of the score of each system, if the pairs have these values.
+
+    ``values``: ``judged`` or ``corrected``. Returns systems × groups; the score is the sum.
+    """
     factors = np.where(pairs.members[..., None, :, :, :], 1 - values[..., :, None, :, :], 1.0)
-    scores: Floats = np.einsum("l,...sg,...lsg->...s", pairs.levels, pairs.weights, 1 - factors.prod(axis=-1))
+    scores: Floats = np.einsum(
+        "l,...sg,...lsg->...sg", pairs.levels, pairs.weights, 1 - factors.prod(axis=-1)
+    )
     return scores
 
 
@@ -128,21 +174,18 @@ def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1
     For two products over A and B it is the difference of two products: over the members of both, of
     ``x_a x_b − c + c'`` and of ``x_a x_b − c``, and over the other members of x, where x = 1 − y,
     ``c = I e_a e_b (1 − π) / π²`` and e = h − j. For another sample with probabilities π' = min(1, more π),
-    ``c' = (I / π) e_a e_b (1 − π') / π'``; for the same sample c' = c. If groups were drawn as a whole, it is
-    the sum of c' over the groups, where e are the errors of the two systems.
+    ``c' = (I / π) e_a e_b (1 − π') / π'``; for the same sample c' = c.
 
-    ``more``: Factor of the probabilities. Returns the covariance of each two systems. Estimates of variances
-    can be negative.
+    ``more``: Factor of the probabilities. Returns the part of each group in the covariance of each two
+    systems, pairs of systems × groups. Estimates of variances can be negative.
     """
-    if pairs.together:
-        return _covariance_of_groups(pairs, left, right, more)
     x = 1 - pairs.corrected
     pi = pairs.probability
     new = np.minimum(1.0, more * pi)
     in_left, in_right = pairs.members[..., left, :, :], pairs.members[..., right, :, :]
     both = in_left & in_right
     weights = pairs.weights[..., left, :] * pairs.weights[..., right, :]
-    total = np.zeros(np.broadcast_shapes(weights.shape[:-1]))
+    total = np.zeros(weights.shape)
     for i, level_i in enumerate(pairs.levels):
         for k, level_k in enumerate(pairs.levels):
             errors = pairs.errors[..., i, :, :] * pairs.errors[..., k, :, :]
@@ -156,18 +199,8 @@ def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1
             products = [
                 np.where(both, shared[..., None, :, :], single).prod(axis=-1) for shared in (spread, mean)
             ]
-            total += level_i * level_k * (weights * (products[0] - products[1])).sum(axis=-1)
+            total += level_i * level_k * weights * (products[0] - products[1])
     return total
-
-
-def _covariance_of_groups(pairs: PairGroups, left: Ints, right: Ints, more: float) -> Floats:
-    errors = np.einsum("l,...lgk->...kg", pairs.levels, pairs.errors)
-    pi = pairs.probability[..., 0][..., None, :]
-    new = np.minimum(1.0, more * pi)
-    weights = pairs.weights[..., left, :] * pairs.weights[..., right, :]
-    products = errors[..., left, :] * errors[..., right, :]
-    covariances: Floats = (weights * products / pi * (1 - new) / new).sum(axis=-1)
-    return covariances
 
 
 class Evidence(NamedTuple):

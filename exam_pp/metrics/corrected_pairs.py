@@ -53,10 +53,10 @@ class RatedPairs:
         return int(np.isnan(self.judged).sum())
 
     @property
-    def span(self) -> float:
-        """The difference of the highest and the lowest of all ratings and labels."""
-        values = [array[~np.isnan(array)] for array in (self.judged, self.people)]
-        return float(np.ptp(np.concatenate(values))) if values[0].size else 0.0
+    def values(self) -> Floats:
+        """All ratings of the judge and labels of people."""
+        values = np.concatenate([self.judged.ravel(), self.people.ravel()])
+        return np.asarray(values[~np.isnan(values)])
 
 
 def not_drawable(query: GradedQuery, blocks: Iterable[Block]) -> tuple[list[str], set[int]]:
@@ -156,7 +156,9 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
     if not weighting.by_pair:
         weights = np.broadcast_to(shares, (len(members), len(shares)))
         probability, members = pairs.probability, members[:, None, :]
-        return PairGroups(judged, errors, probability, members, weights, levels, labelled=labelled)
+        return PairGroups(
+            judged, errors, probability, members, weights, levels, labelled=labelled, ratings=pairs.judged
+        )
     # Passages without any grade of the judge are not in the mean, because they could not be drawn.
     members = members & graded
     of_passage = members / np.maximum(members.sum(axis=1, keepdims=True), 1)
@@ -169,6 +171,7 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
         (shares[:, None] * of_passage[:, None, :]).reshape(len(members), -1),
         levels,
         labelled=labelled.reshape(-1, 1),
+        ratings=pairs.judged.reshape(-1, 1),
     )
 
 

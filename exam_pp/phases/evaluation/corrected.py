@@ -16,7 +16,6 @@ from exam_pp.metrics.corrected_estimates import (
     Estimate,
     Sampling,
     Source,
-    best_system,
     estimates,
 )
 from exam_pp.metrics.corrected_pairs import (
@@ -123,8 +122,8 @@ def corrected_scores(
 ) -> Corrected:
     """Estimate what scores would be if people had graded all pairs, from their labels of a sample.
 
-    Source: the difference estimator of Särndal, Swensson and Wretman (1992), which Angelopoulos et al.
-    (2023) call prediction-powered inference; see :mod:`exam_pp.metrics.corrected`.
+    Source: the regression estimator of Särndal, Swensson and Wretman (1992), with which Angelopoulos et al.
+    (2023) make prediction-powered inference; see :mod:`exam_pp.metrics.corrected_regression`.
 
     Args:
         graded: Passages with rankings, grades of the judge and labels of people: a file, or queries.
@@ -149,7 +148,8 @@ def corrected_scores(
         baseline: The system to which others are compared. Default: the best by the first measure.
 
     Returns:
-        Leaderboards with the judge's scores, corrected scores and intervals, and the judge's error.
+        Leaderboards with the judge's scores, corrected scores and those by the labels alone, with
+        intervals, and the judge's error.
 
     Raises:
         SelectionError: The grades are not those from which the pairs were drawn, the cutoff is larger than
@@ -273,7 +273,8 @@ class _Work:
     used: list[UsedLabel] = field(default_factory=list)
     unknown: int = 0
     ungraded: int = 0
-    span: float = 1.0
+    highest: float = 1.0
+    lowest: float = 0.0
     missing: dict[str, list[str]] = field(default_factory=dict)
     counts: dict[str, list[LabelCounts]] = field(default_factory=dict)
 
@@ -328,7 +329,8 @@ class _Work:
         self.unknown += pairs.unknown
         self.ungraded += pairs.ungraded
         if self.measure == "label-mean":
-            self.span = max(self.span, pairs.span)
+            self.highest = pairs.values.max(initial=self.highest)
+            self.lowest = pairs.values.min(initial=self.lowest)
         for system, top in zip(self.systems, tops, strict=True):
             if not top:
                 self.missing.setdefault(system, []).append(query.query_id)
@@ -377,14 +379,14 @@ class _Work:
     ) -> CorrectedBoard:
         """The leaderboard of a measure; raises :class:`SelectionError` for an unknown baseline."""
         systems = self.systems
-        if baseline is None:
-            baseline = systems[best_system(queries)]
-        elif baseline not in systems:
+        if baseline is not None and baseline not in systems:
             raise SelectionError(f"The baseline {baseline!r} is not one of the systems: {listed(systems)}.")
         probabilities = [label.probability for label in self.used]
         lowest = min([self.labels.lowest_probability, *probabilities])
-        sampling = Sampling(intervals, confidence, probabilities, self.span, lowest)
-        scores = estimates(queries, sampling, systems.index(baseline))
+        # Means of labels are on the scale of the labels, all others from 0 to 1.
+        ends = (self.lowest, self.highest) if measure.partition("@")[0] == "Label" else (0.0, 1.0)
+        sampling = Sampling(intervals, confidence, probabilities, *ends, lowest)
+        scores = estimates(queries, sampling, None if baseline is None else systems.index(baseline))
         by_chance = any(label.probability < 1 for label in self.used)
         rows = []
         for number, system in enumerate(systems):
@@ -395,8 +397,9 @@ class _Work:
             seen = min(too_high, too_low) if intervals == "labels" else too_high + too_low
             few = by_chance and seen < FEW_ERRORS and not scores[number].corrected.bounded
             rows.append(SystemEstimate(system, scores[number], labels, errors, few))
+        compared = next(row.system for row in rows if row.scores.difference is None)
         rows.sort(key=lambda row: (row.scores.rank, row.system))
-        return CorrectedBoard(measure, rows, baseline)
+        return CorrectedBoard(measure, rows, compared)
 
     def judge_errors(self) -> list[JudgeError]:
         """The labels of people by rating of the judge."""
@@ -488,20 +491,13 @@ def _board_notes(
         for interval in (row.scores.corrected, row.scores.difference)
     ):
         yield (
-            "Intervals with ≤ are bounds by the rule of three, because the labels show no error of the judge "
-            "that changes the score or the difference."
+            "Intervals with ≤ are bounds by the rule of three, because no label differs from what the "
+            "judge's ratings predict in a way that changes the score or the difference."
         )
-    ends = [
-        end
+    if any(
+        interval is not None and interval.outside
         for board in boards
-        # Means of labels are on the scale of the labels, not from 0 to 1.
-        if board.measure.partition("@")[0] != "Label"
         for row in board.systems
-        for end in row.scores.corrected[1:3]
-        if end is not None
-    ]
-    if ends and (min(ends) < 0 or max(ends) > 1):
-        yield (
-            "Estimates and intervals are not cut at the ends of the scale, because cut estimates would be "
-            "biased."
-        )
+        for interval in (row.scores.corrected, row.scores.alone, row.scores.difference)
+    ):
+        yield "Estimates outside of the range of the measure are shown at its end."
