@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.correlation import average_ranks
 from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.noninferiority import drop_bounds, fewest_queries
 
 FEWEST_ANNOTATORS = 3
 """Fewer annotators do not show how much people differ among themselves."""
 COSTS = {"experts": 0.2, "skilled annotators": 0.15, "crowd workers": 0.1}
 """ε of the paper: the advantage over a judge that people must have to be worth their cost."""
+Test = Literal["bound", "published"]
+"""Gaffke's bound of the judge's loss, for any number of items, or the t test of the paper, from 30 items."""
 
 _FALSE_DISCOVERIES = 0.05
 _FEWEST_FOR_T = 30
@@ -32,12 +34,14 @@ class Replacement(NamedTuple):
     ``winning_rate`` (ω): Share of annotators over whom the judge's loss is shown to be below ε.
     ``advantage`` (ρ): Probability that the judge agrees with the other annotators at least as well as an
     annotator does, as mean over annotators. ``items`` were rated by the judge and two annotators or more.
+    ``too_few``: Whether most annotators have so few items that a judge could not pass by equal scores on all.
     """
 
     annotators: int
     items: int
     winning_rate: float
     advantage: float
+    too_few: bool = False
 
     @property
     def passed(self) -> bool:
@@ -49,27 +53,32 @@ def alternative_annotator_test(
     judge: Mapping[_Item, float],
     annotators: Sequence[Mapping[_Item, float]],
     epsilon: float = COSTS["experts"],
+    test: Test = "bound",
 ) -> Replacement:
     """Test whether a judge may replace annotators, by ratings that each gave to items.
 
     Judge and annotator j are compared on each item that both and another annotator rated: the score of a
-    rating is the negative root of its mean squared difference from the ratings of the other annotators (for
-    ratings 0 and 1, this is the order by accuracy). Wᶠ is 1 if the judge's score is at least that of j, and
-    Wʰ is 1 if that of j is at least the judge's; equal scores give 1 to both. The null hypothesis for j is
-    mean(Wʰ − Wᶠ) ≥ ε. It is tested one-sided by Student's t test, and for fewer than 30 items by Wilcoxon's
-    signed-rank test, exact also with ties. The p-values of all annotators are corrected by Benjamini and
-    Yekutieli (Annals of Statistics 29, 2001) with a false discovery rate of 0.05.
+    rating is the negative root of its mean squared difference from the ratings of the other annotators. For
+    ratings 0 and 1, this is the order by accuracy; labels without an order need another score. Wᶠ is 1 if the
+    judge's score is at least that of j, and Wʰ is 1 if that of j is at least the judge's; equal scores give 1
+    to both. The null hypothesis for j is mean(Wʰ − Wᶠ) ≥ ε. It is tested one-sided by Gaffke's bound
+    (:func:`exam_pp.metrics.noninferiority.drop_bounds`); the authors use Student's t test, and Wilcoxon's
+    signed-rank test below 30 items, which does not test the mean. The p-values of all annotators are
+    corrected by Benjamini and Yekutieli (Annals of Statistics 29, 2001) with a false discovery rate of 0.05.
 
     Args:
         judge: Item to rating.
         annotators: The ratings of each annotator.
         epsilon: The advantage that annotators may have over the judge (:data:`COSTS`).
+        test: :data:`Test`.
 
     Raises:
-        SelectionError: Fewer than three annotators share items with the judge and another annotator.
+        SelectionError: Fewer than three annotators share items with the judge and another annotator, or the
+            published test has fewer than 30 items.
     """
     p_values: list[float] = []
     advantages: list[float] = []
+    counts: list[int] = []
     used: set[_Item] = set()
     for number, own in enumerate(annotators):
         others = [*annotators[:number], *annotators[number + 1 :]]
@@ -81,7 +90,8 @@ def alternative_annotator_test(
         judge_wins = np.array([a <= b for a, b in losses], dtype=float)
         annotator_wins = np.array([b <= a for a, b in losses], dtype=float)
         advantages.append(float(judge_wins.mean()))
-        p_values.append(_p_value(annotator_wins - judge_wins, epsilon))
+        p_values.append(_p_value(annotator_wins - judge_wins, epsilon, test))
+        counts.append(len(items))
         used.update(items)
     if len(p_values) < FEWEST_ANNOTATORS:
         raise SelectionError(
@@ -90,31 +100,29 @@ def alternative_annotator_test(
         )
     from scipy.stats import false_discovery_control  # noqa: PLC0415 - slow to import
 
-    rejected = int((false_discovery_control(p_values, method="by") <= _FALSE_DISCOVERIES).sum())
-    return Replacement(len(p_values), len(used), rejected / len(p_values), sum(advantages) / len(advantages))
+    rate = float((false_discovery_control(p_values, method="by") <= _FALSE_DISCOVERIES).mean())
+    # The correction divides the level by 1 + 1/2 + ... if all hypotheses are rejected together.
+    level = _FALSE_DISCOVERIES / sum(1 / k for k in range(1, len(counts) + 1))
+    needed = fewest_queries(epsilon, confidence=1 - level) or 0
+    too_few = test == "bound" and sum(count >= needed for count in counts) < len(counts) / 2
+    return Replacement(len(counts), len(used), rate, sum(advantages) / len(counts), too_few)
 
 
 def _loss(rating: float, others: Sequence[float]) -> float:
     return sqrt(sum((rating - other) ** 2 for other in others) / len(others))
 
 
-def _p_value(differences: Floats, epsilon: float) -> float:
+def _p_value(differences: Floats, epsilon: float, test: Test) -> float:
     """P-value of the null hypothesis that the mean of differences is at least ε."""
+    if test == "bound":
+        return drop_bounds(differences, epsilon).p_within
     if len(differences) < _FEWEST_FOR_T:
-        return _signed_ranks(differences - epsilon)
+        raise SelectionError(
+            f"The published alternative annotator test needs {_FEWEST_FOR_T} items of each person, but one "
+            f"has {len(differences)}; use --test bound."
+        )
     if not differences.std():  # t is infinite
         return float(differences[0] >= epsilon)
     from scipy.stats import ttest_1samp  # noqa: PLC0415 - slow to import
 
     return float(ttest_1samp(differences, epsilon, alternative="less").pvalue)
-
-
-def _signed_ranks(values: Floats) -> float:
-    """P(W⁺ ≤ observed) if all signs are random: exact by all sums of doubled ranks, which are whole."""
-    values = values[values != 0]
-    ranks = np.rint(2 * average_ranks(np.abs(values).round(12))).astype(int)
-    ways = np.zeros(ranks.sum() + 1)
-    ways[0] = 1.0
-    for rank in ranks:
-        ways[rank:] += ways[:-rank].copy()
-    return float(ways[: ranks[values > 0].sum() + 1].sum() / ways.sum())

@@ -21,7 +21,7 @@ JASA 47 (1952). The products are exam_pp's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log1p
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.optimize import brentq
 
 from exam_pp.metrics.entry_values import Bools, Floats, Ints
 
@@ -55,7 +56,7 @@ class PairGroups:
     system has the member, systems × groups (or 1) × members. ``weights``: Weight of each group in the score
     of each system, systems × groups. ``together``: Whether all members of a group were drawn together, with
     the probability of the group. Members are then the systems, each with its own value, so that scores are
-    linear. ``labelled``: Whether people labelled the pair, shape as ``probability``; None where only variances
+    linear. ``labelled``: Whether people labelled the pair, shape as ``probability``; None if only variances
     are computed. ``ratings``: The judge's ratings, shape as ``probability``; NaN without a grade. By default,
     its values.
     """
@@ -110,7 +111,7 @@ class PairGroups:
         if not self.linear:
             return replace(self, members=self.members[rows], weights=self.weights[rows])
         values = [np.einsum("l,lgm->gm", self.levels, array) for array in (self.judged, self.errors)]
-        weights, ratings = self.weights[row], self.ratings
+        weights, ratings = self.weights[row], None if self.together else self.ratings
         if self.together:
             values = [array[:, [row]] - sum(array[:, [other]] for other in rows[1:]) for array in values]
         else:
@@ -249,43 +250,42 @@ def evidence(pairs: PairGroups) -> Evidence:
     )
 
 
-class HalfWidth(NamedTuple):
-    """Half the width of an interval, and whether it is an upper bound because no error was seen."""
+class Spread(NamedTuple):
+    """The variance of a mean, and half the width of its interval divided by its standard error."""
 
-    value: float
-    by_rule: bool = False
+    variance: float
+    quantile: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return float(self.quantile * self.variance**0.5)
 
 
-def label_half_width(variances: Floats, bound: float, confidence: float) -> HalfWidth:
-    """Half the width of an interval of a mean for these queries.
+def label_spread(variances: Floats, confidence: float) -> Spread:
+    """The spread of a mean for these queries, by the draw of the labels; 0 without variance.
 
     The variance is the sum of ``variances``, one for each query. The quantile is that of Student's t with
     ``(Σ v)² / Σ v²`` degrees of freedom, because the sum is uncertain if few queries contribute.
     Source: Satterthwaite, "An Approximate Distribution of Estimates of Variance Components", Biometrics
-    Bulletin 2 (1946). Without variance, the result is ``bound``, which is 0 if all pairs are drawn for sure.
+    Bulletin 2 (1946).
     """
     variance = float(variances.sum())
     if variance <= 0:
-        return HalfWidth(bound, by_rule=bound > 0)
-    return HalfWidth(label_quantile(variances, confidence) * variance**0.5)
+        return Spread(0.0, 0.0)
+    degrees = max(1.0, variance**2 / float((variances**2).sum()))
+    return Spread(variance, float(stats.t.ppf((1 + confidence) / 2, degrees)))
 
 
-def label_quantile(variances: Floats, confidence: float) -> float:
-    """The quantile of :func:`label_half_width`."""
-    degrees = max(1.0, float(variances.sum() ** 2 / (variances**2).sum()))
-    return float(stats.t.ppf((1 + confidence) / 2, degrees))
-
-
-def query_half_width(scores: Floats, confidence: float) -> float | None:
-    """Half the width of the t interval of a mean over queries; None for fewer than two queries.
+def query_spread(scores: Floats, confidence: float) -> Spread:
+    """The spread of a mean of at least two scores over queries, with the quantile of Student's t.
 
     The scores are unbiased for each query and independent over queries, so their variance contains the
     choice of the queries and the error of the judge.
     """
-    if len(scores) < 2:
-        return None
-    quantile = float(stats.t.ppf((1 + confidence) / 2, len(scores) - 1))
-    return float(quantile * scores.std(ddof=1) / np.sqrt(len(scores)))
+    count = len(scores)
+    quantile = float(stats.t.ppf((1 + confidence) / 2, count - 1))
+    return Spread(float(scores.var(ddof=1)) / count, quantile)
 
 
 def most_errors(probability: float, confidence: float) -> float:
@@ -310,29 +310,18 @@ class MoreLabels:
 
 
 def more_labels(
-    variances: Sequence[float],
-    factors: Sequence[float],
-    other: float,
-    quantile: float,
-    probabilities: Floats,
+    variance: Callable[[float], float], other: float, quantile: float, probabilities: Floats
 ) -> MoreLabels:
     """The number of additional labels with which an interval is half as wide.
 
-    ``variances``: Variance by the labels, for each factor of the probabilities. ``factors``: Factors,
-    ascending from 1. ``other``: Variance that labels do not change: that of the choice of queries.
+    ``variance``: Gives the variance by the labels for a factor of the probabilities. ``other``: Variance that
+    labels do not change: that of the choice of queries.
     """
-    limit = quantile * max(other, 0.0) ** 0.5
-    aim = (max(variances[0], 0.0) + other) / 4 - other
-    if aim < 0:
-        return MoreLabels(None, limit)
-    enough = next((index for index, variance in enumerate(variances) if variance <= aim), None)
-    if enough is None:
-        return MoreLabels(None, limit)
-    factor = factors[enough]
-    if enough:
-        above, below = variances[enough - 1], variances[enough]
-        share = (above - aim) / (above - below)
-        factor = factors[enough - 1] + share * (factors[enough] - factors[enough - 1])
+    aim = (max(variance(1.0), 0.0) + other) / 4 - other
+    most = 1 / float(probabilities.min())
+    if variance(most) > aim:
+        return MoreLabels(None, quantile * other**0.5)
+    factor = brentq(lambda factor: variance(factor) - aim, 1.0, most)
     # Each labelled pair stands for 1 / π pairs of the population.
     drawn = float((np.minimum(1.0, factor * probabilities) / probabilities).sum())
-    return MoreLabels(round(drawn - len(probabilities)), limit)
+    return MoreLabels(round(drawn - len(probabilities)), quantile * other**0.5)

@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata, t
+from scipy.stats import rankdata
 
 from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.corrected import (
     FEWEST_ERRORS,
     MoreLabels,
     PairGroups,
+    Spread,
     evidence,
     group_scores,
     joined,
     label_covariance,
-    label_half_width,
-    label_quantile,
+    label_spread,
     more_labels,
     most_errors,
-    query_half_width,
+    query_spread,
 )
 from exam_pp.metrics.corrected_regression import fitted
 from exam_pp.metrics.entry_values import Floats, Ints
@@ -33,8 +33,6 @@ Source = Literal["queries", "labels"]
 
 FEWEST_ENTRIES = 30
 """With fewer drawn entries, intervals of differences contain the difference too rarely."""
-_FACTORS = 24
-"""Number of factors of the probabilities at which the variance of larger samples is estimated."""
 _TIE_DECIMALS = 12
 
 
@@ -59,9 +57,7 @@ class Interval(NamedTuple):
         """The part of the interval that is in the range of the measure."""
         value = min(max(self.value, low), high)
         clipped = self._replace(value=value, outside=value != self.value)
-        if self.low is None or self.high is None:
-            return clipped
-        if self.high < low or self.low > high:
+        if self.low is None or self.high is None or self.high < low or self.low > high:
             return clipped._replace(low=None, high=None)
         return clipped._replace(low=max(self.low, low), high=min(self.high, high))
 
@@ -129,7 +125,7 @@ def estimates(
         for of in zip(*((score.corrected, score.judged) for score in scores), strict=True)
     )
     thin = np.zeros(len(scores), dtype=bool) if pairs.linear else evidence(pairs).too_thin
-    few_entries = pairs.together and sampling.lowest < 1 and pairs.known.any(axis=1).sum() < FEWEST_ENTRIES
+    compared, over_queries = not too_few_entries(queries), sampling.intervals == "queries"
     found = []
     for row, score in enumerate(scores):
         alone, difference = None, None
@@ -140,12 +136,14 @@ def estimates(
             # Many contradictions of one system say nothing of the other.
             fewest = min(of.contradictions for of in (of_two, score, scores[baseline]))
             interval, _ = _interval(of_two._replace(contradictions=fewest), sampling)
-            difference = Interval(interval.value) if few_entries else interval
+            difference = interval if compared else Interval(interval.value)
             difference = difference.within(-sampling.span, sampling.span)
         interval, spread = _interval(score, sampling)
         more = None
         if spread is not None and not thin[row]:
-            more = _more_labels(score, spread, sampling)
+            # The rest is by the choice of queries, which labels do not change. Estimates may be below 0.
+            other = max(0.0, spread.variance - max(0.0, score.variance_by(1.0))) if over_queries else 0.0
+            more = more_labels(score.variance_by, other, spread.quantile, np.array(sampling.probabilities))
         found.append(
             Estimate(
                 float(score.judged.mean()),
@@ -162,11 +160,11 @@ def estimates(
     return found
 
 
-class _Spread(NamedTuple):
-    """The variance of an estimate, and half the width of its interval divided by its standard error."""
-
-    variance: float
-    quantile: float
+def too_few_entries(queries: Sequence[PairGroups]) -> bool:
+    """Whether too few entries were drawn as a whole for intervals of differences; False if all were drawn."""
+    return queries[0].together and sum(int(of.known.any(axis=1).sum()) for of in queries) < min(
+        FEWEST_ENTRIES, sum(len(of.known) for of in queries)
+    )
 
 
 class _Score(NamedTuple):
@@ -187,6 +185,10 @@ class _Score(NamedTuple):
     contradictions: int
     mean_error: Callable[[], tuple[float, float]] | None
     bound: float
+
+    def variance_by(self, factor: float) -> float:
+        """The variance of the mean by the labels."""
+        return float(self.variance(factor).sum())
 
 
 @dataclass(frozen=True)
@@ -246,18 +248,9 @@ class _Sample:
         )
 
 
-def _more_labels(score: _Score, spread: _Spread, sampling: Sampling) -> MoreLabels:
-    # The last factor raises the lowest probability of a labelled pair to 1.
-    factors = [float(f) for f in np.geomspace(1.0, 1 / min(sampling.probabilities), _FACTORS)]
-    variances = [float(score.variance(factor).sum()) for factor in factors]
-    # The rest is by the choice of queries, which labels do not change. Estimates may be below 0.
-    other = max(0.0, spread.variance - max(0.0, variances[0])) if sampling.intervals == "queries" else 0.0
-    return more_labels(variances, factors, other, spread.quantile, np.array(sampling.probabilities))
-
-
-def _interval(score: _Score, sampling: Sampling) -> tuple[Interval, _Spread | None]:
+def _interval(score: _Score, sampling: Sampling) -> tuple[Interval, Spread | None]:
     """The mean of a score with its interval, and the spread from which it was made."""
-    value, confidence, width = float(score.corrected.mean()), sampling.confidence, 0.0
+    value, confidence = float(score.corrected.mean()), sampling.confidence
     over_queries, contradictions = sampling.intervals == "queries", score.contradictions
     bounded = score.mean_error is not None and contradictions < FEWEST_ERRORS
     # With Gaffke's bound, the interval is around the score of the judge, not the corrected one.
@@ -266,23 +259,16 @@ def _interval(score: _Score, sampling: Sampling) -> tuple[Interval, _Spread | No
     if over_queries and (len(of_queries) < FEWEST_FOR_T or np.ptp(of_queries) <= NO_SPREAD):
         return Interval(value), None
     few = contradictions if 0 < contradictions < FEWEST_ERRORS else None
+    # An interval that adds two uncertain parts gives half of the error probability to each.
+    width = query_spread(of_queries, (1 + confidence) / 2).half_width if over_queries else 0.0
     if score.mean_error is not None and bounded:
-        if over_queries:
-            width = query_half_width(score.judged, (1 + confidence) / 2) or 0.0
         centre, (low, high) = float(score.judged.mean()), score.mean_error()
         return Interval(value, centre + low - width, centre + high + width, bounded=True), None
-    if not over_queries:
-        variances = score.variance(1.0)
-        half, by_rule = label_half_width(variances, score.bound, confidence)
-        variance = float(variances.sum())
-        spread = _Spread(variance, label_quantile(variances, confidence)) if variance > 0 else None
-        return Interval(value, value - half, value + half, by_rule, few=few), spread
-    if not contradictions and score.bound > 0:
-        width = (query_half_width(score.corrected, (1 + confidence) / 2) or 0.0) + score.bound
-        return Interval(value, value - width, value + width, by_rule=True), None
-    width = query_half_width(score.corrected, confidence) or 0.0
-    count = len(score.corrected)
-    spread = _Spread(
-        float(score.corrected.var(ddof=1)) / count, float(t.ppf((1 + confidence) / 2, count - 1))
-    )
-    return Interval(value, value - width, value + width, few=few), spread
+    if over_queries:
+        spread, by_rule = query_spread(score.corrected, confidence), not contradictions and score.bound > 0
+    else:
+        spread = label_spread(score.variance(1.0), confidence)
+        by_rule = not spread.variance and score.bound > 0
+    half = width + score.bound if by_rule else spread.half_width
+    interval = Interval(value, value - half, value + half, by_rule, few=few)
+    return interval, None if by_rule or not spread.variance else spread

@@ -145,7 +145,7 @@ def true_scores(world: World, measure: Measure) -> Floats:
     """The scores by people, queries × systems."""
     everything = np.ones(world.people.shape)
     pairs = as_groups(world, world.people, everything > 0, everything, measure)
-    return group_scores(pairs, pairs.judged)
+    return group_scores(pairs, pairs.judged).sum(axis=-1)
 
 
 @cache

@@ -51,6 +51,14 @@ if TYPE_CHECKING:
     help="What to compare: labels of passages (label), ratings of pairs of passage and entry (entry), or "
     "ratings of answers by criteria (criterion).",
 )
+@click.option(
+    "--test",
+    type=click.Choice(["bound", "published"]),
+    default="bound",
+    show_default=True,
+    help="The alternative annotator test: by a bound of the judge's loss, for any number of items, or the t "
+    "test of the paper, from 30 items.",
+)
 @compared_graders
 @SAMPLES
 @SEED
@@ -70,6 +78,7 @@ def command(
     bank: Path | None,
     label_rule: str | None,
     by: str,
+    test: Any,
     graders: tuple[str, ...],
     samples: int,
     seed: int,
@@ -105,7 +114,9 @@ def command(
     from exam_pp.formats.exam_pp_files import contains_games
 
     if all(map(contains_games, files)):
-        refuse_without("a graded file", "bank", "label_rule", "by", "plot", "plot_differences", *criteria)
+        refuse_without(
+            "a graded file", "bank", "label_rule", "by", "test", "plot", "plot_differences", *criteria
+        )
         verdicts = verdict_agreement(files, models=graders, samples=samples, seed=seed)
         emit_report(verdicts_report(verdicts), form, output, files)
         return
@@ -118,17 +129,21 @@ def command(
     from exam_pp.phases.evaluation.citations import AnswerFilter
     from exam_pp.reports.analysis.agreement import difference_pictures, graders_report, kappa_picture
 
-    if by != "label":
+    if by == "label":
+        refuse_without("--by entry or criterion", "test")
+    else:
         refuse_without("--by label", "label_rule")
     if by == "criterion":
         refuse_without("--by label or entry", "bank", "prompt_type", "question_set", "grade_choice")
         selection = AnswerFilter(prompt_class=criteria["prompt_class"], prompt_hash=criteria["prompt_hash"])
-        result = criteria_graders(graded, selection=selection, models=graders, samples=samples, seed=seed)
+        result = criteria_graders(
+            graded, selection=selection, models=graders, test=test, samples=samples, seed=seed
+        )
     else:
         rule = None if label_rule is None else LabelRule.parse(label_rule)
         result = compare(
             graded, bank=bank, grade_filter=grade_filter(None, **criteria), models=graders, labelling=rule,
-            per_entry=by == "entry", samples=samples, seed=seed,
+            per_entry=by == "entry", test=test, samples=samples, seed=seed,
         )  # fmt: skip
     if plot is not None:
         emit_figure([kappa_picture(result)], plot, [graded, bank])

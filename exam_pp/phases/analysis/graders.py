@@ -19,7 +19,7 @@ from exam_pp.metrics.agreement import (
     coefficients,
     krippendorff_alpha,
 )
-from exam_pp.metrics.alternative_annotator import COSTS, Replacement, alternative_annotator_test
+from exam_pp.metrics.alternative_annotator import COSTS, Replacement, Test, alternative_annotator_test
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
@@ -292,6 +292,7 @@ def graders(
     models: Collection[str] = (),
     labelling: Labelling | None = None,
     per_entry: bool = False,
+    test: Test = "bound",
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> GraderAgreement:
@@ -301,7 +302,7 @@ def graders(
     judgments (the highest of several) are the last grader.
 
     ``bank``: Test bank; only its entries count. ``models``: Compare only these models and reviewers, and the
-    judgments. Default: all.
+    judgments. Default: all. ``test``: How it is tested whether a model may replace people.
     """
     passage_labelling = None if per_entry else labelling or KthBest()
     labels: dict[str, Ratings] = {}
@@ -316,7 +317,7 @@ def graders(
             f"A comparison needs two graders, but {graded} has {counted(len(labels), 'grader')}"
             f"{' with ratings of entries' if per_entry else ' and no judgments'}."
         )
-    result = agreement_of(labels, keys, "pairs" if per_entry else "passages", samples, seed)
+    result = agreement_of(labels, keys, "pairs" if per_entry else "passages", samples, seed, test)
     notes = [
         note
         for name, of_grader in labels.items()
@@ -337,6 +338,7 @@ def criteria_graders(
     *,
     selection: AnswerFilter | None = None,
     models: Collection[str] = (),
+    test: Test = "bound",
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> GraderAgreement:
@@ -356,12 +358,17 @@ def criteria_graders(
         )
     name = grader_names(keys)
     ratings: dict[str, Ratings] = {name(key): by_grader[key] for key in keys}
-    result = agreement_of(ratings, {name(key): key for key in keys}, "ratings", samples, seed)
+    result = agreement_of(ratings, {name(key): key for key in keys}, "ratings", samples, seed, test)
     return replace(result, provenance=replace(graded_by(keys), queries=result.provenance.queries))
 
 
 def agreement_of(
-    ratings: Mapping[str, Ratings], keys: Mapping[str, GradeKey], unit: Compared, samples: int, seed: int
+    ratings: Mapping[str, Ratings],
+    keys: Mapping[str, GradeKey],
+    unit: Compared,
+    samples: int,
+    seed: int,
+    test: Test = "bound",
 ) -> GraderAgreement:
     """The agreement of graders. The provenance has the number of queries only.
 
@@ -386,7 +393,7 @@ def agreement_of(
     for name in (name for name, key in keys.items() if tested and not key.is_reviewer):
         try:
             tests += [
-                (name, whom, alternative_annotator_test(ratings[name], people, epsilon))
+                (name, whom, alternative_annotator_test(ratings[name], people, epsilon, test))
                 for whom, epsilon in COSTS.items()
             ]
         except SelectionError as error:

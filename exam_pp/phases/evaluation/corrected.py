@@ -13,10 +13,12 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.corrected import FEW_ERRORS, FEWEST_ERRORS, PairGroups
 from exam_pp.metrics.corrected_estimates import (
+    FEWEST_ENTRIES,
     Estimate,
     Sampling,
     Source,
     estimates,
+    too_few_entries,
 )
 from exam_pp.metrics.corrected_pairs import (
     LabelCounts,
@@ -227,6 +229,11 @@ def corrected_of(
     judge = data.selector.key
     notes = [*data.notes, *label_notes(labels, judge), *work.notes()]
     notes += _board_notes(boards, intervals, confidence, len(data.queries.keys))
+    if any(map(too_few_entries, work.groups.values())):
+        notes.append(
+            f"Differences have no intervals with fewer than {FEWEST_ENTRIES} drawn entries, because these "
+            "contain the difference too rarely."
+        )
     provenance = replace(data.provenance, cutoff=cutoff, min_grades=work.thresholds)
     return Corrected(
         boards,
@@ -279,6 +286,12 @@ class _Work:
     counts: dict[str, list[LabelCounts]] = field(default_factory=dict)
 
     @property
+    def scale(self) -> int | None:
+        """The highest rating of the judge's scale; None if it is unknown."""
+        prompt = PROMPTS.find(self.data.selector.key.prompt_class)
+        return None if prompt is None else prompt.max_rating
+
+    @property
     def thresholds(self) -> tuple[int, ...]:
         """The thresholds of the measure, for the provenance."""
         return () if self.measure == "nuggets" else (self.data.min_grade,)
@@ -329,8 +342,8 @@ class _Work:
         self.unknown += pairs.unknown
         self.ungraded += pairs.ungraded
         if self.measure == "label-mean":
-            self.highest = pairs.values.max(initial=self.highest)
-            self.lowest = pairs.values.min(initial=self.lowest)
+            self.highest = float(pairs.values.max(initial=self.highest))
+            self.lowest = float(pairs.values.min(initial=self.lowest))
         for system, top in zip(self.systems, tops, strict=True):
             if not top:
                 self.missing.setdefault(system, []).append(query.query_id)
@@ -384,7 +397,8 @@ class _Work:
         probabilities = [label.probability for label in self.used]
         lowest = min([self.labels.lowest_probability, *probabilities])
         # Means of labels are on the scale of the labels, all others from 0 to 1.
-        ends = (self.lowest, self.highest) if measure.partition("@")[0] == "Label" else (0.0, 1.0)
+        highest = max(self.highest, self.scale or 0)
+        ends = (self.lowest, highest) if measure.partition("@")[0] == "Label" else (0.0, 1.0)
         sampling = Sampling(intervals, confidence, probabilities, *ends, lowest)
         scores = estimates(queries, sampling, None if baseline is None else systems.index(baseline))
         by_chance = any(label.probability < 1 for label in self.used)
@@ -418,14 +432,12 @@ class _Work:
                 f"Not corrected, because some of their pairs could not be drawn: {systems}. "
                 f"Draw pairs from {self.data.source} to include them."
             )
-        prompt = PROMPTS.find(self.data.selector.key.prompt_class)
-        if prompt is not None and prompt.max_rating is not None:
-            outside = sum(not 0 <= used.label <= prompt.max_rating for used in self.used)
-            if outside:
-                yield (
-                    f"{counted(outside, 'label is', 'labels are')} outside the scale of the judge (0 to "
-                    f"{prompt.max_rating}): means of labels use them as they are."
-                )
+        outside = self.scale is not None and sum(not 0 <= used.label <= self.scale for used in self.used)
+        if outside:
+            yield (
+                f"{counted(outside, 'label is', 'labels are')} outside the scale of the judge (0 to "
+                f"{self.scale}): means of labels use them as they are."
+            )
         if self.unknown:
             unknown = counted(self.unknown, "labelled pair is", "labelled pairs are")
             yield f"{unknown} not in the file or bank."

@@ -141,16 +141,17 @@ def _replacements(result: GraderAgreement, unit: str) -> list[Block]:
     """The alternative annotator test of each model; empty if it was not computed."""
     rows: list[list[Cell]] = [
         [name, whom, COSTS[whom], test.annotators, test.items, test.winning_rate, test.advantage,
-         "yes" if test.passed else "no"]
+         "yes" if test.passed else "too few items" if test.too_few else "no"]
         for name, whom, test in result.replacements
     ]  # fmt: skip
     columns = ["judge", "in place of", "ε", "people", unit, "ω", "ρ", "passed (ω ≥ 0.5)"]
     explanation = (
         "Alternative annotator test (Calderon et al., 2025): ρ is the probability that the judge agrees with "
         "the other people at least as well as a person does; ω is the share of people to whom the judge is "
-        "shown to be equal up to ε, the cost of such people's work. One-sided t tests, exact Wilcoxon tests "
-        "for fewer than 30 items, corrected by Benjamini and Yekutieli at 0.05; items are treated as "
-        "independent."
+        "shown to be equal up to ε, the cost of such people's work. One-sided tests by Gaffke's bound of the "
+        "mean loss (--test published: t tests), corrected by Benjamini and Yekutieli at 0.05; items are "
+        "treated as independent. Agreement is the distance of ratings (RMSE), which fits scales and 0 or 1, "
+        "and not labels without an order."
     )
     title = "May the judge replace people?"
     return [Table(columns, rows, title=title), Paragraph(explanation)] if rows else []
