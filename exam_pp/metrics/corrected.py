@@ -54,11 +54,10 @@ class PairGroups:
     h − j for labelled pairs, otherwise 0; shape as ``judged``. ``probability``: Probability that a pair is
     drawn and labelled, groups × members; any positive value for pairs without a label. ``members``: Whether a
     system has the member, systems × groups (or 1) × members. ``weights``: Weight of each group in the score
-    of each system, systems × groups. ``together``: Whether all members of a group were drawn together, with
-    the probability of the group. Members are then the systems, each with its own value, so that scores are
-    linear. ``labelled``: Whether people labelled the pair, shape as ``probability``; None if only variances
-    are computed. ``ratings``: The judge's ratings, shape as ``probability``; NaN without a grade. By default,
-    its values.
+    of each system, systems × groups. ``labelled``: Whether people labelled the pair, shape as
+    ``probability``. ``together``: Whether all members of a group were drawn together, with the probability of
+    the group. Members are then the systems, each with its own value, so that scores are linear. ``ratings``:
+    The judge's ratings, shape as ``probability``; NaN without a grade. By default, its values.
     """
 
     judged: Floats
@@ -67,8 +66,8 @@ class PairGroups:
     members: Bools
     weights: Floats
     levels: Floats
+    labelled: Bools
     together: bool = False
-    labelled: Bools | None = None
     ratings: Floats | None = None
 
     @property
@@ -82,19 +81,13 @@ class PairGroups:
         return self.judged + self.errors / self.probability[..., None, :, :]
 
     @property
-    def known(self) -> Bools:
-        """Whether people labelled each pair."""
-        assert self.labelled is not None, "labels are needed for estimates"
-        return self.labelled
-
-    @property
     def ratings_or_values(self) -> Floats:
         """What the judge gave each pair, shape as ``probability``."""
         return np.einsum("l,lgk->gk", self.levels, self.judged) if self.ratings is None else self.ratings
 
     def with_values(self, values: Floats, ratings: Floats | None = None) -> PairGroups:
         """The pairs with other values in place of the judge's, and the errors of these."""
-        errors = np.where(self.known, self.judged + self.errors - values, 0.0)
+        errors = np.where(self.labelled, self.judged + self.errors - values, 0.0)
         return replace(self, judged=values, errors=errors, ratings=ratings)
 
     def without_judge(self) -> PairGroups:
@@ -124,8 +117,8 @@ class PairGroups:
             np.ones((1, len(weights), 1), dtype=bool),
             weights[None],
             np.ones(1),
+            self.labelled[:, :1],
             self.together,
-            self.known[:, :1],
             ratings,
         )
 
@@ -151,8 +144,8 @@ def joined(parts: Sequence[PairGroups]) -> PairGroups:
         together(members, 0, 1),
         np.concatenate([pairs.weights for pairs in parts], axis=1),
         parts[0].levels,
+        together((pairs.labelled for pairs in parts), 0, 0),
         parts[0].together,
-        together((pairs.known for pairs in parts), 0, 0),
         together((pairs.ratings_or_values for pairs in parts), np.nan, 0),
     )
 
@@ -277,15 +270,17 @@ def label_spread(variances: Floats, confidence: float) -> Spread:
     return Spread(variance, float(stats.t.ppf((1 + confidence) / 2, degrees)))
 
 
-def query_spread(scores: Floats, confidence: float) -> Spread:
+def query_spread(scores: Floats, confidence: float, whole: bool = False) -> Spread:
     """The spread of a mean of at least two scores over queries, with the quantile of Student's t.
 
-    The scores are unbiased for each query and independent over queries, so their variance contains the
-    choice of the queries and the error of the judge.
+    The scores are independent over queries, so their variance contains the choice of the queries and the
+    error of the judge. ``whole``: Whether entries were drawn as a whole. Then few queries have labels, and
+    the degrees of freedom are those of :func:`label_spread`.
     """
-    count = len(scores)
-    quantile = float(stats.t.ppf((1 + confidence) / 2, count - 1))
-    return Spread(float(scores.var(ddof=1)) / count, quantile)
+    parts = (scores - scores.mean()) ** 2 / (len(scores) * (len(scores) - 1))
+    spread = label_spread(parts, confidence)
+    quantile = float(stats.t.ppf((1 + confidence) / 2, len(scores) - 1))
+    return spread if whole else spread._replace(quantile=quantile)
 
 
 def most_errors(probability: float, confidence: float) -> float:

@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 
 from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.corrected import (
+    FEW_ERRORS,
     FEWEST_ERRORS,
     MoreLabels,
     PairGroups,
@@ -71,7 +72,8 @@ class Estimate(NamedTuple):
     interval; None without an interval that can be trusted. ``too_thin``: The labels cannot show the judge's
     error in products, so the interval is not to be trusted; see :class:`exam_pp.metrics.corrected.Evidence`.
     ``difference_too_thin``: The same is true of the system or of the baseline, so the interval of the
-    difference is not to be trusted.
+    difference is not to be trusted. ``few_errors``: The labels show few errors of the judge, so that the
+    interval may be too narrow.
     """
 
     judged: float
@@ -83,6 +85,7 @@ class Estimate(NamedTuple):
     more: MoreLabels | None
     too_thin: bool
     difference_too_thin: bool
+    few_errors: bool
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,7 @@ def estimates(
         for of in zip(*((score.corrected, score.judged) for score in scores), strict=True)
     )
     thin = np.zeros(len(scores), dtype=bool) if pairs.linear else evidence(pairs).too_thin
+    drawn_by_chance = min(sampling.probabilities) < 1
     compared, over_queries = not too_few_entries(queries), sampling.intervals == "queries"
     found = []
     for row, score in enumerate(scores):
@@ -155,6 +159,7 @@ def estimates(
                 more,
                 bool(thin[row]),
                 difference is not None and bool(thin[row] or thin[baseline]),
+                score.contradictions < FEW_ERRORS and not interval.bounded and drawn_by_chance,
             )
         )
     return found
@@ -162,8 +167,8 @@ def estimates(
 
 def too_few_entries(queries: Sequence[PairGroups]) -> bool:
     """Whether too few entries were drawn as a whole for intervals of differences; False if all were drawn."""
-    return queries[0].together and sum(int(of.known.any(axis=1).sum()) for of in queries) < min(
-        FEWEST_ENTRIES, sum(len(of.known) for of in queries)
+    return queries[0].together and sum(int(of.labelled.any(axis=1).sum()) for of in queries) < min(
+        FEWEST_ENTRIES, sum(len(of.labelled) for of in queries)
     )
 
 
@@ -175,7 +180,7 @@ class _Score(NamedTuple):
     ``contradictions`` contradict the judge, without pairs that are always drawn. ``mean_error``: Gives the
     interval of the judge's error by Gaffke's bound; None if pairs have unequal probabilities, or if the score
     is no weighted sum. ``bound``: Most by which errors of the judge could change the mean if the labels show
-    none of them.
+    none of them. ``whole``: Whether entries were drawn as a whole.
     """
 
     judged: Floats
@@ -185,6 +190,7 @@ class _Score(NamedTuple):
     contradictions: int
     mean_error: Callable[[], tuple[float, float]] | None
     bound: float
+    whole: bool
 
     def variance_by(self, factor: float) -> float:
         """The variance of the mean by the labels."""
@@ -215,7 +221,7 @@ class _Sample:
             return by_query((signs[left] * signs[right]) @ covariances) / queries**2
 
         used = (pairs.members & (pairs.weights != 0)[..., None]).any(axis=0)
-        labelled = used & pairs.known
+        labelled = used & pairs.labelled
         # An interval that adds two uncertain parts gives half of the error probability to each.
         over_queries = sampling.intervals == "queries"
         confidence = (1 + sampling.confidence) / 2 if over_queries else sampling.confidence
@@ -245,6 +251,7 @@ class _Sample:
             int((labelled & pairs.errors.any(axis=0) & (pairs.probability < 1)).sum()),
             mean_error if pairs.linear and len(equal) == 1 and min(equal) < 1 else None,
             float(sampling.span * min(len(signs), undetected)),
+            pairs.together,
         )
 
 
@@ -265,7 +272,8 @@ def _interval(score: _Score, sampling: Sampling) -> tuple[Interval, Spread | Non
         centre, (low, high) = float(score.judged.mean()), score.mean_error()
         return Interval(value, centre + low - width, centre + high + width, bounded=True), None
     if over_queries:
-        spread, by_rule = query_spread(score.corrected, confidence), not contradictions and score.bound > 0
+        spread = query_spread(score.corrected, confidence, score.whole)
+        by_rule = not contradictions and score.bound > 0
     else:
         spread = label_spread(score.variance(1.0), confidence)
         by_rule = not spread.variance and score.bound > 0

@@ -17,6 +17,8 @@ arXiv:2311.01453 (2023), here with an intercept.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from exam_pp.metrics.corrected import FEWEST_ERRORS, PairGroups
@@ -67,12 +69,19 @@ def predictions(design: Floats, labels: Floats, weights: Floats) -> Floats:
 def fitted(pairs: PairGroups) -> PairGroups:
     """The pairs with predictions ŷ in place of the judge's values.
 
-    The two sides of a difference have regressions of their own, for the judge may favour a system.
+    The two sides of a difference have regressions of their own, for the judge may favour a system. Few
+    entries fit the line better than it predicts others, so their errors are multiplied by the mean ratio of
+    an error with and without the entry in the fit, n / (n − columns). Their sum is 0, so that the estimate
+    stays.
     """
     pulls = np.einsum("sg,sgm->gm", pairs.weights, pairs.members).ravel()
-    ratings, known, chances = pairs.ratings_or_values.ravel(), pairs.known.ravel(), pairs.probability.ravel()
+    ratings, known, chances = (
+        pairs.ratings_or_values.ravel(),
+        pairs.labelled.ravel(),
+        pairs.probability.ravel(),
+    )
     values, errors = (array.reshape(len(pairs.levels), -1).T for array in (pairs.judged, pairs.errors))
-    result = values.copy()
+    result, factor = values.copy(), 1.0
     for sign in (-1, 1):
         side = (np.sign(pulls) == sign) & ~np.isnan(ratings)
         # Fewer errors say too little of how the judge errs.
@@ -80,4 +89,8 @@ def fitted(pairs: PairGroups) -> PairGroups:
             labels = np.where(known[:, None], values + errors, np.nan)[side]
             design = (score_line if pairs.together else rating_cells)(ratings[side], known[side])
             result[side] = predictions(design, labels, np.abs(pulls / chances)[side])
-    return pairs.with_values(result.T.reshape(pairs.judged.shape))
+            if pairs.together:
+                count = known[side].sum()
+                factor = count / (count - design.any(axis=0).sum())
+    predicted = pairs.with_values(result.T.reshape(pairs.judged.shape))
+    return replace(predicted, errors=factor * predicted.errors)

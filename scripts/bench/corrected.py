@@ -145,7 +145,7 @@ def true_scores(world: World, measure: Measure) -> Floats:
     """The scores by people, queries × systems."""
     everything = np.ones(world.people.shape)
     pairs = as_groups(world, world.people, everything > 0, everything, measure)
-    return group_scores(pairs, pairs.judged).sum(axis=-1)
+    return np.asarray(group_scores(pairs, pairs.judged).sum(axis=-1))
 
 
 @cache
@@ -195,7 +195,6 @@ def _coverage(rows: Floats) -> Coverage:
 
 def estimates_of(pairs: PairGroups, source: Source) -> list[Estimate]:
     """The estimates of all systems by the groups of all queries."""
-    assert pairs.labelled is not None
     chances = pairs.probability[pairs.labelled].tolist()
     sampling = Sampling(source, CONFIDENCE, chances, lowest=float(pairs.probability.min()))
     arrays = (pairs.judged, pairs.errors, pairs.probability, pairs.members, pairs.weights, pairs.labelled)

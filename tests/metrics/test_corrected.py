@@ -48,7 +48,7 @@ def levels(ratings: Floats) -> Floats:
 
 def groups(drawn: Floats, probability: Floats = PROBABILITY) -> PairGroups:
     errors = (levels(PEOPLE) - levels(JUDGE)) * drawn
-    return PairGroups(levels(JUDGE), errors, probability, MEMBERS, WEIGHTS, LENIENT)
+    return PairGroups(levels(JUDGE), errors, probability, MEMBERS, WEIGHTS, LENIENT, drawn > 0)
 
 
 def total(parts: Floats) -> Floats:
@@ -167,8 +167,9 @@ def test_a_mean_of_labels_by_hand() -> None:
     judged = np.array([3.0, 2, 0, 0])[None, :, None]
     errors = np.array([-1.0, 0, 0, 0])[None, :, None]
     pairs = PairGroups(
-        judged, errors, np.full((4, 1), 0.5), np.ones((1, 4, 1), bool), np.full((1, 4), 0.25), np.ones(1)
-    )
+        judged, errors, np.full((4, 1), 0.5), np.ones((1, 4, 1), bool), np.full((1, 4), 0.25), np.ones(1),
+        np.array([[True], [False], [False], [True]]),
+    )  # fmt: skip
     only = np.array([0])
 
     assert total(group_scores(pairs, pairs.judged))[0] == 1.25
@@ -184,6 +185,7 @@ def test_leading_axes_are_worlds() -> None:
     stacked = PairGroups(
         np.array([pairs.judged for pairs in alone]), np.array([pairs.errors for pairs in alone]),
         np.array([PROBABILITY] * 2), np.array([MEMBERS] * 2), np.array([WEIGHTS] * 2), LENIENT,
+        np.array(draws) > 0,
     )  # fmt: skip
 
     assert group_scores(stacked, stacked.corrected) == pytest.approx(
@@ -296,7 +298,9 @@ def test_evidence_by_hand() -> None:
     errors = np.array([[-1.0, 0.0], [1.0, 0.0]])[None]
     probability = np.array([[0.5, 0.5], [0.25, 0.25]])
     both, first = [[True, True]], [[True, False]]
-    pairs = PairGroups(judged, errors, probability, np.array([both, first]), np.full((2, 2), 0.5), np.ones(1))
+    pairs = PairGroups(
+        judged, errors, probability, np.array([both, first]), np.full((2, 2), 0.5), np.ones(1), errors[0] != 0
+    )
     found = evidence(pairs)
 
     assert found.refuted.tolist() == [1, 1]
@@ -333,7 +337,7 @@ SEVEN = of_entries(JUDGED, LABELS, [0, 2, 4, 5, 8, 9, 11], 7 / 12)
 
 def test_regression_of_seven_labels() -> None:
     """Särndal, Swensson and Wretman (1992), section 6.4: ŷ = a + b j, and the difference estimator with j."""
-    known = SEVEN.known[:, 0]
+    known = SEVEN.labelled[:, 0]
     line = predictions(
         np.stack([np.ones(12), JUDGED], axis=-1), np.where(known, LABELS, np.nan)[:, None], np.ones(12)
     )

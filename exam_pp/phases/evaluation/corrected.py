@@ -21,7 +21,6 @@ from exam_pp.metrics.corrected_estimates import (
     too_few_entries,
 )
 from exam_pp.metrics.corrected_pairs import (
-    LabelCounts,
     UsedLabel,
     Weighting,
     groups_of,
@@ -29,6 +28,7 @@ from exam_pp.metrics.corrected_pairs import (
     not_drawable,
     rated_pairs,
 )
+from exam_pp.metrics.entry_values import Ints
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T
 from exam_pp.pair_sample import PairSample
@@ -64,7 +64,6 @@ class SystemEstimate:
     scores: Estimate
     labels: int
     errors: int
-    few_errors: bool
 
 
 @dataclass(frozen=True)
@@ -283,7 +282,7 @@ class _Work:
     highest: float = 1.0
     lowest: float = 0.0
     missing: dict[str, list[str]] = field(default_factory=dict)
-    counts: dict[str, list[LabelCounts]] = field(default_factory=dict)
+    counts: dict[str, Ints] = field(default_factory=dict)
 
     @property
     def scale(self) -> int | None:
@@ -350,7 +349,7 @@ class _Work:
         for name, weighting in self._weightings(query).items():
             groups = groups_of(pairs, weighting, whole_entries=self.labels.unit == "entry")
             self.groups.setdefault(name, []).append(groups)
-            self.counts.setdefault(name, []).append(label_counts(pairs, weighting, groups))
+            self.counts[name] = self.counts.get(name, 0) + label_counts(pairs, weighting)
 
     def _top(self, query: GradedQuery, system: str) -> Sequence[int]:
         if not self.data.file.first_ranks:
@@ -401,16 +400,10 @@ class _Work:
         ends = (self.lowest, highest) if measure.partition("@")[0] == "Label" else (0.0, 1.0)
         sampling = Sampling(intervals, confidence, probabilities, *ends, lowest)
         scores = estimates(queries, sampling, None if baseline is None else systems.index(baseline))
-        by_chance = any(label.probability < 1 for label in self.used)
-        rows = []
-        for number, system in enumerate(systems):
-            counts = [
-                sum(kind[number] for kind in kinds) for kinds in zip(*self.counts[measure], strict=True)
-            ]
-            labels, errors, too_high, too_low = counts
-            seen = min(too_high, too_low) if intervals == "labels" else too_high + too_low
-            few = by_chance and seen < FEW_ERRORS and not scores[number].corrected.bounded
-            rows.append(SystemEstimate(system, scores[number], labels, errors, few))
+        rows = [
+            SystemEstimate(system, of, int(labels), int(errors))
+            for system, of, labels, errors in zip(systems, scores, *self.counts[measure], strict=True)
+        ]
         compared = next(row.system for row in rows if row.scores.difference is None)
         rows.sort(key=lambda row: (row.scores.rank, row.system))
         return CorrectedBoard(measure, rows, compared)
@@ -482,13 +475,13 @@ def _board_notes(
     for count in sorted(set(unreliable.values())):
         affected = counted_names([s for s, few in unreliable.items() if few == count], "system", "systems")
         yield f"Only {counted(count, 'contradiction')} for {affected}: intervals with ? are not reliable."
-    few = [row.system for row in systems if row.few_errors and row.system not in unreliable]
+    few = [row.system for row in systems if row.scores.few_errors and row.system not in unreliable]
     if few:
-        seen = f"Fewer than {FEW_ERRORS} labels differ from the judge's grade"
-        if intervals == "labels":
-            seen = f"Fewer than {FEW_ERRORS} labels are above the judge's grade, or as few below it,"
         affected = counted_names(few, "system", "systems")
-        yield f"{seen} for {affected}: the intervals may be too narrow to trust."
+        yield (
+            f"Fewer than {FEW_ERRORS} labels differ from the judge's grade for {affected}: the intervals may "
+            "be too narrow to trust."
+        )
     thin = [row.system for row in systems if row.scores.too_thin]
     if thin:
         yield (

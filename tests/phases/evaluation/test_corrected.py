@@ -267,7 +267,7 @@ def test_without_errors_the_interval_is_a_bound(graded: Path, bank: Path) -> Non
     assert [row.scores.corrected.low for row in result.boards[0].systems] == pytest.approx([0.5, 0.25])
     assert [row.scores.corrected.high for row in result.boards[0].systems] == [1, 1]
     assert any("rule of three" in note for note in result.notes)
-    assert any("Fewer than 10 labels are above the judge's grade" in note for note in result.notes)
+    assert any("Fewer than 10 labels differ from the judge's grade" in note for note in result.notes)
 
 
 def test_agreement_is_no_certainty(graded: Path, bank: Path) -> None:
@@ -305,7 +305,7 @@ def test_judgments_correct_direct_grades(graded: Path) -> None:
     assert [board.measure for board in result.boards] == ["Label@20", "Label>=2@20"]
     # x: (1 + 2 + 1) / 2 = 2 in q1, 3 in q2; y: 1 in q1, (1 + 3) / 2 in q2.
     assert values(result) == pytest.approx({"x": 2.5, "y": 1.5})
-    # Shares: x has (2 + 0) / 2 in q1 and 2 in q2, 1.5 in the mean, which is more than all; y 0 and (0 + 2) / 2.
+    # Shares: x has (2 + 0) / 2 in q1 and 2 in q2, a mean of 1.5, above the range; y 0 and (0 + 2) / 2.
     assert values(result, 1) == pytest.approx({"x": 1, "y": 0.5})
     assert "Estimates outside of the range of the measure are shown at its end." in result.notes
 
