@@ -24,11 +24,11 @@ then based on few passages and not meaningful. `--queries N` draws N of the DL q
 (`--calibrate`); a table has the agreement of the chosen ratings with the written ones.
 
 With `--cards`, it prints the figures of the cards (`exam_pp/judges.py`) instead, with 95 % intervals as
-exam-pp gives them (areas: Gaffke's bound of the mean over queries; others: bootstrap over queries): agreement
-on DL 2019, and for judges by similarity the agreement of grades whose cut points were fitted to GPT-4's
-grades on half of the queries, on the other half (20 splits); the area under the curve with people on LLMJudge, where
-the question is the text of the query, and on the demo; pairs per CPU second; and the replies that change if
-requests are sent again in reverse order, one at a time.
+exam-pp gives them (areas: Gaffke's bound of the mean over queries; others: bootstrap over queries):
+agreement on DL 2019, and for judges by similarity the agreement of grades whose cut points were fitted to
+GPT-4's grades on half of the queries, on the other half (20 splits); the area under the curve with people
+on LLMJudge, where the question is the text of the query, and on the demo; pairs per CPU second; and the
+replies that change if requests are sent again in reverse order, one at a time.
 """
 
 from __future__ import annotations

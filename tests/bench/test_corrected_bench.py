@@ -19,6 +19,8 @@ def test_coverage_of_95_percent_intervals(judge: Judge, measure: Measure) -> Non
     for found in coverage(Size(), judge, 2000, "rating", measure, draws=300).values():
         assert 0.92 <= found.coverage <= 0.98  # 300 draws have a standard error of 1.3 %
         assert found.marked < 0.07
+        assert found.difference[0] >= 0.92
+        assert found.half_width < found.alone[1] or measure == "cover"
 
 
 @pytest.mark.slow
@@ -35,6 +37,7 @@ def test_coverage_in_a_few_draws(by: SampledBy) -> None:
     for found in coverage(SMALL, "lenient", 600, by, "mean", draws=10).values():
         assert found.coverage >= 0.8
         assert found.half_width < 0.05
+        assert found.half_width < found.alone[1]
 
 
 def test_few_contradictions_widen_intervals() -> None:

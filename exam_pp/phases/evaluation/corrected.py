@@ -124,7 +124,7 @@ def corrected_scores(
     """Estimate what scores would be if people had graded all pairs, from their labels of a sample.
 
     Source: the regression estimator of Särndal, Swensson and Wretman (1992), with which Angelopoulos et al.
-    (2023) make prediction-powered inference; see :mod:`exam_pp.metrics.corrected_regression`.
+    (2023) tune prediction-powered inference; see :mod:`exam_pp.metrics.corrected_regression`.
 
     Args:
         graded: Passages with rankings, grades of the judge and labels of people: a file, or queries.
