@@ -171,7 +171,8 @@ def _formatted(row: SystemEstimate, decimals: int) -> list[Cell]:
     if more is not None:
         further = more.labels if more.labels is not None else f"never (± {more.limit:.{decimals}f})"
     alone = (
-        scores.alone and f"{scores.alone.value:.{decimals}f} {_ends(scores.alone, decimals) or ''}".rstrip()
+        scores.alone
+        and f"{scores.alone.value:.{decimals}f} {_ends(scores.alone, decimals, scores.too_thin) or ''}".rstrip()
     )
     return [
         row.system, scores.judged, scores.corrected.value, _ends(scores.corrected, decimals, scores.too_thin),
