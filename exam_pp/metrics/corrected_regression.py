@@ -62,7 +62,7 @@ def predictions(design: Floats, labels: Floats, weights: Floats) -> Floats:
     """
     known = ~np.isnan(labels).any(axis=1)
     root = np.sqrt(weights[known])[:, None]
-    fitted: Floats = design @ np.linalg.lstsq(design[known] * root, labels[known] * root)[0]
+    fitted: Floats = design @ np.linalg.lstsq(design[known] * root, labels[known] * root, rcond=None)[0]
     return fitted
 
 
@@ -75,11 +75,8 @@ def fitted(pairs: PairGroups) -> PairGroups:
     stays.
     """
     pulls = np.einsum("sg,sgm->gm", pairs.weights, pairs.members).ravel()
-    ratings, known, chances = (
-        pairs.ratings_or_values.ravel(),
-        pairs.labelled.ravel(),
-        pairs.probability.ravel(),
-    )
+    ratings, known = pairs.ratings_or_values.ravel(), pairs.labelled.ravel()
+    chances = pairs.probability.ravel()
     values, errors = (array.reshape(len(pairs.levels), -1).T for array in (pairs.judged, pairs.errors))
     result, factor = values.copy(), 1.0
     for sign in (-1, 1):
@@ -89,7 +86,7 @@ def fitted(pairs: PairGroups) -> PairGroups:
             labels = np.where(known[:, None], values + errors, np.nan)[side]
             design = (score_line if pairs.together else rating_cells)(ratings[side], known[side])
             result[side] = predictions(design, labels, np.abs(pulls / chances)[side])
-            if pairs.together:
+            if pairs.together and chances.min() < 1:
                 count = known[side].sum()
                 factor = count / (count - design.any(axis=0).sum())
     predicted = pairs.with_values(result.T.reshape(pairs.judged.shape))

@@ -170,10 +170,10 @@ def _formatted(row: SystemEstimate, decimals: int) -> list[Cell]:
     further: Cell = None
     if more is not None:
         further = more.labels if more.labels is not None else f"never (± {more.limit:.{decimals}f})"
-    alone = (
-        scores.alone
-        and f"{scores.alone.value:.{decimals}f} {_ends(scores.alone, decimals, scores.too_thin) or ''}".rstrip()
-    )
+    alone: Cell = None
+    if scores.alone is not None:
+        ends = _ends(scores.alone, decimals, scores.too_thin)
+        alone = f"{scores.alone.value:.{decimals}f} {ends or ''}".rstrip()
     return [
         row.system, scores.judged, scores.corrected.value, _ends(scores.corrected, decimals, scores.too_thin),
         alone, scores.rank, scores.judged_rank, scores.difference and scores.difference.value,
