@@ -1,13 +1,14 @@
-"""Scores corrected by a sample of people's labels, with the variance that the sample causes.
+"""Cover corrected by a sample of people's labels of single pairs, with the variance that the sample causes.
 
-A pair is a passage and a bank entry, or a passage alone for direct grades. The judge graded all pairs of the
-population with values j. Each pair is drawn with a known probability π, independently of all other pairs,
-and people label the drawn pairs (I = 1) with values h. The difference estimator replaces the unknown h by
+A pair is a passage and a bank entry, or a passage alone for direct grades. Each pair is drawn with a known
+probability π, independently of all other pairs, and people label the drawn pairs (I = 1) with values h. With
+values j that are known for all pairs, the unknown h is replaced by
 
     y = j + I (h − j) / π,     E[y] = h,     E[y²] − h² = (h − j)² (1 − π) / π.
 
-The expectation is over the draw alone, so no assumption about the judge is needed. A mean of y is unbiased
-for the mean of h. An entry is not covered if no passage covers it, and draws are independent, so
+The expectation is over the draw alone, so no assumption about j is needed. Here j are predictions of people's
+values from the judge's ratings (:mod:`exam_pp.metrics.corrected_regression`, which also has the formulas of
+weighted sums). An entry is not covered if no passage covers it, and draws are independent, so
 
     E[Π (1 − y)] = Π (1 − h):
 
@@ -15,21 +16,20 @@ Cover from products of y is unbiased, too, although it is not linear. With v = I
 unbiased estimate of the variance of a product is Π (1 − y)² − Π ((1 − y)² − v).
 
 Sources: Horvitz and Thompson, "A Generalization of Sampling Without Replacement from a Finite Universe",
-JASA 47 (1952); Särndal, Swensson and Wretman, "Model Assisted Survey Sampling" (1992), chapter 6 (difference
-estimator); Angelopoulos et al., "Prediction-powered inference", Science 382 (2023). The products are
-exam_pp's own.
+JASA 47 (1952). The products are exam_pp's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import log1p
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.optimize import brentq
 
 from exam_pp.metrics.entry_values import Bools, Floats, Ints
 
@@ -50,13 +50,14 @@ class PairGroups:
     passages; for a mean of labels, each passage is a group of its own. Groups have no pairs in common.
     Arrays may have further axes in front, which all have in common.
 
-    ``judged``: The judge's values j, levels × groups × members. ``errors``: h − j for labelled pairs,
-    otherwise 0; shape as ``judged``. ``probability``: Probability that a pair is drawn and labelled, groups ×
-    members; any positive value for pairs without a label. ``members``: Whether a system has the member,
-    systems × groups (or 1) × members. ``weights``: Weight of each group in the score of each system, systems
-    × groups. ``together``: Whether all members of a group were drawn together, with the probability of the
-    group. Members are then the systems, each with its own value, so that scores are linear. ``labelled``:
-    Whether people labelled the pair, shape as ``probability``; None where only variances are computed.
+    ``judged``: The judge's values j, or predictions in their place, levels × groups × members. ``errors``:
+    h − j for labelled pairs, otherwise 0; shape as ``judged``. ``probability``: Probability that a pair is
+    drawn and labelled, groups × members; any positive value for pairs without a label. ``members``: Whether a
+    system has the member, systems × groups (or 1) × members. ``weights``: Weight of each group in the score
+    of each system, systems × groups. ``labelled``: Whether people labelled the pair, shape as
+    ``probability``. ``together``: Whether all members of a group were drawn together, with the probability of
+    the group. Members are then the systems, each with its own value, so that scores are linear. ``ratings``:
+    The judge's ratings, shape as ``probability``; NaN without a grade. By default, its values.
     """
 
     judged: Floats
@@ -65,8 +66,9 @@ class PairGroups:
     members: Bools
     weights: Floats
     levels: Floats
+    labelled: Bools
     together: bool = False
-    labelled: Bools | None = None
+    ratings: Floats | None = None
 
     @property
     def linear(self) -> bool:
@@ -78,18 +80,46 @@ class PairGroups:
         """The values y = j + I (h − j) / π; shape as ``judged``."""
         return self.judged + self.errors / self.probability[..., None, :, :]
 
-    def disputed(self) -> PairGroups:
-        """Only the groups with an error that people revealed; the others have no variance."""
-        groups = np.flatnonzero(self.errors.any(axis=(0, 2)))
-        members = self.members if self.members.shape[-2] == 1 else self.members[:, groups]
+    @property
+    def ratings_or_values(self) -> Floats:
+        """What the judge gave each pair, shape as ``probability``."""
+        return np.einsum("l,lgk->gk", self.levels, self.judged) if self.ratings is None else self.ratings
+
+    def with_values(self, values: Floats, ratings: Floats | None = None) -> PairGroups:
+        """The pairs with other values in place of the judge's, and the errors of these."""
+        errors = np.where(self.labelled, self.judged + self.errors - values, 0.0)
+        return replace(self, judged=values, errors=errors, ratings=ratings)
+
+    def without_judge(self) -> PairGroups:
+        """The pairs as graded by a judge that gives all the same rating, so that only labels count."""
+        ratings = None if self.ratings is None else 0 * self.ratings
+        return self.with_values(np.zeros_like(self.judged), ratings)
+
+    def of_systems(self, row: int, base: int | None) -> PairGroups:
+        """The pairs of a system, or of two.
+
+        If scores are weighted sums, the only system is the difference of the two; a group has one member.
+        """
+        rows = [row] if base is None else [row, base]
+        if not self.linear:
+            return replace(self, members=self.members[rows], weights=self.weights[rows])
+        values = [np.einsum("l,lgm->gm", self.levels, array) for array in (self.judged, self.errors)]
+        weights, ratings = self.weights[row], None if self.together else self.ratings
+        if self.together:
+            values = [array[:, [row]] - sum(array[:, [other]] for other in rows[1:]) for array in values]
+        else:
+            of_rows = self.weights[rows] * self.members[rows, :, 0]
+            weights = of_rows[0] - of_rows[1:].sum(axis=0)
         return PairGroups(
-            self.judged[:, groups],
-            self.errors[:, groups],
-            self.probability[groups],
-            members,
-            self.weights[:, groups],
-            self.levels,
+            values[0][None],
+            values[1][None],
+            self.probability[:, :1],
+            np.ones((1, len(weights), 1), dtype=bool),
+            weights[None],
+            np.ones(1),
+            self.labelled[:, :1],
             self.together,
+            ratings,
         )
 
 
@@ -97,28 +127,38 @@ def joined(parts: Sequence[PairGroups]) -> PairGroups:
     """The groups of several queries, at least one, as those of one query; systems and levels are the same."""
     most = max(pairs.judged.shape[-1] for pairs in parts)
 
-    def padded(values: NDArray[Any], value: float) -> NDArray[Any]:
-        widths = [(0, 0)] * (values.ndim - 1) + [(0, most - values.shape[-1])]
-        return np.pad(values, widths, constant_values=value)
+    def together(values: Iterable[NDArray[Any]], value: float, axis: int) -> NDArray[Any]:
+        padded = [
+            np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, most - array.shape[-1])], constant_values=value)
+            for array in values
+        ]
+        return np.concatenate(padded, axis=axis)
 
-    members = [
+    members = (
         np.broadcast_to(pairs.members, (*pairs.weights.shape, pairs.members.shape[-1])) for pairs in parts
-    ]
+    )
     return PairGroups(
-        np.concatenate([padded(pairs.judged, 0) for pairs in parts], axis=1),
-        np.concatenate([padded(pairs.errors, 0) for pairs in parts], axis=1),
-        np.concatenate([padded(pairs.probability, 1) for pairs in parts]),
-        np.concatenate([padded(of_query, 0) for of_query in members], axis=1),
+        together((pairs.judged for pairs in parts), 0, 1),
+        together((pairs.errors for pairs in parts), 0, 1),
+        together((pairs.probability for pairs in parts), 1, 0),
+        together(members, 0, 1),
         np.concatenate([pairs.weights for pairs in parts], axis=1),
         parts[0].levels,
+        together((pairs.labelled for pairs in parts), 0, 0),
         parts[0].together,
+        together((pairs.ratings_or_values for pairs in parts), np.nan, 0),
     )
 
 
 def group_scores(pairs: PairGroups, values: Floats) -> Floats:
-    """The score of each system if the pairs have these values (``judged`` or ``corrected``)."""
+    """Each group's part of the score of each system, if the pairs have these values.
+
+    ``values``: ``judged`` or ``corrected``. Returns systems × groups; the score is the sum.
+    """
     factors = np.where(pairs.members[..., None, :, :, :], 1 - values[..., :, None, :, :], 1.0)
-    scores: Floats = np.einsum("l,...sg,...lsg->...s", pairs.levels, pairs.weights, 1 - factors.prod(axis=-1))
+    scores: Floats = np.einsum(
+        "l,...sg,...lsg->...sg", pairs.levels, pairs.weights, 1 - factors.prod(axis=-1)
+    )
     return scores
 
 
@@ -128,21 +168,18 @@ def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1
     For two products over A and B it is the difference of two products: over the members of both, of
     ``x_a x_b − c + c'`` and of ``x_a x_b − c``, and over the other members of x, where x = 1 − y,
     ``c = I e_a e_b (1 − π) / π²`` and e = h − j. For another sample with probabilities π' = min(1, more π),
-    ``c' = (I / π) e_a e_b (1 − π') / π'``; for the same sample c' = c. If groups were drawn as a whole, it is
-    the sum of c' over the groups, where e are the errors of the two systems.
+    ``c' = (I / π) e_a e_b (1 − π') / π'``; for the same sample c' = c.
 
-    ``more``: Factor of the probabilities. Returns the covariance of each two systems. Estimates of variances
-    can be negative.
+    ``more``: Factor of the probabilities. Returns the part of each group in the covariance of each two
+    systems, pairs of systems × groups. Estimates of variances can be negative.
     """
-    if pairs.together:
-        return _covariance_of_groups(pairs, left, right, more)
     x = 1 - pairs.corrected
     pi = pairs.probability
     new = np.minimum(1.0, more * pi)
     in_left, in_right = pairs.members[..., left, :, :], pairs.members[..., right, :, :]
     both = in_left & in_right
     weights = pairs.weights[..., left, :] * pairs.weights[..., right, :]
-    total = np.zeros(np.broadcast_shapes(weights.shape[:-1]))
+    total = np.zeros(weights.shape)
     for i, level_i in enumerate(pairs.levels):
         for k, level_k in enumerate(pairs.levels):
             errors = pairs.errors[..., i, :, :] * pairs.errors[..., k, :, :]
@@ -156,18 +193,8 @@ def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1
             products = [
                 np.where(both, shared[..., None, :, :], single).prod(axis=-1) for shared in (spread, mean)
             ]
-            total += level_i * level_k * (weights * (products[0] - products[1])).sum(axis=-1)
+            total += level_i * level_k * weights * (products[0] - products[1])
     return total
-
-
-def _covariance_of_groups(pairs: PairGroups, left: Ints, right: Ints, more: float) -> Floats:
-    errors = np.einsum("l,...lgk->...kg", pairs.levels, pairs.errors)
-    pi = pairs.probability[..., 0][..., None, :]
-    new = np.minimum(1.0, more * pi)
-    weights = pairs.weights[..., left, :] * pairs.weights[..., right, :]
-    products = errors[..., left, :] * errors[..., right, :]
-    covariances: Floats = (weights * products / pi * (1 - new) / new).sum(axis=-1)
-    return covariances
 
 
 class Evidence(NamedTuple):
@@ -216,43 +243,44 @@ def evidence(pairs: PairGroups) -> Evidence:
     )
 
 
-class HalfWidth(NamedTuple):
-    """Half the width of an interval, and whether it is an upper bound because no error was seen."""
+class Spread(NamedTuple):
+    """The variance of a mean, and half the width of its interval divided by its standard error."""
 
-    value: float
-    by_rule: bool = False
+    variance: float
+    quantile: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return float(self.quantile * self.variance**0.5)
 
 
-def label_half_width(variances: Floats, bound: float, confidence: float) -> HalfWidth:
-    """Half the width of an interval of a mean for these queries.
+def label_spread(variances: Floats, confidence: float) -> Spread:
+    """The spread of a mean for these queries, by the draw of the labels; 0 without variance.
 
     The variance is the sum of ``variances``, one for each query. The quantile is that of Student's t with
     ``(Σ v)² / Σ v²`` degrees of freedom, because the sum is uncertain if few queries contribute.
     Source: Satterthwaite, "An Approximate Distribution of Estimates of Variance Components", Biometrics
-    Bulletin 2 (1946). Without variance, the result is ``bound``, which is 0 if all pairs are drawn for sure.
+    Bulletin 2 (1946).
     """
     variance = float(variances.sum())
     if variance <= 0:
-        return HalfWidth(bound, by_rule=bound > 0)
-    return HalfWidth(label_quantile(variances, confidence) * variance**0.5)
+        return Spread(0.0, 0.0)
+    degrees = max(1.0, variance**2 / float((variances**2).sum()))
+    return Spread(variance, float(stats.t.ppf((1 + confidence) / 2, degrees)))
 
 
-def label_quantile(variances: Floats, confidence: float) -> float:
-    """The quantile of :func:`label_half_width`."""
-    degrees = max(1.0, float(variances.sum() ** 2 / (variances**2).sum()))
-    return float(stats.t.ppf((1 + confidence) / 2, degrees))
+def query_spread(scores: Floats, confidence: float, whole: bool = False) -> Spread:
+    """The spread of a mean of at least two scores over queries, with the quantile of Student's t.
 
-
-def query_half_width(scores: Floats, confidence: float) -> float | None:
-    """Half the width of the t interval of a mean over queries; None for fewer than two queries.
-
-    The scores are unbiased for each query and independent over queries, so their variance contains the
-    choice of the queries and the error of the judge.
+    The scores are independent over queries, so their variance contains the choice of the queries and the
+    error of the judge. ``whole``: Whether entries were drawn as a whole. Then few queries have labels, and
+    the degrees of freedom are those of :func:`label_spread`.
     """
-    if len(scores) < 2:
-        return None
+    parts = (scores - scores.mean()) ** 2 / (len(scores) * (len(scores) - 1))
+    spread = label_spread(parts, confidence)
     quantile = float(stats.t.ppf((1 + confidence) / 2, len(scores) - 1))
-    return float(quantile * scores.std(ddof=1) / np.sqrt(len(scores)))
+    return spread if whole else spread._replace(quantile=quantile)
 
 
 def most_errors(probability: float, confidence: float) -> float:
@@ -277,29 +305,18 @@ class MoreLabels:
 
 
 def more_labels(
-    variances: Sequence[float],
-    factors: Sequence[float],
-    other: float,
-    quantile: float,
-    probabilities: Floats,
+    variance: Callable[[float], float], other: float, quantile: float, probabilities: Floats
 ) -> MoreLabels:
     """The number of additional labels with which an interval is half as wide.
 
-    ``variances``: Variance by the labels, for each factor of the probabilities. ``factors``: Factors,
-    ascending from 1. ``other``: Variance that labels do not change: that of the choice of queries.
+    ``variance``: Gives the variance by the labels for a factor of the probabilities. ``other``: Variance that
+    labels do not change: that of the choice of queries.
     """
-    limit = quantile * max(other, 0.0) ** 0.5
-    aim = (max(variances[0], 0.0) + other) / 4 - other
-    if aim < 0:
-        return MoreLabels(None, limit)
-    enough = next((index for index, variance in enumerate(variances) if variance <= aim), None)
-    if enough is None:
-        return MoreLabels(None, limit)
-    factor = factors[enough]
-    if enough:
-        above, below = variances[enough - 1], variances[enough]
-        share = (above - aim) / (above - below)
-        factor = factors[enough - 1] + share * (factors[enough] - factors[enough - 1])
+    aim = (max(variance(1.0), 0.0) + other) / 4 - other
+    most = 1 / float(probabilities.min())
+    if variance(most) > aim:
+        return MoreLabels(None, quantile * other**0.5)
+    factor = brentq(lambda factor: variance(factor) - aim, 1.0, most)
     # Each labelled pair stands for 1 / π pairs of the population.
     drawn = float((np.minimum(1.0, factor * probabilities) / probabilities).sum())
-    return MoreLabels(round(drawn - len(probabilities)), limit)
+    return MoreLabels(round(drawn - len(probabilities)), quantile * other**0.5)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exam_pp.metrics.corrected import PairGroups
-from exam_pp.metrics.entry_values import Bools, Floats
+from exam_pp.metrics.entry_values import Bools, Floats, Ints
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.pair_sample import Block
 
@@ -53,10 +53,10 @@ class RatedPairs:
         return int(np.isnan(self.judged).sum())
 
     @property
-    def span(self) -> float:
-        """The difference of the highest and the lowest of all ratings and labels."""
-        values = [array[~np.isnan(array)] for array in (self.judged, self.people)]
-        return float(np.ptp(np.concatenate(values))) if values[0].size else 0.0
+    def values(self) -> Floats:
+        """All ratings of the judge and labels of people."""
+        values = np.concatenate([self.judged.ravel(), self.people.ravel()])
+        return np.asarray(values[~np.isnan(values)])
 
 
 def not_drawable(query: GradedQuery, blocks: Iterable[Block]) -> tuple[list[str], set[int]]:
@@ -152,11 +152,13 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
         own = np.eye(systems, dtype=bool)[:, None, :]
         weights = np.broadcast_to(shares, (systems, len(shares)))
         labelled = np.repeat(np.any(labelled, axis=1, keepdims=True), systems, axis=1)
-        return PairGroups(by_judge, by_people - by_judge, probability, own, weights, levels, True, labelled)
+        return PairGroups(by_judge, by_people - by_judge, probability, own, weights, levels, labelled, True)
     if not weighting.by_pair:
         weights = np.broadcast_to(shares, (len(members), len(shares)))
         probability, members = pairs.probability, members[:, None, :]
-        return PairGroups(judged, errors, probability, members, weights, levels, labelled=labelled)
+        return PairGroups(
+            judged, errors, probability, members, weights, levels, labelled, ratings=pairs.judged
+        )
     # Passages without any grade of the judge are not in the mean, because they could not be drawn.
     members = members & graded
     of_passage = members / np.maximum(members.sum(axis=1, keepdims=True), 1)
@@ -168,7 +170,8 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
         repeated.reshape(len(members), -1, 1),
         (shares[:, None] * of_passage[:, None, :]).reshape(len(members), -1),
         levels,
-        labelled=labelled.reshape(-1, 1),
+        labelled.reshape(-1, 1),
+        ratings=pairs.judged.reshape(-1, 1),
     )
 
 
@@ -182,30 +185,9 @@ def _entry_scores(values: Floats, members: Bools, by_pair: bool) -> Floats:
     return best
 
 
-class LabelCounts(NamedTuple):
-    """Counts of labels by system; ``too_high`` and ``too_low`` without pairs that are always drawn.
-
-    ``errors`` are labels with another value than the grade of the judge; ``too_high`` those below it. If
-    entries are drawn as a whole, ``too_high`` and ``too_low`` count entries by the scores on them.
-    """
-
-    labels: list[int]
-    errors: list[int]
-    too_high: list[int]
-    too_low: list[int]
-
-
-def label_counts(pairs: RatedPairs, weighting: Weighting, groups: PairGroups) -> LabelCounts:
-    """Count the labels on which the score of each system depends; ``groups`` are those of the measure."""
+def label_counts(pairs: RatedPairs, weighting: Weighting) -> Ints:
+    """The labels on which each score depends, and those with another value than the grade; 2 × systems."""
     found = ~np.isnan(pairs.people)
-    values, labels = weighting.values(pairs.judged), weighting.values(pairs.people)
-    differs = found & (values != labels).any(axis=0)
-    labelled, errors = ([int(kind[:, row].sum()) for row in pairs.members] for kind in (found, differs))
-    if groups.together:
-        change = np.einsum("l,lgk->gk", groups.levels, groups.errors) * (groups.probability < 1)
-        too_high, too_low = ([int(n) for n in (sign * change > 0).sum(axis=0)] for sign in (-1, 1))
-        return LabelCounts(labelled, errors, too_high, too_low)
-    by_chance = differs & (pairs.probability < 1)
-    kinds = by_chance & (pairs.people < pairs.judged), by_chance & (pairs.people > pairs.judged)
-    too_high, too_low = ([int(kind[:, row].sum()) for row in pairs.members] for kind in kinds)
-    return LabelCounts(labelled, errors, too_high, too_low)
+    differs = (weighting.values(pairs.judged) != weighting.values(pairs.people)).any(axis=0)
+    members = pairs.members[:, None, :]
+    return np.array([(kind & members).sum(axis=(1, 2)) for kind in (found, found & differs)])

@@ -121,6 +121,8 @@ class Engine:
         of_answers = [bank for bank in banks if self.study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
         self._asks_questions = "question" in rated.values()
+        if self.study.model == E5 and (of_answers or self.study.games) and self._asks_questions:
+            log.warning("%s grades questions only: %s judges the rest.", E5, LEXICAL)
         if self.study.model is None:
             self.study = self.study.model_copy(update={"model": self._default_judge(rated.values())})
         if self.study.edits and not rated:
@@ -153,7 +155,7 @@ class Engine:
             bank = None if known.bank is None else Path(known.bank)
             results.boards.append(Board(graded, bank, known.kind == "assignment", grader=known.key))
         if self._reports:
-            results.reports.append(self._report("report", graded, banks))
+            results.reports.append(self._report("report", graded, banks, official=self.study.official))
         write_study(self.study, self.folder / STUDY_FILE)
         return results
 
@@ -232,7 +234,8 @@ class Engine:
         if study.edits:
             graded = self._correct(graded, list(banks)[:1])
         if self._reports:
-            results.reports.append(self._report("report", graded, list(banks), study.cutoff))
+            page = self._report("report", graded, list(banks), study.cutoff, study.official)
+            results.reports.append(page)
         bank, kind = next(iter(banks.items()))  # the report has the leaderboards of all banks
         results.boards.append(Board(graded, bank, False, study.cutoff, kind if len(banks) > 1 else None))
 
@@ -283,13 +286,20 @@ class Engine:
 
         self._step("Check", ["validate", *files], "checks.txt", work)
 
-    def _report(self, name: str, graded: Path, banks: Sequence[Path], cutoff: int | None = None) -> Path:
+    def _report(
+        self,
+        name: str,
+        graded: Path,
+        banks: Sequence[Path],
+        cutoff: int | None = None,
+        official: str | None = None,
+    ) -> Path:
         """The page with the verdict, in a folder with its tables."""
-        official = self.study.official and Path(self.study.official)
         words: Words = ["evaluate", "report", graded, *options("--bank", banks)]
         words += options("--official", official) + options("--cutoff", cutoff)
         command = shlex.join(["exam-pp", *map(str, words)])
-        sources = Sources(graded, banks, official=official, cutoff=cutoff, command=command)
+        named = None if official is None else Path(official)
+        sources = Sources(graded, banks, official=named, cutoff=cutoff, command=command)
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             write_evaluation(sources, output.parent)
@@ -338,7 +348,6 @@ class Engine:
                 f"{judge.model.model} grades questions only: name another judge with --model, such as "
                 f"{LEXICAL}."
             )
-        log.warning("%s grades questions only: %s judges the rest.", judge.model.model, LEXICAL)
         return Judge(ModelOptions(LEXICAL), ["--model", LEXICAL])
 
     def _ask(

@@ -1,28 +1,41 @@
 """Coverage of the intervals of corrected scores, in made-up worlds.
 
-Usage: python -m scripts.bench.corrected [--draws 300]
+Usage: python -m scripts.bench.corrected [--draws 300] [--short]
+       python -m scripts.bench.corrected --graded FILE [--bank FILE] --judge lexical --reviewer gpt-4
+                                         -m pair-share --sample even:500 [--cutoff 20] [--draws 100]
 
 In a made-up world, every query has entries of different difficulty and a pool of passages of different
 quality; systems of different skill rank the passages. Three judges err: ``flips`` on a random 4 % of the
 pairs; ``lenient`` covers up to 12 % of the pairs that people do not cover, more in longer passages; ``own``
 covers a quarter of the wrong pairs of passages that only the last system found. Intervals of ``labels``
 should contain the true scores of the world's queries, those of ``queries`` those of very many queries.
+
+With ``--graded``, samples are drawn from the grades of a judge in a file, and a second grader stands for
+people, whose grades of all pairs are the truth. Intervals are those of ``labels``.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal, NamedTuple
+from math import nan
+from pathlib import Path
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
+from exam_pp.cli.trust.sample_pairs import sample_pairs
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.corrected import PairGroups, group_scores
-from exam_pp.metrics.corrected_estimates import Estimate, Sampling, Source, estimates
+from exam_pp.metrics.corrected_estimates import Estimate, Interval, Sampling, Source, estimates
 from exam_pp.metrics.entry_values import Bools, Floats
+from exam_pp.metrics.score_ranges import ROUNDING
 from exam_pp.pair_sample import SampledBy
+from exam_pp.phases.evaluation.corrected import CorrectedMeasure, corrected_scores
+from exam_pp.store.passages.graded_file import read_passages
 
 Judge = Literal["flips", "lenient", "own"]
 Measure = Literal["cover", "mean"]
@@ -145,7 +158,7 @@ def true_scores(world: World, measure: Measure) -> Floats:
     """The scores by people, queries × systems."""
     everything = np.ones(world.people.shape)
     pairs = as_groups(world, world.people, everything > 0, everything, measure)
-    return group_scores(pairs, pairs.judged)
+    return np.asarray(group_scores(pairs, pairs.judged).sum(axis=-1))
 
 
 @cache
@@ -160,12 +173,20 @@ class Coverage(NamedTuple):
     """The share of intervals that contain the true score, half their mean width, and the share with a ``?``.
 
     All are means over draws and systems; ``unmarked`` is the coverage of the intervals without a ``?``.
+    ``alone`` and ``difference`` are coverage and half width of the labels alone, and of differences to the
+    first system, without those with a ``?``; NaN without any.
     """
 
     coverage: float
     half_width: float
     marked: float
     unmarked: float
+    alone: tuple[float, float]
+    difference: tuple[float, float]
+
+
+Row = tuple[bool, float, bool]
+"""Whether an interval contains the truth, half its width, and whether it is marked."""
 
 
 def coverage(
@@ -173,29 +194,45 @@ def coverage(
 ) -> dict[Source, Coverage]:
     """The coverage of both kinds of intervals that exam_pp reports, over draws of worlds and samples."""
     rng = np.random.default_rng(seed)
-    found: dict[Source, list[tuple[bool, float, bool]]] = {"labels": [], "queries": []}
+    found: dict[Source, tuple[list[Row], list[Row], list[Row]]] = {
+        "labels": ([], [], []), "queries": ([], [], [])
+    }  # fmt: skip
     for _ in range(draws):
         world = make_world(rng, size)
         pairs = draw_groups(rng, world, judged(rng, world, judge), labels, by, measure)
         truths = true_scores(world, measure).mean(axis=0), population_scores(size, measure)
-        for (source, rows), truth in zip(found.items(), truths, strict=True):
+        for (source, kinds), truth in zip(found.items(), truths, strict=True):
             for estimate, score in zip(estimates_of(pairs, source), truth, strict=True):
-                interval = estimate.corrected
-                low, high = interval.low or 0.0, interval.high or 0.0
-                marked = estimate.too_thin or interval.few is not None
-                rows.append((low <= score <= high, (high - low) / 2, marked))
-    return {source: _coverage(np.array(rows, dtype=float)) for source, rows in found.items()}
+                intervals = estimate.corrected, estimate.alone, estimate.difference
+                for rows, interval, true in zip(
+                    kinds, intervals, (score, score, score - truth[0]), strict=True
+                ):
+                    if interval is not None and (interval.low is not None or rows is kinds[0]):
+                        thin = estimate.too_thin or (rows is kinds[2] and estimate.difference_too_thin)
+                        rows.append(_row(interval, float(true), thin))
+    return {source: _coverage(*(np.array(rows, dtype=float) for rows in of)) for source, of in found.items()}
 
 
-def _coverage(rows: Floats) -> Coverage:
-    inside, half_width, marked = rows.mean(axis=0).tolist()
-    without = rows[rows[:, 2] == 0, 0]
-    return Coverage(inside, half_width, marked, float(without.mean()) if without.size else float("nan"))
+def _row(interval: Interval, truth: float, thin: bool) -> Row:
+    low, high = interval.low or 0.0, interval.high or 0.0
+    # Equal sums in another order differ in their last digit.
+    inside = low - ROUNDING <= truth <= high + ROUNDING
+    return inside, (high - low) / 2, thin or interval.few is not None
+
+
+def _coverage(scores: Floats, alone: Floats, differences: Floats) -> Coverage:
+    inside, half_width, marked = scores.mean(axis=0).tolist()
+
+    def of_unmarked(rows: Floats) -> tuple[float, float]:
+        without = rows[rows[:, 2] == 0] if rows.size else rows
+        return (float(without[:, 0].mean()), float(without[:, 1].mean())) if without.size else (nan, nan)
+
+    unmarked, _ = of_unmarked(scores)
+    return Coverage(inside, half_width, marked, unmarked, of_unmarked(alone), of_unmarked(differences))
 
 
 def estimates_of(pairs: PairGroups, source: Source) -> list[Estimate]:
     """The estimates of all systems by the groups of all queries."""
-    assert pairs.labelled is not None
     chances = pairs.probability[pairs.labelled].tolist()
     sampling = Sampling(source, CONFIDENCE, chances, lowest=float(pairs.probability.min()))
     arrays = (pairs.judged, pairs.errors, pairs.probability, pairs.members, pairs.weights, pairs.labelled)
@@ -220,27 +257,87 @@ SETTINGS: tuple[tuple[SampledBy, int], ...] = (
 )
 
 
-def simulated(draws: int) -> Iterator[str]:
+SHORT: tuple[tuple[SampledBy, int], ...] = (("even", 1000), ("entry", 1000))
+
+
+def simulated(draws: int, settings: Sequence[tuple[SampledBy, int]] = SETTINGS) -> Iterator[str]:
     """A line of a Markdown table for each judge, sample, measure and kind of interval."""
-    yield "| measure | sample | judge | coverage `labels` | coverage `queries` | marked ? | without ? |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| measure | sample | judge | intervals | corrected | labels alone | difference | ? | without ? |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     measures: tuple[Measure, ...] = ("cover", "mean")
     for measure in measures:
-        for by, labels in SETTINGS:
+        for by, labels in settings:
             for judge in JUDGES:
-                found = coverage(Size(), judge, labels, by, measure, draws=draws)
-                cells = [f"{100 * of.coverage:.1f} % (± {of.half_width:.3f})" for of in found.values()]
-                marked = found["labels"].marked
-                without = ", ".join(f"{100 * of.unmarked:.1f} %" for of in found.values())
-                cells += [f"{100 * marked:.0f} %", without if marked else ""]
-                yield f"| {' | '.join([measure, f'{labels}, {by}', judge, *cells])} |"
+                for source, of in coverage(Size(), judge, labels, by, measure, draws=draws).items():
+                    pairs = (of.coverage, of.half_width), of.alone, of.difference
+                    cells = [f"{100 * share:.1f} % (± {width:.3f})" for share, width in pairs]
+                    cells += [f"{100 * of.marked:.0f} %", f"{100 * of.unmarked:.1f} %"]
+                    yield f"| {' | '.join([measure, f'{labels}, {by}', judge, source, *cells])} |"
+
+
+def of_file(
+    graded: Path, bank: Path | None, judge: GradeFilter, reviewer: str, measure: CorrectedMeasure,
+    samples: Sequence[str], cutoff: int | None, draws: int,
+) -> Iterator[str]:  # fmt: skip
+    """A line of a Markdown table for each sample, over draws with different seeds."""
+    queries = list(read_passages(graded))
+
+    def results(by: SampledBy, count: int, seed: int) -> dict[str, Estimate]:
+        drawn = sample_pairs(
+            graded, bank=bank, grade_filter=judge, budget=count, by=by, cutoff=cutoff, seed=seed
+        )
+        found = corrected_scores(
+            queries, drawn.sample, bank, reviewer=reviewer, measure=measure, intervals="labels"
+        )
+        return {row.system: row.scores for row in found.boards[0].systems}
+
+    truth = {system: of.corrected.value for system, of in results("even", sys.maxsize, 0).items()}
+    yield "| sample | corrected | error | labels alone | error | difference | error | of the judge |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    for sample in samples:
+        by, _, count = sample.partition(":")
+        rows: dict[str, list[tuple[bool, float, float]]] = {"corrected": [], "alone": [], "difference": []}
+        errors = []
+        for seed in range(draws):
+            scores = results(cast("SampledBy", by), int(count), seed)
+            (base,) = (system for system, of in scores.items() if of.difference is None)
+            for system, of in scores.items():
+                errors.append(abs(of.judged - truth[system]))
+                change = truth[system] - truth[base]
+                for kind, interval, true in (
+                    ("corrected", of.corrected, truth[system]), ("alone", of.alone, truth[system]),
+                    ("difference", of.difference, change),
+                ):  # fmt: skip
+                    if interval is not None and interval.low is not None:
+                        inside, half, _ = _row(interval, true, of.too_thin)
+                        rows[kind].append((inside, half, abs(interval.value - true)))
+        means = [np.mean(of, axis=0) if of else np.full(3, nan) for of in rows.values()]
+        cells = [f"{100 * inside:.0f} % (± {half:.3f}) | {error:.3f}" for inside, half, error in means]
+        yield f"| {count}, {by} | {' | '.join(cells)} | {np.mean(errors):.3f} |"
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--draws", type=int, default=300)
-    for line in simulated(parser.parse_args().draws):
+    parser.add_argument("--short", action="store_true", help="two samples and ten draws")
+    parser.add_argument("--graded", type=Path)
+    parser.add_argument("--bank", type=Path)
+    parser.add_argument("--judge")
+    parser.add_argument("--reviewer", default="judgments")
+    parser.add_argument("-m", "--measure", default="pair-share")
+    parser.add_argument("--sample", action="append", help="such as even:500; repeated", default=[])
+    parser.add_argument("--cutoff", type=int)
+    options = parser.parse_args()
+    if options.graded:
+        judge = GradeFilter(options.judge, kind="direct" if options.measure == "label-mean" else None)
+        lines = of_file(
+            options.graded, options.bank, judge, options.reviewer, options.measure, options.sample,
+            options.cutoff, options.draws,
+        )  # fmt: skip
+    else:
+        lines = simulated(*((10, SHORT) if options.short else (options.draws, SETTINGS)))
+    for line in lines:
         print(line, flush=True)
 
 

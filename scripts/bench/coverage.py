@@ -6,15 +6,13 @@ Usage: python -m scripts.bench.coverage means [--samples 2000] [--processes 1]
        python -m scripts.bench.coverage correlation [--samples 200] [--processes 1]
        python -m scripts.bench.coverage plan [--processes 1]
        python -m scripts.bench.coverage pairs [--samples 300] [--processes 1]
-       python -m scripts.bench.coverage annotators [--samples 2000] [--processes 1]
 
 ``means`` are intervals of the mean of scores from 0 to 1. Whether one misses the true mean takes a single
 value of the distribution function; the width takes two root searches, so it is a mean over the first tenth of
 the samples. ``gate`` are the shares of changes that pass at a limit of 0.02. ``ranks`` are the places and
 letters of ten systems. ``correlation`` are intervals over queries of the correlation of systems with official
 ranks; ``plan`` is the power of leaderboards with the planned number of queries. ``pairs`` are false and true
-claims on pairs and on the best system; ``annotators`` are judges that pass the alternative annotator test
-although they lose by ε.
+claims on pairs and on the best system.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from exam_pp.metrics.alternative_annotator import COSTS
 from exam_pp.metrics.bounded_mean import cdf, interval
 from exam_pp.metrics.correlation import correlation_samples
 from exam_pp.metrics.entry_values import Floats
@@ -461,27 +458,6 @@ def _pair_kinds() -> list[tuple[str, str]]:
     return [(scores, skills) for scores in ("tenths", "dense") for skills in PAIR_SKILLS]
 
 
-ITEMS = (5, 12, 20, 29, 40)
-
-
-def replaced(losses: float, epsilon: float, items: int, samples: int) -> float:
-    """The share of judges that pass the test of one annotator, whose loss is ``losses`` on average."""
-    rng = np.random.default_rng([7, int(100 * losses), items])
-    drawn = rng.random((samples, items)) < losses
-    return float(np.mean([drop_bounds(row, epsilon).p_within <= 0.05 for row in drawn.astype(float)]))
-
-
-def _annotators_row(epsilon: float, samples: int) -> list[float]:
-    return [replaced(epsilon, epsilon, items, samples) for items in ITEMS]
-
-
-def annotators_table(rows: Iterable[list[float]]) -> Iterator[str]:
-    """A Markdown table of the shares of judges that pass, although they lose by ε."""
-    yield from _header("ε", ITEMS)
-    for epsilon, row in zip(COSTS.values(), rows, strict=True):
-        yield _line(f"{epsilon:g}", map(_percent, row))
-
-
 def _header(first: str, numbers: Sequence[int]) -> Iterator[str]:
     yield _line(first, (f"n = {number}" for number in numbers))
     yield "|---|" + "---:|" * len(numbers)
@@ -502,9 +478,7 @@ def _verdict(met: bool) -> str:
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument(
-        "table", choices=["means", "gate", "ranks", "correlation", "plan", "pairs", "annotators"]
-    )
+    parser.add_argument("table", choices=["means", "gate", "ranks", "correlation", "plan", "pairs"])
     parser.add_argument("--samples", type=int, help="2,000, for ranks and pairs 300, for correlation 200")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
@@ -518,8 +492,6 @@ def main() -> None:
             lines = correlation_table(pool.imap(partial(_correlations_row, samples=samples), WORLDS))
         elif options.table == "pairs":
             lines = pairs_table(pool.imap(partial(_pairs_row, samples=samples), _pair_kinds()))
-        elif options.table == "annotators":
-            lines = annotators_table(pool.imap(partial(_annotators_row, samples=samples), COSTS.values()))
         elif options.table == "plan":
             lines = power_table(pool.imap(_power_row, PLANNED_LAWS))
         else:

@@ -23,11 +23,12 @@ then based on few passages and not meaningful. `--queries N` draws N of the DL q
 `--choose`, models with a checkpoint also grade the DL passages by choice (`grade --choose`), and calibrated
 (`--calibrate`); a table has the agreement of the chosen ratings with the written ones.
 
-With `--cards`, it prints the figures of the cards (`exam_pp/judges.py`) instead, with 95 % intervals by a
-bootstrap over queries: agreement on DL 2019, and for judges by similarity the agreement of grades whose cut
-points were fitted to GPT-4's grades on half of the queries, on the other half (20 splits); the area under the
-curve with people on LLMJudge, where the question is the text of the query, and on the demo; pairs per CPU
-second; and the replies that change if requests are sent again in reverse order, one at a time.
+With `--cards`, it prints the figures of the cards (`exam_pp/judges.py`) instead, with 95 % intervals as
+exam-pp gives them (areas: Gaffke's bound of the mean over queries; others: bootstrap over queries):
+agreement on DL 2019, and for judges by similarity the agreement of grades whose cut points were fitted to
+GPT-4's grades on half of the queries, on the other half (20 splits); the area under the curve with people
+on LLMJudge, where the question is the text of the query, and on the demo; pairs per CPU second; and the
+replies that change if requests are sent again in reverse order, one at a time.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.metrics.agreement import area_under_curve, weighted_kappa
+from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.correlation import Correlation, correlate, ranks_of
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedFile, gather
@@ -561,8 +563,11 @@ def kappa(rows: Sequence[OfQuery]) -> float | None:
     return weighted_kappa([x for row in rows for x in row.ours], [x for row in rows for x in row.theirs])
 
 
-def mean_area(rows: Sequence[OfQuery]) -> float:
-    return fmean(row.area for row in rows if row.area is not None)
+def mean_area(rows: Sequence[OfQuery]) -> str:
+    """The mean area of queries, and its 95 % interval by Gaffke's bound."""
+    areas = [row.area for row in rows if row.area is not None]
+    low, high = interval(areas, 0, 1)
+    return f"{decimals(fmean(areas))} [{low:.2f}, {high:.2f}]"
 
 
 def fitted(rows: Sequence[OfQuery]) -> list[float]:
@@ -676,10 +681,10 @@ def cards(models: Sequence[ModelOptions], data: Collection, shared: Path, sample
         changed = changed_replies(data, llm)
         rows.append([
             llm.name, sum(len(row.ours) for row in of),
-            *(with_interval(of, number) for number in (rho, kappa, mean_area)),
+            *(with_interval(of, number) for number in (rho, kappa)), mean_area(of),
             *(split_halves(of) if has_cosines else ["–", "–"]),
-            with_interval(areas_on(judged, {key: [text] for key, text in texts.items()}, llm), mean_area),
-            with_interval(areas_on(demo, asked, llm), mean_area),
+            mean_area(areas_on(judged, {key: [text] for key, text in texts.items()}, llm)),
+            mean_area(areas_on(demo, asked, llm)),
             f"{clock.pairs / clock.seconds:,.0f}", changed,
         ])  # fmt: skip
         log.info("%s", rows[-1])

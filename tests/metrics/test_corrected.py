@@ -15,17 +15,16 @@ from exam_pp.metrics.corrected import (
     PairGroups,
     evidence,
     group_scores,
-    joined,
     label_covariance,
-    label_half_width,
-    label_quantile,
+    label_spread,
     more_labels,
     most_errors,
-    query_half_width,
+    query_spread,
 )
-from exam_pp.metrics.corrected_estimates import Sampling, Source, estimates
+from exam_pp.metrics.corrected_estimates import Interval, Sampling, Source, estimates
 from exam_pp.metrics.corrected_pairs import RatedPairs, Weighting, groups_of
-from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.corrected_regression import predictions, rating_cells
+from exam_pp.metrics.entry_values import Bools, Floats
 
 LENIENT = np.array([0.5, 0.5])
 """Weights of the thresholds 2 and 1: partial support scores one half."""
@@ -38,6 +37,8 @@ ENTRIES = np.array([0.3, 0.6])
 """Probabilities of the two entries if all pairs of an entry are drawn together."""
 WEIGHTS = np.array([[0.7, 0.3]] * 3)
 """The entries count 0.7 and 0.3 for each of three systems, which share passages."""
+COMPARED: list[tuple[int, int | None]] = [(0, None), (1, None), (2, None), (0, 1), (2, 1)]
+"""A system alone, or with the one to which it is compared."""
 LEFT, RIGHT = np.array([0, 1, 2, 0, 1]), np.array([0, 1, 2, 1, 2])
 
 
@@ -47,7 +48,12 @@ def levels(ratings: Floats) -> Floats:
 
 def groups(drawn: Floats, probability: Floats = PROBABILITY) -> PairGroups:
     errors = (levels(PEOPLE) - levels(JUDGE)) * drawn
-    return PairGroups(levels(JUDGE), errors, probability, MEMBERS, WEIGHTS, LENIENT)
+    return PairGroups(levels(JUDGE), errors, probability, MEMBERS, WEIGHTS, LENIENT, drawn > 0)
+
+
+def total(parts: Floats) -> Floats:
+    """The sum over groups."""
+    return np.asarray(parts.sum(axis=-1))
 
 
 def expectation(value: Callable[[Floats], Floats], probability: Floats = PROBABILITY) -> Floats:
@@ -62,7 +68,7 @@ def expectation(value: Callable[[Floats], Floats], probability: Floats = PROBABI
 
 def scores(drawn: Floats, probability: Floats = PROBABILITY) -> Floats:
     pairs = groups(drawn, probability)
-    return group_scores(pairs, pairs.corrected)
+    return total(group_scores(pairs, pairs.corrected))
 
 
 def exact_covariance(probability: Floats) -> Floats:
@@ -87,7 +93,7 @@ def test_cover_is_unbiased_for_the_cover_by_people() -> None:
 @pytest.mark.parametrize("more", [1.0, 1.7], ids=["this sample", "a larger sample"])
 def test_variances_and_covariances_are_unbiased(more: float) -> None:
     """The mean of the estimates is the exact covariance over all samples, also of two systems."""
-    estimated = expectation(lambda drawn: label_covariance(groups(drawn), LEFT, RIGHT, more))
+    estimated = expectation(lambda drawn: total(label_covariance(groups(drawn), LEFT, RIGHT, more)))
     exact = exact_covariance(np.minimum(1, more * PROBABILITY))
 
     assert (abs(exact) > 1e-4).all()
@@ -103,7 +109,7 @@ def whole_entries(drawn: Sequence[int], weighting: Weighting, probability: Float
 
 @pytest.mark.parametrize("by_pair", [False, True])
 def test_samples_of_whole_entries_are_unbiased(by_pair: bool) -> None:
-    """Over the four samples of two entries: scores, covariances, and covariances of a larger sample."""
+    """Over the four samples of two entries: scores, variances, also of differences and of larger samples."""
     weighting = Weighting((2, 1), (0.5, 0.5), (0.7, 0.3), by_pair)
     draws = list(product((0, 1), repeat=2))
 
@@ -113,14 +119,15 @@ def test_samples_of_whole_entries_are_unbiased(by_pair: bool) -> None:
 
     def scores_of(drawn: Sequence[int], probability: Floats = ENTRIES) -> Floats:
         pairs = whole_entries(drawn, weighting, probability)
-        return group_scores(pairs, pairs.corrected)
+        return total(group_scores(pairs, pairs.corrected))
 
     def exact(probability: Floats) -> Floats:
         center = mean(lambda drawn: scores_of(drawn, probability), probability)
 
         def of_draw(drawn: Sequence[int]) -> Floats:
             distance = scores_of(drawn, probability) - center
-            return np.array(distance[LEFT] * distance[RIGHT])
+            against = [0 if base is None else distance[base] for _, base in COMPARED]
+            return np.array((distance[[row for row, _ in COMPARED]] - against) ** 2)
 
         return mean(of_draw, probability)
 
@@ -134,7 +141,13 @@ def test_samples_of_whole_entries_are_unbiased(by_pair: bool) -> None:
     assert mean(scores_of) == pytest.approx([0.7 * first + 0.3 * second for first, second in of_entry])
 
     def estimate(more: float) -> Callable[[Sequence[int]], Floats]:
-        return lambda drawn: label_covariance(whole_entries(drawn, weighting), LEFT, RIGHT, more)
+        def of_draw(drawn: Sequence[int]) -> Floats:
+            pairs = whole_entries(drawn, weighting)
+            compared = [pairs.of_systems(*systems) for systems in COMPARED]
+            only = np.array([0])
+            return np.array([total(label_covariance(of, only, only, more))[0] for of in compared])
+
+        return of_draw
 
     for more in (1.0, 1.4):
         assert mean(estimate(more)) == pytest.approx(exact(np.minimum(1, more * ENTRIES)))
@@ -145,18 +158,8 @@ def test_a_sample_of_all_entries_gives_the_scores_of_people() -> None:
     weighting = Weighting((2,), (1.0,), (0.5, 0.5))
     pairs = whole_entries((1, 1), weighting, np.ones(2))
 
-    assert group_scores(pairs, pairs.corrected).tolist() == [0.5, 0.5, 0.5]
-    assert label_covariance(pairs, LEFT, RIGHT).tolist() == [0.0] * 5
-
-
-def test_groups_without_errors_do_not_change_variances() -> None:
-    drawn = np.array([[1, 0, 0], [0, 0, 0]])
-    pairs = groups(drawn)
-
-    assert pairs.disputed().judged.shape == (2, 1, 3)
-    assert label_covariance(pairs.disputed(), LEFT, RIGHT) == pytest.approx(
-        label_covariance(pairs, LEFT, RIGHT)
-    )
+    assert total(group_scores(pairs, pairs.corrected)).tolist() == [0.5, 0.5, 0.5]
+    assert not label_covariance(pairs, LEFT, LEFT).any()
 
 
 def test_a_mean_of_labels_by_hand() -> None:
@@ -164,14 +167,15 @@ def test_a_mean_of_labels_by_hand() -> None:
     judged = np.array([3.0, 2, 0, 0])[None, :, None]
     errors = np.array([-1.0, 0, 0, 0])[None, :, None]
     pairs = PairGroups(
-        judged, errors, np.full((4, 1), 0.5), np.ones((1, 4, 1), bool), np.full((1, 4), 0.25), np.ones(1)
-    )
+        judged, errors, np.full((4, 1), 0.5), np.ones((1, 4, 1), bool), np.full((1, 4), 0.25), np.ones(1),
+        np.array([[True], [False], [False], [True]]),
+    )  # fmt: skip
     only = np.array([0])
 
-    assert group_scores(pairs, pairs.judged)[0] == 1.25
-    assert group_scores(pairs, pairs.corrected)[0] == 0.75  # (3 - 1/0.5 + 2) / 4
+    assert total(group_scores(pairs, pairs.judged))[0] == 1.25
+    assert total(group_scores(pairs, pairs.corrected))[0] == 0.75  # (3 - 1/0.5 + 2) / 4
     # (1/4)² × (-1)² × (1 - 0.5) / 0.5²
-    assert label_covariance(pairs, only, only)[0] == 0.125
+    assert total(label_covariance(pairs, only, only))[0] == 0.125
 
 
 def test_leading_axes_are_worlds() -> None:
@@ -181,6 +185,7 @@ def test_leading_axes_are_worlds() -> None:
     stacked = PairGroups(
         np.array([pairs.judged for pairs in alone]), np.array([pairs.errors for pairs in alone]),
         np.array([PROBABILITY] * 2), np.array([MEMBERS] * 2), np.array([WEIGHTS] * 2), LENIENT,
+        np.array(draws) > 0,
     )  # fmt: skip
 
     assert group_scores(stacked, stacked.corrected) == pytest.approx(
@@ -200,24 +205,20 @@ def test_the_rule_of_three() -> None:
     assert most_errors(1.0, 0.95) == 0
 
 
-def test_without_revealed_errors_the_half_width_is_the_bound() -> None:
-    found = label_half_width(np.zeros(3), 0.2, 0.95)
-
-    assert found.by_rule
-    assert found.value == 0.2
-    assert label_half_width(np.array([]), 0.2, 0.95).by_rule
+def test_without_errors_the_labels_have_no_spread() -> None:
+    assert label_spread(np.zeros(3), 0.95).half_width == label_spread(np.array([]), 0.95).half_width == 0
 
 
 @pytest.mark.parametrize(("queries", "quantile"), [(1, 12.706), (10, 2.228), (1000, 1.962)])
 def test_the_quantile_of_labels_depends_on_how_many_queries_contribute(queries: int, quantile: float) -> None:
     """One query has 1 degree of freedom, 1,000 equal ones nearly a normal distribution (tables of t)."""
-    assert label_quantile(np.full(queries, 0.3), 0.95) == pytest.approx(quantile, abs=0.001)
+    assert label_spread(np.full(queries, 0.3), 0.95).quantile == pytest.approx(quantile, abs=0.001)
 
 
 def test_half_width_over_queries() -> None:
     """Mean 0.5, standard error 0.1 / √3 and t = 4.303 for 2 degrees of freedom (tables of t)."""
-    assert query_half_width(np.array([0.4, 0.5, 0.6]), 0.95) == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)
-    assert query_half_width(np.array([0.4]), 0.95) is None
+    found = query_spread(np.array([0.4, 0.5, 0.6]), 0.95).half_width
+    assert found == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)
 
 
 def with_labels_that_agree(judged: Sequence[float]) -> list[PairGroups]:
@@ -274,17 +275,17 @@ def test_a_difference_needs_contradictions_of_both_systems(of_second: int, bound
 
 def test_labels_that_halve_an_interval_of_labels() -> None:
     """π = 0.1: (1 - π') / π' is a quarter of 9 for π' = 4 / 13, so 100 labels become 307.7."""
-    factors = np.geomspace(1, 10, 200).tolist()
-    variances = [(1 - min(1, 0.1 * factor)) / min(1, 0.1 * factor) for factor in factors]
-    found = more_labels(variances, factors, 0.0, 1.96, np.full(100, 0.1))
 
-    assert found.labels == pytest.approx(100 * 40 / 13 - 100, abs=1)
-    assert found.limit == 0
+    def variance(factor: float) -> float:
+        return (1 - min(1, 0.1 * factor)) / min(1, 0.1 * factor)
+
+    assert more_labels(variance, 0.0, 1.96, np.full(100, 0.1)) == MoreLabels(round(100 * 40 / 13 - 100), 0)
 
 
 def test_no_number_of_labels_halves_an_interval_that_queries_make_wide() -> None:
     """Variance 1 of the labels and 1 of the queries: a quarter of 2 is less than 1."""
-    assert more_labels([1.0, 0.0], [1.0, 10.0], 1.0, 2.0, np.full(100, 0.1)) == MoreLabels(None, 2.0)
+    found = more_labels(lambda factor: (10 - factor) / 9, 1.0, 2.0, np.full(100, 0.1))
+    assert found == MoreLabels(None, 2.0)
 
 
 def test_evidence_by_hand() -> None:
@@ -297,7 +298,9 @@ def test_evidence_by_hand() -> None:
     errors = np.array([[-1.0, 0.0], [1.0, 0.0]])[None]
     probability = np.array([[0.5, 0.5], [0.25, 0.25]])
     both, first = [[True, True]], [[True, False]]
-    pairs = PairGroups(judged, errors, probability, np.array([both, first]), np.full((2, 2), 0.5), np.ones(1))
+    pairs = PairGroups(
+        judged, errors, probability, np.array([both, first]), np.full((2, 2), 0.5), np.ones(1), errors[0] != 0
+    )
     found = evidence(pairs)
 
     assert found.refuted.tolist() == [1, 1]
@@ -315,14 +318,118 @@ def test_limits_of_evidence(counts: tuple[float, ...], thin: bool) -> None:
     assert Evidence(*(np.array([count], dtype=float) for count in counts)).too_thin.tolist() == [thin]
 
 
-def test_joined_queries_have_the_sum_of_the_variances() -> None:
-    """Also if their groups have different numbers of members."""
-    first = groups(np.array([[1, 0, 1], [0, 1, 0]]))
-    short = PairGroups(
-        np.ones((2, 1, 1)), -np.ones((2, 1, 1)), np.full((1, 1), 0.4), np.ones((3, 1, 1), bool),
-        np.ones((3, 1)), LENIENT,
+def of_entries(
+    judged: Sequence[float], people: Sequence[float], drawn: Sequence[int], pi: float
+) -> PairGroups:
+    """A query with a whole entry for each value, which all count the same for a system."""
+    known = np.isin(np.arange(len(judged)), drawn)[:, None]
+    values, errors = np.array(judged)[None, :, None], np.subtract(people, judged)[None, :, None]
+    shape = (len(judged), 1)
+    return PairGroups(
+        values, errors * known, np.full(shape, pi), np.ones((1, *shape), bool),
+        np.full((1, len(judged)), 1 / len(judged)), np.ones(1), together=True, labelled=known,
     )  # fmt: skip
 
-    assert label_covariance(joined([first, short]), LEFT, RIGHT) == pytest.approx(
-        label_covariance(first, LEFT, RIGHT) + label_covariance(short, LEFT, RIGHT)
+
+JUDGED, LABELS = [5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0, 0.0], [5, 3, 4, 2, 3, 1, 2, 0, 2, 0, 0, 1.0]
+SEVEN = of_entries(JUDGED, LABELS, [0, 2, 4, 5, 8, 9, 11], 7 / 12)
+
+
+def test_regression_of_seven_labels() -> None:
+    """Särndal, Swensson and Wretman (1992), section 6.4: ŷ = a + b j, and the difference estimator with j."""
+    known = SEVEN.labelled[:, 0]
+    line = predictions(
+        np.stack([np.ones(12), JUDGED], axis=-1), np.where(known, LABELS, np.nan)[:, None], np.ones(12)
     )
+    regressed = SEVEN.with_values(line.reshape(1, 12, 1))
+    only = np.array([0])
+    expected = [(regressed, (2.234375, 0.020620748299)), (SEVEN, (2.226190476190, 0.025510204082))]
+
+    assert line[[9, 7]].ravel() == pytest.approx([0.4375, 0.4375 + 0.8625], abs=1e-9)
+    for pairs, values in expected:
+        found = group_scores(pairs, pairs.corrected).sum(), label_covariance(pairs, only, only).sum()
+        assert found == pytest.approx(values, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "labels", "cells"),
+    [
+        ([0, 1, 2, 3], [5, 5, 5, 5], [0, 1, 2, 3]),
+        ([0, 1, 2, 3], [5, 2, 3, 5], [0, 1, 1, 2]),
+        ([0, 1, 2, 3], [5, 5, 4, 0], [0, 1, 1, 1]),
+        ([0, 1, 2, 3], [1, 0, 2, 1], [0, 0, 0, 0]),
+    ],
+    ids=["enough labels", "neighbours share", "the last ones share with those below", "labels alone"],
+)
+def test_cells_of_ratings(ratings: list[int], labels: list[int], cells: list[int]) -> None:
+    """Ten pairs for each rating, of which some have labels."""
+    labelled = np.concatenate([np.arange(10) < count for count in labels])
+    found = rating_cells(np.repeat(np.array(ratings, dtype=float), 10), labelled)
+
+    assert found.argmax(axis=1)[::10].tolist() == cells
+    assert (found.sum(axis=1) == 1).all()
+
+
+def of_pairs(judged: Floats, people: Floats, drawn: Bools, pi: float) -> list[PairGroups]:
+    """Ten queries with the same number of pairs of a system, and the judge's ratings."""
+    return [
+        PairGroups(
+            j[None, :, None], np.where(d, h - j, 0)[None, :, None], np.full((len(j), 1), pi),
+            np.ones((1, len(j), 1), bool), np.full((1, len(j)), 1 / len(j)), np.ones(1),
+            labelled=d[:, None],
+        )
+        for j, h, d in zip(judged, people, drawn, strict=True)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("judge", ["useless", "good", "inverted"])
+def test_a_judge_never_costs_labels(judge: str) -> None:
+    """With the mean of cells by hand; a useless judge has the interval of the labels alone."""
+    draw = np.random.default_rng(0)
+    people = (draw.random((10, 100)) < 0.3).astype(np.float64)
+    right = draw.random((10, 100)) < {"useless": 0.5, "good": 0.9, "inverted": 0.1}[judge]
+    judged, drawn = np.where(right, people, 1 - people), draw.random((10, 100)) < 0.3
+    sampling = Sampling("labels", 0.95, [0.3] * 300, lowest=0.3)
+    (found,) = estimates(of_pairs(judged, people, drawn, 0.3), sampling)
+    means = [people[drawn & (judged == rating)].mean() for rating in (0, 1)]
+
+    assert found.corrected.value == pytest.approx((judged * means[1] + (1 - judged) * means[0]).mean())
+    assert found.alone is not None
+    assert found.alone.value == pytest.approx(people[drawn].mean())
+    corrected, alone = ((of.high or 0) - (of.low or 0) for of in (found.corrected, found.alone))
+    assert corrected / alone == pytest.approx({"useless": 1, "good": 0.67, "inverted": 0.67}[judge], abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("interval", "shown"),
+    [
+        (Interval(0.5, 0.4, 0.6), (0.5, 0.4, 0.6, False)),
+        (Interval(0.5, -0.4, 1.2), (0.5, 0, 1, False)),
+        (Interval(4.362, -4.453, 13.177), (1, 0, 1, True)),
+        (Interval(-0.1, None, None), (0, None, None, True)),
+        (Interval(4.362, 3, 5), (1, None, None, True)),
+    ],
+    ids=["inside", "ends outside", "an estimate outside", "without an interval", "all outside"],
+)
+def test_estimates_are_shown_within_the_range_of_the_measure(
+    interval: Interval, shown: tuple[float | None, ...]
+) -> None:
+    found = interval.within(0, 1)
+    assert (found.value, found.low, found.high, found.outside) == shown
+
+
+@pytest.mark.parametrize("entries", [29, 30])
+def test_differences_need_thirty_entries(entries: int) -> None:
+    """Two systems, one of which people and judge score alike on every second entry."""
+    known = np.arange(100)[:, None] < entries
+    judged = np.stack([np.ones(100), np.arange(100) % 3 == 0], axis=-1)[None] * 1.0
+    errors = np.where(known, [-0.5, 0.5] * (np.arange(100) % 2)[:, None], 0.0)[None]
+    pairs = PairGroups(
+        judged, errors, np.full((100, 2), 0.3), np.eye(2, dtype=bool)[:, None], np.full((2, 100), 0.01),
+        np.ones(1), together=True, labelled=np.repeat(known, 2, axis=1),
+    )  # fmt: skip
+    first, _ = estimates([pairs], Sampling("labels", 0.95, [0.3] * entries, lowest=0.3), 1)
+
+    assert first.corrected.low is not None
+    assert first.difference is not None
+    assert (first.difference.low is not None) == (entries == 30)

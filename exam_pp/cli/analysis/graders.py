@@ -51,15 +51,15 @@ if TYPE_CHECKING:
     help="What to compare: labels of passages (label), ratings of pairs of passage and entry (entry), or "
     "ratings of answers by criteria (criterion).",
 )
-@compared_graders
 @click.option(
     "--test",
-    type=click.Choice(["bounds", "published"]),
-    default="bounds",
+    type=click.Choice(["bound", "published"]),
+    default="bound",
     show_default=True,
-    help="Test of whether a judge may replace people: Gaffke's bound, for any number of items (bounds), or "
-    "the t test of the paper, from 30 items on (published).",
+    help="The alternative annotator test: by a bound of the judge's loss, for any number of items, or the t "
+    "test of the paper, from 30 items.",
 )
+@compared_graders
 @SAMPLES
 @SEED
 @format_option()
@@ -78,8 +78,8 @@ def command(
     bank: Path | None,
     label_rule: str | None,
     by: str,
-    graders: tuple[str, ...],
     test: Any,
+    graders: tuple[str, ...],
     samples: int,
     seed: int,
     plot: Path | None,
@@ -129,7 +129,9 @@ def command(
     from exam_pp.phases.evaluation.citations import AnswerFilter
     from exam_pp.reports.analysis.agreement import difference_pictures, graders_report, kappa_picture
 
-    if by != "label":
+    if by == "label":
+        refuse_without("--by entry or criterion", "test")
+    else:
         refuse_without("--by label", "label_rule")
     if by == "criterion":
         refuse_without("--by label or entry", "bank", "prompt_type", "question_set", "grade_choice")

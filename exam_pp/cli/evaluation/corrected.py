@@ -97,9 +97,10 @@ def command(
 ) -> None:
     """Estimate the scores that people would give, from the judge's grades and labels of a sample.
 
-    The pairs were drawn by `exam-pp sample-pairs` and labelled by people. Where people differ from the
-    judge, the score is corrected, in inverse proportion to the probability of the draw. GRADED has the
-    grades of the judge, the labels of people and the rankings.
+    The pairs were drawn by `exam-pp sample-pairs` and labelled by people. The labels show what people say
+    to each rating of the judge, and with it how all pairs would be labelled. The score by the labels alone
+    stands beside it: its interval shows what the judge adds. GRADED has the grades of the judge, the labels
+    of people and the rankings.
 
     The default for --grader and --prompt are the grades from which the pairs were drawn.
 
@@ -134,12 +135,13 @@ def command(
 
 
 _SCRIPT_COLUMNS = (
-    "system", "judge", "judge rank", "corrected", "low", "high", "bound", "too thin", "rank", "difference",
-    "difference low", "difference high", "labels", "errors", "more labels", "limit",
+    "system", "judge", "judge rank", "corrected", "low", "high", "bound", "too thin", "labels alone",
+    "labels alone low", "labels alone high", "rank", "difference", "difference low", "difference high",
+    "labels", "errors", "more labels", "limit",
 )  # fmt: skip
 _COLUMNS = (
-    "system", "judge", "corrected", "interval", "rank", "rank by judge", "difference", "its interval",
-    "labels", "errors", "more labels",
+    "system", "judge", "corrected", "interval", "labels alone", "rank", "rank by judge", "difference",
+    "its interval", "labels", "errors", "more labels",
 )  # fmt: skip
 
 
@@ -168,9 +170,13 @@ def _formatted(row: SystemEstimate, decimals: int) -> list[Cell]:
     further: Cell = None
     if more is not None:
         further = more.labels if more.labels is not None else f"never (± {more.limit:.{decimals}f})"
+    alone: Cell = None
+    if scores.alone is not None:
+        ends = _ends(scores.alone, decimals, scores.too_thin)
+        alone = f"{scores.alone.value:.{decimals}f} {ends or ''}".rstrip()
     return [
         row.system, scores.judged, scores.corrected.value, _ends(scores.corrected, decimals, scores.too_thin),
-        scores.rank, scores.judged_rank, scores.difference and scores.difference.value,
+        alone, scores.rank, scores.judged_rank, scores.difference and scores.difference.value,
         scores.difference and _ends(scores.difference, decimals, scores.difference_too_thin), row.labels,
         row.errors, further,
     ]  # fmt: skip
@@ -185,11 +191,11 @@ def _ends(interval: Interval, decimals: int, too_thin: bool = False) -> str | No
 
 def _script(row: SystemEstimate, _decimals: int) -> list[Cell]:
     scores = row.scores
-    difference = scores.difference or (None, None, None)
+    alone, difference = (value or (None, None, None) for value in (scores.alone, scores.difference))
     return [
         row.system, scores.judged, scores.judged_rank, *scores.corrected[:3], _yes(scores.corrected.by_rule),
-        _yes(scores.too_thin or bool(scores.corrected.few)), scores.rank, *difference[:3], row.labels,
-        row.errors, scores.more and scores.more.labels, scores.more and scores.more.limit,
+        _yes(scores.too_thin or bool(scores.corrected.few)), *alone[:3], scores.rank, *difference[:3],
+        row.labels, row.errors, scores.more and scores.more.labels, scores.more and scores.more.limit,
     ]  # fmt: skip
 
 
@@ -215,19 +221,15 @@ def _pictures(result: Corrected) -> Iterator[Picture]:
 
     board = result.boards[0]
     if len(board.systems) > 1:
-        bars = []
+        bars: list[Bar] = []
         for row in board.systems:
-            bars.append(
-                Bar(
-                    row.system,
-                    row.scores.corrected.value,
-                    row.scores.corrected.low,
-                    row.scores.corrected.high,
-                )
-            )
+            named = {"": row.scores.corrected, " (labels alone)": row.scores.alone}
+            bars += [Bar(row.system + name, of.value, of.low, of.high) for name, of in named.items() if of]
             bars.append(Bar(f"{row.system} (judge)", row.scores.judged))
         whiskers = f"{100 * result.confidence:.4g} % intervals"
-        yield dot_plot(bars, board.measure, f"{board.measure}, corrected and by the judge", whiskers)
+        yield dot_plot(
+            bars, board.measure, f"{board.measure}, corrected, by the labels alone and by the judge", whiskers
+        )
     ratings = sorted({*(row.rating for row in result.errors)})
     given = sorted({label for row in result.errors for label in row.labels})
     counts = [[row.labels.get(label, 0) for label in given] for row in result.errors]
@@ -245,10 +247,14 @@ def _pictures(result: Corrected) -> Iterator[Picture]:
 
 def _notes(result: Corrected) -> Iterator[str]:
     yield (
-        "Corrected: estimate of the score that these people would give, unbiased for samples drawn with "
-        "the recorded probabilities (difference estimator; prediction-powered inference)."
+        "Corrected: estimate of the score that these people would give, for samples drawn with the recorded "
+        "probabilities (regression of people's labels on the judge's ratings). Labels alone: the same "
+        "without the judge; a judge that helps makes the interval of the corrected score narrower."
     )
-    yield f"Difference: corrected score minus that of {result.boards[0].baseline}."
+    yield (
+        f"Difference: corrected score minus that of {result.boards[0].baseline}, by a regression of its own, "
+        "so it can differ a little from the difference of the scores."
+    )
     yield (
         "Labels: labelled pairs on which the score depends; errors: those on which people differ from the "
         "judge in a way that can change the score. More labels: expected number of labels that would halve "

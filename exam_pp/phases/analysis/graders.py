@@ -19,12 +19,7 @@ from exam_pp.metrics.agreement import (
     coefficients,
     krippendorff_alpha,
 )
-from exam_pp.metrics.alternative_annotator import (
-    COSTS,
-    AnnotatorTest,
-    Replacement,
-    alternative_annotator_test,
-)
+from exam_pp.metrics.alternative_annotator import COSTS, Replacement, Test, alternative_annotator_test
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
@@ -297,7 +292,7 @@ def graders(
     models: Collection[str] = (),
     labelling: Labelling | None = None,
     per_entry: bool = False,
-    test: AnnotatorTest = "bounds",
+    test: Test = "bound",
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> GraderAgreement:
@@ -307,7 +302,7 @@ def graders(
     judgments (the highest of several) are the last grader.
 
     ``bank``: Test bank; only its entries count. ``models``: Compare only these models and reviewers, and the
-    judgments. Default: all.
+    judgments. Default: all. ``test``: How it is tested whether a model may replace people.
     """
     passage_labelling = None if per_entry else labelling or KthBest()
     labels: dict[str, Ratings] = {}
@@ -343,7 +338,7 @@ def criteria_graders(
     *,
     selection: AnswerFilter | None = None,
     models: Collection[str] = (),
-    test: AnnotatorTest = "bounds",
+    test: Test = "bound",
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> GraderAgreement:
@@ -373,7 +368,7 @@ def agreement_of(
     unit: Compared,
     samples: int,
     seed: int,
-    test: AnnotatorTest = "bounds",
+    test: Test = "bound",
 ) -> GraderAgreement:
     """The agreement of graders. The provenance has the number of queries only.
 
@@ -398,7 +393,7 @@ def agreement_of(
     for name in (name for name, key in keys.items() if tested and not key.is_reviewer):
         try:
             tests += [
-                (name, whom, alternative_annotator_test(ratings[name], people, epsilon, test=test))
+                (name, whom, alternative_annotator_test(ratings[name], people, epsilon, test))
                 for whom, epsilon in COSTS.items()
             ]
         except SelectionError as error:

@@ -13,14 +13,14 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.corrected import FEW_ERRORS, FEWEST_ERRORS, PairGroups
 from exam_pp.metrics.corrected_estimates import (
+    FEWEST_ENTRIES,
     Estimate,
     Sampling,
     Source,
-    best_system,
     estimates,
+    too_few_entries,
 )
 from exam_pp.metrics.corrected_pairs import (
-    LabelCounts,
     UsedLabel,
     Weighting,
     groups_of,
@@ -28,6 +28,7 @@ from exam_pp.metrics.corrected_pairs import (
     not_drawable,
     rated_pairs,
 )
+from exam_pp.metrics.entry_values import Ints
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T
 from exam_pp.pair_sample import PairSample
@@ -63,7 +64,6 @@ class SystemEstimate:
     scores: Estimate
     labels: int
     errors: int
-    few_errors: bool
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def corrected_scores(
 ) -> Corrected:
     """Estimate what scores would be if people had graded all pairs, from their labels of a sample.
 
-    Source: the difference estimator of Särndal, Swensson and Wretman (1992), which Angelopoulos et al.
-    (2023) call prediction-powered inference; see :mod:`exam_pp.metrics.corrected`.
+    Source: the regression estimator of Särndal, Swensson and Wretman (1992), with which Angelopoulos et al.
+    (2023) tune prediction-powered inference; see :mod:`exam_pp.metrics.corrected_regression`.
 
     Args:
         graded: Passages with rankings, grades of the judge and labels of people: a file, or queries.
@@ -149,7 +149,8 @@ def corrected_scores(
         baseline: The system to which others are compared. Default: the best by the first measure.
 
     Returns:
-        Leaderboards with the judge's scores, corrected scores and intervals, and the judge's error.
+        Leaderboards with the judge's scores, corrected scores and those by the labels alone, with
+        intervals, and the judge's error.
 
     Raises:
         SelectionError: The grades are not those from which the pairs were drawn, the cutoff is larger than
@@ -227,6 +228,11 @@ def corrected_of(
     judge = data.selector.key
     notes = [*data.notes, *label_notes(labels, judge), *work.notes()]
     notes += _board_notes(boards, intervals, confidence, len(data.queries.keys))
+    if any(map(too_few_entries, work.groups.values())):
+        notes.append(
+            f"Differences have no intervals with fewer than {FEWEST_ENTRIES} drawn entries, because these "
+            "contain the difference too rarely."
+        )
     provenance = replace(data.provenance, cutoff=cutoff, min_grades=work.thresholds)
     return Corrected(
         boards,
@@ -273,9 +279,16 @@ class _Work:
     used: list[UsedLabel] = field(default_factory=list)
     unknown: int = 0
     ungraded: int = 0
-    span: float = 1.0
+    highest: float = 1.0
+    lowest: float = 0.0
     missing: dict[str, list[str]] = field(default_factory=dict)
-    counts: dict[str, list[LabelCounts]] = field(default_factory=dict)
+    counts: dict[str, Ints] = field(default_factory=dict)
+
+    @property
+    def scale(self) -> int | None:
+        """The highest rating of the judge's scale; None if it is unknown."""
+        prompt = PROMPTS.find(self.data.selector.key.prompt_class)
+        return None if prompt is None else prompt.max_rating
 
     @property
     def thresholds(self) -> tuple[int, ...]:
@@ -328,14 +341,15 @@ class _Work:
         self.unknown += pairs.unknown
         self.ungraded += pairs.ungraded
         if self.measure == "label-mean":
-            self.span = max(self.span, pairs.span)
+            self.highest = float(pairs.values.max(initial=self.highest))
+            self.lowest = float(pairs.values.min(initial=self.lowest))
         for system, top in zip(self.systems, tops, strict=True):
             if not top:
                 self.missing.setdefault(system, []).append(query.query_id)
         for name, weighting in self._weightings(query).items():
             groups = groups_of(pairs, weighting, whole_entries=self.labels.unit == "entry")
             self.groups.setdefault(name, []).append(groups)
-            self.counts.setdefault(name, []).append(label_counts(pairs, weighting, groups))
+            self.counts[name] = self.counts.get(name, 0) + label_counts(pairs, weighting)
 
     def _top(self, query: GradedQuery, system: str) -> Sequence[int]:
         if not self.data.file.first_ranks:
@@ -377,26 +391,22 @@ class _Work:
     ) -> CorrectedBoard:
         """The leaderboard of a measure; raises :class:`SelectionError` for an unknown baseline."""
         systems = self.systems
-        if baseline is None:
-            baseline = systems[best_system(queries)]
-        elif baseline not in systems:
+        if baseline is not None and baseline not in systems:
             raise SelectionError(f"The baseline {baseline!r} is not one of the systems: {listed(systems)}.")
         probabilities = [label.probability for label in self.used]
         lowest = min([self.labels.lowest_probability, *probabilities])
-        sampling = Sampling(intervals, confidence, probabilities, self.span, lowest)
-        scores = estimates(queries, sampling, systems.index(baseline))
-        by_chance = any(label.probability < 1 for label in self.used)
-        rows = []
-        for number, system in enumerate(systems):
-            counts = [
-                sum(kind[number] for kind in kinds) for kinds in zip(*self.counts[measure], strict=True)
-            ]
-            labels, errors, too_high, too_low = counts
-            seen = min(too_high, too_low) if intervals == "labels" else too_high + too_low
-            few = by_chance and seen < FEW_ERRORS and not scores[number].corrected.bounded
-            rows.append(SystemEstimate(system, scores[number], labels, errors, few))
+        # Means of labels are on the scale of the labels, all others from 0 to 1.
+        highest = max(self.highest, self.scale or 0)
+        ends = (self.lowest, highest) if measure.partition("@")[0] == "Label" else (0.0, 1.0)
+        sampling = Sampling(intervals, confidence, probabilities, *ends, lowest)
+        scores = estimates(queries, sampling, None if baseline is None else systems.index(baseline))
+        rows = [
+            SystemEstimate(system, of, int(labels), int(errors))
+            for system, of, labels, errors in zip(systems, scores, *self.counts[measure], strict=True)
+        ]
+        compared = next(row.system for row in rows if row.scores.difference is None)
         rows.sort(key=lambda row: (row.scores.rank, row.system))
-        return CorrectedBoard(measure, rows, baseline)
+        return CorrectedBoard(measure, rows, compared)
 
     def judge_errors(self) -> list[JudgeError]:
         """The labels of people by rating of the judge."""
@@ -415,14 +425,12 @@ class _Work:
                 f"Not corrected, because some of their pairs could not be drawn: {systems}. "
                 f"Draw pairs from {self.data.source} to include them."
             )
-        prompt = PROMPTS.find(self.data.selector.key.prompt_class)
-        if prompt is not None and prompt.max_rating is not None:
-            outside = sum(not 0 <= used.label <= prompt.max_rating for used in self.used)
-            if outside:
-                yield (
-                    f"{counted(outside, 'label is', 'labels are')} outside the scale of the judge (0 to "
-                    f"{prompt.max_rating}): means of labels use them as they are."
-                )
+        outside = self.scale is not None and sum(not 0 <= used.label <= self.scale for used in self.used)
+        if outside:
+            yield (
+                f"{counted(outside, 'label is', 'labels are')} outside the scale of the judge (0 to "
+                f"{self.scale}): means of labels use them as they are."
+            )
         if self.unknown:
             unknown = counted(self.unknown, "labelled pair is", "labelled pairs are")
             yield f"{unknown} not in the file or bank."
@@ -467,13 +475,13 @@ def _board_notes(
     for count in sorted(set(unreliable.values())):
         affected = counted_names([s for s, few in unreliable.items() if few == count], "system", "systems")
         yield f"Only {counted(count, 'contradiction')} for {affected}: intervals with ? are not reliable."
-    few = [row.system for row in systems if row.few_errors and row.system not in unreliable]
+    few = [row.system for row in systems if row.scores.few_errors and row.system not in unreliable]
     if few:
-        seen = f"Fewer than {FEW_ERRORS} labels differ from the judge's grade"
-        if intervals == "labels":
-            seen = f"Fewer than {FEW_ERRORS} labels are above the judge's grade, or as few below it,"
         affected = counted_names(few, "system", "systems")
-        yield f"{seen} for {affected}: the intervals may be too narrow to trust."
+        yield (
+            f"Fewer than {FEW_ERRORS} labels differ from the judge's grade for {affected}: the intervals may "
+            "be too narrow to trust."
+        )
     thin = [row.system for row in systems if row.scores.too_thin]
     if thin:
         yield (
@@ -488,20 +496,13 @@ def _board_notes(
         for interval in (row.scores.corrected, row.scores.difference)
     ):
         yield (
-            "Intervals with ≤ are bounds by the rule of three, because the labels show no error of the judge "
-            "that changes the score or the difference."
+            "Intervals with ≤ are bounds by the rule of three, because no label differs from what the "
+            "judge's ratings predict in a way that changes the score or the difference."
         )
-    ends = [
-        end
+    if any(
+        interval is not None and interval.outside
         for board in boards
-        # Means of labels are on the scale of the labels, not from 0 to 1.
-        if board.measure.partition("@")[0] != "Label"
         for row in board.systems
-        for end in row.scores.corrected[1:3]
-        if end is not None
-    ]
-    if ends and (min(ends) < 0 or max(ends) > 1):
-        yield (
-            "Estimates and intervals are not cut at the ends of the scale, because cut estimates would be "
-            "biased."
-        )
+        for interval in (row.scores.corrected, row.scores.alone, row.scores.difference)
+    ):
+        yield "Estimates outside of the range of the measure are shown at its end."

@@ -148,9 +148,10 @@ def _replacements(result: GraderAgreement, unit: str) -> list[Block]:
     explanation = (
         "Alternative annotator test (Calderon et al., 2025): ρ is the probability that the judge agrees with "
         "the other people at least as well as a person does; ω is the share of people to whom the judge is "
-        "shown to be equal up to ε, the cost of such people's work. Tests by Gaffke's bound, or with --test "
-        "published by t, corrected by Benjamini and Yekutieli at 0.05. The score (root mean squared "
-        "difference) fits ratings and 0/1, not labels without an order; items are treated as independent."
+        "shown to be equal up to ε, the cost of such people's work. One-sided tests by Gaffke's bound of the "
+        "mean loss (--test published: t tests), corrected by Benjamini and Yekutieli at 0.05; items are "
+        "treated as independent. Agreement is the distance of ratings (RMSE), which fits scales and 0 or 1, "
+        "and not labels without an order."
     )
     title = "May the judge replace people?"
     return [Table(columns, rows, title=title), Paragraph(explanation)] if rows else []

@@ -255,6 +255,20 @@ def test_a_judge_that_may_replace_people(write_jsonl: WriteLines, form: str) -> 
     assert "skilled annotators" in render(report, form)
 
 
+def test_too_few_items_to_replace_people(write_jsonl: WriteLines) -> None:
+    """Three people agree on all of ten items, and so does the model: it needs 17 items for ε = 0.2."""
+    sets = [
+        [rubric({f"q{q}/e": q % 6}, llm=name) for name in ("gpt", *(f"human:{n}" for n in "abc"))]
+        for q in range(10)
+    ]
+    path = write_jsonl("few.jsonl", [[f"q{q}", [passage(exam_grades=of)]] for q, of in enumerate(sets)])
+    rows = tables_of(graders_report(graders(path, per_entry=True)))["May the judge replace people?"].rows
+    assert [row[-1] for row in rows] == ["too few items"] * 3
+    published = graders_report(graders(path, per_entry=True, test="published"))
+    assert "May the judge replace people?" not in tables_of(published)
+    assert "needs 30 items" in notes_of(published)
+
+
 def test_labels_of_passages_have_no_such_test(write_jsonl: WriteLines) -> None:
     """The best of the few entries that a person rated is no label of the passage."""
     path = with_people(write_jsonl, "human:a", "human:b", "human:c")

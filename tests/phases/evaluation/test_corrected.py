@@ -186,11 +186,13 @@ def test_half_of_the_pairs_by_hand(graded: Path, bank: Path) -> None:
     x: q1 has a (1) and b (-1), q2 both: (0 + 1) / 2. y: q1 has no a, and b: 1 - (1 + 1) × 1 = -1, so -1/2.
     The variance of b is Π x² - Π (x² - 0.5 / 0.25) = 4 - 2 = 2, in the mean 2 / 2² / 2² = 1/8.
     """
-    result = correct(graded, bank, sample(0.5, [("p2", "b")]), intervals="labels", baseline="x")
+    pairs = sample(0.5, [("p2", "b")])
+    result = correct(graded, bank, pairs, intervals="labels", baseline="x", confidence=0.5)
     rows = {row.system: row for row in result.boards[0].systems}
 
     assert values(result) == pytest.approx({"x": 0.5, "y": 0.25})
-    assert rows["x"].scores.corrected.high == pytest.approx(0.5 + 12.7062 * 0.125**0.5, rel=1e-4)
+    # With one degree of freedom, the quantile of 75 % is 1.
+    assert rows["x"].scores.corrected.high == pytest.approx(0.5 + 0.125**0.5)
     # The errors of both systems are the same, so their difference has no variance: bounds by the rule.
     assert rows["y"].scores.difference is not None
     assert rows["y"].scores.difference.value == pytest.approx(-0.25)
@@ -207,17 +209,18 @@ def test_a_whole_entry_by_hand(graded: Path, bank: Path) -> None:
     """
     drawn = [("p1", "b"), ("p2", "b"), ("p3", "b")]
     pairs = sample(0.5, drawn).model_copy(update={"by": "entry"})
-    result = correct(graded, bank, pairs, intervals="labels", baseline="y")
+    result = correct(graded, bank, pairs, intervals="labels", baseline="y", confidence=0.4)
     rows = {row.system: row for row in result.boards[0].systems}
 
     assert values(result) == pytest.approx({"x": 0.5, "y": 0.75})
     # Each of the 4 entries has the weight 1/4, so scores change by the mean error. Gaffke's bound of one
-    # error of -1 is 2 × 0.975 above it; that of one without an error is 0.975 on both sides.
-    assert rows["x"].scores.corrected[:4] == pytest.approx((0.5, 0, 1 + -1 + 2 * 0.975, False))
+    # error of -1 is 2 × 0.7 above it, more than 1; that of one without an error is 0.7 on both sides.
+    assert rows["x"].scores.corrected[:4] == pytest.approx((0.5, 0, 1, False))
     assert rows["y"].scores.corrected.bounded
-    assert rows["y"].scores.corrected.low == pytest.approx(0.75 - 0.975)
+    assert rows["y"].scores.corrected.low == pytest.approx(0.75 - 0.7)
     assert rows["x"].scores.difference is not None
-    assert rows["x"].scores.difference.bounded
+    assert rows["x"].scores.difference[:3] == (-0.25, None, None)
+    assert any("with fewer than 30 drawn entries" in note for note in result.notes)
     assert not any(row.scores.too_thin for row in rows.values())
 
 
@@ -236,13 +239,13 @@ def test_an_entry_that_lacks_a_label_counts_as_not_drawn(graded: Path, bank: Pat
 
 
 def test_certain_pairs_alone_say_nothing_of_the_others(graded: Path, bank: Path) -> None:
-    """Two pairs with π = 1 were drawn, others with π = 1/2 were not: up to 4.32 of these may be wrong."""
+    """Two pairs with π = 1 were drawn, others with π = 1/2 were not: with 50 %, one of these may be wrong."""
     pairs = sample(1.0, [("p1", "a"), ("p4", "b")], lowest_probability=0.5)
-    result = correct(graded, bank, pairs, intervals="labels")
+    result = correct(graded, bank, pairs, intervals="labels", confidence=0.5)
 
     assert all(row.scores.corrected.by_rule for row in result.boards[0].systems)
-    high = {row.system: row.scores.corrected.high for row in result.boards[0].systems}
-    assert high == pytest.approx({"x": 1 + 1, "y": 0.75 + 1})
+    low = {row.system: row.scores.corrected.low for row in result.boards[0].systems}
+    assert low == pytest.approx({"x": 1 - 0.25, "y": 0.75 - 0.25})
 
 
 def test_two_queries_have_no_intervals_over_queries(graded: Path, bank: Path) -> None:
@@ -253,30 +256,31 @@ def test_two_queries_have_no_intervals_over_queries(graded: Path, bank: Path) ->
 
 
 def test_without_errors_the_interval_is_a_bound(graded: Path, bank: Path) -> None:
-    """No error in pairs with π = 1/2: up to ln 0.05 / ln 0.5 = 4.32 errors, each of 1/4; at most 1.
+    """No error in pairs with π = 1/2: with 75 %, up to ln 0.25 / ln 0.5 = 2 errors, each of 1/4.
 
     The judge gives x the score 1 and y 0.75.
     """
-    result = correct(graded, bank, sample(0.5, [("p1", "a"), ("p4", "b")]), intervals="labels")
+    pairs = sample(0.5, [("p1", "a"), ("p4", "b")])
+    result = correct(graded, bank, pairs, intervals="labels", confidence=0.75)
 
     assert all(row.scores.corrected.by_rule for row in result.boards[0].systems)
-    assert [row.scores.corrected.high for row in result.boards[0].systems] == [2, 1.75]
+    assert [row.scores.corrected.low for row in result.boards[0].systems] == pytest.approx([0.5, 0.25])
+    assert [row.scores.corrected.high for row in result.boards[0].systems] == [1, 1]
     assert any("rule of three" in note for note in result.notes)
-    assert any("Fewer than 10 labels are above the judge's grade" in note for note in result.notes)
+    assert any("Fewer than 10 labels differ from the judge's grade" in note for note in result.notes)
 
 
 def test_agreement_is_no_certainty(graded: Path, bank: Path) -> None:
-    """A label without an error: the mean error is within ±0.975.
+    """Four labels without an error: with 50 %, the mean error is within 1 − (1/4)^(1/4).
 
     The pairs of x weigh 1/4 (four of q1) and 1/2 (two of q2). As many of the largest weight bound the score:
     6 × 1/2 / 2 queries = 1.5 times the mean error.
     """
-    pairs = sample(0.5, [("p1", "a")])
-    rows = correct(graded, bank, pairs, measure="pair-share", intervals="labels").boards[0].systems
-    (x,) = (row for row in rows if row.system == "x")
-    assert (x.labels, x.errors, x.scores.corrected.bounded) == (1, 0, True)
-    ends = (x.scores.judged - 1.5 * 0.975, x.scores.judged + 1.5 * 0.975)
-    assert x.scores.corrected[1:3] == pytest.approx(ends)
+    pairs = sample(0.5, [("p1", "a"), ("p1", "b"), ("p2", "a"), ("p4", "b")])
+    found = correct(graded, bank, pairs, measure="pair-share", intervals="labels", confidence=0.5)
+    (x,) = (row for row in found.boards[0].systems if row.system == "x")
+    assert (x.labels, x.errors, x.scores.corrected.bounded) == (4, 0, True)
+    assert x.scores.corrected[1:3] == pytest.approx((x.scores.judged - 1.5 * (1 - 0.25**0.25), 1))
 
 
 def test_the_share_of_pairs_is_a_mean(graded: Path, bank: Path) -> None:
@@ -301,8 +305,9 @@ def test_judgments_correct_direct_grades(graded: Path) -> None:
     assert [board.measure for board in result.boards] == ["Label@20", "Label>=2@20"]
     # x: (1 + 2 + 1) / 2 = 2 in q1, 3 in q2; y: 1 in q1, (1 + 3) / 2 in q2.
     assert values(result) == pytest.approx({"x": 2.5, "y": 1.5})
-    # Shares: x has (2 + 0) / 2 in q1 and 2 in q2; y 0 and (0 + 2) / 2.
-    assert values(result, 1) == pytest.approx({"x": 1.5, "y": 0.5})
+    # Shares: x has (2 + 0) / 2 in q1 and 2 in q2, a mean of 1.5, above the range; y 0 and (0 + 2) / 2.
+    assert values(result, 1) == pytest.approx({"x": 1, "y": 0.5})
+    assert "Estimates outside of the range of the measure are shown at its end." in result.notes
 
 
 def test_nugget_scores_of_all_labels_are_those_of_the_person(write_jsonl: WriteJsonl) -> None:
