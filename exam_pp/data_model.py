@@ -182,6 +182,7 @@ class PassageData(StoredRecord, frozen=True, gc=False, kw_only=True):
     judgments: list[Judgment] = field(default_factory=Added)
     rankings: list[RankingEntry] = field(default_factory=Added)
     query_text: str | None = None
+    pool_depth: int | None = None
     beyond_pool: Later[BeyondPool | None] = None
 
 
@@ -514,6 +515,11 @@ class Passage(StoredRecord, frozen=True, gc=False, kw_only=True):
         """Ranks and scores of the passage, one for each system that returned it."""
         return self.data.rankings
 
+    @property
+    def pool_depth(self) -> int | None:
+        """The number of ranks of each run that were pooled, if these are fewer than scores use by default."""
+        return self.data.pool_depth
+
     def grade_sets(self) -> Iterator[AnyGrades]:
         """Yield all sets of grades, rubric grades first, in file order."""
         yield from self.rubric_grades or ()
@@ -727,6 +733,10 @@ class PassageView(Protocol):
     @property
     def rankings(self) -> Sequence[RankingEntry]:
         """Ranks and scores of the passage, one for each system that returned it."""
+
+    @property
+    def pool_depth(self) -> int | None:
+        """The number of ranks of each run that were pooled, if these are fewer than scores use by default."""
 
     def grade_sets(self) -> Iterator[AnyGrades]:
         """Yield all sets of grades, rubric grades first, in file order."""

@@ -382,6 +382,10 @@ class _Passage:
     def judgments(self) -> Sequence[Judgment]:
         return self.passage.judgments
 
+    @property
+    def pool_depth(self) -> int | None:
+        return self.passage.pool_depth
+
     def grade_sets(self) -> Iterator[AnyGrades]:
         return self.passage.grade_sets()
 

@@ -189,9 +189,7 @@ class Study:
             OutputError: The page cannot be written.
         """
         board, target = self._graded(), Path(path)
-        sources = Sources(
-            board.graded, [self._folder / "bank.jsonl"], cutoff=board.cutoff, review=target.suffix != ".html"
-        )
+        sources = Sources(board.graded, [self._folder / "bank.jsonl"], review=target.suffix != ".html")
         if sources.review:
             return write_evaluation(sources, target)
         page = write_evaluation(sources, self._folder / "report")
@@ -206,7 +204,7 @@ class Study:
             OutputError: The page cannot be written.
         """
         board = self._graded()
-        options = ReviewOptions(cutoff=board.cutoff)
+        options = ReviewOptions()
         material = review_material(board.graded, GradeFilter(), bank=board.bank, options=options)
         write_text(path, render_page(material.head, material.tables))
         return Path(path)

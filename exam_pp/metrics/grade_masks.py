@@ -269,6 +269,8 @@ class GradedFile:
     answering: set[str] = field(default_factory=set)
     """The systems whose rankings are the parts of answers."""
     empty_answers: int = 0
+    pool_depth: int = CUTOFF
+    """The smallest number of pooled ranks of each run, at most :data:`CUTOFF`."""
     has_soft_grades: bool = False
     soft_grades: int = 0
     """The number of soft grades with a recorded mass."""
@@ -297,13 +299,13 @@ class GradedFile:
 
     @property
     def cutoff(self) -> DefaultCutoff:
-        """The default depth of evaluations: the highest rank of the file, of rankings at most :data:`CUTOFF`.
+        """The default depth of evaluations: the highest rank of the file, of rankings that is pooled.
 
         In a file of answers only, it is the number of parts of the longest one.
         """
         rankings = self.last_ranks.keys() - self.answering
         return DefaultCutoff(
-            min(self._depth(rankings), CUTOFF) if rankings else self._depth(self.answering) or CUTOFF
+            min(self._depth(rankings), self.pool_depth) if rankings else self._depth(self.answering) or CUTOFF
         )
 
     def add(self, query: GradedQuery) -> None:
@@ -360,6 +362,7 @@ def gather(
             query = _empty(view.query_id, bank, kind)
         for passage in view.passages:
             grades = selector.select(passage)
+            file.pool_depth = min(file.pool_depth, passage.pool_depth or CUTOFF)
             query.add(passage, grades, soft=soft, closed=bank is not None, ranks=ranks)
             for grade_set in grades if soft else ():
                 file.has_soft_grades = file.has_soft_grades or bool(grade_set.distributions())

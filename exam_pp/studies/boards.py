@@ -19,13 +19,12 @@ class Board:
     """The leaderboard of a graded file with the verdict.
 
     ``assigns``: Whether answers have assigned nuggets, for nugget scores in place of Rubric-Cover.
-    ``cutoff``, ``kind`` (of the entries) and ``grader`` are those of the scores; None for the default.
+    ``kind`` (of the entries) and ``grader`` are those of the scores; None for all.
     """
 
     graded: Path
     bank: Path | None
     assigns: bool = False
-    cutoff: int | None = None
     kind: EntryKind | None = None
     grader: GradeKey | None = None
 
@@ -36,12 +35,12 @@ class Board:
         if self.assigns and self.bank is not None:
             (condition,) = read_conditions([self.graded], [self.bank], grade_filter=criteria)
             return condition.measured
-        return cover(self.graded, self.bank, cutoff=self.cutoff, grade_filter=criteria)
+        return cover(self.graded, self.bank, grade_filter=criteria)
 
     @property
     def words(self) -> Sequence[str]:
         """The words of the command that shows it."""
-        named: dict[str, object] = {"--bank": self.bank, "--cutoff": self.cutoff}
+        named: dict[str, object] = {"--bank": self.bank}
         if self.grader is not None:
             named |= {"--grader": self.grader.model, "--prompt": self.grader.prompt_class}
         if self.kind is not None:

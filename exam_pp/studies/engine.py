@@ -234,10 +234,10 @@ class Engine:
         if study.edits:
             graded = self._correct(graded, list(banks)[:1])
         if self._reports:
-            page = self._report("report", graded, list(banks), study.cutoff, study.official)
+            page = self._report("report", graded, list(banks), study.official)
             results.reports.append(page)
         bank, kind = next(iter(banks.items()))  # the report has the leaderboards of all banks
-        results.boards.append(Board(graded, bank, False, study.cutoff, kind if len(banks) > 1 else None))
+        results.boards.append(Board(graded, bank, kind=kind if len(banks) > 1 else None))
 
     def _assign(self, bank: Path, suffix: str, results: Results) -> None:
         """Assign nuggets to whole answers, and write the report."""
@@ -264,14 +264,13 @@ class Engine:
 
     def _correct(self, graded: Path, banks: Sequence[Path]) -> Path:
         """Put the ratings of people in place."""
-        edits, cutoff = [Path(path) for path in self.study.edits], self.study.cutoff
+        edits = [Path(path) for path in self.study.edits]
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             bank = next(iter(banks), None)
-            return apply_ratings(graded, edits, output, bank=bank, cutoff=cutoff, force=True).lines()
+            return apply_ratings(graded, edits, output, bank=bank, force=True).lines()
 
-        words: Words = ["apply", graded, *edits, *options("--bank", banks), *options("--cutoff", cutoff)]
-        words.append("--force")
+        words: Words = ["apply", graded, *edits, *options("--bank", banks), "--force"]
         return self._step("Correct", words, "corrected.jsonl.gz", work)
 
     def _check(self, files: Sequence[Path]) -> None:
@@ -291,15 +290,14 @@ class Engine:
         name: str,
         graded: Path,
         banks: Sequence[Path],
-        cutoff: int | None = None,
         official: str | None = None,
     ) -> Path:
         """The page with the verdict, in a folder with its tables."""
         words: Words = ["evaluate", "report", graded, *options("--bank", banks)]
-        words += options("--official", official) + options("--cutoff", cutoff)
+        words += options("--official", official)
         command = shlex.join(["exam-pp", *map(str, words)])
         named = None if official is None else Path(official)
-        sources = Sources(graded, banks, official=named, cutoff=cutoff, command=command)
+        sources = Sources(graded, banks, official=named, command=command)
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             write_evaluation(sources, output.parent)

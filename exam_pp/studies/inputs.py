@@ -73,16 +73,6 @@ class StudyFile(BaseModel):
     settings: dict[str, Any] = {}
 
     @property
-    def cutoff(self) -> int | None:
-        """The cutoff of its scores; None for the default.
-
-        Below the depth of the pool, a ranking has only passages that another system ranked higher. A cutoff
-        that is named would also limit answers.
-        """
-        is_lower = bool(self.runs and not self.answers) and (self.top or CUTOFF) < CUTOFF
-        return self.top if is_lower else None
-
-    @property
     def paths(self) -> list[Path]:
         """All files and folders that it names."""
         found: list[Path] = []

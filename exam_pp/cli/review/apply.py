@@ -46,7 +46,7 @@ RATINGS, SPREADSHEET, GAMES = "edits of ratings", "a spreadsheet of ratings", "d
 @click.option(
     "--cutoff",
     type=IntRange(min=1),
-    help="Depth of the scores in the summary.  [default: that of the review page or the study of PASSAGES]",
+    help="Depth of the scores in the summary.  [default: that of the review page]",
 )
 @click.option(
     "--force", is_flag=True, help="Also apply edits that were made for another version of PASSAGES."
@@ -135,15 +135,12 @@ def command(
     else:
         from exam_pp.phases.grading.prompt_files import choose_prompts
         from exam_pp.phases.review.apply_ratings import apply_ratings
-        from exam_pp.studies.inputs import STUDY_FILE, recorded_study
 
         prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
-        recorded = passages.parent / STUDY_FILE
-        of_study = recorded_study(recorded).cutoff if recorded.exists() else None
         lines = apply_ratings(
             passages, decisions, output,
             prompt_class=prompt_class, bank=bank, reviewer=reviewer, prompts=prompts, force=force,
-            cutoff=cutoff, default_cutoff=of_study,
+            cutoff=cutoff,
         ).lines()  # fmt: skip
     log_summary(lines)
 

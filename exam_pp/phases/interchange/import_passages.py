@@ -20,6 +20,7 @@ from exam_pp.data_model import (
     QueryPassages,
     RankingEntry,
 )
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError
 from exam_pp.formats.car_pages import full_facet_id, read_run_pages
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -50,7 +51,6 @@ from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
-DEFAULT_TOP = 20
 """Default pool depth: passages per run and query; equal to the default cutoff of Rubric-Cover."""
 
 
@@ -73,7 +73,7 @@ class ImportSources:
     qrels: Sequence[Path] = ()
     queries: Path | None = None
     answers: Sequence[Path] = ()
-    top: int = DEFAULT_TOP
+    top: int = CUTOFF
     judged: Sequence[Path] = ()
     unit: Unit = "paragraph"
     method_name: MethodName = "stem"
@@ -214,6 +214,7 @@ class _Pool:
         self._page_texts: dict[str, str] = {}
         self._sources: dict[str, Path] = {}
         self._answering: set[str] = set()
+        self._depth = CUTOFF
         self._uncited: list[tuple[str, str]] = []
         self._ignored: dict[str, set[str]] = defaultdict(set)
         self._without_text = 0
@@ -221,6 +222,7 @@ class _Pool:
 
     def add_runs(self, files: Sequence[Path], top: int, method_name: MethodName) -> None:
         """Pool the top passages of each run, without ranks, which :meth:`add_rankings` adds."""
+        self._depth = top
         for file in files:
             rankings = _new_rankings()
             for line in read_run(file, method=method_name):
@@ -527,7 +529,9 @@ class _Pool:
         for query_id, passages in kept.items():
             if passages:
                 text = self._texts.get(query_id, "")
-                made = [_passage(query_id, *item, self._answering, text) for item in passages.items()]
+                made = [
+                    _passage(query_id, *item, self._answering, text, self._depth) for item in passages.items()
+                ]
                 if self._are_judged or self._full_rankings:
                     data = replace(made[0].data, beyond_pool=self._beyond_pool(query_id))
                     made[0] = replace(made[0], data=data)
@@ -567,7 +571,7 @@ def _place(answer: Answer, file: Path) -> str:
 
 
 def _passage(
-    query_id: str, passage_id: str, pooled: _Pooled, answering: Collection[str], query_text: str
+    query_id: str, passage_id: str, pooled: _Pooled, answering: Collection[str], query_text: str, depth: int
 ) -> Passage:
     """The passage for the file; ``answering`` are the systems whose runs have the role ``retrieved``."""
     judgments = [_judgment(query_id, qrel) for qrel in pooled.judgments]
@@ -576,6 +580,9 @@ def _passage(
         *(ranking_entry(line, "retrieved" if line.system in answering else None) for line in pooled.rankings),
     ]
     stored: dict[str, Any] = {"query_text": query_text} if query_text else {}
+    if depth < CUTOFF and pooled.rankings:
+        # Below it, a ranking has only passages that another system ranked higher.
+        stored["pool_depth"] = depth
     data = PassageData(judgments=judgments, rankings=rankings, **stored)
     return Passage(passage_id=passage_id, text=pooled.text or "", data=data)
 

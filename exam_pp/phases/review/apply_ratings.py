@@ -146,7 +146,6 @@ def apply_ratings(
     prompts: Mapping[str, Prompt] | None = None,
     force: bool = False,
     cutoff: int | None = None,
-    default_cutoff: int | None = None,
 ) -> AppliedRatings:
     """Copy a graded file and add ratings and labels of edits files as grades by ``human:REVIEWER``.
 
@@ -158,7 +157,7 @@ def apply_ratings(
     default is the only prompt class of the file with grades for all rated entries; a prompt with a scale is
     preferred. ``reviewer``: Name of the reviewer; replaces the name in the edits file, of which there must be
     only one. ``prompts``: Prompts that are not registered, by name. ``cutoff``: Depth of the scores that the
-    summary compares. The default is that of the reviewed page, else ``default_cutoff``.
+    summary compares. The default is that of the reviewed page.
     """
     check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]
@@ -202,7 +201,6 @@ def apply_ratings(
             _check_scale(ratings_of_file, rated, path)
         summary.prompt_class = rated.name
     _write(graded, output, inputs, rated, summary)
-    cutoff = cutoff or default_cutoff
     if rated is not None and not is_stream(output):
         for judge in survey.judges.get(rated.name, ()):
             summary.moved += _moved(graded, output, bank, judge, rated, cutoff)

@@ -276,6 +276,11 @@ class RawPassage:
         """The ranks of the passage, one per system that returned it."""
         return self.view.rankings
 
+    @property
+    def pool_depth(self) -> int | None:
+        """The pooled ranks of each run, if these are fewer than scores use by default."""
+        return self.view.pool_depth
+
     def grade_sets(self) -> Iterator[AnyGrades]:
         """Yield all sets of grades in file order, rubric grades first."""
         return self.view.grade_sets()
