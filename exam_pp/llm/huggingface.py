@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FIRST_TOKENS = 48
 """Replies longer than this many tokens are generated again separately, so that they do not slow a batch."""
 
-_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
+_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 65536
 _PUBLISHED_INPUT_TOKENS = 512
 
 
@@ -151,14 +151,12 @@ class TransformersEngine:
         ]
 
     def _pad_right(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        torch = self._torch
+        """Token ids as rows of one length, and the mask of their padding."""
         longest = max(len(prompt) for prompt in prompts)
-        ids = torch.full((len(prompts), longest), self._pad, dtype=torch.long)
-        mask = torch.zeros((len(prompts), longest), dtype=torch.long)
-        for row, prompt in enumerate(prompts):
-            ids[row, : len(prompt)] = torch.tensor(prompt)
-            mask[row, : len(prompt)] = 1
-        return ids.to(self._device), mask.to(self._device)
+        gaps = [longest - len(prompt) for prompt in prompts]
+        ids = [[*prompt, *[self._pad] * gap] for prompt, gap in zip(prompts, gaps, strict=True)]
+        mask = [[1] * (longest - gap) + [0] * gap for gap in gaps]
+        return self._torch.tensor(ids, device=self._device), self._torch.tensor(mask, device=self._device)
 
     def _prompt_cache(self, states: torch.Tensor, mask: torch.Tensor) -> Any:
         """The decoder's keys and values of the prompts, computed once: they cost nearly an encoder pass."""
@@ -212,8 +210,8 @@ class TransformersEngine:
         processors: list[Any] = [watcher] if watcher else []
         if self._options.samples:
             processors.append(Sampler(self._options, [keys[row] for row in rows]))
-        # The cache contains the keys and values of the prompt for every beam, because `generate` would
-        # compute them again for each beam. It expands states and mask to the beams itself.
+        # Without this cache, `generate` would compute the keys and values of the prompt for each beam. It
+        # expands states and mask to the beams itself.
         output = self._model.generate(
             encoder_outputs=_as_output(batch.states[rows]),
             attention_mask=batch.mask[rows],
@@ -230,25 +228,20 @@ class TransformersEngine:
         self, batch: _Batch, labels: Sequence[Sequence[int]], watcher: _LabelWatcher
     ) -> list[tuple[float, ...]]:
         """Joint log-probability of every label: from the search if it scored it, else by teacher forcing."""
-        torch = self._torch
-        if not labels:
-            return [()] * batch.mask.shape[0]
         table = watcher.logprobs.sum(-1)
         missing = table.isnan()
-        for length in {len(label) for label in labels}:
-            pairs = [(i, j) for i, j in missing.nonzero().tolist() if len(labels[j]) == length]
-            if not pairs:
-                continue
-            rows, columns = map(list, zip(*pairs, strict=True))
-            targets = torch.tensor([labels[column] for column in columns], device=self._device)
+        rows = missing.any(-1).nonzero()[:, 0].tolist()
+        if rows:
+            every, masks = self._pad_right(list(labels) * len(rows))
             logits = self._model(
-                encoder_outputs=_as_output(batch.states[rows]),
-                attention_mask=batch.mask[rows],
-                decoder_input_ids=torch.cat([self._starts(len(rows)), targets[:, :-1]], 1),
-                past_key_values=batch.cache(rows),
+                encoder_outputs=_as_output(batch.states[rows].repeat_interleave(len(labels), 0)),
+                attention_mask=batch.mask[rows].repeat_interleave(len(labels), 0),
+                decoder_input_ids=self._torch.cat([self._starts(len(every)), every[:, :-1]], 1),
+                past_key_values=batch.cache(rows, len(labels)),
             ).logits[:, len(self._start_tokens) - 1 :]
-            scores = logits.float().log_softmax(-1).gather(-1, targets[:, :, None].to(logits.device))
-            table[rows, columns] = scores.sum((1, 2)).cpu()
+            scores = logits.float().log_softmax(-1).gather(-1, every[:, :, None].to(logits.device))[:, :, 0]
+            sums = scores.masked_fill(masks.to(scores.device) == 0, 0).sum(-1).cpu()
+            table[missing] = sums.view(len(rows), -1)[missing[rows]]
         return [tuple(row) for row in table.tolist()]
 
 
@@ -260,16 +253,11 @@ class _Batch:
     mask: torch.Tensor
     prompts: Any
 
-    def cache(self, rows: list[int], times: int = 1) -> Any:
-        """A cache with the keys and values of these rows' prompts, each repeated ``times``."""
-        from transformers import DynamicCache, EncoderDecoderCache
+    def cache(self, rows: list[int], times: int) -> Any:
+        """A cache of the decoder for ``times`` replies to each of these rows' prompts."""
+        from exam_pp.llm.prompt_cache import shared_cache
 
-        copy = DynamicCache()
-        for number, layer in enumerate(self.prompts.layers):
-            copy.update(
-                *(tensor[rows].repeat_interleave(times, 0) for tensor in (layer.keys, layer.values)), number
-            )
-        return EncoderDecoderCache(DynamicCache(), copy)
+        return shared_cache(self.prompts.layers, rows, times)
 
 
 class _LabelWatcher:

@@ -307,7 +307,7 @@ def loop(subject: Subject, way: Way, kind: str, pairs: Pairs) -> Run:
     return run
 
 
-def own(subject: Subject, way: Way, kind: str, pairs: Pairs) -> Run:
+def own(subject: Subject, way: Way, kind: str, pairs: Pairs, engine_of: Any = TransformersEngine) -> Run:
     """exam_pp's own batches; caches of tokens start empty in every round, as in a run of the program."""
     requests = requests_of(kind, pairs, way)
     options = ModelOptions(
@@ -328,7 +328,7 @@ def own(subject: Subject, way: Way, kind: str, pairs: Pairs) -> Run:
             assert isinstance(checkpoint, CausalCheckpoint)
             return CausalLLM(checkpoint)
         encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
-        engine = TransformersEngine(options, checkpoint)
+        engine = engine_of(options, checkpoint)
         return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
 
     def run(count: int) -> list[str]:
