@@ -90,18 +90,6 @@ def test_a_reference_engine_that_cannot_be_loaded_is_reported(monkeypatch: pytes
     assert "could not be used: The model 'm' cannot be loaded: CUDA out of memory." in conclusion.text
 
 
-def test_the_gpu_memory_is_that_of_all_allocators(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: ((8 - 3 * index) * 2**30, 10 * 2**30))
-    monkeypatch.setattr("exam_pp.cli.grading.doctor._gpus", lambda: iter(()))
-    monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", lambda _options: FakeLLM())
-    _, facts, *_ = doctor_report(examine(ModelOptions("fake"))).blocks
-    assert isinstance(facts, Table)
-    assert ("GPU memory in use", "5.00 GiB") in list(facts.rows)
-
-
 class Choosing(FakeLLM):
     """Writes the rating 3 or no rating, and chooses the rating 3 of every second pair, else 0."""
 
