@@ -261,9 +261,6 @@ def test_fifty_queries_of_two_hundred_passages(tmp_path: Path, tab: OpenTab) -> 
     # Printing draws all rows.
     page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.page.locator(".grid tbody tr[data-row]").count() == 200
-    page.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert page.page.locator(".grid tbody tr[data-row]").count() < 80
-    assert len(page.page.pdf()) > 10_000
 
 
 # Accessibility

@@ -13,15 +13,9 @@ from hypothesis import strategies as st
 from exam_pp.banks import BankLine, entry_id
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError
-from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.banks.edit import edit_lines, split_bank
-from exam_pp.phases.grading.grade import GradeOptions, GradeSummary, grade
-from exam_pp.phases.grading.scheduler import Answerer
-from exam_pp.prompts import PROMPTS
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.edits import FORMAT, Edits, file_sha256, read_edits, write_edits
-from exam_pp.store.passages.graded_file import passages_writer, read_passages
-from exam_pp.store.passages.journal import Journal
+from exam_pp.store.edits import FORMAT, Edits, read_edits, write_edits
 
 
 def edits(*bank: dict[str, Any], **keys: Any) -> Edits:
@@ -64,6 +58,16 @@ def test_every_operation(tiny_bank: Path) -> None:
         "op": "remove", "id": "q1/b", "reason": "nobody answers it", "by": "ana",
         "text": "Who wrote the text?",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("info", "kept"), [(None, {}), ("by hand", {"info": "by hand"})])
+def test_the_history_is_kept_beside_what_a_bank_says_of_itself(
+    tiny_bank: Path, info: str | None, kept: dict[str, str]
+) -> None:
+    lines = [line.model_copy(update={"info": info}) for line in read_bank(tiny_bank).lines]
+    line, _ = edit_lines(lines, edits({"op": "remove", "id": "q1/a"}))
+    assert {key: value for key, value in line.info.items() if key != "history"} == kept
+    assert [record["op"] for record in line.info["history"]] == ["remove"]
 
 
 @pytest.mark.parametrize(
@@ -124,33 +128,6 @@ def test_edits_of_another_bank_are_refused(known: str | None, tiny_bank: Path, t
     assert not (tmp_path / "new.jsonl").exists()
     forced = apply_command(tiny_bank, change, tmp_path, "--force")
     assert list(read_bank(forced).entries("q1")) == ["q1/a"]
-
-
-def test_only_reworded_entries_are_graded_again(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
-    def graded(passages: Path, bank: Path, output: Path) -> tuple[FakeLLM, GradeSummary]:
-        llm, summary = FakeLLM(), GradeSummary()
-        options = GradeOptions([PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")])
-        with passages_writer(output) as writer:
-            for query in grade(
-                read_passages(passages), read_bank(bank), Answerer(llm, Journal(None)),
-                model="fake", provenance={}, options=options, summary=summary,
-            ):  # fmt: skip
-                writer.write(query)
-        return llm, summary
-
-    first = tmp_path / "first.jsonl"
-    graded(tiny_passages, tiny_bank, first)
-    new = apply_command(
-        tiny_bank,
-        edits(
-            {"op": "reword", "id": "q1/a", "text": "Which text?"},
-            {"op": "weight", "id": "q1/b", "value": 3},
-            bank_sha256=file_sha256(tiny_bank),
-        ),
-        tmp_path,
-    )
-    llm, summary = graded(first, new, tmp_path / "second.jsonl")
-    assert (llm.calls, summary.pairs, summary.reused) == (2, 2, 3), "the reworded question on two passages"
 
 
 def bank_of(sizes: dict[str, int]) -> list[BankLine]:

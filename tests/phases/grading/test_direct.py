@@ -60,7 +60,8 @@ def test_yes_no(tiny_passages: Path, reply: str, ratings: dict[str, int]) -> Non
 def test_replies_to_the_prompt_thomas_without_a_number_stay_ungraded(
     tiny_passages: Path, reply: str, rating: int | None
 ) -> None:
-    queries, _ = run(tiny_passages, FakeLLM(lambda request: reply), "Thomas")
+    queries, summary = run(tiny_passages, FakeLLM(lambda request: reply), "Thomas")
+    assert summary.sources == ({} if rating is None else {"number": 3})
     for label in direct(queries):
         assert label.self_ratings == rating
         assert label.relevance_label == rating

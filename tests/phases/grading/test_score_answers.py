@@ -156,8 +156,6 @@ def test_cut_tokens_are_counted() -> None:
     notes = factual_consistency([query]).notes
     assert "2 claims have sources that were too long for the model and shortened." in notes
     assert "2 claims were longer than the model's context and shortened." in notes
-    text = "\n".join(summary.lines())
-    assert "2 claims were longer than the model's context and shortened by 2 tokens." in text
 
 
 def test_known_scores_are_kept_unless_their_sources_changed() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.review.verification.base import Selection, Shown, verify
-from exam_pp.cli.review.verification.disagreements import Disagreements
 from exam_pp.cli.review.verification.grading import Grading
 from exam_pp.cli.review.verification.grid import Grid
 from exam_pp.cli.review.verification.sample import Sample
@@ -92,14 +91,6 @@ def test_filters_of_passages(golden: tuple[Path, Path]) -> None:
     assert ids(min_judgment=2) == {"r1", "r2", "r8", "t1"}
     assert ids(min_judgment=1, systems=["bm25"]) == {"r1", "r7", "t1", "t2"}
     assert ids(min_judgment=4) == set(), "no judgment is that high, which is not an error"
-
-
-def test_a_report_that_needs_judgments_refuses_files_without(write_jsonl: Write) -> None:
-    graded = write_jsonl("unjudged.jsonl", [["q", [passage(exam_grades=[rubric({"q/a": 5})])]]])
-    for report in (Uncovered(), Spurious(), Disagreements()):
-        with pytest.raises(SelectionError, match=r"unjudged\.jsonl.*--qrels"):
-            flat(graded, report=report)
-    assert flat(graded, report=Grid())
 
 
 def direct(rating: int | None, **keys: Any) -> dict[str, Any]:

@@ -56,7 +56,11 @@ def test_a_line_separates_systems_that_are_all_better_than_all_below() -> None:
         ("b", "80 %", "1–2", True, True),
         ("c", "30 %", "3", False, False),
     ]
-    assert all(row.interval.endswith(" %") for row in bars.rows)
+    assert bars.columns[2] == "95 % interval"
+    limits = [first.standings.uncertainty.systems[system, METRIC] for system in "abc"]
+    assert [row.interval for row in bars.rows] == [
+        f"{100 * (of.low or 0):.0f}–{100 * (of.high or 0):.0f} %" for of in limits
+    ]
     assert bars.about == f"Share of the questions: {METRIC}."
     assert bars.notes[-1] == "Upper bound: all graded passages together score 90 %."
 

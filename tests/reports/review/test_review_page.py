@@ -177,6 +177,17 @@ def test_the_last_rating_counts_not_a_later_error() -> None:
     assert (counts["ratings"], counts["covered"]) == ([0, 0, 0, 0, 1, 0], 1)
 
 
+def test_the_best_grade_is_counted_for_the_highest_judgment() -> None:
+    query_table = QueryTable("q", "", questions("q", "a", "b"))
+    judgments = [
+        {"paragraphId": "p", "query": "q", "relevance": grade, "titleQuery": "q"} for grade in (0, 2)
+    ]
+    data = {"judgments": judgments, "rankings": []}
+    query_table.add(Passage(**passage("p", paragraph_data=data)), [("m", {"a": Cell(0), "b": Cell(3)})])
+    query_table.add(Passage(**passage("zero", paragraph_data=data)), [("m", {"a": Cell(0)})])
+    assert query_table.head(["m"], 5, 4)["graders"][0]["judged"] == [(2, [1, 0, 0, 1, 0, 0])]
+
+
 @given(
     st.dictionaries(
         st.text(min_size=1, max_size=4),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from exam_pp.cli.review.verification.grading import Grading
-from exam_pp.cli.review.verification.sample import Sample
-from exam_pp.cli.review.verification.unparsed import Unparsed
 from exam_pp.grade_filter import GradeFilter
 from tests.phases.review.test_review_material import review
 from tests.phases.review.test_verification import flat
@@ -24,15 +22,6 @@ def test_real_grades_of_flan_t5(shared_data: Path) -> None:
     assert sum(row["reply"] is not None for row in rows) == 612
     assert all(row["answer"] is not None for row in rows), "every rating has its extracted answer"
     assert {"6 months", "42"} <= {row["reply"] for row in rows}
-
-
-def test_reports_of_flan_t5(shared_data: Path) -> None:
-    """603 replies lack their rating: 612 are not a digit from 0 to 5, of which 9 have it with text."""
-    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
-    rows = flat(graded, GradeFilter(kind="question"), Unparsed())
-    assert len(rows) == 603
-    assert {row["read_now"] for row in rows if row["reply"] == "6 months"} == {"1 (default-1)"}
-    assert len(flat(graded, GradeFilter(kind="nugget"), Sample(20))) == 20
 
 
 def test_a_whole_collection(shared_data: Path) -> None:

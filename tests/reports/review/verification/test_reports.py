@@ -175,16 +175,6 @@ class TestGrid:
         passage("failed", relevance=[2]),
     )
 
-    def test_by_judgment_and_grade(self) -> None:
-        report = Grid()
-        report.add(query(*self.PASSAGES))
-        _, grid = tables(report)
-        assert grid.columns == ("judgment", "best", "≥4", "passage", "1", "2", "text")
-        assert [row[3] for row in grid.rows] == ["best", "two", "one", "failed", "zero", "unjudged"]
-        assert grid.rows[1][:6] == [2, 4, 2, "two", 4, 4]
-        assert grid.rows[3][:6] == [2, None, 0, "failed", None, None]
-        assert {(1, 4), (1, 5)} == {place for place in grid.boxed if place[0] == 1}
-
     def test_answers_are_in_the_cells_or_below(self) -> None:
         subject = query(passage("p", both(4), grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1930s"})))
         plain = Grid()
