@@ -65,13 +65,10 @@ def graded(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
     return files[2]
 
 
-@pytest.fixture(scope="module", params=["demo", pytest.param("llmjudge-dev", marks=pytest.mark.integration)])
-def files(request: pytest.FixtureRequest, demo_data: Path) -> SqlSources:
-    """Graded files, with a bank if it exists."""
-    if request.param == "demo":
-        return SqlSources([request.getfixturevalue("graded")], [demo_data / "questions.jsonl"])
-    folder = request.getfixturevalue("shared_data") / "llmjudge-dev"
-    return SqlSources([folder / "flan-t5-large-graded.jsonl.gz"])
+@pytest.fixture(scope="module")
+def files(graded: Path, demo_data: Path) -> SqlSources:
+    """The graded demo with its bank; published grades have none (tests/data_and_processes)."""
+    return SqlSources([graded], [demo_data / "questions.jsonl"])
 
 
 class Asked(NamedTuple):

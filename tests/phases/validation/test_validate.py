@@ -283,17 +283,6 @@ def test_demo_data(demo_data: Path) -> None:
     assert len(findings.files) == len(files) + 2
 
 
-FLAN_T5 = pytest.param("llmjudge-dev/flan-t5-large-graded.jsonl.gz", marks=pytest.mark.integration)
-
-
-@pytest.mark.parametrize("name", [FLAN_T5, "dl20", "dl19-gpt4/runs"])
-def test_published_data(name: str, shared_data: Path) -> None:
-    path = shared_data / name
-    files = [path] if path.is_file() or name.endswith("runs") else list(path.iterdir())
-    findings = validate(files, limit=5)
-    assert findings.number("error") == 0
-
-
 def test_limits_and_counts(write_jsonl: Write) -> None:
     path = write_jsonl("g.jsonl", [[f"q{n}", [passage("p"), passage("p")]] for n in range(30)])
     findings = validate([path], limit=3)
