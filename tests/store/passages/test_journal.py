@@ -108,7 +108,7 @@ def test_no_flipped_bit_of_a_journal_is_taken_for_a_reply(tmp_path: Path) -> Non
             read = journal.all_replies() if number % 2 else journal.get(replies)
             assert read.items() <= replies.items()
             missing += len(read) < len(replies)
-    assert missing > times / 3
+    assert missing > 150 / 3
 
 
 def test_a_truncated_journal_is_an_error_and_is_closed(tmp_path: Path) -> None:
