@@ -119,26 +119,6 @@ def test_cells_of_a_person_are_understood(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (
-            "query_id,text\nq,Who?\n",
-            "must be 'question' or 'nugget', but the file has no such column.",
-        ),
-        ("query_id,text,kind\nq,Who?,fact\n", "must be 'question' or 'nugget', but is 'fact'."),
-        ("Topic,Text\nq,Who?\n", "has no column 'query_id'; rename one of its columns (Topic, Text), or"),
-    ],
-)
-def test_errors_of_columns(
-    rows: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "bank.csv").write_text(rows, encoding="utf-8")
-    with pytest.raises(SystemExit):
-        run("import", tmp_path / "bank.csv", "--from", "csv", "-o", tmp_path / "b.jsonl")
-    assert message in capsys.readouterr().err
-
-
 def test_a_lost_zero_of_a_query_id_is_suggested(
     tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

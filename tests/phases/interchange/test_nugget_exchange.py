@@ -447,15 +447,6 @@ def test_answers_both_ways(form: str, demo_data: Path, tmp_path: Path) -> None:
     assert all(answer.query_text for answer in after) == (form != "ragtime")
 
 
-def test_missing_query_texts_of_answers_are_explained(
-    demo_data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
-    import_passages(ImportSources(answers=[demo_data / "answers" / "gen-short.jsonl"]), passages)
-    convert(Conversion(passages, out, "rag24"))
-    assert caplog.messages[-1] == "20 queries have an empty text; name a file of query texts with --queries."
-
-
 def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
     passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
     source = demo_data / "answers" / "gen-short.jsonl"
