@@ -189,10 +189,19 @@ def test_judgments_outside_the_pool_are_counted(collection: Path, caplog: pytest
     assert "No judgment " in caplog.text
 
 
-def test_a_run_without_results_is_refused(collection: Path) -> None:
-    (collection / "runs" / "third.run").write_text("\n")
-    with pytest.raises(DataError, match=r"third\.run: .*results"):
-        built(collection)
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("runs/third.run", "\n", r"third\.run: .*results"),
+        ("texts.tsv", "D1\tText.\n", r"No pooled .*--texts"),
+        ("queries.json", '{"x": "unknown"}', r"pool .*queries"),
+    ],
+    ids=["run without results", "texts with other ids", "queries without results"],
+)
+def test_files_that_do_not_fit_together(collection: Path, name: str, content: str, message: str) -> None:
+    (collection / name).write_text(content)
+    with pytest.raises(DataError, match=message):
+        built(collection, skip_missing_texts=True)
 
 
 @pytest.mark.parametrize(
@@ -215,12 +224,6 @@ def test_answers_without_text_are_counted(
     (query,) = read_passages(tmp_path / "out.jsonl")
     assert ids(query) == [first, first.replace("a", "b", 1), first.replace("a", "c", 1)]
     assert {p.text for p in query.passages[1:]} == {""}
-
-
-def test_texts_with_other_ids(collection: Path) -> None:
-    (collection / "texts.tsv").write_text("D1\tText.\n")
-    with pytest.raises(DataError, match=r"No pooled .*--texts"):
-        built(collection, skip_missing_texts=True)
 
 
 def test_answers_become_ranked_passages(
@@ -303,12 +306,6 @@ def test_duplicates_are_refused(collection: Path, write_jsonl: Write) -> None:
     (collection / "runs" / "second.run").write_text("q1 Q0 s/q1 1 3 t\n")
     with pytest.raises(DataError, match=r"'s/q1'.* run"):
         built(collection, answers=[_answers(write_jsonl)], unit="whole")
-
-
-def test_queries_without_results(collection: Path) -> None:
-    (collection / "queries.json").write_text('{"x": "unknown"}')
-    with pytest.raises(DataError, match=r"pool .*queries"):
-        built(collection)
 
 
 def test_answers_above_the_limit_of_the_track_are_counted(
