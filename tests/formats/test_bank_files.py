@@ -19,7 +19,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.formats.autojudge import read_autojudge, write_autojudge
 from exam_pp.formats.bank_csv import Row, bank_of_rows, read_bank_csv, row_of, write_bank_csv
-from exam_pp.formats.nuggetizer import read_nugget_metrics, read_nuggetizer, write_nuggetizer
+from exam_pp.formats.nuggetizer import read_nugget_metrics
 from exam_pp.formats.question_facets import read_genq
 from exam_pp.phases.banks.compare import differences
 from exam_pp.phases.interchange.bridges import Conversion
@@ -117,26 +117,6 @@ def test_cells_of_a_person_are_understood(tmp_path: Path) -> None:
     assert [(item.kind, item.importance) for item in line.items] == [
         ("question", "vital"), ("nugget", "okay"), ("nugget", " Low"),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (
-            "query_id,text\nq,Who?\n",
-            "must be 'question' or 'nugget', but the file has no such column.",
-        ),
-        ("query_id,text,kind\nq,Who?,fact\n", "must be 'question' or 'nugget', but is 'fact'."),
-        ("Topic,Text\nq,Who?\n", "has no column 'query_id'; rename one of its columns (Topic, Text), or"),
-    ],
-)
-def test_errors_of_columns(
-    rows: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "bank.csv").write_text(rows, encoding="utf-8")
-    with pytest.raises(SystemExit):
-        run("import", tmp_path / "bank.csv", "--from", "csv", "-o", tmp_path / "b.jsonl")
-    assert message in capsys.readouterr().err
 
 
 def test_a_lost_zero_of_a_query_id_is_suggested(
@@ -246,34 +226,6 @@ def test_a_formula_is_shown_as_text(tmp_path: Path) -> None:
     ]
 
 
-def test_nuggetizer_round_trip(shared_data: Path, tmp_path: Path) -> None:
-    """The nuggets of TREC RAG 2024, where some importance labels are missing or unknown."""
-    source, written = shared_data / "rag24" / "nuggets.jsonl", tmp_path / "nuggets.jsonl"
-    lines = list(read_nuggetizer(source))
-    write_nuggetizer(lines, written)
-
-    def objects(path: Path) -> list[Any]:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-    assert objects(written) == objects(source)
-    assert list(objects(written)[0]) == list(objects(source)[0]), "the tool's own order of keys"
-    nugget = lines[0].items[0]
-    assert nugget.entry_id == entry_id("2024-105741", "High WBC (15,000) may indicate illness")
-    assert nugget.importance == "vital"
-
-
-def test_nuggets_without_query_texts(shared_data: Path, tmp_path: Path) -> None:
-    run(
-        "import", shared_data / "importers" / "rag25-dev-nuggets.jsonl", "--from", "nuggetizer",
-        "-o", tmp_path / "bank.jsonl",
-    )  # fmt: skip
-    first = read_bank(tmp_path / "bank.jsonl").lines[0]
-    assert first.query_id == "58"
-    assert first.items[0].model_extra == {
-        "mapped_sub_narrative": '"Key advantages of nuclear energy"', "source": "original",
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("form", "lost"),
     [("bank-csv", {}), ("nuggetizer", {"test collections": 22}), ("autojudge-bank", {})],
@@ -355,19 +307,6 @@ def test_blanks_at_the_end_of_questions_are_part_of_published_ids(tmp_path: Path
     assert [(item.entry_id, item.text) for item in back[0].items] == [
         (item.entry_id, item.text) for item in lines[0].items
     ]
-
-
-@pytest.mark.parametrize("name", ["dl20/dl20-questions", "dl19-gpt4/dl19-gpt4-questions"])
-def test_published_banks_keep_their_ids(shared_data: Path, tmp_path: Path, name: str) -> None:
-    source = shared_data / f"{name}.jsonl.gz"
-    there = convert(Conversion(source, tmp_path / "there", "bank-csv", "bank"))
-    convert(Conversion(tmp_path / "there", tmp_path / "back.jsonl", "bank", "bank-csv"))
-    assert "entry ids" not in there.counts
-    before, after = (
-        [(item.entry_id, item.text) for line in read_bank(path).lines for item in line.items]
-        for path in (source, tmp_path / "back.jsonl")
-    )
-    assert after == before
 
 
 def test_the_mean_in_nugget_metrics_is_not_a_topic(tmp_path: Path) -> None:

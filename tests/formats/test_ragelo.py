@@ -86,17 +86,6 @@ def test_a_document_has_one_text(tmp_path: Path) -> None:
         passages_of(read_cells(path, DOCUMENTS), path)
 
 
-def test_the_notebook_of_ragelo(shared_data: Path) -> None:
-    """Ten queries, six agents."""
-    folder = shared_data / "ragelo" / "notebook"
-    kinds = {name: format_of(folder / f"{name}.csv").name for name in ("queries", "documents", "answers")}
-    assert kinds == {name: f"ragelo-{name}" for name in kinds}
-    answers = list(read_answer_table(folder / "answers.csv"))
-    assert len(answers) == 60
-    assert len({answer.system for answer in answers}) == 6
-    assert len(read_query_table(folder / "queries.csv")) == 10
-
-
 @pytest.mark.parametrize(
     ("header", "form"),
     [

@@ -53,11 +53,6 @@ def test_every_kind_of_table_gives_the_same_queries(tmp_path: Path, name: str, t
     assert read_query_texts(path) == {"q1": 'Was, "x";\nund y?', "q2": "b"}
 
 
-def test_quotes_in_texts_of_tsv_are_kept(tmp_path: Path) -> None:
-    path = file(tmp_path, "a.tsv", 'id\ttext\nd1\t"Hello" he said\nd2\tsays "x"\n')
-    assert read_texts(path, None) == {"d1": '"Hello" he said', "d2": 'says "x"'}
-
-
 def test_files_of_today_are_not_tables(tmp_path: Path) -> None:
     """Without a header, and with the keys of known formats, the fast readers of TREC files are used."""
     assert not is_table(file(tmp_path, "a.tsv", "q1\tWhat?\nq2\tWho?\n"), QUERIES)

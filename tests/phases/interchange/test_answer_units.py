@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.phases.interchange.answer_units import Unit, answer_units
-from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers
+from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.text.sentences import sentences
 
 PLAIN = Answer("q", "s", (AnswerPart("One is here. Two is there!  Three?"),), by_sentence=False)
@@ -88,15 +85,3 @@ def test_units_keep_all_words_in_order(
     if unit == "paragraph":
         for part in units:
             assert len(part.text.split()) <= max_words or len(sentences(part.text)) == 1
-
-
-def test_a_whole_rag24_answer_is_the_text_that_was_assigned_nuggets(shared_data: Path) -> None:
-    """Source: `answer_text` of the assignments that the organisers' tool made from the same answers."""
-    folder = shared_data / "rag24"
-    lines = (folder / "assignments.command-r-plus.jsonl").read_text().splitlines()
-    texts = {row["qid"]: row["answer_text"].strip() for row in map(json.loads, lines)}
-    answers = list(read_answers(folder / "answers.command-r-plus.jsonl"))
-    assert {a.query_id: u.text for a in answers for u in answer_units(a, "whole")} == texts
-    for answer in answers:
-        for part in answer_units(answer, "paragraph"):
-            assert len(part.text.split()) <= 400

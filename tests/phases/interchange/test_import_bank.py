@@ -152,17 +152,6 @@ def test_outputs_must_differ(tmp_path: Path) -> None:
         import_questions("squad2", [write(tmp_path, SQUAD)], tmp_path / "b", tmp_path / "b")
 
 
-def test_samples_of_the_collections(shared_data: Path, tmp_path: Path) -> None:
-    """The counts are those of the files: 532 questions in 48 paragraphs, 289 of them unanswerable."""
-    folder = shared_data / "importers"
-    squad = import_questions("squad2", [folder / "dev-sample.json"], tmp_path / "b.gz", tmp_path / "p.gz")
-    assert (squad.queries, squad.entries, squad.unanswerable, squad.passages) == (48, 532, 289, 48)
-    tqa = import_questions("tqa", [folder / "tqa_L_0002_sample.json"], tmp_path / "t")
-    assert (tqa.queries, tqa.entries, tqa.not_checkable) == (1, 11, 2)
-    (query,) = read_bank(tmp_path / "t")
-    assert query.entries["NDQ_000053"].gold_answers == ["meteorology"]
-
-
 @pytest.mark.parametrize("form", ["tqa", "csv", "nuggetizer"])
 def test_formats_without_passages_refuse_their_file_before_reading(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -189,10 +189,19 @@ def test_judgments_outside_the_pool_are_counted(collection: Path, caplog: pytest
     assert "No judgment " in caplog.text
 
 
-def test_a_run_without_results_is_refused(collection: Path) -> None:
-    (collection / "runs" / "third.run").write_text("\n")
-    with pytest.raises(DataError, match=r"third\.run: .*results"):
-        built(collection)
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("runs/third.run", "\n", r"third\.run: .*results"),
+        ("texts.tsv", "D1\tText.\n", r"No pooled .*--texts"),
+        ("queries.json", '{"x": "unknown"}', r"pool .*queries"),
+    ],
+    ids=["run without results", "texts with other ids", "queries without results"],
+)
+def test_files_that_do_not_fit_together(collection: Path, name: str, content: str, message: str) -> None:
+    (collection / name).write_text(content)
+    with pytest.raises(DataError, match=message):
+        built(collection, skip_missing_texts=True)
 
 
 @pytest.mark.parametrize(
@@ -215,12 +224,6 @@ def test_answers_without_text_are_counted(
     (query,) = read_passages(tmp_path / "out.jsonl")
     assert ids(query) == [first, first.replace("a", "b", 1), first.replace("a", "c", 1)]
     assert {p.text for p in query.passages[1:]} == {""}
-
-
-def test_texts_with_other_ids(collection: Path) -> None:
-    (collection / "texts.tsv").write_text("D1\tText.\n")
-    with pytest.raises(DataError, match=r"No pooled .*--texts"):
-        built(collection, skip_missing_texts=True)
 
 
 def test_answers_become_ranked_passages(
@@ -303,58 +306,6 @@ def test_duplicates_are_refused(collection: Path, write_jsonl: Write) -> None:
     (collection / "runs" / "second.run").write_text("q1 Q0 s/q1 1 3 t\n")
     with pytest.raises(DataError, match=r"'s/q1'.* run"):
         built(collection, answers=[_answers(write_jsonl)], unit="whole")
-
-
-def test_queries_without_results(collection: Path) -> None:
-    (collection / "queries.json").write_text('{"x": "unknown"}')
-    with pytest.raises(DataError, match=r"pool .*queries"):
-        built(collection)
-
-
-def test_real_runs(shared_data: Path, tmp_path: Path) -> None:
-    """The rankings of the published file are those of the runs; so are the judgments' title queries."""
-    folder = shared_data / "dl19-gpt4"
-    query_ids = ("19335", "47923", "87181")
-    published = {
-        query.query_id: {passage.passage_id: passage for passage in query.passages}
-        for query in read_passages(folder / "dl19-graded.jsonl.gz")
-        if query.query_id in query_ids
-    }
-    texts = tmp_path / "texts.tsv"
-    texts.write_text(
-        "".join(
-            f"{i}\t{' '.join(p.text.split())}\n"
-            for i, p in {i: p for passages in published.values() for i, p in passages.items()}.items()
-        )
-    )
-    qrels = tmp_path / "qrels.txt"
-    qrels.write_text(
-        "".join(
-            f"{j.query_id} 0 {j.passage_id} {j.relevance}\n"
-            for passages in published.values()
-            for p in passages.values()
-            for j in p.judgments
-        )
-    )
-    queries = tmp_path / "queries.tsv"
-    queries.write_text("".join(f"{query_id}\ta text\n" for query_id in query_ids))
-    sources = ImportSources([folder / "runs"], [texts], (), queries, judged=[qrels], skip_missing_texts=True)
-    summary = import_passages(sources, tmp_path / "out.jsonl")
-    assert summary.systems == 6
-    assert summary.passages == summary.judged == sum(len(passages) for passages in published.values())
-    for query in read_passages(tmp_path / "out.jsonl"):
-        for passage in query.passages:
-            original = published[query.query_id][passage.passage_id]
-            assert passage.judgments == original.judgments
-            assert {e.method: e.rank for e in passage.rankings} == {
-                e.method: e.rank for e in original.rankings
-            }
-
-
-def test_real_rag24_answers(shared_data: Path, tmp_path: Path) -> None:
-    """Ten of the 301 answers have more than 400 words (at most 503), so they are two paragraphs."""
-    sources = ImportSources(answers=[shared_data / "rag24" / "answers.command-r-plus.jsonl"])
-    assert import_passages(sources, tmp_path / "out.jsonl.gz") == ImportSummary(301, 311, 0, 1)
 
 
 def test_answers_above_the_limit_of_the_track_are_counted(

@@ -108,19 +108,6 @@ def test_grades_rankings_and_judgments_are_merged(write_jsonl: WriteLines, tmp_p
     assert "exam_grades" not in added
 
 
-def test_two_texts_of_a_passage_are_an_error(
-    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = write_jsonl("a.jsonl", [["q", [passage("p")]]])
-    second = write_jsonl("b.jsonl", [["q", [passage("p", text="Something else.")]]])
-    with pytest.raises(SystemExit) as stop:
-        merge(tmp_path / "out.jsonl", first, second)
-    assert stop.value.code == 1
-    message = capsys.readouterr().err
-    assert "b.jsonl: the text of passage 'p' of query 'q'" in message
-    assert len(message.splitlines()) == 1
-
-
 def conflicting(write_jsonl: WriteLines) -> list[Path]:
     def file(name: str, rating: int, rank: int, relevance: int, note: str) -> Path:
         ranking = {"method": "x", "paragraphId": "p", "queryId": "q", "rank": rank, "score": 1.0}

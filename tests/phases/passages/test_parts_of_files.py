@@ -203,17 +203,6 @@ def test_failed_requests_are_not_grades(write_jsonl: WriteLines, tmp_path: Path)
         assert kept(tmp_path / "o") == {"q": [left]}
 
 
-def test_filters_without_matches(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out.jsonl"
-    assert "query 'z'" in fails(capsys, f"filter {file} -o {out} --query z")
-    assert "system 'z'" in fails(capsys, f"filter {file} -o {out} --system z")
-    assert f"passage of {file}" in fails(capsys, f"filter {file} -o {out} --min-grade 9")
-    unknown = f"filter {file} -o {out} --grader z --only judged"
-    assert f"grades in {file}" in fails(capsys, unknown)
-    assert "Select what to keep" in fails(capsys, f"filter {file} -o {out}")
-    assert not out.exists()
-
-
 # --- rename --------------------------------------------------------------------------------------
 
 
@@ -246,10 +235,14 @@ def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
         ("--rename prompt-class=a=b", "prompt class 'a'"),
         ("--rename grader=a", "OLD=NEW"),
         ("--rename grader=a=b --rename grader=a=c", "'a' has two"),
-        ("", "--rename"),
+        ("", "Select what to keep"),
+        ("--query z", "query 'z'"),
+        ("--system z", "system 'z'"),
+        ("--min-grade 9", "passage of"),
+        ("--grader z --only judged", "grades in"),
     ],
 )
-def test_new_names_that_collide_and_unknown_old_names(
+def test_filters_without_matches_and_names_that_do_not_fit(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
 ) -> None:
     assert message in fails(capsys, f"filter {file} -o {tmp_path / 'out'} {options}")

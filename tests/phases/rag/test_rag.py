@@ -344,15 +344,3 @@ def test_failed_labels_are_no_zeros_but_bounds(
     )
     assert (low, high) == (1.0, 2.5)
     assert "tides/q1[2]" not in {label.passage_id for label in result.labels}
-
-
-def test_published_examples_are_evaluated(shared_data: Path, tmp_path: Path) -> None:
-    """The example file of Open RAG Eval: a second run of one query, and a citation of a missing passage."""
-    source = shared_data / "open-rag-eval" / "csv_results.csv"
-    if not source.exists():
-        pytest.skip("needs the data of Open RAG Eval")
-    result = evaluate_rag(source, tmp_path / "out", FAKE)
-    assert {section.stem for section in result.sections} >= {"retrieval", "citations", "consistency"}
-    of = values(result)
-    assert len({query_id for system, query_id, _ in of if system == "csv_results-run-2"}) == 1
-    assert len({query_id for system, query_id, _ in of if system == "csv_results-run-1"}) == 6

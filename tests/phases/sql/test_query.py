@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,13 +63,10 @@ def graded(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Path:
     return files[2]
 
 
-@pytest.fixture(scope="module", params=["demo", pytest.param("llmjudge-dev", marks=pytest.mark.integration)])
-def files(request: pytest.FixtureRequest, demo_data: Path) -> SqlSources:
-    """Graded files, with a bank if it exists."""
-    if request.param == "demo":
-        return SqlSources([request.getfixturevalue("graded")], [demo_data / "questions.jsonl"])
-    folder = request.getfixturevalue("shared_data") / "llmjudge-dev"
-    return SqlSources([folder / "flan-t5-large-graded.jsonl.gz"])
+@pytest.fixture(scope="module")
+def files(graded: Path, demo_data: Path) -> SqlSources:
+    """The graded demo with its bank; published grades have none (tests/data_and_processes)."""
+    return SqlSources([graded], [demo_data / "questions.jsonl"])
 
 
 class Asked(NamedTuple):
@@ -471,11 +466,7 @@ def test_saving_takes_files_only(graded: Path, arguments: list[str], message: st
     assert not Path("saved").exists()
 
 
-def test_missing_files_and_empty_tables_are_reported(
-    graded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with pytest.raises(DataError, match=r"missing\.jsonl"):
-        ask(SqlSources([tmp_path / "missing.jsonl"]), "SELECT * FROM passages")
+def test_an_empty_table_is_reported(graded: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert ask(SqlSources([graded]), "SELECT * FROM bank") == []
     assert "--bank" in caplog.text
 
@@ -558,13 +549,3 @@ def test_times_without_a_type_in_python_are_texts(
     sql = f"SELECT {value} AS t, $n AS t; -- a comment"
     query_files(SqlSources(), Statement(sql, {"n": 1}), tmp_path / "r.csv", writer("csv"), LIMITS)
     assert (tmp_path / "r.csv").read_text("utf-8") == f"t,t_2\n{shown},1\n"
-
-
-def test_a_value_that_python_cannot_represent_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("exam_pp.store.sql.duck._NOT_IN_PYTHON", re.compile("no type"))
-    without_pytz = ["now()"] if find_spec("pytz") is None else []
-    for value in (*without_pytz, "interval '100000000 years'"):
-        with pytest.raises(QueryError, match=r"^The result has a value .* Cast its column to VARCHAR\.$"):
-            query_files(SqlSources(), Statement(f"SELECT {value}"), tmp_path / "r", writer("csv"), LIMITS)

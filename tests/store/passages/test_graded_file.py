@@ -132,14 +132,6 @@ def test_a_damaged_value_has_one_error(line: Any, data: st.DataObject) -> None:
     assert_agreement([line])
 
 
-@pytest.mark.integration
-def test_readers_agree_on_real_files(shared_data: Path) -> None:
-    for name in ("llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl19-gpt4/dl19-graded.jsonl.gz"):
-        path = shared_data / name
-        for query, checked in zip(read_passages(path), every_field(path), strict=True):
-            assert view([query]) == view([checked])
-
-
 def test_ids_that_are_numbers_become_strings(write_jsonl: Write) -> None:
     path = write_jsonl("p.jsonl", [[7, [{"paragraph_id": 42, "text": "t"}]]])
     (query,) = read_passages(path)

@@ -88,8 +88,7 @@ def test_a_damaged_reply_is_removed_and_requested_again(
         assert journal.all_replies() == {"a": Completion("0 of 5"), "b": Completion("1")}
 
 
-@pytest.mark.parametrize("times", [150, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_no_flipped_bit_of_a_journal_is_taken_for_a_reply(times: int, tmp_path: Path) -> None:
+def test_no_flipped_bit_of_a_journal_is_taken_for_a_reply(tmp_path: Path) -> None:
     """The digits of the replies differ, so that a changed bit gives another plausible reply."""
     path, rng = tmp_path / "replies.journal", Random(1)
     replies = {
@@ -101,7 +100,7 @@ def test_no_flipped_bit_of_a_journal_is_taken_for_a_reply(times: int, tmp_path: 
     with Journal(path) as journal:
         journal.add(replies)
     good, missing = path.read_bytes(), 0
-    for number in range(times):
+    for number in range(150):
         damaged = bytearray(good)
         damaged[rng.randrange(len(good))] ^= 1 << rng.randrange(8)
         path.write_bytes(damaged)
@@ -109,7 +108,7 @@ def test_no_flipped_bit_of_a_journal_is_taken_for_a_reply(times: int, tmp_path: 
             read = journal.all_replies() if number % 2 else journal.get(replies)
             assert read.items() <= replies.items()
             missing += len(read) < len(replies)
-    assert missing > times / 3
+    assert missing > 150 / 3
 
 
 def test_a_truncated_journal_is_an_error_and_is_closed(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from exam_pp.data_model import AnyGrades, RubricGrades, parse_line
 from exam_pp.errors import DataError
 from exam_pp.records import encode
-from exam_pp.store.passages.graded_file import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 from tests.conftest import data_error, passage, rubric
 from tests.store.passages.test_graded_file import outcome, seen, view
@@ -186,18 +186,3 @@ def test_errors_equal_those_of_the_other_readers(line: bytes, tmp_path: Path) ->
     message = outcome(read_raw_passages, path)
     assert isinstance(message, str)
     assert message == outcome(read_passages, path)
-
-
-def test_published_files_are_copied_byte_by_byte(shared_data: Path, tmp_path: Path) -> None:
-    for name in ("llmjudge-dev/flan-t5-large-graded.jsonl.gz", "dl19-gpt4/dl19-graded.jsonl.gz"):
-        copy = tmp_path / "copy.jsonl"
-        with passages_writer(copy) as writer:
-            for query in read_raw_passages(shared_data / name):
-                for one in query.passages:
-                    assert one.passage_id
-                    list(one.grade_sets())
-                writer.write(query)
-        import gzip
-
-        with gzip.open(shared_data / name) as before:
-            assert copy.read_bytes() == before.read()

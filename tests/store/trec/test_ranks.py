@@ -88,10 +88,6 @@ def test_broken_files(tmp_path: Path, content: str, line: int | None, field: str
         read_ranks(path)
 
 
-def test_official_ranks_of_dl20(shared_data: Path) -> None:
-    assert len(read_ranks(shared_data / "dl20" / "official_DL20_Leaderboard.json")) == 59
-
-
 @pytest.mark.parametrize(
     "text",
     [

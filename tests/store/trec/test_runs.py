@@ -311,11 +311,3 @@ def test_written_files_are_read(tmp_path: Path) -> None:
     write_qrels(qrels, tmp_path / "qrels")
     assert read_qrels(tmp_path / "qrels") == qrels
     assert (tmp_path / "qrels").read_text() == "q 0 d 3\nr 0 e -1\n"
-
-
-def test_real_runs(shared_data: Path) -> None:
-    files = run_files(shared_data / "dl19-gpt4" / "runs")
-    assert [method_of(path) for path in files] == [
-        "BM25", "BM25_RM3", "D_BERT_KD_TASB", "OPEN_AI_ADA2", "REP_LLAMA", "SPLADE_P_P_ENSEMBLE_DISTIL",
-    ]  # fmt: skip
-    assert all(line.rank >= 0 for path in files for line in read_run(path))

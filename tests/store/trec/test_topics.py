@@ -143,14 +143,6 @@ def test_requests_with_some_of_the_texts(request_: dict[str, Any], text: str, tm
     assert read_queries(path)["300"].query_text == text
 
 
-def test_columns_that_are_joined_must_exist(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "topics.jsonl"
-    path.write_text('{"id": 1, "title": "rust", "notes": "Iron."}\n')
-    with columns_named({"query_text": "title+nots"}):
-        assert read_queries(path)["1"].query_text == "rust"
-    assert caplog.messages == ["--columns: no table has the column 'nots'."]
-
-
 class TitledQuery(NamedTuple):
     query_id: str
     title: str
