@@ -83,8 +83,8 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hide GPUs, whose rounding differs, except from a run of the tests that need one (`-m gpu`)."""
-    if config.option.markexpr != "gpu":
+    """Hide GPUs, whose rounding differs, except from a run of the tests that need one (tests/gpu)."""
+    if not any("tests/gpu" in each for each in config.args):
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start jobs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -101,10 +101,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that read published files, and keep those of a slice such as EXAM_PP_SLICE=2/5."""
-    for item in items:
-        if "shared_data" in getattr(item, "fixturenames", ()):
-            item.add_marker("data")
+    """Keep the tests of a slice such as EXAM_PP_SLICE=2/5."""
     number, _, of = os.environ.get("EXAM_PP_SLICE", "").partition("/")
     if of:
         others = [i for i in items if zlib.crc32(i.nodeid.encode()) % int(of) != int(number) % int(of)]

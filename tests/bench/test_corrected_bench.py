@@ -8,32 +8,11 @@ import pytest
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import SampledBy
-from scripts.bench.corrected import JUDGES, Judge, Measure, Size, coverage, of_file
+from scripts.bench.corrected import Size, coverage, of_file
 from tests.phases.evaluation.test_corrected import ANA, GRADES, JUDGE, WriteJsonl, written
 
 SMALL = Size(queries=40, systems=2, entries=5, passages=12, cutoff=6)
 """About 2,000 pairs."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("measure", ["cover", "mean"])
-@pytest.mark.parametrize("judge", JUDGES)
-def test_coverage_of_95_percent_intervals(judge: Judge, measure: Measure) -> None:
-    """For three error models of the judge, with 2,000 labels of about 7,400 pairs."""
-    for found in coverage(Size(), judge, 2000, "rating", measure, draws=300).values():
-        assert 0.92 <= found.coverage <= 0.98  # 300 draws have a standard error of 1.3 %
-        assert found.marked < 0.07
-        assert found.difference[0] >= 0.92
-        assert found.half_width < found.alone[1] or measure == "cover"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("measure", ["cover", "mean"])
-@pytest.mark.parametrize("judge", JUDGES)
-def test_coverage_with_whole_entries(judge: Judge, measure: Measure) -> None:
-    """Already with 500 labels, of which few contradict the judge."""
-    for found in coverage(Size(), judge, 500, "entry", measure, draws=300).values():
-        assert found.coverage >= 0.93
 
 
 @pytest.mark.parametrize("by", ["even", "rating", "entry"])

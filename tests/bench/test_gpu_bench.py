@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ pytest.importorskip("transformers")
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 from transformers import LlamaConfig, T5Config  # noqa: E402
 
-from exam_pp.llm import huggingface  # noqa: E402
-from scripts.bench import chain_model, engines, gpu, t5_engines  # noqa: E402
+from scripts.bench import chain_model, engines, gpu  # noqa: E402
 from scripts.bench.flops import Work, peak_of, work_of  # noqa: E402
 
 CONFIGS = {
@@ -113,47 +111,3 @@ def smoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> Any
     monkeypatch.setattr("sys.argv", [*command, "--seconds", "0.05", "--peak", "100", *options])
     engines.main()
     return json.loads(output.read_text())
-
-
-@pytest.mark.slow
-def test_the_bench_on_tiny_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    results = smoke(tmp_path, monkeypatch, "--shapes", "t5-tiny,llama-tiny", "--tasks", "rating")["results"]
-    t5, llama = ({way["way"]: way for way in result["ways"]} for result in results)
-    assert set(t5) == {way.name for way in gpu.WAYS["text2text"]}
-    assert set(llama) == {way.name for way in gpu.WAYS["text-generation"]}
-    for way in [*t5.values(), *llama.values()]:
-        assert way["pairs"] >= 1
-        assert set(way["replies"]) <= set("012345")
-    exact, published = t5[gpu.EXACT]["replies"], t5[gpu.PUBLISHED]["replies"]
-    assert all(a == b for a, b in zip(exact, published, strict=False))
-    assert f"| {gpu.EXACT}: replies of the published loop | " in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_two_versions_of_the_engine_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = tmp_path / "older_version.py"
-    old.write_text(Path(huggingface.__file__).read_text("utf-8"), "utf-8")
-    output = tmp_path / "results.json"
-    command = ["t5_engines", str(old), "--smoke", "--rounds", "1", "--ways", "float32|choose"]
-    monkeypatch.setattr(
-        "sys.argv", [*command, "--work", str(tmp_path), "--tasks", "rating", "--json", str(output)]
-    )
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    t5_engines.main()
-    exact, choose = json.loads(output.read_text())["results"]
-    assert exact["same"] == "4/4"
-    assert choose["same"] == "8/8"
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
-def test_the_bench_on_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = smoke(tmp_path, monkeypatch, "--shapes", "flan-t5-small,llama-tiny")
-    assert results["environment"]["device"] != "CPU"
-    for result in results["results"]:
-        assert all(way["pairs_per_second"] > 0 for way in result["ways"])
-    exact = results["results"][0]["verdicts"][-1]
-    assert exact["target"].startswith(gpu.EXACT)
-    assert exact["verdict"] == "met"

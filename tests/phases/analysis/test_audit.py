@@ -436,18 +436,3 @@ def test_the_command(systems: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         main(["analyze", "audit", str(systems), "--official", str(families)])
     assert "--official needs --families" in capsys.readouterr().err
-
-
-@pytest.mark.integration
-def test_numbers_of_published_grades(shared_data: Path) -> None:
-    """TREC DL 2019: the grader gpt-4 also wrote the bank; ADA2 is first by it and third by judgments."""
-    folder = shared_data / "dl19-gpt4"
-    families = Families({"openai": Family(models=["gpt-*"], systems=["OPEN_AI*"])})
-    result = audit(
-        folder / "dl19-graded.jsonl.gz", bank=folder / "dl19-gpt4-questions.jsonl.gz", families=families,
-        options=AuditOptions(samples=200),
-    )  # fmt: skip
-    grader, people = result.circularity.advantages
-    assert (grader.advantage.own_rank, people.advantage.own_rank) == (1, 3)
-    assert result.circularity.warnings[0] == "The grader and the bank writer are the same model (gpt-4)."
-    assert rows_of_length(result)["passages", "grade", "query, judgment"] == pytest.approx(-0.022, abs=0.001)

@@ -262,18 +262,6 @@ def test_prompts_are_known_by_all_their_names(
     assert capsys.readouterr().out.splitlines()[1:] == ["q\tp\t4\t1"]
 
 
-def test_two_prompts_in_one_file(shared_data: Path) -> None:
-    """FLAN-T5-large rated questions and nuggets of the same passages: other entries, so labels compare."""
-    file = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
-    questions = Grading(file, GradeFilter(prompt_class="QuestionSelfRatedUnanswerablePromptWithChoices"))
-    nuggets = Grading(file, GradeFilter(prompt_class="NuggetSelfRatedPrompt"))
-    difference = diff(questions, nuggets)
-
-    assert difference.passages == 7263
-    assert not difference.entries
-    assert 0 < len(difference.labels) <= 7263
-
-
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
     with pytest.raises(SelectionError, match=r"pipe' .*stream"):

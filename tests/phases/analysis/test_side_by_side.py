@@ -101,16 +101,3 @@ def test_leaderboards_without_a_common_system_are_refused(leaderboards: list[Pat
     two_measures.write_text("system\tRR\tAP\none\t0.9\t0.8\n")
     with pytest.raises(SelectionError, match="system in common"):
         compare_leaderboards([two_measures], ranks)
-
-
-def test_published_leaderboard_of_dl20(shared_data: Path) -> None:
-    """Every column has a 0 and a 1, and 59 systems are in the order of their official ranks."""
-    folder = shared_data / "dl20"
-    result = compare_leaderboards([folder / "dl20-qrels.csv"], folder / "official_DL20_Leaderboard.json")
-    table = compared_report(result).blocks[0]
-    assert isinstance(table, Table)
-
-    assert len(table.rows) == 59
-    assert [row[1] for row in table.rows] == sorted(result.ranks.values())
-    columns = list(zip(*table.rows, strict=True))[2:]
-    assert {(min(column), max(column)) for column in columns} == {(0.0, 1.0)}

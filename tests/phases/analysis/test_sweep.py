@@ -10,17 +10,11 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.correlation import correlate
-from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.analysis.sweep import Sweep, sweep
-from exam_pp.phases.evaluation import rubric as evaluate
-from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.reports.analysis.correlation import sweep_picture, sweep_report
 from exam_pp.reports.analysis.legacy_tsv import published_sweep
-from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.trec.ranks import read_ranks
 from tests.conftest import passage, rubric
 
 
@@ -255,31 +249,3 @@ def test_leaderboards_without_a_common_system_are_refused(graded: Path, tmp_path
     other.write_text('{"x": 1, "y": 2}')
     with pytest.raises(SelectionError, match=r"other\.json.*--runs"):
         sweep(graded, other)
-
-
-def test_rows_equal_the_single_commands(shared_data: Path, tmp_path: Path) -> None:
-    folder = shared_data / "dl19-gpt4"
-    files = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
-    official = tmp_path / "official.json"
-    official.write_text(
-        json.dumps({path.stem: n for n, path in enumerate(sorted((folder / "runs").iterdir()))})
-    )
-    ranks = read_ranks(official)
-    swept = sweep(files[0], official, runs=folder / "runs", bank=files[1], measures=["RR"], min_grades=[3])
-    settings = swept.settings
-    cover = evaluate.cover(files[0], bank=files[1], min_grade=3)
-    labels = evaluate.rubric_qrels(files[0], bank=files[1])
-    qrels = score_runs(labels.qrels, folder / "runs", ["RR"], min_grade=3)
-    single = {
-        row.metric: {
-            r.system: r.mean for r in standings([*cover.scores, *qrels.scores]) if r.metric == row.metric
-        }
-        for row in standings([*cover.scores, *qrels.scores])
-    }
-    names = {"RR": "RR(rel=3)", "Cover@20": "Cover(min_grade=3)@20", "nCover@20": "nCover(min_grade=3)@20"}
-
-    assert len(settings) == 3
-    for setting in settings:
-        leaderboard_file = {s: v for s, v in single[names[setting.measure]].items() if s != OVERALL_SYSTEM}
-        assert setting.scores == leaderboard_file
-        assert setting.correlation == correlate(leaderboard_file, ranks)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,11 @@ from exam_pp.cli.evaluation.corrected import corrected_report
 from exam_pp.cli.trust.sample_pairs import sample_pairs
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.corrected_estimates import Interval
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.evaluation.corrected import Corrected, corrected_scores
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric import cover
-from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line
 from tests.tables import notes_of, pictures_of, tables_of
@@ -482,46 +479,3 @@ def test_report(graded: Path, bank: Path) -> None:
     assert len(pictures_of(report)) == 2
     assert not pictures_of(script)
     assert "low" in tables_of(script)["Cover(min_grade=4)@20"].columns
-
-
-@pytest.mark.integration
-def test_judgments_correct_the_labels_of_flan_t5(shared_data: Path) -> None:
-    """All judgments give their own mean, and a thousand of them an interval that contains it."""
-    graded = shared_data / "llmjudge-dev" / "flan-t5-large-graded.jsonl.gz"
-    means, pairs = [], []
-    could_be_drawn = {}
-    for query in read_passages(graded):
-        judged = [max(j.relevance for j in passage.judgments) for passage in query.passages]
-        means.append(sum(judged) / len(judged))
-        passages = [passage.passage_id for passage in query.passages]
-        pairs += [(query.query_id, passage_id) for passage_id in passages]
-        could_be_drawn[query.query_id] = [Block(passages=passages, entries=["direct"])]
-    truth = sum(means) / len(means)
-
-    def corrected(probability: float) -> Interval:
-        rng = random.Random(0)
-        drawn = [
-            SampledPair(query_id=query, passage_id=passage, entry_id="direct", probability=probability)
-            for query, passage in pairs
-            if rng.random() < probability
-        ]
-        found = PairSample(
-            model="flan-t5-large",
-            by="even",
-            seed=0,
-            population=could_be_drawn,
-            lowest_probability=probability,
-            pairs=drawn,
-        )
-        result = corrected_scores(
-            graded, found, reviewer="judgments", measure="label-mean", intervals="labels"
-        )
-        (row,) = result.boards[0].systems
-        assert row.scores.judged - truth > 0.2
-        return row.scores.corrected
-
-    assert corrected(1.0).value == pytest.approx(truth)
-    interval = corrected(1000 / len(pairs))
-    assert interval.low is not None
-    assert interval.high is not None
-    assert truth - 0.1 < interval.low < truth < interval.high < truth + 0.1

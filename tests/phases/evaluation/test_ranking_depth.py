@@ -111,13 +111,6 @@ def test_the_default_cutoff_is_at_most_20(write: Write) -> None:
     assert measure(cover(write({"p1": {"a": 1}, "p2": {"a": 21}}))) == "Cover(min_grade=4)@20"
 
 
-def test_nothing_changes_for_deep_rankings(shared_data: Path) -> None:
-    folder = shared_data / "dl19-gpt4"
-    files = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
-
-    assert cover(*files).scores == cover(*files, cutoff=20).scores
-
-
 def test_a_pool_keeps_some_ranks_below_its_depth(write: Write) -> None:
     """After ``import --top 2`` each run lacks its ranks 3 to 7, but has the top of the other run."""
     graded = write(pool_of(2))

@@ -11,7 +11,6 @@ import pytest
 import exam_pp
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.leaderboards import leaderboard
@@ -300,40 +299,6 @@ def test_runs_without_a_common_query_are_refused(runs: Path) -> None:
         score_runs([Qrel("other", "p", 1)], runs, ["RR"])
 
 
-@pytest.mark.parametrize(
-    ("column", "spearman", "kendall"), [("question-5", 0.972, 0.872), ("question-4", 0.953, 0.818)]
-)
-def test_published_leaderboard_of_dl20(
-    shared_data: Path, column: str, spearman: float, kendall: float
-) -> None:
-    """The published correlations of this leaderboard with the official ranks of TREC DL 2020."""
-    folder = shared_data / "dl20"
-    actual = correlation(folder / "dl20-qrels.csv", folder / "official_DL20_Leaderboard.json")
-    (row,) = [row.correlation for row in actual.measures if row.measure == column]
-
-    assert row.systems == 59
-    assert (row.spearman, row.kendall) == pytest.approx((spearman, kendall), abs=0.0005)
-
-
-def test_gpt4_grades_of_dl19_order_systems_as_judgments_do(shared_data: Path, tmp_path: Path) -> None:
-    folder = shared_data / "dl19-gpt4"
-    graded = folder / "dl19-graded.jsonl.gz"
-    by_judgments = score_runs(judgments(graded), folder / "runs", ["nDCG@10"])
-    by_grades = score_runs(evaluate.rubric_qrels(graded).qrels, folder / "runs", ["nDCG@10"])
-    covered = evaluate.cover(graded, bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3)
-
-    def order(evaluation: Evaluation) -> list[str]:
-        rows = standings(evaluation.scores)
-        first = [row for row in rows if row.metric == rows[0].metric and row.system != OVERALL_SYSTEM]
-        return [row.system for row in sorted(first, key=lambda row: -row.mean)]
-
-    assert order(by_grades) == order(by_judgments)
-    assert set(order(covered)[4:]) == {"BM25", "BM25_RM3"}
-    assert {row.queries for row in standings(covered.scores)} == {43}
-    # BM25 on the judgments of TREC DL 2019 is known to reach nDCG@10 of 0.506 (Anserini, Pyserini).
-    assert round(means(by_judgments)["BM25", "nDCG@10"], 3) == 0.506
-
-
 def test_missing_ranks_stay_empty(write_jsonl: WriteJsonl) -> None:
     """The second passage is at rank 3, so it does not move up to 2."""
     path = write_jsonl("holes.jsonl", [["q", [ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=3)]]])
@@ -349,19 +314,3 @@ def test_a_huge_rank_is_refused(write_jsonl: WriteJsonl) -> None:
     path = write_jsonl("deep.jsonl", [["q", [*ids]]])
     with pytest.raises(DataError, match=r"2000000000 .*'s' .*'q'"):
         score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"], min_grade=4)
-
-
-def test_rankings_equal_the_run_files(shared_data: Path) -> None:
-    """TREC DL 2019: the file's rankings are those of the runs, with unjudged passages left out.
-
-    REP_LLAMA has tied scores, which trec_eval orders by passage id, whatever the ranks say.
-    """
-    folder = shared_data / "dl19-gpt4"
-    labels = evaluate.rubric_qrels(folder / "dl19-graded.jsonl.gz").qrels
-    inside = means(score_rankings(labels, folder / "dl19-graded.jsonl.gz", ["nDCG@10", "RR@10"]))
-    outside = means(score_runs(labels, folder / "runs", ["nDCG@10", "RR@10"]))
-
-    assert inside == {
-        key: pytest.approx(value, abs=0.003 if key[0] == "REP_LLAMA" else 1e-9)
-        for key, value in outside.items()
-    }

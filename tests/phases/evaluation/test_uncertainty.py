@@ -229,17 +229,3 @@ def test_bounds_are_always_shown(incomplete: Path) -> None:
     assert table.columns[:3] == ["system", f"{COVER} %", "bounds"]
     assert table.rows[0][2] == "[75.0, 75.0] ?"
     assert "?" in " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
-
-
-def test_real_leaderboard(shared_data: Path) -> None:
-    """TREC DL 2019: neural systems and BM25 differ on the judgments of GPT-4, neural ones do not."""
-    folder = shared_data / "dl19-gpt4"
-    evaluation = evaluate.cover(
-        folder / "dl19-graded.jsonl.gz", bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3
-    )
-    actual = uncertainty(evaluation, Statistics("queries", significance=True)).systems
-    metric = "Cover(min_grade=3)@20"
-
-    assert (actual["BM25", metric].first, actual["BM25", metric].last) == (3, 6)
-    assert set(actual["REP_LLAMA", metric].letters or "") & set(actual["OPEN_AI_ADA2", metric].letters or "")
-    assert not set(actual["D_BERT_KD_TASB", metric].letters or "") & set(actual["BM25", metric].letters or "")

@@ -7,21 +7,17 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.trust import sample_pairs as trust_pairs
 from exam_pp.cli.trust.sample_pairs import sample_pairs
 from exam_pp.data_model import DIRECT_ID
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import PairSample, SampledBy
-from exam_pp.phases.evaluation import selected_grades
-from exam_pp.store import edits
 from exam_pp.store.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample
 from tests.conftest import passage, rubric, without_times
@@ -146,36 +142,6 @@ def _once(function: Callable[..., Any]) -> Callable[..., Any]:
         return results[0]
 
     return call
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("by", ["even", "rating", "disagreement"])
-def test_the_frequency_of_a_pair_is_its_probability(
-    graded: Path, by: SampledBy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = probabilities(graded, 5, by)
-    for module, name in (  # the file is read once, for speed
-        (selected_grades, "read_selected"),
-        (trust_pairs, "_other_graders"),
-        (edits, "file_sha256"),
-    ):
-        monkeypatch.setattr(module, name, _once(getattr(module, name)))
-    seeds = 2000
-    counts: Counter[Key] = Counter()
-    sizes = []
-    for seed in range(seeds):
-        sample = keys(drawn(graded, 5, by, seed=seed))
-        counts.update(sample)
-        sizes.append(len(sample))
-    for key, probability in expected.items():
-        # Four standard deviations of a binomial share: exceeded once in 15,000 times.
-        error = sqrt(probability * (1 - probability) / seeds)
-        assert counts[key] / seeds == pytest.approx(probability, abs=4 * error + 1e-9)
-    variance = sum(probability * (1 - probability) for probability in expected.values())
-    assert sum(sizes) / seeds == pytest.approx(5, abs=4 * sqrt(variance / seeds))
-    # The number of drawn pairs has the variance of independent draws.
-    mean = sum(sizes) / seeds
-    assert sum((size - mean) ** 2 for size in sizes) / seeds == pytest.approx(variance, rel=0.2)
 
 
 @pytest.mark.parametrize("by", ["even", "rating", "disagreement"])

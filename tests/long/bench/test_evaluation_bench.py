@@ -10,7 +10,6 @@ import pytest
 from scripts.bench import evaluation
 
 
-@pytest.mark.slow
 def test_all_implementations_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pydantic.v1")
     report = tmp_path / "report.json"

@@ -10,7 +10,6 @@ from exam_pp.metrics.family_effects import difference_in_differences
 from exam_pp.metrics.partial_correlation import correlation_within
 from exam_pp.metrics.uncertainty import Interval
 
-pytestmark = pytest.mark.slow
 DRAWS = 200
 HIGHEST = 0.09
 """An error rate of 5 % gives more than 9 % of 200 draws in less than 1 % of all tests."""
