@@ -91,7 +91,8 @@ _LLMJUDGE = "LLMJudge, 300 passages with their queries as questions"
 _DEMO = "the demo, 292 judged passages of rankings"
 _TRAINED = "(MS MARCO, on which the model was trained)"
 _HALVES = "the same, cut points fitted to half of the queries, measured on the others (20 splits)"
-# All figures but those of _UNSEEN are written by `scripts/bench/graders.py --cards --sample 12`.
+# All figures but those of _UNSEEN are written by `scripts/bench/graders.py --cards --sample 12`. The areas of
+# _UNSEEN by query are not kept, so their mean has no interval.
 
 # Parameter counts come from the published checkpoints (Chung et al., "Scaling Instruction-Finetuned Language
 # Models", 2022, rounds them to 80M, 250M, 780M, 3B and 11B).
@@ -106,16 +107,16 @@ CATALOGUE = (
                 f"{_FITTED} {_TRAINED}",
                 Figure(0.477, (0.40, 0.55)),
                 Figure(0.475, (0.39, 0.55)),
-                Figure(0.802, (0.74, 0.87)),
+                Figure(0.802, (0.69, 0.87)),
             ),
             Agreement(_HALVES, Figure(0.478), Figure(0.473), None),
-            Agreement(f"{_LLMJUDGE} {_TRAINED}", None, None, Figure(0.753, (0.65, 0.85))),
-            Agreement(_DEMO, None, None, Figure(0.889, (0.86, 0.92))),
+            Agreement(f"{_LLMJUDGE} {_TRAINED}", None, None, Figure(0.753, (0.58, 0.85))),
+            Agreement(_DEMO, None, None, Figure(0.889, (0.74, 0.93))),
             Agreement(
                 f"{_UNSEEN} {_OF_COSINES}",
                 Figure(0.424, (0.35, 0.48)),
                 Figure(0.404),
-                Figure(0.764, (0.69, 0.84)),
+                Figure(0.764),
             ),
         ),
         fooled_by="negations, contradictions, wrong numbers, lists of keywords, the question repeated, "
@@ -142,10 +143,10 @@ CATALOGUE = (
                 _FITTED,
                 Figure(0.360, (0.28, 0.43)),
                 Figure(0.374, (0.31, 0.43)),
-                Figure(0.770, (0.69, 0.85)),
+                Figure(0.770, (0.65, 0.85)),
             ),
-            Agreement(_LLMJUDGE, None, None, Figure(0.729, (0.65, 0.81))),
-            Agreement(_DEMO, None, None, Figure(0.828, (0.78, 0.87))),
+            Agreement(_LLMJUDGE, None, None, Figure(0.729, (0.58, 0.82))),
+            Agreement(_DEMO, None, None, Figure(0.828, (0.68, 0.88))),
             Agreement(_UNSEEN, Figure(0.329), Figure(0.361), Figure(0.747)),
         ),
         fooled_by="keywords, also the question repeated, and negated facts",
