@@ -75,10 +75,20 @@ def test_calls_list_ten_nuggets_in_order() -> None:
     assert grades.relevance_label == 2
 
 
-def test_supported_and_partially_supported_nuggets_are_correct() -> None:
-    grades, _ = assign(unit(3), lambda request: '["support", "partial_support", "not_support"]')
-    assert (grades.correct, grades.wrong) == (["q1/0", "q1/1"], ["q1/2"])
-    assert grades.entry_ratings() == {"q1/0": 2, "q1/1": 1, "q1/2": 0}
+@pytest.mark.parametrize(
+    ("name", "reply", "ratings"),
+    [
+        (LISTWISE, '["support", "partial_support", "not_support"]', [2, 1, 0]),
+        ("NuggetAssignment2", "['support', 'not_support']", [2, 0]),
+    ],
+)
+def test_supported_and_partially_supported_nuggets_are_correct(
+    name: str, reply: str, ratings: list[int]
+) -> None:
+    grades, _ = assign(unit(len(ratings)), lambda request: reply, name)
+    assert list(grades.entry_ratings().values()) == ratings
+    assert grades.correct == [f"q1/{i}" for i, rating in enumerate(ratings) if rating]
+    assert grades.wrong == [f"q1/{len(ratings) - 1}"]
 
 
 @pytest.mark.parametrize(
@@ -113,21 +123,24 @@ def test_lists_with_too_many_labels_are_not_truncated() -> None:
         assert '"nugget 0", "nugget 1"' in error["prompt"]
 
 
-def test_an_error_holds_the_prompt_of_its_list() -> None:
-    def reply(request: Request) -> str:
-        return "no list" if "nugget 11" in nuggets(request) else all_support(request)
-
-    grades, _ = assign(unit(12), reply)
-    error = grades.error_of("q1/11")
-    assert error is not None
-    assert '["nugget 10", "nugget 11"]' in error["prompt"]
-    assert len(labels(grades)) == 10
-
-
-def test_an_unknown_label_is_an_error_of_its_nugget() -> None:
-    grades, llm = assign(unit(3), lambda request: '["support", "Mostly so", "not_support"]', repairs=1)
-    assert llm.calls == 2
-    assert labels(grades) == {"q1/0": "support", "q1/2": "not_support"}
+@pytest.mark.parametrize(
+    ("name", "count", "reply", "calls", "known"),
+    [
+        (
+            LISTWISE,
+            3,
+            '["support", "Mostly so", "not_support"]',
+            2,
+            {"q1/0": "support", "q1/2": "not_support"},
+        ),
+        (POINTWISE, 2, "Mostly so", 2, {}),
+    ],
+)
+def test_an_unknown_label_is_an_error_of_its_nugget(
+    name: str, count: int, reply: str, calls: int, known: dict[str, str]
+) -> None:
+    grades, llm = assign(unit(count), lambda request: reply, name, repairs=1)
+    assert (llm.calls, labels(grades)) == (calls, known)
     error = grades.error_of("q1/1")
     assert error is not None
     assert (error["failure_reason"], error["response"]) == (NOT_A_LABEL, "Mostly so")
@@ -166,11 +179,6 @@ def test_an_empty_answer_supports_nothing_without_a_call(name: str, text: str) -
     assert grades.errors == {}
 
 
-def test_two_labels() -> None:
-    grades, _ = assign(unit(2), lambda request: "['support', 'not_support']", "NuggetAssignment2")
-    assert grades.entry_ratings() == {"q1/0": 2, "q1/1": 0}
-
-
 def test_pointwise_calls_have_one_nugget_and_likelihoods() -> None:
     def reply(request: Request) -> Completion:
         assert request.labels == ("not_support", "partial_support", "support")
@@ -183,14 +191,6 @@ def test_pointwise_calls_have_one_nugget_and_likelihoods() -> None:
     assert grades.self_ratings is not None
     assert {rating.expected for rating in grades.self_ratings} == {1.0}
     assert len(grades.self_ratings[0].probabilities or ()) == 3
-
-
-def test_pointwise_unknown_labels_are_ungraded() -> None:
-    grades, llm = assign(unit(1), lambda request: "Perhaps.", POINTWISE)
-    assert (labels(grades), llm.calls) == ({}, 1)
-    error = grades.error_of("q1/0")
-    assert error is not None
-    assert (error["failure_reason"], error["response"]) == (NOT_A_LABEL, "Perhaps.")
 
 
 def test_tokens_cut_are_recorded_for_every_nugget_of_a_list() -> None:

@@ -62,11 +62,6 @@ def test_the_documents(evidence: Any, expected: str) -> None:
     assert request.slot("documents") == expected
 
 
-def test_without_documents_the_prompt_says_so() -> None:
-    (request,), _ = play(GRADER, unit(), "[[A]]")
-    assert "[Reference Documents]\nNO DOCUMENTS WERE RETRIEVED\n" in request.text
-
-
 @pytest.mark.parametrize(
     ("a", "b", "winner"), [("", "text", "B"), ("text", " \n", "A"), ("", "", "C"), (" ", "", "C")]
 )
@@ -86,20 +81,19 @@ def test_the_same_text_ties_without_a_call_only_by_option() -> None:
     assert (requests, game.winner, game.decided_by) == ([], "C", "same text")
 
 
-def test_a_reply_without_a_verdict_is_ungraded_with_reply_prompt_and_reason() -> None:
-    (request,), game = play(GRADER, unit(), "Both are good.")
+@pytest.mark.parametrize(
+    ("reply", "response", "reason"),
+    [
+        (Completion("Both are good."), "Both are good.", "the reply has no verdict [[A]], [[B]] or [[C]]"),
+        (Completion(error="timeout"), "", "timeout"),
+    ],
+)
+def test_a_game_without_a_verdict_is_ungraded_with_reply_prompt_and_reason(
+    reply: Completion, response: str, reason: str
+) -> None:
+    (request,), game = play(GRADER, unit(), reply)
     assert (game.winner, game.decided_by) == (None, None)
-    assert game.error == {
-        "response": "Both are good.",
-        "prompt": request.text,
-        "failure_reason": "the reply has no verdict [[A]], [[B]] or [[C]]",
-    }
-
-
-def test_a_failed_request_is_ungraded() -> None:
-    _, game = play(GRADER, unit(), Completion(error="timeout"))
-    assert game.winner is None
-    assert (game.error or {})["failure_reason"] == "timeout"
+    assert game.error == {"response": response, "prompt": request.text, "failure_reason": reason}
 
 
 def test_the_policy_for_structured_replies() -> None:

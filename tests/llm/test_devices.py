@@ -145,10 +145,11 @@ def test_out_of_memory_errors_are_recognised(error: BaseException) -> None:
 
 
 class Hungry(BatchedLLM[Encoded]):
-    """A model that fails with more than two prompts while it holds a tensor."""
+    """A model that fails with more than some prompts while it holds a tensor."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         super().__init__("hungry", 1000)
+        self.most = most
         self.activations: list[weakref.ref[Any]] = []
         self.sizes: list[int] = []
 
@@ -166,7 +167,7 @@ class Hungry(BatchedLLM[Encoded]):
             activation = torch.zeros(8)
             self.activations.append(weakref.ref(activation))
             self.sizes.append(len(requests))
-            if len(requests) > 2:
+            if len(requests) > self.most:
                 raise torch.OutOfMemoryError("CUDA out of memory")
             return [Completion(request.text) for request in requests]
 
@@ -175,11 +176,12 @@ class Hungry(BatchedLLM[Encoded]):
 
 def test_a_batch_that_fails_is_split_like_those_of_its_size_after_it() -> None:
     """Its memory is free before its halves start."""
-    llm = Hungry()
+    llm = Hungry(2)
     asked = [Request((Part(str(number)),)) for number in range(16)]
     replies = answers(llm, asked, [[*range(8)], [*range(8, 16)]])
     assert texts(replies) == [str(number) for number in range(16)]
     assert llm.sizes == [8, 4, 2, 2, 2, 2, 2, 2, 2, 2]
+    assert "out of memory" in (answers(Hungry(0), asked[:1])[0].error or "")
 
 
 LENGTHS = st.lists(st.integers(1, 600), max_size=400)

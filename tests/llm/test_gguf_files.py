@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
-from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
+from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm import ModelOptions, checkpoint_files, load_llm
 
 gguf = pytest.importorskip("gguf")
@@ -137,8 +137,3 @@ def test_missing_packages(gguf_file: Path, monkeypatch: pytest.MonkeyPatch, miss
 def test_names_of_models_behind_endpoints_are_left_alone(name: str) -> None:
     llm = load_llm(ModelOptions(name, "openai", base_url="http://localhost:1/v1"))
     assert (llm.name, llm.provenance()["pipeline"]) == (name, "openai")
-
-
-def test_a_misspelt_name_of_the_model() -> None:
-    with pytest.raises(UnknownNameError, match="'smollm2'"):
-        load_llm(ModelOptions("smollm"))

@@ -26,7 +26,7 @@ from transformers import (
 
 from exam_pp.errors import ExamError, ModelError
 from exam_pp.llm import ModelOptions, conversion, load_llm
-from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
+from exam_pp.llm.huggingface import Checkpoint
 from exam_pp.llm_requests import Part, Request
 from tests.llm.asking import ENGINES, LABELS, answers, ask, texts
 
@@ -104,26 +104,6 @@ def test_likelihoods_of_labels_that_are_nearly_impossible(
     assert max(known) < math.log(0.01)
 
 
-def test_out_of_memory_halves_the_batch(
-    checkpoints: dict[str, Path], prompts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = TransformersEngine._run
-
-    def scarce(self: Any, job: Any) -> Any:
-        if len(job.prompts) > room:
-            raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
-        return run(self, job)
-
-    llm = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="transformers", batch_tokens=100_000))
-    asked = [as_request(prompt) for prompt in prompts[:8]]
-    plenty = answers(llm, asked)
-    monkeypatch.setattr(TransformersEngine, "_run", scarce)
-    room = 3
-    assert answers(llm, asked) == plenty
-    room = 0
-    assert "out of memory" in (answers(llm, asked[:1])[0].error or "")
-
-
 def test_a_numeric_overflow_is_an_error(checkpoints: dict[str, Path]) -> None:
     """As in float16 with models that were trained in bfloat16; it does not affect other prompts."""
     llm: Any = load_llm(ModelOptions(str(checkpoints["keyed"]), engine="transformers"))
@@ -161,6 +141,7 @@ def test_a_wrong_conversion_is_noticed(
     [
         (".", "text2text", r"'\.'.* loaded"),
         ("lexicla", "text2text", "'lexical'"),
+        ("smollm", "text2text", "'smollm2'"),
         ("google/flan-t5-large", "text2txt", "'text2text'"),
     ],
 )

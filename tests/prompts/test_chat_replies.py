@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +37,6 @@ def check_cut(prompt: Prompt, reply: str) -> None:
     span = search.find(reply)
     is_number = whole.rating is not None and whole.source == "number"
     assert (reply[slice(*span)] if span else None) == (str(whole.rating) if is_number else None)
-
-
-def test_the_table_has_enough_replies_of_each_kind() -> None:
-    assert len(REPLIES) >= 60
-    read = Counter((row["prompt_class"], row["rating"] is not None) for row in REPLIES)
-    assert all(read[prompt, known] >= 3 for prompt in {row["prompt_class"] for row in REPLIES}
-               for known in (True, False) if (prompt, known) != (RELEVANCE, True))  # fmt: skip
 
 
 @pytest.mark.parametrize("row", REPLIES, ids=lambda row: row["reply"][:40])
@@ -121,12 +113,6 @@ def test_instructions_that_a_reply_repeats_are_no_relevance_grades() -> None:
         assert prompt.parse(reply, None, "chat").rating is None
         assert first_settled(prompt, reply) == reply
     assert prompt.parse("So the final score is 3.", None, "chat").rating == 3
-
-
-def test_the_rule_of_the_papers_does_not_change() -> None:
-    reply = "The coverage of the given fact is 5: Detailed, clear coverage."
-    assert (find_rating(reply, 5), find_rating(reply, 5, "chat")) == (None, 5)
-    assert PROMPTS.get(NUGGET).parse(reply, None, "default").source == "default-1"
 
 
 def test_only_the_policy_for_chat_models_cuts_replies() -> None:

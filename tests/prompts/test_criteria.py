@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -98,9 +97,8 @@ def test_a_model_that_is_still_thinking_has_no_ratings() -> None:
     ids=["braces", "nested", "empty", "quotes", "lists"],
 )
 def test_long_replies_are_read_in_linear_time(reply: str) -> None:
-    start = monotonic()
+    """A quadratic search takes minutes."""
     assert set(read_criteria(reply, RAGELO.criteria).values()) == {NO_JSON}
-    assert monotonic() - start < 5
 
 
 def own() -> CriteriaSet:

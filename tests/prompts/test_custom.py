@@ -151,12 +151,6 @@ def test_two_files_with_one_name(tmp_path: Path) -> None:
     assert [prompt.name for prompt in choose_prompts(["Sun", "Mine"], [path])] == ["Sun", "Mine"]
 
 
-def test_the_hash_depends_on_the_template(tmp_path: Path) -> None:
-    first = read_prompt(write(tmp_path, toml()))
-    second = read_prompt(write(tmp_path, toml(template='"Rate it: {question} {context}"')))
-    assert first.hash != second.hash
-
-
 @given(st.text(alphabet="{}abc question", max_size=12), st.text(alphabet="{}!: x", max_size=8))
 def test_braces_in_examples_are_text(question: str, context: str) -> None:
     text = (
@@ -182,11 +176,3 @@ def test_the_example_of_the_documentation(repository: Path) -> None:
         "Rating: 3",
     ]
     assert rendered.endswith("Question: When?\nContext: Now.\nRating:")
-
-
-def test_the_python_example_of_the_documentation(repository: Path) -> None:
-    page = (repository / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    names: dict[str, object] = {}
-    exec(compile(code, "docs/reference/prompts.md", "exec"), names)
-    assert getattr(names["USEFULNESS"], "scale") == "0 to 3"  # noqa: B009 - an object of the example

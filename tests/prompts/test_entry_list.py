@@ -22,28 +22,9 @@ REAL: list[dict[str, Any]] = json.loads(
 """Replies of SmolLM2-135M-Instruct to the prompts of `generate` (greedy, 8 bits), cut at 700 characters."""
 
 
-def test_the_table_is_long_enough() -> None:
-    assert len({case["reply"] for case in CASES}) >= 30
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", CASES + REAL, ids=lambda case: case.get("name", case["reply"][:40]))
 def test_table(case: dict[str, Any]) -> None:
     assert read_entries(case["reply"], case["key"]) == case["entries"]
-
-
-def test_there_are_enough_real_replies() -> None:
-    assert len({case["reply"] for case in REAL}) >= 40
-    assert {case["key"] for case in REAL} == {"questions", "nuggets"}
-
-
-@pytest.mark.parametrize("case", REAL, ids=lambda case: case["reply"][:40])
-def test_real_replies(case: dict[str, Any]) -> None:
-    assert read_entries(case["reply"], case["key"]) == case["entries"]
-
-
-def test_no_entry_of_a_real_reply_has_a_label() -> None:
-    entries = [entry for case in REAL for entry in case["entries"] or ()]
-    assert not [entry for entry in entries if entry.startswith(("Question:", "Nugget:", "*", "1"))]
 
 
 WORDS = st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=6).map(" ".join)

@@ -77,19 +77,6 @@ def test_any_reply_is_read(text: str) -> None:
     assert rating is None or 0 <= rating <= 3
 
 
-def test_the_text_contains_the_scale_and_the_steps() -> None:
-    """Upadhyay et al., 2024: four grades; intent, match (M), trustworthiness (T), final score (O)."""
-    prompt = PROMPTS.get("GradedRelevance")
-
-    text = prompt.text
-    assert [text.index(f"\n{grade} = ") for grade in range(4)] == sorted(
-        text.index(f"\n{grade} = ") for grade in range(4)
-    )
-    for step in ("intent", "(M)", "trustworthy", "(T)", "(O)", "##final score:"):
-        assert step in text
-    assert prompt.labels == ("0", "1", "2", "3")
-
-
 def test_the_old_name_is_read_in_files_and_warned_of_otherwise(caplog: pytest.LogCaptureFixture) -> None:
     """The words are not UMBRELA's, so that the prompt must not have its name."""
     prompt = PROMPTS.get("GradedRelevance")

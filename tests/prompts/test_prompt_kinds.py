@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +100,10 @@ def test_the_labels_of_assignments() -> None:
         ("verification", "yes-no", " \n", "", "template", "empty"),
         ("answer", "text", "{context}", "", "template", "{query}"),
         ("answer", "rating", "{query}", "", "reading", "use one of: text"),
+        ("pair", "verdict", "{query} {answer_a}", "", "template", "{answer_b}"),
+        ("pair", "verdict", "{query} {answer_a} {answer_b} {context}", "", "template", "{context}"),
+        ("pair", "letter", "{query} {answer_a} {answer_b} {documents} {documents}", "", "template", "once"),
+        ("pair", "number", "{query} {answer_a} {answer_b}", "", "reading", "use one of: verdict, letter"),
     ],
 )  # fmt: skip
 def test_messages(kind: str, reading: str, template: str, more: str, field: str, about: str) -> None:
@@ -280,22 +283,3 @@ def test_a_template_file_that_cannot_be_read(theirs: Path) -> None:
         read_prompt(theirs)
     with data_error("theirs.toml", None, "template_file", about="cannot be read here"):
         parse_prompt(OURS, "theirs.toml")
-
-
-def test_the_prompt_file_of_the_documentation(repository: Path, tmp_path: Path) -> None:
-    page = (repository / "docs" / "how-to" / "nuggets.md").read_text(encoding="utf-8")
-    keys, examples, *_ = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
-    template = tmp_path / "umbrela" / "prompts" / "qrel_fewshot_bing.txt"
-    template.parent.mkdir(parents=True)
-    template.write_text(OTHER_TEMPLATE, encoding="utf-8")
-    path = tmp_path / "umbrela.toml"
-    path.write_text(keys, encoding="utf-8")
-    values = {"query": "{why}", "passage": "So {it} is."}
-    assert text_of(read_prompt(path)) == OTHER_TEMPLATE.strip().format(examples="", **values)
-    path.write_text(re.sub(r"(?m)^examples = .*$", "", keys) + examples, encoding="utf-8")
-    made = read_prompt(path)
-    assert made.name == "UMBRELA"
-    shown = (
-        "###\n\nQuery: how do tides arise\nPassage: The moon pulls the water of the oceans.\nOutput: {'O': 3}"
-    )
-    assert text_of(made) == OTHER_TEMPLATE.strip().format(examples=shown, **values)

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp import prompts as package
-from exam_pp.errors import UnknownNameError
 from exam_pp.llm_requests import Request
 from exam_pp.prompts import (
     ASSIGNMENT_PROMPTS,
@@ -74,6 +72,7 @@ def test_a_changed_text_needs_a_new_version(prompt: Prompt) -> None:
 
 def test_every_golden_file_has_a_prompt() -> None:
     assert {path.stem for path in GOLDEN.glob("*.txt")} == set(PROMPTS) == VERSIONS.keys()
+    assert len({prompt.short for prompt in ALL}) == len(ALL)
 
 
 @pytest.mark.parametrize("prompt", GRADING, ids=by_name)
@@ -100,7 +99,11 @@ def test_the_system_text_is_part_of_the_hash() -> None:
 
 
 @pytest.mark.parametrize("prompt", ALL, ids=by_name)
-def test_provenance(prompt: Prompt) -> None:
+def test_facts_about_every_prompt(prompt: Prompt) -> None:
+    assert prompt.reading
+    assert prompt.scale
+    assert "20" in prompt.cite, "a citation has a year"
+    assert re.fullmatch(r"[a-z][a-z0-9-]{2,26}", prompt.short)
     info = prompt.provenance()
     assert info["prompt_class"] == prompt.name
     assert info["prompt_hash"] == prompt.hash
@@ -110,59 +113,9 @@ def test_provenance(prompt: Prompt) -> None:
         assert prompt.labels == tuple(str(grade) for grade in range(prompt.max_rating + 1))
 
 
-@pytest.mark.parametrize("prompt", ALL, ids=by_name)
-def test_every_prompt_has_a_reading_rule_a_scale_and_a_source(prompt: Prompt) -> None:
-    assert prompt.reading
-    assert prompt.scale
-    assert "20" in prompt.cite, "a citation has a year"
-
-
-@pytest.mark.parametrize(("few_shot", "zero_shot"), [("FagB_few", "FagB"), ("Sun_few", "Sun")])
-def test_few_shot_prompts_are_zero_shot_prompts_with_four_examples(few_shot: str, zero_shot: str) -> None:
-    instruction, _, fields = PROMPTS.get(zero_shot).template.partition("\n")
-    template = PROMPTS.get(few_shot).template
-    assert template.startswith(instruction + "\nPassage: ")
-    assert template.endswith("\n" + fields)
-    examples = template.removeprefix(instruction).removesuffix(fields)
-    assert [line for line in examples.splitlines() if line.startswith("Answer:")] == [
-        "Answer: Yes", "Answer: No", "Answer: No", "Answer: Yes",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("alias", "name"),
     [("Thom", "Thomas"), ("Fag", "FagB"), ("FaggioliB", "FagB"), ("FaggioliB_few", "FagB_few")],
 )
 def test_aliases(alias: str, name: str) -> None:
     assert PROMPTS.get(alias) is PROMPTS.get(name)
-
-
-def test_answer_key_classes_have_the_same_text() -> None:
-    """The published names differ, but the text is the same."""
-    names = [
-        "QuestionCompleteConciseUnanswerablePromptWithChoices",
-        "QuestionCompleteConcisePromptWithAnswerKey",
-        "QuestionCompleteConcisePromptWithAnswerKey2",
-    ]
-    assert len({PROMPTS.get(name).template for name in names}) == 1
-
-
-def test_unknown_prompt() -> None:
-    with pytest.raises(UnknownNameError, match="'nugget-self-rated'"):
-        PROMPTS.get("NuggetSelfRatedPromt")
-
-
-def test_every_prompt_has_a_short_name() -> None:
-    """In lower case, with hyphens, and of at most 27 characters."""
-    short = [PROMPTS.get(name).short for name in PROMPTS]
-    assert all(re.fullmatch(r"[a-z][a-z0-9-]{2,26}", name) for name in short)
-    assert len(set(short)) == len(short)
-
-
-def test_every_file_of_prompts_is_registered() -> None:
-    """The import in the package's ``__init__`` registers a file of prompts."""
-    init = Path(package.__file__)
-    files = [path for path in init.parent.glob("*.py") if "\nregister(" in path.read_text(encoding="utf-8")]
-    assert len(files) > 4
-    source = init.read_text(encoding="utf-8")
-    assert not [path.name for path in files if f"from exam_pp.prompts.{path.stem} import" not in source]

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from exam_pp.banks import Question
-from exam_pp.data_model import RubricGrades
-from exam_pp.graders.answer_verification import answers_of
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.base import STILL_THINKING
+from exam_pp.prompts.base import STILL_THINKING, Unparsed
 from exam_pp.prompts.entry_list import plain_label, read_labels
 from exam_pp.prompts.markup import without_thinking
 
@@ -36,30 +34,27 @@ def test_without_thinking(reply: str, text: str | None) -> None:
 
 @pytest.mark.parametrize("unparsed", ["default", "ungraded", "published"])
 @pytest.mark.parametrize(
-    ("name", "reply", "grade"),
+    ("name", "reply", "rating", "correct"),
     [
-        ("QuestionSelfRatedUnanswerablePromptWithChoices", "<think>Rating: 2?</think>\n\n4", 4),
-        ("Thomas", "<think>0?</think>2", 2),
-        ("GradedRelevance", "<think>final score: 0</think>##final score: 3", 3),
-        ("NuggetAssignmentPointwise", "<think>not_support?</think>\nsupport", 2),
+        ("QuestionSelfRatedUnanswerablePromptWithChoices", "<think>Rating: 2?</think>\n\n4", 4, True),
+        ("Thomas", "<think>0?</think>2", 2, True),
+        ("GradedRelevance", "<think>final score: 0</think>##final score: 3", 3, True),
+        ("NuggetAssignmentPointwise", "<think>not_support?</think>\nsupport", 2, True),
+        ("FagB", "<think>No?</think>Yes", None, True),
+        (
+            "QuestionCompleteConciseUnanswerablePromptWithChoices",
+            "<think>hm</think>unanswerable",
+            None,
+            False,
+        ),
+        ("QuestionCompleteConcisePromptWithAnswerKey2", "<think>fall or</think> rise", None, True),
     ],
 )
-def test_ratings(name: str, reply: str, grade: int, unparsed: str) -> None:
-    verdict = PROMPTS.get(name).parse(reply, None, unparsed)  # type: ignore[arg-type]
-    assert (verdict.rating, verdict.source) == (grade, "number")
-
-
-@pytest.mark.parametrize(
-    ("name", "reply", "correct"),
-    [
-        ("FagB", "<think>No?</think>Yes", True),
-        ("QuestionCompleteConciseUnanswerablePromptWithChoices", "<think>hm</think>unanswerable", False),
-        ("QuestionCompleteConcisePromptWithAnswerKey2", "<think>fall or</think> rise", True),
-    ],
-)
-def test_answers(name: str, reply: str, correct: bool) -> None:
+def test_replies(name: str, reply: str, rating: int | None, correct: bool, unparsed: Unparsed) -> None:
     entry = Question(query_id="q", question_id="q/1", question_text="Q?", gold_answers=["rise"])
-    assert PROMPTS.get(name).parse(reply, entry, "default").correct == correct
+    verdict = PROMPTS.get(name).parse(reply, entry, unparsed)
+    assert (verdict.rating, verdict.correct) == (rating, correct)
+    assert rating is None or verdict.source == "number"
 
 
 @pytest.mark.parametrize("prompt", ["QuestionSelfRatedPrompt", "FagB", "QuestionGenerationDL"])
@@ -71,9 +66,3 @@ def test_thinking_text_without_an_end_stays_ungraded(prompt: str) -> None:
 def test_labels() -> None:
     assert plain_label("<think>support\nor not</think>\nNot Support") == "not_support"
     assert read_labels("<think>[1]") is None
-
-
-def test_extracted_answers_are_verified_without_thinking_text() -> None:
-    entry = Question(query_id="q", question_id="q/1", question_text="Q?", gold_answers=["rise"])
-    grades = RubricGrades(correct=[], wrong=["q/1"], answers=[("q/1", "<think>hm</think>go up")])
-    assert list(answers_of(grades, {"q/1": entry})) == [(entry, "go up")]

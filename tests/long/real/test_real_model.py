@@ -5,24 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import Nugget
 from exam_pp.cli.main import main
-from exam_pp.data_model import RubricGrades
-from exam_pp.graders.base import PassageUnit
-from exam_pp.graders.make import make_grader
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm_requests import Part, Request
-from exam_pp.phases.grading.scheduler import Answerer, run_requests
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import Unparsed
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.passages.journal import Journal
 
 RATING, EXTRACTION = (
     "QuestionSelfRatedUnanswerablePromptWithChoices",
@@ -67,22 +60,6 @@ def test_grades_record_the_file(smollm2: Any) -> None:
     assert load_llm(ModelOptions(str(file), threads=1)).provenance() == recorded
 
 
-def test_replies_are_those_of_transformers(smollm2: Any) -> None:
-    """Batches with a shared instruction give the replies of `generate` for single prompts."""
-    requests = rating_requests(3)
-    tokenizer, model = smollm2._tokenizer, smollm2._model
-    expected = []
-    for request in requests:
-        messages = [{"role": "user", "content": request.text}]
-        inputs = tokenizer.apply_chat_template(
-            messages, add_generation_prompt=True, return_tensors="pt", return_dict=True
-        )
-        output = model.generate(**inputs, max_new_tokens=12, do_sample=False, eos_token_id=2, pad_token_id=2)
-        reply = output[0, inputs["input_ids"].shape[1] :]
-        expected.append(tokenizer.decode(reply, skip_special_tokens=True).strip())
-    assert texts(smollm2, requests) == expected
-
-
 def test_grading_with_several_prompts(tmp_path: Path) -> None:
     """Every pair has a grade or the reason why it has none."""
     queries, passages, bank = (tmp_path / f"{name}.jsonl" for name in ("queries", "passages", "bank"))
@@ -111,29 +88,6 @@ def test_grading_with_several_prompts(tmp_path: Path) -> None:
         assert {grades.model for grades in (*rubrics, label)} == {"smollm2"}
 
 
-def test_listwise_assignment(smollm2: Any) -> None:
-    """The reply is read as a list of labels, or the reason is recorded after the repairs."""
-    facts = ("tides come from gravity", "the Moon pulls", "bread rises")
-    nuggets = [Nugget(query_id="q", nugget_id=f"q/{text}", nugget_text=text) for text in facts]
-    unit = PassageUnit("q", "ocean tides", "p", PASSAGE, nuggets)
-    llm = load_llm(ModelOptions("smollm2", threads=1, max_tokens=24))
-    grader = make_grader(PROMPTS.get("NuggetAssignment"), "smollm2", {})
-    (grades,) = run_requests([grader.run(unit)], Answerer(llm, Journal(None)))
-    assert isinstance(grades, RubricGrades)
-    for nugget in nuggets:
-        assert (nugget.nugget_id in grades.entry_ratings()) == (grades.error_of(nugget.nugget_id) is None)
-
-
-def test_generation_of_a_bank(tmp_path: Path) -> None:
-    queries, bank = tmp_path / "queries.jsonl", tmp_path / "bank.jsonl"
-    queries.write_text(json.dumps({"query_id": "q", "query_text": "What causes ocean tides?"}))
-    main(["-q", "generate", "questions", str(queries), "-o", str(bank), "--model", "smollm2",
-          "--threads", "1", "-M", "max_tokens=48"])  # fmt: skip
-    (line,) = map(json.loads, bank.read_text().splitlines())
-    assert line["items"]
-    assert all(item["question_text"].strip() for item in line["items"])
-
-
 def test_soft_grades_and_cut_replies_agree_with_the_reply(smollm2: Any) -> None:
     prompt = PROMPTS.get(RATING)
     parts = prompt.render({"question": "What causes tides?", "context": PASSAGE})
@@ -151,12 +105,3 @@ def test_soft_grades_and_cut_replies_agree_with_the_reply(smollm2: Any) -> None:
     assert soft is not None
     assert soft.probabilities.index(max(soft.probabilities)) == rating
     assert (cut.definition, soft.mass > 0.5) == ("number", True)
-
-
-def test_a_choice_of_the_real_model_is_always_a_label(smollm2: Any) -> None:
-    llm = load_llm(ModelOptions("smollm2", threads=1, choose=True))
-    prompt = PROMPTS.get(RATING)
-    requests = [replace(request, labels=prompt.labels) for request in rating_requests(4)]
-    replies = dict(llm.generate(requests))
-    assert all(replies[index].text in prompt.labels for index in range(4))
-    assert all(replies[index].definition == "choice" for index in range(4))
