@@ -321,17 +321,6 @@ def test_replies_do_not_depend_on_the_batch(both: Any, data: st.DataObject, budg
         assert_same(reply, expected[key])
 
 
-@needs_ctranslate2
-def test_an_architecture_without_conversion(
-    causal_checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path))
-    converters = pytest.importorskip("ctranslate2.converters.transformers")
-    monkeypatch.delitem(converters._MODEL_LOADERS, "LlamaConfig")
-    with pytest.raises(ModelError, match="LlamaConfig"):
-        load_llm(fast(causal_checkpoints["chat"]))
-
-
 _WINDOW = {"model_type": "mistral", "architectures": ["MistralForCausalLM"], "sliding_window": 64}
 _DYNAMIC = {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}}
 
@@ -357,8 +346,6 @@ def test_the_engine_is_used_only_on_request(causal_checkpoints: dict[str, Path])
     assert (provenance["engine"], provenance["dtype"]) == ("ctranslate2", "float32")
     with pytest.raises(ModelError, match="greedy"):
         load_llm(fast(folder, num_beams=3))
-    with pytest.raises(ModelError, match=r"-M device_map .*-M engine=ctranslate2"):
-        load_llm(fast(folder, device_map="auto"))
 
 
 @needs_ctranslate2

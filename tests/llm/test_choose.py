@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm_requests import LabelSearch, Part, Request
 from tests.llm.asking import ENGINES, LABELS, ask, rate, refused, served, texts
@@ -97,21 +96,6 @@ def test_a_choice_is_recorded_instead_of_the_decoding(
     recorded = load_llm(model).provenance()
     assert recorded["choose"] is True
     assert not {"num_beams", "do_sample", "max_new_tokens", "early_stopping"} & recorded.keys()
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"model": "lexical"}, "its own rules"),
-        ({"pipeline": "question-answering"}, "--model-pipeline"),
-        ({"temperature": 0.5}, "-M temperature cannot"),
-        ({"max_tokens": 3}, "-M max_tokens cannot"),
-        ({"pipeline": "openai", "thinking_tokens": 9}, "-M thinking_tokens cannot"),
-    ],
-)
-def test_options_that_a_choice_cannot_fulfil(more: dict[str, Any], message: str) -> None:
-    with pytest.raises(ModelError, match=message):
-        load_llm(ModelOptions(**{"model": "m", "choose": True, **more}))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

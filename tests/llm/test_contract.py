@@ -221,20 +221,6 @@ def test_a_model_that_is_not_there(pipeline: str, options: dict[str, Any], messa
         load_llm(ModelOptions(**options, pipeline=pipeline))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"model": "lexical", "base_url": "http://h/v1"}, r"--base-url .*--model-pipeline openai"),
-        ({"pipeline": "question-answering", "engine": "ctranslate2"}, "--model-pipeline question-answering"),
-        ({"pipeline": "question-answering", "compute_type": "int8"}, "--model-pipeline question-answering"),
-    ],
-    ids=["endpoint", "engine", "compute type"],
-)
-def test_options_of_other_backends(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ModelError, match=message):
-        load_llm(ModelOptions(**{"model": "nobody/nothing", **options}))
-
-
 def test_a_gated_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def gated(*_: Any, **__: Any) -> None:
         raise OSError("You are trying to access a gated repo.\nMake sure to have access to it at ...")

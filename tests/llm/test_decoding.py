@@ -21,9 +21,11 @@ from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.prompts import PROMPTS
 from tests.llm.asking import LABELS, answers, ask, rate, refused, served, texts
 from tests.llm.endpoint_server import always, rating, text_completion
+from tests.llm.test_contract import SIMILARITY as SIMILAR
 
 RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 SCHEMA = {"title": "A grade", "type": "object", "properties": {"grade": {"type": "integer"}}}
+SIMILARITY = {"pipeline": "sentence-similarity", **SIMILAR}
 PAPER_003 = {
     "temperature": 0, "top_p": 1.0, "presence_penalty": 0.5, "frequency_penalty": 0.0, "sampling_seed": 42
 }  # fmt: skip
@@ -137,6 +139,29 @@ def test_everything_that_is_given_is_recorded() -> None:
         ({"temperature": -1.0}, r"-M temperature must be at least 0, not -1"),
         ({"pipeline": "openai", "top_p": 0.0}, r"-M top_p must be above 0"),
         ({"pipeline": "openai", "stop": ("",)}, r"-M stop must be a text that is not empty"),
+        ({"model": "lexical", "base_url": "http://h/v1"}, r"--base-url .*--model-pipeline openai"),
+        ({"pipeline": "question-answering", "engine": "ctranslate2"}, "--model-pipeline question-answering"),
+        ({"pipeline": "question-answering", "compute_type": "int8"}, "--model-pipeline question-answering"),
+        ({"no_answer_at": "first"}, "-M no_answer_at needs --model-pipeline question-answering"),
+        ({"device_map": "auto", "engine": "ctranslate2"}, "-M device_map .*-M engine=ctranslate2"),
+        ({"choose": True, "model": "lexical"}, "its own rules"),
+        ({"choose": True, "pipeline": "question-answering"}, "--model-pipeline"),
+        ({"choose": True, "temperature": 0.5}, "-M temperature cannot"),
+        ({"choose": True, "max_tokens": 3}, "-M max_tokens cannot"),
+        ({"choose": True, "pipeline": "openai", "thinking_tokens": 9}, "-M thinking_tokens cannot"),
+        ({"positive_class": "a"}, "-M positive_class needs --model-pipeline text-classification"),
+        (
+            {"revision": "0123456789abcdef0123456789abcdef01234567", "trust_remote_code": True},
+            "--trust-remote-code needs --model-pipeline text-classification",
+        ),
+        ({"pipeline": "sentence-similarity"}, "needs -M cut_points"),
+        (
+            {"pipeline": "sentence-similarity", "cut_points": (0.5,), "query_prefix": ""},
+            "needs -M cut_points .* and -M passage_prefix",
+        ),
+        (SIMILARITY | {"temperature": 0.5}, "cannot be used with --model-pipeline sentence-similarity"),
+        (SIMILARITY | {"engine": "ctranslate2"}, "cannot be used with --model-pipeline sentence-similarity"),
+        (SIMILARITY | {"pipeline": "text2text"}, "-M cut_points needs --model-pipeline sentence-similarity"),
         (
             {"pipeline": "openai", "base_url": "http://host/v1", "response_format": "no-such-file"},
             r"'no-such-file' is neither text nor",

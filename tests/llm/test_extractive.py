@@ -141,8 +141,3 @@ def test_a_tokenizer_without_classification_token(tmp_path: Path, texts: list[st
     assert "no_answer_at" not in llm.provenance()
     with pytest.raises(ModelError, match=r"-M no_answer_at=cls .*no classification token"):
         load(tmp_path, no_answer_at="cls")
-
-
-def test_the_place_of_no_answer_needs_an_extractive_model() -> None:
-    with pytest.raises(ModelError, match=r"-M no_answer_at needs --model-pipeline question-answering"):
-        load_llm(ModelOptions("google/flan-t5-base", no_answer_at="first"))

@@ -77,9 +77,8 @@ def test_single_classes_and_several_labels_are_independent(
     [
         ({"positive_class": None}, "needs -M positive_class, .*entailment, neutral, contradiction"),
         ({"positive_class": "sound"}, "has no class 'sound'.*entailment, neutral, contradiction"),
-        ({"pipeline": "text2text"}, "-M positive_class needs --model-pipeline text-classification"),
     ],
-    ids=["missing", "unknown", "another pipeline"],
+    ids=["missing", "unknown"],
 )
 def test_the_positive_class_must_be_named(
     nli_checkpoint: Path, options: dict[str, Any], message: str
@@ -198,8 +197,3 @@ def test_code_of_a_checkpoint_runs_only_if_it_is_trusted(hhem_like: Path) -> Non
 def test_code_from_the_hub_needs_a_commit(revision: str | None) -> None:
     with pytest.raises(ModelError, match=r"--trust-remote-code needs the commit .* 40 digits"):
         load(Path("vectara/hallucination_evaluation_model"), trust_remote_code=True, revision=revision)
-
-
-def test_only_pair_scorers_run_code() -> None:
-    with pytest.raises(ModelError, match="--trust-remote-code needs --model-pipeline text-classification"):
-        load_llm(ModelOptions("some/model", revision=COMMIT, trust_remote_code=True))

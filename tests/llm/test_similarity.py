@@ -167,23 +167,6 @@ def test_a_checkpoint_gives_the_cosine_of_means(nli_checkpoint: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({}, "needs -M cut_points"),
-        ({"cut_points": (0.5,), "query_prefix": ""}, "needs -M cut_points .* and -M passage_prefix"),
-        ({**SETTINGS, "temperature": 0.5}, "cannot be used with --model-pipeline sentence-similarity"),
-        ({**SETTINGS, "engine": "ctranslate2"}, "cannot be used with --model-pipeline sentence-similarity"),
-        ({**SETTINGS, "pipeline": "text2text"}, "-M cut_points needs --model-pipeline sentence-similarity"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(
-    nli_checkpoint: Path, options: dict[str, Any], problem: str
-) -> None:
-    with pytest.raises(ModelError, match=problem):
-        load_llm(ModelOptions(str(nli_checkpoint), **{"pipeline": "sentence-similarity", **options}))
-
-
-@pytest.mark.parametrize(
     ("file", "content", "name"),
     [
         ("1_Pooling/config.json", {"pooling_mode_cls_token": True}, "pooling_mode_cls_token"),

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.cli.main import main
-from exam_pp.graders.soft import soft_grade
 from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm_requests import Part, Request
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.base import Unparsed
 from exam_pp.store.passages.graded_file import read_passages
 
 RATING, EXTRACTION = (
@@ -86,22 +84,3 @@ def test_grading_with_several_prompts(tmp_path: Path) -> None:
         (label,) = passage.direct_grades or []
         assert (label.self_ratings is None) == (label.error is not None)
         assert {grades.model for grades in (*rubrics, label)} == {"smollm2"}
-
-
-def test_soft_grades_and_cut_replies_agree_with_the_reply(smollm2: Any) -> None:
-    prompt = PROMPTS.get(RATING)
-    parts = prompt.render({"question": "What causes tides?", "context": PASSAGE})
-    policies: tuple[Unparsed, ...] = ("default", "chat")
-    requests = [
-        Request(parts, prompt.labels, 40, one_line=True, search=prompt.label_search(p)) for p in policies
-    ]
-    replies = dict(smollm2.generate(requests))
-    whole, cut = replies[0], replies[1]
-    rating = prompt.parse(cut.text, None, "chat").rating
-    assert rating == prompt.parse(whole.text, None, "chat").rating
-    assert whole.text.startswith(cut.text)
-    assert len(cut.text) < len(whole.text)
-    soft = soft_grade(cut.label_logprobs)
-    assert soft is not None
-    assert soft.probabilities.index(max(soft.probabilities)) == rating
-    assert (cut.definition, soft.mass > 0.5) == ("number", True)
