@@ -19,6 +19,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--method-name": "Where the name of a run's system comes from",
         "--official": "Official leaderboard",
         "--columns": "Columns of tables that have other names",
+        "--outside": "Files outside the folder of the study, too",
         "--pairs": "Sample of pairs that people label",
         "--param": "Value of a parameter of the SQL",
         "--passages": "Passages file that the input belongs to, or that gives texts or the order",
@@ -64,6 +65,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--grades": "Only grades with this property",
         "--shard": "Part of the work of a job",
         "--system": "Only this system",
+        "--without": "All systems but this one",
     },
     "Method": {
         "--both-orders": "Compare answers in both orders",
@@ -103,6 +105,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "-S": "Setting of statistics and thresholds",
         "--seed": "Seed of random numbers",
         "--significance": "Significance letters",
+        "--test": "Statistical test",
         "--undecided": "Result if the queries are too few to decide",
         "--worst-drop": "Largest possible change of the score of one query",
     },

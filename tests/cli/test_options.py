@@ -8,6 +8,7 @@ from errno import EACCES
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import exam_pp
@@ -93,3 +94,10 @@ def test_the_full_help_is_an_option_where_the_help_is_short(capsys: pytest.Captu
     assert "--journal" not in capsys.readouterr().out
     main(["grade", "--help-all"])
     assert "--journal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", commands(cli))
+def test_every_help_has_a_section_for_each_option(name: str) -> None:
+    """An option without a section in OPTIONS is a KeyError."""
+    command = commands(cli)[name]
+    assert "--help" in command.get_help(click.Context(command, info_name=name))

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.study import run
 from exam_pp.judges import LEXICAL
 from tests.cli.test_help_examples import EXAMPLES
 from tests.example_files import BASE, LARGE, ExampleFiles
@@ -36,7 +35,7 @@ def folder(
         (folder / model).parent.mkdir(exist_ok=True)
         (folder / model).symlink_to(t5_folder)
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(run, "_judge_of_questions", lambda: LEXICAL)  # e5 takes minutes
+    monkeypatch.setattr("exam_pp.llm.packaged_e5.default_judge", lambda: LEXICAL)  # e5 takes minutes
     monkeypatch.setenv("OPENAI_BASE_URL", example_endpoint)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
