@@ -96,6 +96,7 @@ def test_the_written_line_has_the_published_keys(collection: Path) -> None:
     import_passages(sources, output)
     line = json.loads(output.read_text())
     beyond = line[1][0]["paragraph_data"].pop("beyond_pool")
+    assert line[1][0]["paragraph_data"].pop("pool_depth") == 1
     assert [judgment["paragraphId"] for judgment in beyond["judgments"]] == ["d1", "d5", "d4"]
     assert beyond["rankings"] == [{"method": "second", "queryId": "q1", "passages": ["d3", "d4", "d1"]}]
     assert line == [

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.store.edits import FORMAT, Edits, file_sha256, read_edits, write_edits
@@ -69,29 +68,13 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
     ]
 
 
-@pytest.mark.parametrize(
-    ("option", "of_edits", "study", "cutoff"),
-    [
-        (None, None, None, None), (None, None, 1, 1), (None, 2, 1, 2), (3, 2, 1, 3),
-        (None, None, 20, None),  # the default of a study
-    ],
-)  # fmt: skip
-def test_scores_have_the_cutoff_of_the_page_or_the_study(
-    tiny_passages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    option: int | None,
-    of_edits: int | None,
-    study: int | None,
-    cutoff: int | None,
+@pytest.mark.parametrize(("option", "of_edits", "cutoff"), [(None, None, None), (None, 2, 2), (3, 2, 3)])
+def test_scores_have_the_cutoff_of_the_page(
+    tiny_passages: Path, tmp_path: Path, option: int | None, of_edits: int | None, cutoff: int | None
 ) -> None:
     edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 0))
     edits.write_text(json.dumps({**json.loads(edits.read_text()), "cutoff": of_edits}))
-    if study is not None:
-        (tiny_passages.parent / "study.toml").write_text(f'runs = ["runs"]\ntop = {study}\n')
-    words = [] if option is None else ["--cutoff", str(option)]
-    main(["apply", str(tiny_passages), str(edits), *words, "-o", str(tmp_path / "out.jsonl")])
-    *_, moved, command = capsys.readouterr().err.splitlines()
+    *_, moved, command = apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl", cutoff=option).lines()
     assert f"@{cutoff or 1} " in moved
     assert command.endswith("out.jsonl" if cutoff is None else f" --cutoff {cutoff}")
 
