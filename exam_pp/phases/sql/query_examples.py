@@ -73,7 +73,7 @@ SELECT rated.model, rated.prompt_class AS rated_with, extracted.prompt_class AS 
        count_if(rated.rating = 0 AND extracted.rating = 1) AS rated_0_but_answered
 FROM ratings AS rated
 JOIN ratings AS extracted USING (file, query_id, passage_id, entry_id, model)
-WHERE rated.is_rated AND NOT extracted.is_rated
+WHERE rated.is_rated AND NOT extracted.is_rated AND rated.rating + extracted.rating IS NOT NULL
 GROUP BY ALL ORDER BY ALL
 """,
     ),
@@ -86,7 +86,7 @@ SELECT a.prompt_class, a.model AS model_a, b.model AS model_b, count(*) AS pairs
        round(avg(abs(a.rating - b.rating)), 3) AS mean_difference,
        count_if((a.rating >= 4) <> (b.rating >= 4)) AS covered_by_one_model
 FROM ratings AS a JOIN ratings AS b USING (query_id, passage_id, entry_id, prompt_class)
-WHERE a.model < b.model AND a.is_rated AND b.is_rated
+WHERE a.model < b.model AND a.is_rated AND b.is_rated AND a.rating + b.rating IS NOT NULL
 GROUP BY ALL ORDER BY ALL
 """,
     ),
