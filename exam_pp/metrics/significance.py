@@ -97,27 +97,6 @@ def _assignments(queries: int, samples: int, seed: int) -> tuple[Iterator[Floats
     return random_signs(queries, samples, np.random.default_rng(seed)), samples, 1
 
 
-def best_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> list[float]:
-    """For each system the p-value of being the best one: small if another one is better.
-
-    The statistic is the largest Σ d / √Σ d² of the differences of other systems to it, with signs flipped as
-    in :func:`step_down_tests`. The best system is among those with p > α with a probability of 1 − α; no
-    correction for the number of systems is needed, since only the test of the best one can be wrong.
-
-    Source: Hsu, "Constrained simultaneous confidence intervals for multiple comparisons with the best",
-    Annals of Statistics 12 (1984); Hansen, Lunde and Nason, "The model confidence set", Econometrica 79
-    (2011).
-    """
-    reached = np.zeros(len(values), dtype=np.int64)
-    others = [_scaled(np.delete(values, row, axis=0) - values[row]) for row in range(len(values))]
-    blocks, number, drawn = _assignments(values.shape[1], samples, seed)
-    for block in blocks:
-        for row, scaled in enumerate(others):
-            observed = scaled.sum(axis=1).max(initial=-np.inf)
-            reached[row] += ((scaled @ block.T).max(axis=0, initial=-np.inf) >= observed - _REACHED).sum()
-    return [float(p) for p in (reached + drawn) / (number + drawn)]
-
-
 def all_signs(queries: int) -> Iterator[Floats]:
     """All assignments of ±1, in matrices of assignments × queries."""
     for start in range(0, 2**queries, _BLOCK):

@@ -11,7 +11,6 @@ from scipy.stats import chi2, expon, kurtosis, permutation_test, t
 from exam_pp.metrics import significance
 from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.significance import (
-    best_tests,
     better,
     can_differ,
     closed,
@@ -27,6 +26,7 @@ from exam_pp.metrics.significance import (
     rating_ranks,
     step_down_tests,
 )
+from scripts.bench.coverage import best_tests
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 

@@ -75,7 +75,7 @@ class Uncertainty:
     ``tested`` are the metrics with a column of letters, which is empty if no difference could be shown.
     ``untested`` says why the differences of a metric cannot be tested: too few queries, or systems that were
     scored on other queries. ``common`` is the number of queries on which systems are compared, if some lack
-    queries that others have. One of ``best`` is the best system by the first metric; empty if not tested.
+    queries that others have.
     ``planned`` says of a metric without any difference shown how many queries would show one.
     """
 
@@ -85,7 +85,6 @@ class Uncertainty:
     tested: set[str] = field(default_factory=set)
     untested: dict[str, Literal["few queries", "other queries"]] = field(default_factory=dict)
     common: dict[str, int] = field(default_factory=dict)
-    best: dict[str, list[str]] = field(default_factory=dict)
     planned: dict[str, str] = field(default_factory=dict)
 
     def has(self, name: str, metric: str) -> bool:
@@ -114,14 +113,11 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
         return result
     totals = {score.metric for score in evaluation.scores if score.query_id == ALL_QUERIES}
     notes: dict[str, list[str]] = {}
-    first = next(iter(matrices.values()))
     for metric, matrix in matrices.items():
         of_metric: list[str] = []
         if statistics.intervals is not None and metric not in totals:
             of_metric += _add_intervals(result, matrix, statistics, evaluation)
-        of_metric += _add_places(
-            result, matrix, statistics, evaluation.range_of(metric), is_first=matrix is first
-        )
+        of_metric += _add_places(result, matrix, statistics, evaluation.range_of(metric))
         for note in of_metric:
             notes.setdefault(note, []).append(metric)
     result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in notes.items())
@@ -209,8 +205,6 @@ def _add_places(
     matrix: ScoreMatrix,
     statistics: Statistics,
     bounds: Range | None,
-    *,
-    is_first: bool,
 ) -> list[str]:
     """Add the ranks (with intervals) and letters of a metric; returns the notes on its tests."""
     import numpy as np  # noqa: PLC0415 - slow to import
@@ -221,7 +215,6 @@ def _add_places(
         plan_queries,
     )
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
-        best_tests,
         better,
         can_differ,
         letters,
@@ -250,11 +243,6 @@ def _add_places(
         of_queries = counted(queries, "query is", "queries are")
         note = f"{of_queries} too few for any difference of {systems} systems to be significant"
     else:
-        if is_first and systems > 2:
-            likely = best_tests(values[:, everywhere], seed=statistics.seed)
-            result.best[matrix.metric] = [
-                matrix.systems[row] for row, p in zip(order, likely, strict=True) if p > alpha
-            ]
         # Systems that lack queries are in the order of their own means, which no claim contradicts.
         relation = np.triu(better(values[:, everywhere], alpha=alpha, seed=statistics.seed), k=1)
         shown = [

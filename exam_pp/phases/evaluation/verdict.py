@@ -93,16 +93,7 @@ def verdict(standings: Standings) -> Verdict | None:
         if worse:
             of_others = _others(len(others), worse) if len(others) > 1 else named_systems(others)
             rest += f" {named_systems(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
-    rest += _which_best(standings, metric, leaders)
     return Verdict(headline, headline + rest + _doubts(standings, metric), leaders)
-
-
-def _which_best(standings: Standings, metric: str, leaders: Sequence[str]) -> str:
-    """Which systems could be the best one, if fewer than the leaders; how many queries would show more."""
-    planned = standings.uncertainty.planned.get(metric)
-    likely = standings.uncertainty.best.get(metric, ())
-    best = f" The best is one of {named_systems(likely)}." if 1 < len(likely) < len(leaders) else ""
-    return f"{best} {planned}" if planned else best
 
 
 def named_systems(systems: Sequence[str], score: str = "") -> str:
@@ -136,9 +127,12 @@ def _others(others: int, worse: int) -> str:
 
 
 def _doubts(standings: Standings, metric: str) -> str:
-    """What the scores rest on, if it could change the order."""
+    """How many queries would show a difference, and what the scores rest on, if it could change the order."""
+    planned = standings.uncertainty.planned.get(metric)
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
-    doubts = " Pairs without a grade could change the order." if any(row.order_open for row in rows) else ""
+    doubts = f" {planned}" if planned else ""
+    if any(row.order_open for row in rows):
+        doubts += " Pairs without a grade could change the order."
     provenance = standings.provenance or Provenance()
     for changes in provenance.reviewed:
         doubts += f" {changes}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.phases.evaluation.test_nugget_scores import Run
+from tests.phases.evaluation.test_nugget_scores import Run, run  # noqa: F401 - a fixture
 
 
 def test_published_scores_of_a_real_run_from_assignments_to_metrics(

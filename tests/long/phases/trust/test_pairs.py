@@ -12,7 +12,7 @@ from exam_pp.cli.trust import sample_pairs as trust_pairs
 from exam_pp.pair_sample import SampledBy
 from exam_pp.phases.evaluation import selected_grades
 from exam_pp.store import edits
-from tests.phases.trust.test_pairs import Key, _once, drawn, keys, probabilities
+from tests.phases.trust.test_pairs import Key, _once, drawn, graded, keys, probabilities  # noqa: F401 - a fixture
 
 
 @pytest.mark.parametrize("by", ["even", "rating", "disagreement"])
