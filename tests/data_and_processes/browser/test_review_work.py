@@ -25,7 +25,7 @@ def test_overview(demo: Path, tab: OpenTab) -> None:
     page = tab(demo / "review.html")
     text = page.text("main")
     assert "20 queries" in text
-    assert "Cover(min_grade=4)@10" in text
+    assert "Cover(min_grade=4)@5" in text
     assert page.page.locator("#queries tbody tr").count() == 20
     assert page.page.locator("svg.plot rect").count() == 6, "a column for every rating"
     page.page.fill("[data-search]", "hubble")
