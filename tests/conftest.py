@@ -43,7 +43,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )
-settings.register_profile("many", settings.get_profile("exam_pp"), max_examples=300, derandomize=False)
+settings.register_profile("many", settings.get_profile("exam_pp"), max_examples=300)
 settings.load_profile("exam_pp")
 
 LAYERS = [REPOSITORY / "tests" / name for name in ("data_and_processes", "long", "gpu")]
