@@ -78,9 +78,9 @@ class Results:
 class Engine:
     """The steps of a study in its folder. A step with the same inputs and options as before is complete.
 
-    ``judge`` is the model in place of that of the study, ``unit`` what a passage of
-    an answer is, and ``reports`` whether pages are written. ``say`` gets the command line that does the same
-    as a step. Every method raises :class:`~exam_pp.errors.ExamError`.
+    ``judge`` is the model in place of that of the study, ``unit`` what a passage of an answer is, and
+    ``reports`` whether pages are written. ``say`` gets the command line that does the same as a step. Every
+    method raises :class:`~exam_pp.errors.ExamError`.
     """
 
     def __init__(
@@ -121,10 +121,11 @@ class Engine:
         of_answers = [bank for bank in banks if self.study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
         self._asks_questions = "question" in rated.values()
-        if self.study.model == E5 and (of_answers or self.study.games) and self._asks_questions:
-            log.warning("%s grades questions only: %s judges the rest.", E5, LEXICAL)
         if self.study.model is None:
             self.study = self.study.model_copy(update={"model": self._default_judge(rated.values())})
+        others = of_answers or self.study.games or "nugget" in rated.values()
+        if others and self._asks_questions and _is_by_similarity(self._judge_named.model):
+            log.warning("%s grades questions only: %s judges the rest.", self.study.model, LEXICAL)
         if self.study.edits and not rated:
             raise SelectionError(
                 "--edits corrects grades of questions, but this study has nuggets of answers only. Correct "
@@ -335,11 +336,14 @@ class Engine:
             log.info("%s The judge is %s.", problem, LEXICAL)
         return packaged_e5.default_judge()
 
+    @property
+    def _judge_named(self) -> Judge:
+        return self._judge or Judge(self.study.model_options, self.study.words_of_judge)
+
     def _judge_of(self, prompts: Sequence[Prompt]) -> Judge:
         """Who answers prompts; those for nuggets and games (none) are not for a judge by similarity."""
-        judge = self._judge or Judge(self.study.model_options, self.study.words_of_judge)
-        by_similarity = judge.model.model == E5 or judge.model.pipeline == "sentence-similarity"
-        if not by_similarity or any(prompt.kind == "question" for prompt in prompts):
+        judge = self._judge_named
+        if not _is_by_similarity(judge.model) or any(prompt.kind == "question" for prompt in prompts):
             return judge
         if not self._asks_questions:
             raise SelectionError(
@@ -383,12 +387,7 @@ class Engine:
             raise OutputError(f"{path} is an input, and the study would write it: rename it.")
         inputs = [file for word in words if isinstance(word, Path) for file in _files(word)]
         command: Words = [*words, *options("--journal", journal), "-o", target]
-        # A name that begins with a hyphen would be an option.
-        shown = [
-            f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
-            for word in command
-        ]
-        self._say(shlex.join(["exam-pp", *shown]))
+        self._say(shlex.join(["exam-pp", *map(_typed, command)]))
         names = [os.path.relpath(file, self.folder) for file in inputs]
         texts = [word if isinstance(word, str) else os.path.relpath(word, self.folder) for word in words]
 
@@ -398,6 +397,10 @@ class Engine:
 
         known = {"words": texts} if facts is None else facts
         return self._steps.run(title, output, inputs, {**known, "files": names}, protected)
+
+
+def _is_by_similarity(model: ModelOptions) -> bool:
+    return model.model == E5 or model.pipeline == "sentence-similarity"
 
 
 def options(name: str, values: Any) -> Words:

@@ -110,11 +110,9 @@ class StudyFile(BaseModel):
     @property
     def words_of_judge(self) -> list[str]:
         """The options of the judge, as words of a command."""
-        named = {"--model": self.model or LEXICAL, "--model-pipeline": self.model_pipeline}
-        named["--base-url"] = self.base_url
-        return [
-            word for key, value in named.items() if value for word in (key, value)
-        ] + self.words_of_settings
+        named = {"--model-pipeline": self.model_pipeline, "--base-url": self.base_url}
+        words = [word for name, value in named.items() if value for word in (name, value)]
+        return ["--model", self.model or LEXICAL, *words, *self.words_of_settings]
 
     @property
     def words_of_settings(self) -> list[str]:
@@ -155,7 +153,7 @@ def option_of(key: str) -> str:
     return "-M response_format" if key == "settings" else f"--{key.replace('_', '-')}"
 
 
-def recorded_study(path: Path) -> StudyFile:
+def _recorded_study(path: Path) -> StudyFile:
     """The content of a study file as it stands, which sends and reads no file that it names.
 
     Raises :class:`DataError`.
@@ -174,7 +172,7 @@ def read_study(path: Path, given: Mapping[str, Any], *, outside: bool = False) -
     """
     base_url = given.get("base_url")
     source = SettingsFile(str(path), path.parent, [base_url] if base_url else [])
-    study = recorded_study(path)
+    study = _recorded_study(path)
     by_name = study.model is not None and "model" not in given and not study.has_local_model
     table = {
         **study.settings,
@@ -199,17 +197,16 @@ def read_study(path: Path, given: Mapping[str, Any], *, outside: bool = False) -
 
 def words_again(study: StudyFile, path: Path) -> list[str]:
     """What the command needs beside the study file: its server, and the permission for paths elsewhere."""
-    given: dict[str, Any] = {}
-    outside = False
-    for _ in range(3):
-        try:
-            read_study(path, given, outside=outside)
-        except DataError as error:
-            if error.field == "base_url":
-                given["base_url"] = study.base_url
-            outside = outside or error.field != "base_url"
-    server = ["--base-url", study.base_url] if given and study.base_url else []
-    return [*server, *(["--outside"] if outside else [])]
+    try:
+        read_study(path, {"base_url": study.base_url})
+        words = []
+    except DataError:
+        words = ["--outside"]
+    try:
+        read_study(path, {}, outside=True)
+        return words
+    except DataError:  # only this file names its server
+        return ["--base-url", str(study.base_url), *words]
 
 
 def with_systems(study: StudyFile, given: Mapping[str, Any], without: Collection[str]) -> StudyFile:

@@ -67,6 +67,7 @@ def test_nuggets_of_answers() -> None:
     study = exam_pp.study(queries=QUERIES, answers={"good": GOOD, "bad": BAD}, bank=nuggets, nuggets=True)
     board = study.grade("lexical").leaderboard()
     assert board.metrics[0] == "A_strict"  # without vital nuggets, V is 0 for everybody
+    assert "lexical only compares words" in board.verdict
     assert board.means("A")["good"] > board.means("A")["bad"]
 
 

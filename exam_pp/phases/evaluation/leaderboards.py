@@ -75,8 +75,7 @@ class Uncertainty:
     ``tested`` are the metrics with a column of letters, which is empty if no difference could be shown.
     ``untested`` says why the differences of a metric cannot be tested: too few queries, or systems that were
     scored on other queries. ``common`` is the number of queries on which systems are compared, if some lack
-    queries that others have.
-    ``planned`` says of a metric without any difference shown how many queries would show one.
+    queries that others have. ``planned`` says how many queries would show a difference, if none is shown.
     """
 
     systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
@@ -209,6 +208,7 @@ def _add_places(
     """Add the ranks (with intervals) and letters of a metric; returns the notes on its tests."""
     import numpy as np  # noqa: PLC0415 - slow to import
 
+    from exam_pp.metrics.noninferiority import unseen_share  # noqa: PLC0415 - scipy is slow to import
     from exam_pp.metrics.planning import (  # noqa: PLC0415 - scipy is slow to import
         DIFFERENCE,
         SPREAD,
@@ -251,10 +251,8 @@ def _add_places(
         ]
         note = f"{' and '.join(shown)} (paired randomisation tests, step-down maxT, α = {alpha:.2g})"
         if relation.any() and queries < _RARE_BREAKS:
-            note += (
-                f"; up to {1 - alpha ** (1 / queries):.0%} of all queries may behave unlike these "
-                f"{queries}, unseen, and could turn a mean"
-            )
+            unseen = unseen_share(queries, statistics.confidence)
+            note += f"; up to {unseen:.0%} of all queries may behave unlike these, unseen, and turn a mean"
         if with_letters:
             for row, shared in zip(order, letters(relation), strict=True):
                 _update(result, matrix.systems[row], matrix.metric, letters=shared)

@@ -357,7 +357,9 @@ def _lengths(conditions: Sequence[Condition]) -> dict[str, float]:
 
 
 def _of_metrics(evaluation: Evaluation, metrics: Sequence[str]) -> Evaluation:
-    return Evaluation(
-        [score for score in evaluation.scores if score.metric in metrics],
+    return replace(
+        evaluation,
+        scores=[score for score in evaluation.scores if score.metric in metrics],
         best_case=[score for score in evaluation.best_case if score.metric in metrics],
+        worst_case=[score for score in evaluation.worst_case if score.metric in metrics],
     )
