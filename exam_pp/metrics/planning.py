@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from math import ceil, log2
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,13 @@ from scipy.special import ndtri
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.significance import QueriesNeeded, better, queries_for_effect, queries_to_detect_range
+from exam_pp.metrics.significance import (
+    QueriesNeeded,
+    better,
+    fewest_to_differ,
+    queries_for_effect,
+    queries_to_detect_range,
+)
 
 DIFFERENCE, SPREAD = 0.05, 0.2
 """The difference of two means that a plan is for, and the standard deviation of paired differences before
@@ -72,7 +78,7 @@ def plan_queries(
         SelectionError: There are fewer than two systems, or more than a billion queries are needed.
     """
     pairs = max(1, systems * (systems - 1) // 2)
-    tail, fewest = (1 - confidence) / 2 / pairs, ceil(1 + log2(pairs / (1 - confidence)))
+    tail, fewest = (1 - confidence) / 2 / pairs, fewest_to_differ(systems, alpha=1 - confidence)
     if pilot is not None:
         values = np.asarray(pilot, dtype=float)
         differences = (values[:, None] - values)[np.triu_indices(len(values), k=1)]

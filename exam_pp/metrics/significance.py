@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil
+from math import ceil, log2
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -253,14 +253,20 @@ def _letter(index: int) -> str:
     return name if len(name) == 1 else f"({name})"
 
 
-def can_differ(systems: int, queries: int, *, alpha: float = 0.05) -> bool:
-    """Whether :func:`better` can show any difference between so many systems on so many queries.
+def fewest_to_differ(systems: int, *, alpha: float = 0.05) -> int:
+    """The smallest number of queries on which :func:`better` can show a difference between so many systems.
 
     The smallest p-value of a randomisation test on n queries is 2^(1 − n). With fewer queries than those on
     which it is at most α for as many independent tests as there are pairs, equal means of which one side
     breaks rarely would pass for a difference. Two systems need 6 queries for α = 0.05, ten systems 11.
     """
-    return bool(2.0 ** (1 - queries) * systems * (systems - 1) / 2 <= alpha)
+    pairs = max(1, systems * (systems - 1) // 2)
+    return ceil(1 + log2(pairs / alpha) - _REACHED)
+
+
+def can_differ(systems: int, queries: int, *, alpha: float = 0.05) -> bool:
+    """Whether there are enough queries for a difference; see :func:`fewest_to_differ`."""
+    return queries >= fewest_to_differ(systems, alpha=alpha)
 
 
 class QueriesNeeded(NamedTuple):
