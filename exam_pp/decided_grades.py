@@ -161,6 +161,11 @@ class Review:
         text = f"{self.changed} of {counted(ratings, 'rating')} changed by {by}, who checked {self.rated}"
         return f"{text}; they disagree on {self.disputed}, where the median counts" if self.disputed else text
 
+    @property
+    def ratings(self) -> str:
+        """The ratings of people, for readers."""
+        return f"{counted(self.rated, 'rating')} of {counted(len(self.people), 'person', 'people')}"
+
     def of_people(self, judged: Sequence[AnyGrades], people: Sequence[AnyGrades]) -> Iterator[AnyGrades]:
         """The grades of people on a passage, of which those of several people become one set; counts them.
 

@@ -12,6 +12,7 @@ from exam_pp.judges import baselines_among
 from exam_pp.text.wording import counted, in_one_line, listed
 
 if TYPE_CHECKING:  # reports are imported for the help of every command, grades are not
+    from exam_pp.decided_grades import Review
     from exam_pp.grade_filter import GradeKey
 
 VERSION = __version__
@@ -22,7 +23,8 @@ VERSION = __version__
 class Provenance:
     """Origin of the numbers of a report; empty fields do not apply or are unknown.
 
-    ``reviewed``: What people changed of the ratings of the models. ``prompts`` are short names, which reports
+    ``reviewed``: What people changed of the ratings of the models; ``partly_reviewed`` are those of these
+    of which they checked only some. ``prompts`` are short names, which reports
     for readers have instead of ``prompt_classes``. ``writers`` are the models that wrote the banks, if these
     record them. ``cutoff``: Number of ranks of each system that count;
     None for measures with a cutoff in their name.
@@ -38,6 +40,7 @@ class Provenance:
     min_grades: tuple[int, ...] = ()
     queries: int | None = None
     reviewed: tuple[str, ...] = ()
+    partly_reviewed: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     writers: tuple[str, ...] = ()
 
@@ -88,6 +91,14 @@ def graded_by(keys: Iterable[GradeKey]) -> Provenance:
         tuple(dict.fromkeys(key.model for key in graders)),
         tuple(dict.fromkeys(key.prompt_class for key in graders)),
     )
+
+
+def reviewed_by(provenance: Provenance, review: Review | None, ratings: int) -> Provenance:
+    """The provenance of this number of ratings, some of which people gave in the place of a judge's."""
+    if review is None or not review.rated:
+        return provenance
+    said = (review.sentence(ratings),)
+    return replace(provenance, reviewed=said, partly_reviewed=said if review.rated < ratings else ())
 
 
 def file_names(*files: object) -> tuple[str, ...]:

@@ -36,10 +36,10 @@ class Cover:
         """
         name = str(self)
         reached = query.reached(self.min_grade)
-        covered_by_any = _union(reached)
+        covered_by_any = union(reached)
         best = query.size(covered_by_any if self.normalised else query.all_entries)
         for system, first_rank in first_ranks.items():
-            covered = _union([reached[index] for index in query.top(system, first_rank, self.cutoff)])
+            covered = union([reached[index] for index in query.top(system, first_rank, self.cutoff)])
             yield Score(system, query.query_id, name, _share(query.size(covered), best))
         yield Score(OVERALL_SYSTEM, query.query_id, name, _share(query.size(covered_by_any), best))
 
@@ -51,16 +51,16 @@ class Cover:
         """
         reached = query.reached(self.min_grade)
         open_pairs = [query.all_entries & ~passage.graded for passage in query.passages]
-        covered_by_any = _union(reached)
+        covered_by_any = union(reached)
         tops = {system: query.top(system, first, self.cutoff) for system, first in first_ranks.items()}
         tops[OVERALL_SYSTEM] = list(range(len(reached)))
         for system, top in tops.items():
-            covered = _union(reached[index] for index in top)
-            possible = covered | _union(open_pairs[index] for index in top)
+            covered = union(reached[index] for index in top)
+            possible = covered | union(open_pairs[index] for index in top)
             least, most = (query.all_entries, query.all_entries)
             if self.normalised:
                 own_passages = set(top)
-                by_others = _union(
+                by_others = union(
                     pairs for index, pairs in enumerate(open_pairs) if index not in own_passages
                 )
                 least, most = (covered_by_any | by_others, covered_by_any | possible)
@@ -116,7 +116,8 @@ class SoftCover:
         return _share(total, query.size(query.all_entries))
 
 
-def _union(masks: Iterable[int]) -> int:
+def union(masks: Iterable[int]) -> int:
+    """The mask of what is in any of the masks."""
     union = 0
     for mask in masks:
         union |= mask

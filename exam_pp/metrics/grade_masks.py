@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from exam_pp.data_model import is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.llm_requests import LOW_MASS
 from exam_pp.packed import PackedMapping
@@ -33,7 +34,7 @@ _PACKED = msgspec.json.Decoder(
         str,
         list[str],
         list[float] | None,
-        list[tuple[str, dict[int, int], dict[int, Sequence[float]]]],
+        list[tuple[str, dict[int, int], dict[int, Sequence[float]], int]],
         dict[str, list[tuple[int, float, int]]],
         int,
         list[str],
@@ -52,12 +53,13 @@ class GradedPassage:
 
     ``levels`` maps a grade to the mask of the entries with that grade; it is empty for a passage without
     grades. ``soft`` maps the bit position of an entry to the probabilities of the grades 0, 1, 2 ..., if
-    :func:`gather` was called with ``soft``.
+    :func:`gather` was called with ``soft``. ``by_people`` is the mask of the entries that people rated.
     """
 
     passage_id: str
     levels: dict[int, int] = field(default_factory=dict)
     soft: dict[int, Sequence[float]] = field(default_factory=dict)
+    by_people: int = 0
 
     def grade(self, ratings: Mapping[str, int], positions: Mapping[str, int]) -> None:
         """Set the grades of entries (by id), replacing earlier ones."""
@@ -186,6 +188,8 @@ class GradedQuery:
         for grade_set in grades:
             ratings = self._known(grade_set.entry_ratings(), closed)
             graded.grade(ratings, self.entries)
+            if is_human(grade_set.model):
+                graded.by_people |= sum(1 << self.entries[entry_id] for entry_id in ratings)
             if soft:
                 for entry_id in ratings:  # the old probabilities belong to the replaced grade
                     graded.soft.pop(self.entries[entry_id], None)
@@ -212,7 +216,7 @@ class GradedQuery:
 
     def pack(self) -> bytes:
         """The query as bytes, for :meth:`unpack`."""
-        passages = [(passage.passage_id, passage.levels, passage.soft) for passage in self.passages]
+        passages = [(each.passage_id, each.levels, each.soft, each.by_people) for each in self.passages]
         return msgspec.json.encode(
             (
                 self.query_id,

@@ -11,6 +11,7 @@ from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.errors import DataError
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.metrics.score_ranges import Range, has_bounds, is_outside
+from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
@@ -71,20 +72,24 @@ class SystemUncertainty(NamedTuple):
 class Uncertainty:
     """Uncertainty by system and metric, with notes on how it was computed.
 
-    ``remarks`` say what ungraded pairs could change.
-    ``tested`` are the metrics with a column of letters, which is empty if no difference could be shown.
-    ``untested`` says why the differences of a metric cannot be tested: too few queries, or systems that were
-    scored on other queries. ``common`` is the number of queries on which systems are compared, if some lack
-    queries that others have. ``planned`` says how many queries would show a difference, if none is shown.
+    ``remarks`` say what ungraded pairs could change. ``tested`` are the metrics with a column of letters,
+    which is empty if no difference could be shown. ``untested`` says why the differences of a metric cannot
+    be tested: too few queries, systems that were scored on other queries, or grades that people checked in
+    part. ``common`` is the number of queries on which systems are compared, if some lack queries that others
+    have. ``planned`` says how many queries would show a difference, if none is shown. ``basis`` is what
+    claims rest on if the scores have ratings of people.
     """
 
     systems: dict[tuple[str, str], SystemUncertainty] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     tested: set[str] = field(default_factory=set)
-    untested: dict[str, Literal["few queries", "other queries"]] = field(default_factory=dict)
+    untested: dict[str, Literal["few queries", "other queries", "checked in part"]] = field(
+        default_factory=dict
+    )
     common: dict[str, int] = field(default_factory=dict)
     planned: dict[str, str] = field(default_factory=dict)
+    basis: Basis | None = None
 
     def has(self, name: str, metric: str) -> bool:
         """Whether there is a column of the field ``name`` for this metric."""
@@ -99,10 +104,12 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
     Bounds are always computed if there are ungraded pairs. Intervals and tests need scores of single queries;
     a measure with a total over queries has no interval.
     """
-    result = Uncertainty(dict(_bounds(evaluation)))
+    tested = statistics.intervals is not None or statistics.significance or statistics.places
+    basis = basis_of_claims(evaluation, 1 - statistics.confidence) if tested else None
+    result = Uncertainty(dict(_bounds(evaluation)), basis=basis)
     if result.systems:
         result.remarks.extend(_bounds_notes(result.systems))
-    if statistics.intervals is None and not (statistics.significance or statistics.places):
+    if not tested:
         return result
     from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415 - scipy is slow to import
 
@@ -111,12 +118,17 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
         result.notes.append("Intervals and significance tests need scores of single queries.")
         return result
     totals = {score.metric for score in evaluation.scores if score.query_id == ALL_QUERIES}
+    alpha: float | None = 1 - statistics.confidence
+    if basis is not None:
+        alpha = basis.alpha if basis.kind == "people" else None
+    elif evaluation.provenance is not None and evaluation.provenance.partly_reviewed:
+        alpha = None
     notes: dict[str, list[str]] = {}
     for metric, matrix in matrices.items():
         of_metric: list[str] = []
         if statistics.intervals is not None and metric not in totals:
             of_metric += _add_intervals(result, matrix, statistics, evaluation)
-        of_metric += _add_places(result, matrix, statistics, evaluation.range_of(metric))
+        of_metric += _add_places(result, matrix, statistics, evaluation.range_of(metric), alpha)
         for note in of_metric:
             notes.setdefault(note, []).append(metric)
     result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in notes.items())
@@ -204,8 +216,12 @@ def _add_places(
     matrix: ScoreMatrix,
     statistics: Statistics,
     bounds: Range | None,
+    alpha: float | None,
 ) -> list[str]:
-    """Add the ranks (with intervals) and letters of a metric; returns the notes on its tests."""
+    """Add the ranks (with intervals) and letters of a metric; returns the notes on its tests.
+
+    ``alpha`` is the error of the tests; None for scores that cannot be tested.
+    """
     import numpy as np  # noqa: PLC0415 - slow to import
 
     from exam_pp.metrics.noninferiority import unseen_share  # noqa: PLC0415 - scipy is slow to import
@@ -231,11 +247,16 @@ def _add_places(
         return []
     values = matrix.values[order]
     everywhere = np.array(np.isfinite(values).all(axis=0))
-    systems, queries, alpha = len(order), int(everywhere.sum()), 1 - statistics.confidence
+    systems, queries = len(order), int(everywhere.sum())
     with_ranks = statistics.intervals is not None or statistics.places
     with_letters = statistics.significance and systems > 1
     relation = np.zeros((systems, systems), dtype=np.bool_)
-    if not queries:
+    if alpha is None:
+        result.untested[matrix.metric] = "checked in part"
+        note = (
+            "people checked only some of the grades, and not as a fair sample, so differences are not tested"
+        )
+    elif not queries:
         result.untested[matrix.metric] = "other queries"
         note = "systems were scored on different queries, so their differences are not tested"
     elif not can_differ(systems, queries, alpha=alpha):
@@ -269,7 +290,7 @@ def _add_places(
         )
     if systems < 2:
         return []
-    if bounds is None or relation.any() or not queries:
+    if bounds is None or relation.any() or not queries or alpha is None:
         return [f"{note}."]
     difference, spread = (share * (bounds[1] - bounds[0]) for share in (DIFFERENCE, SPREAD))
     confidence = statistics.confidence
@@ -295,8 +316,7 @@ class Standings:
 
     ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
     results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` and
-    ``provenance`` are those of the evaluation, ``scores`` are its scores by query, ``judge_alone`` its first
-    metric without the ratings of people.
+    ``provenance`` are those of the evaluation, ``scores`` are its scores by query.
     """
 
     metrics: Sequence[str]
@@ -308,6 +328,7 @@ class Standings:
     provenance: Provenance | None = None
     scores: Sequence[Score] = field(default=(), repr=False, compare=False)
     judge_alone: Callable[[], Standings] | None = field(default=None, repr=False, compare=False)
+    """Its first metric without the ratings of people."""
 
     @property
     def all_notes(self) -> list[str]:
@@ -337,7 +358,9 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         evaluation.notes,
         evaluation.provenance,
         evaluation.scores,
-        partial(_alone, evaluation.judge_alone, metrics[0], options) if evaluation.judge_alone else None,
+        None
+        if evaluation.corrections is None
+        else partial(_alone, evaluation.corrections.judge_alone, metrics[0], options),
     )
 
 

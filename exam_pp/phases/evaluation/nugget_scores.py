@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from exam_pp.banks import ASSIGNMENT_RATINGS, Entry, TestBank, written_by
-from exam_pp.data_model import AnyGrades, PassageView, Role
+from exam_pp.data_model import AnyGrades, PassageView, Role, is_human
 from exam_pp.decided_grades import Review
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names, judges_of
@@ -24,6 +24,7 @@ from exam_pp.metrics.nuggets import (
     is_label,
 )
 from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
+from exam_pp.phases.evaluation.corrections import Checked, CheckedQuery, Corrections, Unit
 from exam_pp.phases.evaluation.inputs import (
     Bank,
     Passages,
@@ -43,7 +44,7 @@ from exam_pp.phases.evaluation.result import (
 )
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
-from exam_pp.provenance import file_names, graded_by
+from exam_pp.provenance import file_names, graded_by, reviewed_by
 from exam_pp.results import Score, Scores
 from exam_pp.text.wording import counted
 
@@ -101,23 +102,30 @@ def labels_in_order(entries: Sequence[Entry], labels: Labels) -> list[str | None
 
 @dataclass(frozen=True)
 class _Part:
-    """A passage of an answer: its id, its length in words, and the labels of each grader."""
+    """A passage of an answer: its id, its length in words, and the labels of each grader.
+
+    ``by_people`` are the labels of these by people.
+    """
 
     passage_id: str
     length: int
     labels: Mapping[GradeKey, Labels]
+    by_people: Mapping[GradeKey, Labels]
 
 
 @dataclass
 class LabelledAnswer:
     """A system's answer to a query: its length in words, its passages, and the labels of each grader.
 
+    ``by_people`` are the best labels by people, ``checked`` the numbers of passages that they labelled.
     ``ranked`` are its parts in rank order with their ranks and negative scores, until the cutoff is known.
     """
 
     length: int = 0
     passages: set[str] = field(default_factory=set)
     labels: dict[GradeKey, Labels] = field(default_factory=dict)
+    by_people: dict[GradeKey, Labels] = field(default_factory=dict)
+    checked: Counter[tuple[GradeKey, str]] = field(default_factory=Counter)
     ranked: list[tuple[int, float, _Part]] = field(default_factory=list)
 
     def add(self, part: _Part) -> None:
@@ -125,8 +133,17 @@ class LabelledAnswer:
         if part.passage_id not in self.passages:
             self.passages.add(part.passage_id)
             self.length += part.length
-        for key, of_grader in part.labels.items():
-            self.labels[key] = better_labels(self.labels.get(key, {}), of_grader)
+        for labels, of_part in ((self.labels, part.labels), (self.by_people, part.by_people)):
+            for key, of_grader in of_part.items():
+                labels[key] = better_labels(labels.get(key, {}), of_grader)
+        self.checked.update(
+            (key, nugget) for key, of_people in part.by_people.items() for nugget in of_people
+        )
+
+    def decided(self, key: GradeKey, nugget_id: str) -> bool:
+        """Whether people found a nugget supported by one passage, or labelled it in all of them."""
+        labels = self.by_people.get(key, {}).get(nugget_id, ())
+        return "support" in labels or self.checked[key, nugget_id] == len(self.passages)
 
     def add_top(self, first_rank: int, cutoff: int) -> None:
         """Add the ranked parts within the cutoff; a passage that is ranked twice counts once."""
@@ -163,13 +180,7 @@ class LabelledAnswers:
 
     def shown(self, key: GradeKey) -> GradeKey:
         """The name of a grader, which is not the judge's own if people changed its labels."""
-        return key._replace(model=f"{REVIEWED}{key.model}") if self.reviewed(key) else key
-
-    def reviewed(self, key: GradeKey) -> tuple[str, ...]:
-        """What people changed of a judge's labels, if they did."""
-        if key not in self.reviews:
-            return ()
-        return (self.reviews[key].sentence(self.labels[key]),)
+        return key._replace(model=f"{REVIEWED}{key.model}") if key in self.reviews else key
 
 
 def labelled_answers(
@@ -192,8 +203,8 @@ def labelled_answers(
     for line in views(graded, role, canaries=canaries):
         systems = answers.by_query.setdefault(line.query_id, {})
         for passage in line.passages:
-            labels = _labels(passage, criteria, answers)
-            part = _Part(passage.passage_id, answer_length(passage.text), labels)
+            labels, by_people = _labels(passage, criteria, answers)
+            part = _Part(passage.passage_id, answer_length(passage.text), labels, by_people)
             for method in dict.fromkeys(ranking.method for ranking in passage.rankings):
                 answer = systems.setdefault(method, LabelledAnswer())
                 empty_answers[method] = empty_answers.get(method, True) and not part.length
@@ -218,12 +229,15 @@ def labelled_answers(
     return answers
 
 
-def _labels(passage: PassageView, criteria: GradeFilter, answers: LabelledAnswers) -> dict[GradeKey, Labels]:
-    """The labels of a passage by grader.
+def _labels(
+    passage: PassageView, criteria: GradeFilter, answers: LabelledAnswers
+) -> tuple[dict[GradeKey, Labels], dict[GradeKey, Labels]]:
+    """The labels of a passage by grader, and those of these by people.
 
     If a grader has several sets, the last label of a nugget wins; with the choice ``first``, the first set.
     """
     labels_by_grader: dict[GradeKey, Labels] = {}
+    by_people: dict[GradeKey, Labels] = {}
     sets_by_grader: dict[GradeKey, list[AnyGrades]] = {}
     for grades in passage.grade_sets():
         key = GradeKey.of(grades, criteria)
@@ -244,8 +258,10 @@ def _labels(passage: PassageView, criteria: GradeFilter, answers: LabelledAnswer
             for nugget_id, label in assigned_labels(grades) or ():
                 labels.setdefault(nugget_id, []).append(label)
             merged.update(labels)
+            if is_human(grades.model):
+                by_people.setdefault(key, {}).update(labels)
         answers.labels[key] += sum(map(len, merged.values()))
-    return labels_by_grader
+    return labels_by_grader, by_people
 
 
 def _reviewed(
@@ -340,43 +356,91 @@ def nugget_scores(
     assigned = labelled_answers(answers, criteria, cutoff, role, canaries=canaries)
     _check_ids(assigned, items, name_of(answers, "the passages"), name_of(bank, "the bank"))
     rules = MissingRules(missing_queries, missing_vital)
-    alone = partial(
-        nugget_scores,
-        answers,
-        bank,
-        queries=queries,
-        cutoff=cutoff,
-        missing_queries=missing_queries,
-        missing_vital=missing_vital,
-        role=role,
-        canaries=canaries,
-        reviewed=False,
-    )
+
+    def of_judge(key: GradeKey) -> LabelledAnswers:
+        alone = replace(criteria, model=key.model, prompt_class=key.prompt_class, reviewed=False)
+        return labelled_answers(answers, alone, cutoff, role, canaries=canaries)
+
     name = grader_names([assigned.shown(key) for key in assigned.graders])
     return {
         name(assigned.shown(key)): replace(
             _evaluate(key, list(systems), assigned, items, rules),
             provenance=replace(
-                graded_by([assigned.shown(key)]),
-                reviewed=assigned.reviewed(key),
+                reviewed_by(
+                    graded_by([assigned.shown(key)]), assigned.reviews.get(key), assigned.labels[key]
+                ),
                 banks=file_names(bank),
                 queries=len(items),
                 cutoff=cutoff,
                 writers=written_by(nuggets),
             ),
-            judge_alone=partial(_of_judge, alone, replace(criteria, model=key.model, reviewed=False), key)
-            if assigned.reviewed(key) and can_be_read_again(answers)
+            corrections=Corrections(
+                assigned.reviews[key].ratings,
+                partial(_alone, key, list(systems), partial(of_judge, key), items, rules),
+                partial(_units, key, list(systems), assigned, partial(of_judge, key), items),
+            )
+            if key in assigned.reviews and can_be_read_again(answers)
             else None,
         )
         for key, systems in assigned.graders.items()
     }
 
 
-def _of_judge(
-    scores: Callable[..., dict[str, Evaluation]], criteria: GradeFilter, key: GradeKey
+def _alone(
+    key: GradeKey,
+    systems: Sequence[str],
+    of_judge: Callable[[], LabelledAnswers],
+    items: Mapping[str, Sequence[Entry]],
+    rules: MissingRules,
 ) -> Evaluation:
-    (evaluation,) = scores(grade_filter=replace(criteria, prompt_class=key.prompt_class)).values()
-    return evaluation
+    return _evaluate(key, systems, of_judge(), items, rules)
+
+
+def _units(
+    key: GradeKey,
+    systems: Sequence[str],
+    answers: LabelledAnswers,
+    of_judge: Callable[[], LabelledAnswers],
+    items: Mapping[str, Sequence[Entry]],
+    metric: str,
+) -> Iterator[CheckedQuery]:
+    """The units of a measure: the nuggets of a query, which count as they do in the measure."""
+    alone = of_judge()
+    for query_id, entries in items.items():
+        weights = [_worth(metric, entries, position) for position in range(len(entries))]
+        units, checked = {}, {}
+        for system in systems:
+            answer = answers.by_query.get(query_id, {}).get(system, LabelledAnswer())
+            judged = alone.by_query.get(query_id, {}).get(system, LabelledAnswer())
+            units[system] = [
+                Unit(
+                    _value(metric, by_judge),
+                    None
+                    if answer.length and not answer.decided(key, entry.entry_id)
+                    else _value(metric, label),
+                )
+                for entry, by_judge, label in zip(
+                    entries,
+                    labels_in_order(entries, judged.labels.get(key, {})),
+                    labels_in_order(entries, answer.by_people.get(key, {})),
+                    strict=True,
+                )
+            ]
+            rated = sum(answer.checked[key, entry.entry_id] for entry in entries)
+            checked[system] = Checked(rated, len(entries) * len(answer.passages) if answer.length else 0)
+        yield CheckedQuery(query_id, [entry.entry_id for entry in entries], weights, units, checked)
+
+
+def _worth(metric: str, entries: Sequence[Entry], position: int) -> float:
+    """What a nugget counts: the score of an answer that supports no other."""
+    labels = ["support" if place == position else "not_support" for place in range(len(entries))]
+    nuggets = [LabelledNugget(entry.importance, label) for entry, label in zip(entries, labels, strict=True)]
+    return scores_of_answer(nuggets)[metric]
+
+
+def _value(metric: str, label: str | None) -> float:
+    """What a label of a nugget counts, from 0 to 1."""
+    return scores_of_answer([LabelledNugget("vital", label)])[metric]
 
 
 def sanity_scores(bank: Bank, *, queries: Queries | None = None) -> list[Score]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import nanoarrow
     import pandas
 
+    from exam_pp.phases.evaluation.corrections import Corrections
     from exam_pp.provenance import Provenance
 
 
@@ -41,7 +42,7 @@ class Evaluation:
         ranges: Metric to its lowest and highest possible score, if its name leaves them open
             (:func:`exam_pp.metrics.score_ranges.range_of`).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
-        judge_alone: The same scores without the ratings of people; None if there are none in these scores.
+        corrections: What people decided of the scores; None if there are no ratings of people in them.
     """
 
     scores: list[Score] | Scores = field(default_factory=list)
@@ -50,7 +51,7 @@ class Evaluation:
     worst_case: list[Score] | Scores = field(default_factory=list)
     ranges: dict[str, Range] = field(default_factory=dict)
     provenance: Provenance | None = field(default=None, compare=False)
-    judge_alone: Callable[[], Evaluation] | None = field(default=None, compare=False)
+    corrections: Corrections | None = field(default=None, compare=False)
 
     @property
     def systems(self) -> list[str]:

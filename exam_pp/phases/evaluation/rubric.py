@@ -22,6 +22,7 @@ from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrel
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.packed import LazySequence
+from exam_pp.phases.evaluation.corrections import Corrections, cover_units
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, can_be_read_again
 from exam_pp.phases.evaluation.result import (
     Evaluation,
@@ -114,18 +115,25 @@ def cover(
         data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft
     )
     if data.provenance.reviewed and can_be_read_again(passages):
-        evaluation.judge_alone = partial(
-            cover,
-            passages,
-            bank,
-            grade_filter=judge_alone(data),
-            min_grade=min_grades or data.min_grade,
-            cutoff=cutoff,
-            queries=queries,
-            missing_queries=missing_queries,
-            soft=soft,
-            role=role,
-            canaries=canaries,
+
+        def of_judge() -> SelectedGrades:
+            return read_selected(
+                passages,
+                bank,
+                judge_alone(data),
+                data.min_grade,
+                queries,
+                soft=soft,
+                role=role,
+                canaries=canaries,
+            )
+
+        evaluation.corrections = Corrections(
+            data.selector.review.ratings,
+            lambda: cover_of(
+                of_judge(), min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft
+            ),
+            lambda metric: cover_units(data, of_judge().file, cutoff or data.file.cutoff, metric),
         )
     return evaluation
 

@@ -25,7 +25,7 @@ from exam_pp.phases.evaluation.inputs import (
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
-from exam_pp.provenance import Provenance, file_names, graded_by
+from exam_pp.provenance import Provenance, file_names, graded_by, reviewed_by
 from exam_pp.store.passages.graded_file import without_garbage_collection
 from exam_pp.text.wording import counted
 
@@ -131,9 +131,9 @@ def read_selected(
     notes = _query_notes(file, queries, bank, selected)
     if bank is not None:
         notes += _bank_notes(file, ids)
+    ratings = sum(passage.graded.bit_count() for query in file.queries.values() for passage in query.passages)
     provenance = replace(
-        graded_by([selector.key]),
-        reviewed=_reviewed(selector, file),
+        reviewed_by(graded_by([selector.key]), selector.review, ratings),
         banks=file_names(bank_source),
         queries=len(ids),
         writers=written_by(bank),
@@ -160,14 +160,6 @@ def judge_alone(data: SelectedGrades) -> GradeFilter:
     """The filter of the same grades without those of people."""
     key = data.selector.key
     return replace(data.selector.filter, model=key.judge, prompt_class=key.prompt_class, reviewed=False)
-
-
-def _reviewed(selector: GradeSelector, file: GradedFile) -> tuple[str, ...]:
-    """What people changed, if they did."""
-    if not selector.review.rated:
-        return ()
-    ratings = sum(passage.graded.bit_count() for query in file.queries.values() for passage in query.passages)
-    return (selector.review.sentence(ratings),)
 
 
 def _canary_notes(queries: Iterable[GradedQuery]) -> list[str]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose
 
 from exam_pp.data_model import is_human
 from exam_pp.judges import card, own_family
 from exam_pp.metrics.score_ranges import is_share
-from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, moves
+from exam_pp.phases.evaluation.leaderboards import (
+    Standings,
+    Statistics,
+    SystemUncertainty,
+    leaderboard,
+    moves,
+)
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, in_one_line
@@ -42,6 +48,29 @@ def verdict(standings: Standings) -> Verdict | None:
     words never contradict the places. All systems with the highest score are named, or counted if they are
     many. Equal leaderboards have the same words in every output.
     """
+    basis = standings.uncertainty.basis
+    if basis is None or basis.kind == "people":
+        said = _said(standings)
+        return said and replace(said, sentence=said.sentence + _doubts(standings, standings))
+    claims = leaderboard(basis.evaluation, Statistics(confidence=1 - basis.alpha, places=True))
+    said = _said(claims)
+    if said is None:
+        return None
+    if basis.kind == "judge":
+        by, beside = (
+            "The judge alone",
+            f"Corrected scores make no claim: {basis.shares}; rate the fair sample.",
+        )
+    else:
+        by = f"By {basis.ratings} in a fair sample"
+        alone = None if standings.judge_alone is None else _said(standings.judge_alone())
+        beside = f"The judge alone: {alone.headline}." if alone else ""
+    headline, sentence = f"{by}: {said.headline}", f"{by}: {said.sentence} {beside}"
+    return Verdict(headline, sentence + _doubts(standings, claims), said.leaders)
+
+
+def _said(standings: Standings) -> Verdict | None:
+    """The verdict by the places of a leaderboard, without doubts."""
     systems = [system for system in standings.systems if system != OVERALL_SYSTEM]
     if not systems:
         return None
@@ -57,7 +86,11 @@ def verdict(standings: Standings) -> Verdict | None:
     number = standings.uncertainty.common.get(metric, number)
     with_queries = f"with {counted(number, query)}"
     queries_are = counted(number, f"{query} is", f"{query[:-1]}ies are")
-    untested = standings.uncertainty.untested.get(metric)
+    untested = standings.uncertainty.untested.get(metric, "")
+    reasons = {
+        "few queries": f"{queries_are} too few to show any difference",
+        "checked in part": "people checked only some of the grades",
+    }
     first = f"{in_one_line(top[0])} ({score})"
     rival = f"{in_one_line(systems[1])} ({below[0]})" if below and len(systems) == 2 else ""
     headline = f"{named_systems(top)} share the top score ({score})"
@@ -73,8 +106,8 @@ def verdict(standings: Standings) -> Verdict | None:
     elif len(top) == len(systems):
         headline = f"{'Both' if len(systems) == 2 else f'All {_number(len(systems))}'} systems score {score}"
         rest = f" {with_queries}."
-    elif untested == "few queries":
-        headline += f", but {queries_are} too few to show any difference"
+    elif untested in reasons:
+        headline += f", but {reasons[untested]}"
     elif len(leaders) == len(systems):
         them = "them" if rival else f"any of the {_number(len(systems))} systems"
         headline += f", but {queries_are} too few to tell {them} apart"
@@ -93,7 +126,7 @@ def verdict(standings: Standings) -> Verdict | None:
         if worse:
             of_others = _others(len(others), worse) if len(others) > 1 else named_systems(others)
             rest += f" {named_systems(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
-    return Verdict(headline, headline + rest + _doubts(standings, metric), leaders)
+    return Verdict(headline, headline + rest, leaders)
 
 
 def named_systems(systems: Sequence[str], score: str = "") -> str:
@@ -126,9 +159,10 @@ def _others(others: int, worse: int) -> str:
     return f"{'each' if worse == others else _number(worse)} of the other {_number(others)}"
 
 
-def _doubts(standings: Standings, metric: str) -> str:
+def _doubts(standings: Standings, claims: Standings) -> str:
     """How many queries would show a difference, and what the scores rest on, if it could change the order."""
-    planned = standings.uncertainty.planned.get(metric)
+    metric = standings.metrics[0]
+    planned = claims.uncertainty.planned.get(metric)
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
     doubts = f" {planned}" if planned else ""
     if any(row.order_open for row in rows):
@@ -141,6 +175,9 @@ def _doubts(standings: Standings, metric: str) -> str:
             who = counted(moved, "system has", "systems have") if moved else "no system has"
             doubts += f"; {who} another place"
         doubts += "."
+    basis = standings.uncertainty.basis
+    if basis is not None and basis.kind == "people":
+        return doubts  # the judge has no part in the scores
     cautions = dict.fromkeys(card(model).caution for model in provenance.models)
     doubts += "".join(f" {caution}" for caution in cautions if caution)
     return "".join([doubts, *(f" {sentence}" for sentence in preferences(standings))])

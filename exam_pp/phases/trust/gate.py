@@ -16,6 +16,7 @@ from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.noninferiority import TOLERANCE, DropBounds, drop_bounds, queries_for_drop
 from exam_pp.metrics.score_ranges import has_other_range, is_outside
 from exam_pp.metrics.significance import QueriesNeeded, holm
+from exam_pp.phases.evaluation.corrections import PARTLY
 from exam_pp.phases.evaluation.result import MissingQueries, PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
@@ -289,7 +290,7 @@ def _chosen(measures: Sequence[str], old: Mapping[str, _Values], new: Mapping[st
     """The measures to compare, without duplicates."""
     common = [measure for measure in old if measure in new]
     if not measures and len(common) == 1:
-        return common
+        measures = common
     if not common:
         raise SelectionError(
             f"The baseline and the new version have no measure in common ({listed(list(old))}; "
@@ -300,6 +301,12 @@ def _chosen(measures: Sequence[str], old: Mapping[str, _Values], new: Mapping[st
             f"The baseline and the new version have {len(common)} measures; choose with -m: {listed(common)}."
         )
     for measure in measures:
+        if measure.endswith(PARTLY):
+            name = measure.removesuffix(PARTLY)
+            raise SelectionError(
+                f"People checked only some of the grades behind {name}, which decides nothing: compare the "
+                f"scores of the judge alone, -m '{name}[judge]', or let people check all pairs."
+            )
         if measure not in common:
             raise SelectionError(
                 f"The baseline and the new version do not both have the measure {measure!r} (measures of "

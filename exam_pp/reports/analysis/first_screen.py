@@ -189,9 +189,20 @@ def _of_agreement(evidence: Evidence) -> Iterator[Check]:
 
 
 def _of_corrections(standings: Standings, contents: GradedContents) -> Iterator[Check]:
-    provenance = standings.provenance or Provenance()
+    provenance, basis = standings.provenance or Provenance(), standings.uncertainty.basis
     for changes in provenance.reviewed:
-        yield Check("good", changes, ".")
+        if changes not in provenance.partly_reviewed or (basis and basis.kind == "people"):
+            yield Check("good", changes, ".")
+        elif basis and basis.kind == "sample":
+            entries = counted(basis.look, "entry", "entries")
+            yield Check("good", changes, f", among them a fair sample: {entries} of each query.")
+        else:
+            shares = f"{basis.shares}: " if basis and basis.shares else ""
+            yield Check(
+                "doubt",
+                changes,
+                f". {shares}rate the fair sample, with which the review page begins.",
+            )
     reviewers = [grader for key, grader in contents.graders.items() if key.is_reviewer]
     number = sum(grader.grades for grader in reviewers)
     if number and not provenance.reviewed:

@@ -11,6 +11,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.cover import is_normalised
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.metrics.score_ranges import has_bounds, is_share
+from exam_pp.phases.evaluation.corrections import marked
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.prompts import PROMPTS
@@ -222,6 +223,7 @@ def per_query_report(evaluation: Evaluation, title: str, *, pictures: bool = Tru
 
     With ``pictures``, a heatmap of the first metric is above the table.
     """
+    evaluation = marked(evaluation)
     means = standings(evaluation.scores)
     groups: dict[tuple[str, str], list[list[Cell]]] = {(row.system, row.metric): [] for row in means}
     for score in evaluation.scores:
@@ -306,6 +308,7 @@ def trec_eval_text(evaluation: Evaluation, *, per_query: bool) -> str:
     """
     from exam_pp.metrics.trec_measures import trec_eval_names  # noqa: PLC0415 - slow to import
 
+    evaluation = marked(evaluation)
     means = standings(evaluation.scores)
     names = trec_eval_names(list(dict.fromkeys(row.metric for row in means)))
     queries: dict[str, dict[str, list[str]]] = {row.system: {} for row in means}

@@ -1,0 +1,99 @@
+"""Fair samples of people's ratings: the order in which entries are drawn, the looks, and the estimates.
+
+In each query all entries have one random order, and people rate what every system has for the first of them.
+So nobody chooses what is checked, and the estimates are unbiased however good the judge is. The scores may be
+looked at after fixed numbers of entries, each look at its share of the error, so that stopping when the
+leaderboard pleases deceives nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exam_pp.metrics.entry_values import Floats
+from exam_pp.pair_sample import draw
+
+_FEWEST = 5
+"""Ratings from which the mean rating of a judge's value is taken by itself."""
+
+
+def sample_order(query_id: str, entry_ids: Iterable[str], seed: int = 0) -> list[str]:
+    """The entries of a query in the order in which people rate them."""
+    return sorted(entry_ids, key=lambda entry_id: draw(seed, "fair sample", query_id, entry_id))
+
+
+def looks(entries: int) -> list[int]:
+    """The numbers of entries of each query after which scores may be looked at: 1, 2, 3, 5, 8 ... all."""
+    numbers, following = [1], 2
+    while numbers[-1] < entries:
+        numbers.append(min(following, entries))
+        following += numbers[-2]
+    return numbers
+
+
+@dataclass(frozen=True)
+class DecidedUnits:
+    """What a query's entries are worth for each system by the judge and by people, in the sample's order.
+
+    ``judged`` and ``people`` have systems × entries; an entry that people have not decided is NaN.
+    ``weights`` are those of the entries.
+    """
+
+    query_id: str
+    weights: Floats
+    judged: Floats
+    people: Floats
+
+    def are_decided(self, entries: int) -> bool:
+        """Whether people decided the first entries for every system."""
+        return bool(np.isfinite(self.people[:, :entries]).all())
+
+
+def complete_look(units: Sequence[DecidedUnits]) -> int:
+    """The number of entries at the last look that people completed in every query; 0 if they have none."""
+    done = 0
+    for entries in looks(max((len(query.weights) for query in units), default=1)):
+        if not all(query.are_decided(entries) for query in units):
+            break
+        done = entries
+    return done
+
+
+def sample_scores(units: Sequence[DecidedUnits], entries: int) -> Floats:
+    """Unbiased scores of all systems, systems × queries, from people's first entries of each query.
+
+    The mean over all entries of what people find, on average, where the judge has a value; plus the mean
+    over the sample of what people find beside this. A score can lie outside the range of the measure.
+    Source: the regression estimator of survey sampling (Särndal, Swensson and Wretman, "Model Assisted Survey
+    Sampling", 1992, chapter 6), with equal shares of all queries and systems.
+    """
+    rated = np.concatenate([query.people[:, :entries].ravel() for query in units])
+    judged = np.concatenate([query.judged[:, :entries].ravel() for query in units])
+    expected = {
+        value: rated[judged == value].mean()
+        for value in np.unique(judged)
+        if (judged == value).sum() >= _FEWEST
+    }
+    scores = []
+    for query in units:
+        predicted = np.vectorize(lambda value: expected.get(value, rated.mean()), otypes=[float])(
+            query.judged
+        )
+        beside = query.weights * (query.people - predicted)
+        drawn = beside[:, :entries].mean(axis=1) * len(query.weights)
+        scores.append(((query.weights * predicted).sum(axis=1) + drawn) / query.weights.sum())
+    return np.stack(scores, axis=1)
+
+
+def level(units: Sequence[DecidedUnits], entries: int, alpha: float) -> float:
+    """The error that claims may have after this number of entries, so that all looks together keep ``alpha``.
+
+    The last look, when everything is decided, has one half, and the earlier ones share the other.
+    """
+    numbers = looks(max(len(query.weights) for query in units))
+    if len(numbers) == 1:
+        return alpha
+    return alpha / 2 if entries == numbers[-1] else alpha / 2 / (len(numbers) - 1)
