@@ -51,26 +51,24 @@ def verdict(standings: Standings) -> Verdict | None:
     basis = standings.uncertainty.basis
     if basis is None or basis.kind == "people":
         said = _said(standings)
-        return said and replace(said, sentence=said.sentence + _doubts(standings, standings))
+        return said and replace(said, sentence=said.sentence + _doubts(standings))
     claims = leaderboard(basis.evaluation, Statistics(confidence=1 - basis.alpha, places=True))
     said = _said(claims)
     if said is None:
         return None
     if basis.kind == "judge":
-        by, beside = (
-            "The judge alone",
-            f"Corrected scores make no claim: {basis.shares}; rate the fair sample.",
-        )
+        by = "The judge alone"
+        beside = f" Corrected scores make no claim: {basis.shares}; rate the fair sample."
     else:
         by = f"By {basis.ratings} in a fair sample"
         alone = None if standings.judge_alone is None else _said(standings.judge_alone())
-        beside = f"The judge alone: {alone.headline}." if alone else ""
-    headline, sentence = f"{by}: {said.headline}", f"{by}: {said.sentence} {beside}"
-    return Verdict(headline, sentence + _doubts(standings, claims), said.leaders)
+        beside = f" The judge alone: {alone.headline}." if alone else ""
+    sentence = f"{by}: {said.sentence}{beside}{_doubts(standings)}"
+    return Verdict(f"{by}: {said.headline}", sentence, said.leaders)
 
 
 def _said(standings: Standings) -> Verdict | None:
-    """The verdict by the places of a leaderboard, without doubts."""
+    """The verdict by the places of a leaderboard, with the queries that would show more, without doubts."""
     systems = [system for system in standings.systems if system != OVERALL_SYSTEM]
     if not systems:
         return None
@@ -81,9 +79,10 @@ def _said(standings: Standings) -> Verdict | None:
     # Sums of equal scores in another order differ by rounding errors.
     top = [s for s, mean in zip(systems, means, strict=True) if isclose(mean, means[0], abs_tol=1e-12)]
     score, *below = _distinct(metric, [means[0], *means[len(top) :][:1]])
-    number = max((row.queries for row in standings.rows.values() if row.metric == metric), default=0)
+    number = standings.uncertainty.common.get(
+        metric, max((row.queries for row in standings.rows.values() if row.metric == metric), default=0)
+    )
     query = "common query" if metric in standings.uncertainty.common else "query"
-    number = standings.uncertainty.common.get(metric, number)
     with_queries = f"with {counted(number, query)}"
     queries_are = counted(number, f"{query} is", f"{query[:-1]}ies are")
     untested = standings.uncertainty.untested.get(metric, "")
@@ -126,7 +125,8 @@ def _said(standings: Standings) -> Verdict | None:
         if worse:
             of_others = _others(len(others), worse) if len(others) > 1 else named_systems(others)
             rest += f" {named_systems(top)} {'is' if len(top) == 1 else 'are'} better than {of_others}."
-    return Verdict(headline, headline + rest, leaders)
+    sentence = f"{headline}{rest} {standings.uncertainty.planned.get(metric, '')}"
+    return Verdict(headline, sentence.rstrip(), leaders)
 
 
 def named_systems(systems: Sequence[str], score: str = "") -> str:
@@ -159,25 +159,22 @@ def _others(others: int, worse: int) -> str:
     return f"{'each' if worse == others else _number(worse)} of the other {_number(others)}"
 
 
-def _doubts(standings: Standings, claims: Standings) -> str:
-    """How many queries would show a difference, and what the scores rest on, if it could change the order."""
-    metric = standings.metrics[0]
-    planned = claims.uncertainty.planned.get(metric)
+def _doubts(standings: Standings) -> str:
+    """What the scores rest on, if it could change the order."""
+    metric, basis = standings.metrics[0], standings.uncertainty.basis
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
-    doubts = f" {planned}" if planned else ""
-    if any(row.order_open for row in rows):
-        doubts += " Pairs without a grade could change the order."
+    is_open = any(row.order_open for row in rows)
+    doubts = " Pairs without a grade could change the order." if is_open else ""
     provenance = standings.provenance or Provenance()
     for changes in provenance.reviewed:
         doubts += f" {changes}"
-        if standings.judge_alone is not None:
+        if standings.judge_alone is not None and basis is not None and basis.kind == "people":
             moved = sum(not move.in_place for move in moves(standings.judge_alone(), standings))
             who = counted(moved, "system has", "systems have") if moved else "no system has"
             doubts += f"; {who} another place"
         doubts += "."
-    basis = standings.uncertainty.basis
-    if basis is not None and basis.kind == "people":
-        return doubts  # the judge has no part in the scores
+    if basis is not None and basis.kind != "judge":
+        return doubts  # the judge has no part in the claims
     cautions = dict.fromkeys(card(model).caution for model in provenance.models)
     doubts += "".join(f" {caution}" for caution in cautions if caution)
     return "".join([doubts, *(f" {sentence}" for sentence in preferences(standings))])
