@@ -10,7 +10,7 @@ from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.cover import Cover, union
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.results import Score
-from exam_pp.text.wording import in_one_line
+from exam_pp.text.wording import counted, in_one_line
 
 if TYPE_CHECKING:  # numpy is slow to import
     from exam_pp.metrics.fair_sample import DecidedUnits
@@ -65,7 +65,7 @@ class Basis:
 
     ``ratings`` are those of people, ``evaluation`` has the scores of the claims. ``alpha`` is the error that
     claims may have. ``look`` is the number of entries of each query that people decided for all systems,
-    ``left`` the number of units to the next look. ``checked`` is by system.
+    ``left`` the number of entries of systems to decide for the next look. ``checked`` is by system.
     """
 
     kind: Literal["people", "sample", "judge"]
@@ -83,6 +83,11 @@ class Basis:
         chosen = rows if len(rows) <= _NAMED else [*rows[:2], rows[-1]]
         shown = [f"{of.rated} of {in_one_line(system)}'s {of.pairs}" for system, of in chosen]
         return f"{', '.join(shown)} graded pairs were checked"
+
+    @property
+    def more(self) -> str:
+        """How much the next look needs, for readers; empty if that is unknown."""
+        return f" (the next look needs {counted(self.left, 'more decision')})" if self.left else ""
 
 
 _NAMED = 4

@@ -58,11 +58,13 @@ def verdict(standings: Standings) -> Verdict | None:
         return None
     if basis.kind == "judge":
         by = "The judge alone"
-        beside = f" Corrected scores make no claim: {basis.shares}; rate the fair sample."
+        beside = f" Corrected scores make no claim: {basis.shares}; rate the fair sample{basis.more}."
     else:
         by = f"By {basis.ratings} in a fair sample"
         alone = None if standings.judge_alone is None else _said(standings.judge_alone())
         beside = f" The judge alone: {alone.headline}." if alone else ""
+        if len(said.leaders) > 1:
+            beside = f" More of the sample may show it{basis.more}.{beside}"
     sentence = f"{by}: {said.sentence}{beside}{_doubts(standings)}"
     return Verdict(f"{by}: {said.headline}", sentence, said.leaders)
 

@@ -197,7 +197,7 @@ def _of_corrections(standings: Standings, contents: GradedContents) -> Iterator[
             entries = counted(basis.look, "entry", "entries")
             yield Check("good", changes, f", among them a fair sample: {entries} of each query.")
         else:
-            shares = f"{basis.shares}: " if basis and basis.shares else ""
+            shares = f"{basis.shares}{basis.more}: " if basis and basis.checked else ""
             yield Check(
                 "doubt",
                 changes,

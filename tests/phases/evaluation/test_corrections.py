@@ -107,7 +107,7 @@ def test_correcting_one_system_makes_no_claim(write_jsonl: WriteLines) -> None:
     assert words.startswith("The judge alone: Both systems score 50 % with 20 queries.")
     assert (
         "Corrected scores make no claim: 240 of good's 240, 0 of poor's 240 graded pairs were checked; rate "
-        "the fair sample."
+        "the fair sample (the next look needs 20 more decisions)."
     ) in words
 
 
