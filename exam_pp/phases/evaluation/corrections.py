@@ -105,11 +105,12 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
 
     metric = evaluation.scores[0].metric
     alone = evaluation.corrections.judge_alone
-    queries = list(evaluation.corrections.queries(metric))
+    of_metric = evaluation.corrections.queries(metric)
+    queries = [query for query in of_metric if query.units and any(query.weights)]
     if not queries:
         return Basis("judge", evaluation.corrections.ratings, alone().of_metric(metric), alpha)
     systems = list(queries[0].units)
-    units = [_in_order(query, systems) for query in queries if any(query.weights)]
+    units = [_in_order(query, systems) for query in queries]
     checked = {
         system: Checked(*map(sum, zip(*(query.checked[system] for query in queries), strict=True)))
         for system in systems
