@@ -13,6 +13,7 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, R
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.judges import REVIEWED
+from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.inputs import Graded, Study
 from exam_pp.phases.evaluation.result import counted_names
@@ -324,14 +325,16 @@ def _leaderboards(
 
     Reviewers get no leaderboard: they rarely rate enough pairs. ``scores`` are by system and query, so that
     the page can move the leaderboard while the reviewer rates; for that, tables get the passages of each
-    system, if the page shows all of them.
+    system, if the page shows all of them. Then the queries of the head get ``sample``, the indexes of their
+    entries in the order of the fair sample.
     """
     if not head["systems"]:
         return []
     leaderboards: list[dict[str, Any]] = []
+    shown = {query["id"]: query for query in head["queries"]}
     # Queries of the bank that the file lacks count, unless the page shows selected queries only.
     shown_only = options.queries or (bank is None and options.pairs is None)
-    counted_queries = {query["id"] for query in head["queries"]} if shown_only else None
+    counted_queries = set(shown) if shown_only else None
     for index, grader in enumerate(head["graders"]):
         counts = [query["graders"][index]["ratings"] for query in head["queries"]]
         if is_human(grader) or not any(map(sum, counts)):
@@ -371,8 +374,11 @@ def _leaderboards(
                         ]
                         for system, first in grades.file.first_ranks.items()
                     }
-                    entries = None if bank is None else list(query.entries)
-                    material.tables[query.query_id].score_by(tops, entries)
+                    table = material.tables[query.query_id]
+                    table.score_by(tops, None if bank is None else list(query.entries))
+                    ids = table.entries if bank is None else query.entries
+                    order = [table.entries.index(entry_id) for entry_id in sample_order(query.query_id, ids)]
+                    shown[query.query_id]["sample"] = order
     return leaderboards
 
 

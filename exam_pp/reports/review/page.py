@@ -28,6 +28,7 @@ SCRIPTS = (
     "blind.js",
     "plots.js",
     "standings.js",
+    "fair.js",
     "overview.js",
     "bank.js",
     "query.js",

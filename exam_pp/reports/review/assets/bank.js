@@ -66,7 +66,7 @@ function coveredPassages(query, e) {
   if (review.head.blind || !review.head.graders.length) return null;
   let covered = 0;
   for (let p = 0; p < query.size; p++) {
-    const rating = query.rating(p, e, app.grader);
+    const rating = countedRating(query, p, e);
     if (rating !== null && rating >= review.head.min_grade) covered++;
   }
   return covered;

@@ -2,13 +2,16 @@
 
 const overview = { search: "", sort: "index", descending: false, selected: 0, shown: [] };
 
-function renderOverview(main) {
+async function renderOverview(main) {
   const { head } = review;
+  await countReviewed();
+  if (app.view.name !== "overview") return;
   fill(
     main,
     el("h1", {}, head.blind ? "Blind review" : "Review"),
     el("p", { class: "lead" }, overviewSummary()),
     head.notes.map((note) => el("p", { class: "notice" }, note)),
+    fairPanel(),
     head.blind ? el("p", { class: "notice" }, BLIND_NOTICE) : panels(),
     queryList(),
   );
@@ -36,8 +39,8 @@ function panels() {
     "div",
     { class: "panels" },
     head.leaderboards.filter(({ grader }) => grader === head.graders[g]).map(leaderboardPanel),
-    distribution(g),
-    byJudgment(g),
+    distribution(),
+    byJudgment(),
   );
 }
 
@@ -50,7 +53,7 @@ function leaderboardPanel(leaderboard) {
     el("h2", {}, "Leaderboard"),
     el("p", { class: "faint" }, leaderboard.metric, work.ratings.size ? " with your ratings" : ""),
     el("table", {}, tableHead(["System", "", "Mean ± error", ...(work.ratings.size ? ["Before"] : [])]), body),
-    leaderboard.notes.map((note) => el("p", { class: "faint" }, note)),
+    leaderboard.notes.map((note) => el("p", { class: "faint" }, work.ratings.size ? "Before your ratings: " : "", note)),
   );
 }
 
@@ -69,14 +72,14 @@ function leaderboardRows(rows) {
   );
 }
 
-function distribution(g) {
-  const sums = summed(review.head.queries.map((query) => query.graders[g].ratings));
-  const ungraded = total(review.head.queries.map((query) => query.graders[g].ungraded));
+function distribution() {
+  const sums = summed(review.head.queries.map((query) => shownCounts(query).ratings));
+  const ungraded = total(review.head.queries.map((query) => shownCounts(query).ungraded));
   return el(
     "section",
     { class: "panel" },
     el("h2", {}, "Ratings"),
-    el("p", { class: "faint" }, `${count(total(sums), "rating")}, ${count(ungraded, "ungraded pair")}`),
+    el("p", { class: "faint" }, `${count(total(sums), "rating")}, ${count(ungraded, "ungraded pair")}`, work.ratings.size ? ", with yours" : ""),
     columnChart(sums, "Share of each rating"),
   );
 }
@@ -91,10 +94,10 @@ function total(numbers) {
 }
 
 /** A panel with the best ratings of passages for each level of the manual judgments. */
-function byJudgment(g) {
+function byJudgment() {
   const byLevel = new Map();
   for (const query of review.head.queries) {
-    for (const [level, counts] of query.graders[g].judged) byLevel.set(level, summed([byLevel.get(level) ?? [], counts]));
+    for (const [level, counts] of shownCounts(query).judged) byLevel.set(level, summed([byLevel.get(level) ?? [], counts]));
   }
   if (!byLevel.size) return null;
   const rows = [...byLevel].sort((a, b) => b[0] - a[0]);
@@ -132,7 +135,7 @@ const QUERY_COLUMNS = [
   { name: "passages", label: "Passages", value: (query) => query.passages, number: true },
   { name: "entries", label: "Entries", value: (query) => query.entries.length, number: true },
   { name: "relevant", label: "Judged > 0", value: judgedRelevant, number: true },
-  { name: "covered", label: "Covered", value: (query) => query.graders[app.grader]?.covered ?? -1, number: true, open: true },
+  { name: "covered", label: "Covered", value: (query) => shownCounts(query)?.covered ?? -1, number: true, open: true },
   { name: "mean", label: "Ratings", value: meanRating, open: true },
   { name: "own", label: "Yours", value: askedRatings, number: true },
 ];
@@ -142,7 +145,7 @@ function judgedRelevant(query) {
 }
 
 function meanRating(query) {
-  const counts = query.graders[app.grader]?.ratings ?? [];
+  const counts = shownCounts(query)?.ratings ?? [];
   return total(counts) ? total(counts.map((number, rating) => number * rating)) / total(counts) : -1;
 }
 
@@ -230,8 +233,8 @@ function queryRow(index, row, columns) {
       el("a", { href: `#/q/${index}`, dir: "auto" }, query.text || query.id),
       query.text ? el("span", { class: "faint" }, ` ${query.id}`) : null,
     ],
-    covered: () => `${query.graders[app.grader].covered} / ${query.entries.length}`,
-    mean: () => shareBar(query.graders[app.grader].ratings, "Ratings"),
+    covered: () => `${shownCounts(query).covered} / ${query.entries.length}`,
+    mean: () => shareBar(shownCounts(query).ratings, "Ratings"),
     own: () => isSample() ? `${askedRatings(query)} / ${askedPairs(query)}` : askedRatings(query) || "",
   };
   const column = (name) => QUERY_COLUMNS.find((item) => item.name === name);

@@ -18,7 +18,7 @@ async function renderPassage(main, { q, p, e }) {
   const draw = () => {
     redraw(facts, () => passageHeading(query, view, p));
     redraw(citations, () => [citationPanel(query, p, draw)]);
-    redraw(cards, () => query.asked(p).map((i) => entryCard(query, p, i, draw)));
+    redraw(cards, () => (app.view.fair ? [e] : query.asked(p)).map((i) => entryCard(query, p, i, draw)));
     drawText(text, query, p, app.view.e);
   };
   app.screen = { query, view, p, refresh: draw };
@@ -34,9 +34,10 @@ function passageHeading(query, view, p) {
     return index < 0 || target === undefined ? null : el("a", { href: passageAddress(query.index, target, view.e) }, label);
   };
   return [
+    queueBar(queueName(view)),
     el("h1", { dir: "auto" }, passageName(query, p)),
     el("span", { class: "faint", dir: "auto" }, query.queryText || query.id),
-    el("nav", { "aria-label": "Passages" }, link(-1, "← previous passage"), " ", link(1, "next passage →")),
+    !app.view.fair && el("nav", { "aria-label": "Passages" }, link(-1, "← previous passage"), " ", link(1, "next passage →")),
     revealsPassage(query, p)
       ? el("p", { class: "chips" }, judgmentChips(query, p), rankChips(query, p))
       : el("p", { class: "faint" }, `Systems, judgments and the id appear after you rate all entries${query.citations(p).length ? " and label all citations" : ""}.`),

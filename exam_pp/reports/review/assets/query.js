@@ -31,6 +31,11 @@ const FILTERS = [
 ];
 const BLIND_FILTERS = new Set(["all", "open", "citing", "unlabelled", "own"]);
 
+function queueName(view) {
+  const [, label] = FILTERS.find(([name]) => name === view.filter);
+  return view.filter === "all" ? "By passage" : `Passages ${label}`;
+}
+
 function anyEntry(query, p, test) {
   return query.asked(p).some((e) => test(e));
 }
@@ -100,12 +105,14 @@ async function renderQuery(main, index) {
     arrangePassages(query, view);
     const sortedBy = controls.querySelector("[data-focus='Sort by']");
     if (sortedBy) sortedBy.value = view.sort;
+    redraw(queue, () => [queueBar(queueName(view))]);
     shown.textContent = `${view.order.length.toLocaleString("en")} of ${count(query.size, "passage")}`;
     grid.show(view.order.length, gridHeader(query, view, draw));
     showSelected();
   };
   const controls = queryControls(query, view, () => draw());
   const shown = el("span", { class: "faint", role: "status" });
+  const queue = el("div", {});
   const selected = el("section", { class: "panel selected-pair", "aria-label": "Selected pair" });
   const grid = new Grid({
     label: "Passages and ratings",
@@ -116,13 +123,14 @@ async function renderQuery(main, index) {
   const showSelected = () => redraw(selected, () => selectedPair(query, view));
   const entries = el("div", {});
   const drawEntries = () => redraw(entries, () => entryPanel(query, () => { drawEntries(); showSelected(); }));
-  app.screen = { query, view, grid, draw, select: (row, e) => selectPair(query, view, grid, row, e, showSelected), refresh: () => { grid.show(view.order.length); showSelected(); } };
+  app.screen = { query, view, grid, draw, select: (row, e) => selectPair(query, view, grid, row, e, showSelected), refresh: () => { grid.show(view.order.length); drawEntries(); showSelected(); } };
   grid.element.addEventListener("click", (event) => clickCell(event, view));
   grid.element.addEventListener("dblclick", () => openSelected());
   drawEntries();
   fill(
     main,
     queryHeading(query),
+    queue,
     entries,
     controls,
     gridLegend(),
