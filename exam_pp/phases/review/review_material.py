@@ -20,6 +20,7 @@ from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE, read_selected
 from exam_pp.phases.review.checked_passages import extracted_answers
+from exam_pp.phases.review.content_keys import entry_keys, scale_of
 from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
 from exam_pp.phases.review.rating_scale import Step, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, citations_of
@@ -127,6 +128,9 @@ def review_material(
     if options.blind:
         for table in material.tables.values():
             table.shuffle()
+    asked = scale_of(prompt_class, prompt)
+    for table in material.tables.values():
+        table.keys = entry_keys(table.query_id, table.text, test_bank, table.entries, asked)
     scale = rating_scale(prompt, material.best_seen)
     min_grade = options.min_grade
     if min_grade is None:
