@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import TestBank
+from exam_pp.banks import Entry, TestBank
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RubricGrades, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
@@ -16,9 +17,12 @@ from exam_pp.judges import REVIEWED
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.inputs import Graded, Study
+from exam_pp.phases.evaluation.nugget_leaderboard import Condition
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores, sanity_scores
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE, read_selected
+from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.checked_passages import extracted_answers
 from exam_pp.phases.review.content_keys import entry_keys, scale_of
 from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
@@ -32,6 +36,8 @@ from exam_pp.text.wording import counted, no_query
 
 log = logging.getLogger(__name__)
 
+_IMPORTANCE = {"V_strict": "vital", "W_strict": "okay"}
+"""The importance that the first measure of nuggets counts; it is W_strict only without vital nuggets."""
 _SLOTS = {"question", "nugget", "context", "query"}
 """The placeholders that the page can fill."""
 
@@ -42,7 +48,8 @@ class ReviewOptions:
 
     ``answers_class`` is the prompt whose answers explain the ratings (default: any prompt without a scale).
     ``queries`` limits the page to some queries, ``limit`` each query to its first passages in the file.
-    ``blind`` hides the grades of models and other reviewers, and the systems, until the reviewer has rated.
+    ``study`` is the name of the study, for the title. ``blind`` hides the grades of models and other
+    reviewers, and the systems, until the reviewer has rated.
     ``min_grade`` is the threshold: by default 4, or the end of a shorter scale. With ``pairs``, a file of
     sampled pairs, the page asks only about these; ``force`` accepts pairs of another version of the file.
     """
@@ -52,6 +59,7 @@ class ReviewOptions:
     limit: int | None = None
     blind: bool = False
     reviewer: str = ""
+    study: str = ""
     min_grade: int | None = None
     cutoff: int | None = None
     pairs: str | Path | None = None
@@ -136,6 +144,7 @@ def review_material(
     if min_grade is None:
         min_grade = min(DEFAULT_MIN_GRADE, scale[-1].rating) if material.rated else 1
     head = _head(graded, bank, test_bank, material, options)
+    of_nuggets = prompt is not None and prompt.kind == "assignment" and min_grade == scale[-1].rating
     head |= {
         "prompt": _prompt(prompt_class, prompt, selector.hashes),
         "scale": [list(step) for step in scale],
@@ -151,7 +160,9 @@ def review_material(
     # Last, because the leaderboards read queries, prompt and threshold from the head.
     head["leaderboards"] = []
     if not options.blind:
-        head["leaderboards"] = _leaderboards(study, cover_bank, selector, head, material, options)
+        head["leaderboards"] = _leaderboards(
+            study, cover_bank, selector, head, material, options, of_nuggets=of_nuggets
+        )
     head["notes"] = _notes(material, options)
     _warn_of_higher_ratings(material, scale)
     return ReviewMaterial(head, list(material.tables.values()))
@@ -285,8 +296,11 @@ def _head(
     material: _Reading,
     options: ReviewOptions,
 ) -> dict[str, Any]:
-    systems = dict.fromkeys(system for table in material.tables.values() for system in table.systems)
+    tables = material.tables.values()
+    systems = dict.fromkeys(system for table in tables for system in table.systems)
     return {
+        "title": page_title(options.study, () if options.blind else systems, Path(graded).name),
+        "answers": bool(systems) and all(table.has_whole_answers for table in tables),
         "graded": {"name": Path(graded).name, "sha256": file_sha256(graded)},
         "bank": None if bank is None else {"name": Path(bank).name, "sha256": file_sha256(bank)},
         "kinds": sorted(test_bank.kinds) if test_bank else [],
@@ -324,8 +338,13 @@ def _leaderboards(
     head: Mapping[str, Any],
     material: _Reading,
     options: ReviewOptions,
+    *,
+    of_nuggets: bool,
 ) -> list[dict[str, Any]]:
-    """Rubric-Cover of every system on the page's queries, for every model, where people have not rated.
+    """The scores of every system on the page's queries, for every model, where people have not rated.
+
+    These are Rubric-Cover, or with ``of_nuggets`` the first measure of nuggets, which counts those of an
+    importance.
 
     Reviewers get no leaderboard: they rarely rate enough pairs. ``scores`` are by system and query, so that
     the page can move the leaderboard while the reviewer rates; for that, tables get the passages of each
@@ -349,6 +368,10 @@ def _leaderboards(
         grades = read_selected(study, bank, only, head["min_grade"], None)
         cutoff = options.cutoff or grades.file.cutoff
         evaluation = cover_of(grades, cutoff=cutoff)
+        if of_nuggets and bank is not None:
+            cutoff = options.cutoff or sys.maxsize
+            (scored,) = nugget_scores(study, bank, grade_filter=only, cutoff=options.cutoff).values()
+            evaluation = Condition(grader, scored, sanity_scores(bank)).primary
         metric = evaluation.scores[0].metric
         scores = [
             score
@@ -379,11 +402,21 @@ def _leaderboards(
                         for system, first in grades.file.first_ranks.items()
                     }
                     table = material.tables[query.query_id]
-                    table.score_by(tops, None if bank is None else list(query.entries))
-                    ids = table.entries if bank is None else query.entries
-                    order = [table.entries.index(entry_id) for entry_id in sample_order(query.query_id, ids)]
+                    known = {} if grades.bank is None else grades.bank.entries(query.query_id)
+                    counted = [key for key in query.entries if _counts(metric, known.get(key))]
+                    table.score_by(tops, None if bank is None else counted)
+                    order = [table.entries.index(key) for key in sample_order(query.query_id, counted)]
                     shown[query.query_id]["sample"] = order
     return leaderboards
+
+
+def _counts(metric: str, entry: Entry | None) -> bool:
+    """Whether a measure counts an entry of the bank."""
+    if entry is None or metric == "A_strict":
+        return True
+    if metric in _IMPORTANCE:
+        return entry.importance == _IMPORTANCE[metric]
+    return entry.weight > 0
 
 
 def _notes(material: _Reading, options: ReviewOptions) -> list[str]:

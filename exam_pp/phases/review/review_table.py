@@ -19,7 +19,7 @@ from exam_pp.data_model import (
     SupportLabel,
 )
 from exam_pp.phases.review.content_keys import passage_key
-from exam_pp.roles import outputs_of
+from exam_pp.roles import outputs_of, role_of
 from exam_pp.text.highlight import answer_spans
 
 
@@ -118,6 +118,7 @@ class QueryTable:
         self._rows: dict[str, _Row] = {}
         self._asked: Mapping[str, Collection[str]] | None = None
         self._cover: dict[str, Any] = {}
+        self._of_answers = True
 
     @property
     def texts(self) -> set[str]:
@@ -128,6 +129,11 @@ class QueryTable:
     def has_citations(self) -> bool:
         """Whether a passage is a part of an answer that cites passages."""
         return any(row.citations for row in self._rows.values())
+
+    @property
+    def has_whole_answers(self) -> bool:
+        """Whether no system has more than one passage, which is its answer."""
+        return self._of_answers and max(Counter(self.systems).values(), default=0) <= 1
 
     @property
     def systems(self) -> Iterator[str]:
@@ -154,6 +160,7 @@ class QueryTable:
         row.citations |= citations or {}
         row.judgments.update(judgment.relevance for judgment in passage.judgments)
         for ranking in passage.rankings:
+            self._of_answers &= role_of(self.query_id, passage.passage_id, ranking) == "answer"
             row.ranks[ranking.method] = min(ranking.rank, row.ranks.get(ranking.method, ranking.rank))
         for grader, cells in graded:
             for entry_id, cell in cells.items():

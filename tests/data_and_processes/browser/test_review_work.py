@@ -120,7 +120,7 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
     assert saved["bank_sha256"] == file_sha256(demo / "bank.jsonl")
     assert saved["reviewer"] == "ana"
     assert [rating["rating"] for rating in saved["ratings"]] == [4, 0, 5]
-    assert set(saved["ratings"][0]) == {"query_id", "passage_id", "id", "rating"}
+    assert set(saved["ratings"][0]) == {"query_id", "passage_id", "id", "key", "rating"}
     assert saved["ratings"][2]["comment"] == "says when: 1990"
     assert [(edit["op"], edit.get("text") or edit.get("value")) for edit in saved["bank"]] == [
         ("reword", "In which year was the Hubble Space Telescope launched?"),

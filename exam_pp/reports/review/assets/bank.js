@@ -58,7 +58,7 @@ function entryChips(query, e, entry) {
     entry.importance && el("span", { class: "chip" }, entry.importance),
     entry.weight !== undefined && entry.weight !== 1 && el("span", { class: "chip" }, `weight ${entry.weight}`),
     entry.golds.length > 0 && el("span", { class: "chip", title: entry.golds.join("\n") }, count(entry.golds.length, "gold answer")),
-    covered !== null && el("span", { class: "faint", title: `Covered by ${covered} of ${query.size} passages` }, `${covered} / ${query.size}`),
+    covered !== null && el("span", { class: "faint", title: worded(`Covered by ${covered} of ${query.size} passages`) }, `${covered} / ${query.size}`),
   ];
 }
 

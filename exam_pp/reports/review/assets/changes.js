@@ -63,7 +63,7 @@ function ratingTable(ratings, refresh) {
     "table",
     { class: "list" },
     el("caption", {}, "Ratings"),
-    tableHead(["Query", "Passage", "Entry", "Rating", "Comment", ""]),
+    tableHead(["Query", worded("Passage"), "Entry", "Rating", "Comment", ""]),
     el("tbody", {}, ratings.map(({ rating, ...index }) => el(
       "tr",
       {},

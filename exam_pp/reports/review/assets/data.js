@@ -6,6 +6,11 @@ async function unpackHead() {
   review.head = await unpack("head");
 }
 
+/** Words of the page, which call answers by their name. */
+function worded(text) {
+  return review.head.answers ? text.replaceAll("passage", "answer").replaceAll("Passage", "Answer") : text;
+}
+
 /** The query with this index in the head, with passages and grades. */
 function openQuery(index) {
   if (!review.opened.has(index)) review.opened.set(index, unpackQuery(index));

@@ -27,7 +27,7 @@ function lookSizes() {
 function undecided(query, e) {
   const open = new Set();
   for (const top of Object.values(query.cover.tops)) {
-    const ratings = top.map((p) => peopleRating(query, p, e));
+    const ratings = top.map((p) => (query.text(p).trim() ? peopleRating(query, p, e) : 0)); // an empty text covers nothing
     if (ratings.some((rating) => rating !== null && rating >= review.head.min_grade)) continue;
     top.forEach((p, i) => ratings[i] === null && open.add(p));
   }

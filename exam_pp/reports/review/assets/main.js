@@ -64,7 +64,7 @@ async function render() {
 
 function drawHeader() {
   redraw(document.getElementById("header"), () => [
-    el("a", { href: "#/", class: "brand" }, "exam-pp review"),
+    el("a", { href: "#/", class: "brand", title: "exam-pp review", dir: "auto" }, shortened(review.head.title, 40)),
     breadcrumbs(),
     graderChoice(),
     reviewerField(),
@@ -107,7 +107,7 @@ function drawStatus() {
   status.title = saveState();
   status.classList.toggle("dirty", dirty);
   drawLead();
-  document.title = `${dirty ? "• " : ""}exam-pp review: ${review.head.graded.name}`;
+  document.title = `${dirty ? "• " : ""}Review of ${review.head.title}`;
 }
 
 /** The first systems with the reviewer's ratings, beside the passage that is rated. */
@@ -119,7 +119,7 @@ async function drawLead() {
   const systems = (await standingsOf(leaderboard)).filter(([system]) => system !== "_overall_").sort((a, b) => b[1] - a[1]);
   lead.textContent = systems.slice(0, 3).map(([system, mean, , before]) => `${system} ${(100 * mean).toFixed(1)} %${mean > before ? " ↑" : mean < before ? " ↓" : ""}`).join(" · ");
   lead.hidden = false;
-  lead.title = `The first systems by ${leaderboard.metric}, with your ratings`;
+  lead.title = `The first systems by ${shownMetric(leaderboard)}, with your ratings`;
 }
 
 // Saving and loading

@@ -8,7 +8,7 @@ async function renderOverview(main) {
   if (app.view.name !== "overview") return;
   fill(
     main,
-    el("h1", {}, head.blind ? "Blind review" : "Review"),
+    el("h1", { dir: "auto" }, `${head.blind ? "Blind review" : "Review"} of ${head.title}`),
     el("p", { class: "lead" }, overviewSummary()),
     head.notes.map((note) => el("p", { class: "notice" }, note)),
     fairPanel(),
@@ -25,10 +25,10 @@ function overviewSummary() {
   const { head } = review;
   const passages = total(head.queries.map((query) => query.passages));
   const pairs = total(head.queries.map(askedPairs));
-  const size = `${head.graded.name}: ${count(head.queries.length, "query", "queries")}, ${count(passages, "passage")}`;
+  const size = `${head.graded.name}: ${count(head.queries.length, "query", "queries")}, ${count(passages, worded("passage"))}`;
   if (!head.prompt.name) return `${size}. Citations only, because the file has no ratings.`;
   return `${size}, ` +
-    `${count(pairs, `${isSample() ? "sampled " : ""}pair`)} of passage and bank entry. Prompt: ${head.prompt.shown}.`;
+    `${count(pairs, `${isSample() ? "sampled " : ""}pair`)} of ${worded("passage")} and bank entry. Prompt: ${head.prompt.shown}.`;
 }
 
 function panels() {
@@ -51,10 +51,15 @@ function leaderboardPanel(leaderboard) {
     "section",
     { class: "panel leaderboard", tabindex: 0, "aria-label": "Leaderboard" },
     el("h2", {}, "Leaderboard"),
-    el("p", { class: "faint" }, leaderboard.metric, work.ratings.size ? " with your ratings" : ""),
+    el("p", { class: "faint" }, shownMetric(leaderboard), work.ratings.size ? " with your ratings" : ""),
     el("table", {}, tableHead(["System", "", "Mean ± error", ...(work.ratings.size ? ["Before"] : [])]), body),
     leaderboard.notes.map((note) => el("p", { class: "faint" }, work.ratings.size ? "Before your ratings: " : "", note)),
   );
+}
+
+/** The measure; answers have no ranks, so no cutoff. */
+function shownMetric({ metric }) {
+  return review.head.answers ? `Facts stated: ${metric.replace(/@\d+$/u, "")}` : metric;
 }
 
 function leaderboardRows(rows) {
@@ -64,7 +69,7 @@ function leaderboardRows(rows) {
     el(
       "tr",
       { class: system === "_overall_" ? "faint" : null, "data-system": system, "data-mean": mean },
-      el("th", { scope: "row", dir: "auto" }, system === "_overall_" ? "all passages" : system),
+      el("th", { scope: "row", dir: "auto" }, system === "_overall_" ? worded("all passages") : system),
       el("td", {}, scoreBar(mean, error)),
       el("td", { class: "number" }, error === null ? mean.toFixed(3) : `${mean.toFixed(3)} ± ${error.toFixed(3)}`),
       before === undefined ? null : el("td", { class: "number faint" }, before === mean ? "" : `${before.toFixed(3)} ${mean > before ? "↑" : "↓"}`),
@@ -109,7 +114,7 @@ function byJudgment() {
     el(
       "table",
       {},
-      tableHead(["Judgment", "Passages", "Best ratings"]),
+      tableHead(["Judgment", worded("Passages"), "Best ratings"]),
       el(
         "tbody",
         {},
@@ -132,10 +137,10 @@ function byJudgment() {
 const QUERY_COLUMNS = [
   { name: "index", label: "#", value: (query, index) => index },
   { name: "text", label: "Query", value: (query) => query.text || query.id },
-  { name: "passages", label: "Passages", value: (query) => query.passages, number: true },
+  { name: "passages", label: "Passages", answers: "Answers", value: (query) => query.passages, number: true },
   { name: "entries", label: "Entries", value: (query) => query.entries.length, number: true },
   { name: "relevant", label: "Judged > 0", value: judgedRelevant, number: true },
-  { name: "covered", label: "Covered", value: (query) => shownCounts(query)?.covered ?? -1, number: true, open: true },
+  { name: "covered", label: "Covered", answers: "Facts stated", value: (query) => shownCounts(query)?.covered ?? -1, number: true, open: true },
   { name: "mean", label: "Ratings", value: meanRating, open: true },
   { name: "own", label: "Yours", value: askedRatings, number: true },
 ];
@@ -152,7 +157,8 @@ function meanRating(query) {
 function queryColumns() {
   const { head } = review;
   const judged = !head.blind && head.queries.some((query) => query.judged.length);
-  return QUERY_COLUMNS.filter(
+  const named = ({ answers, ...column }) => (answers && head.answers ? { ...column, label: answers } : column);
+  return QUERY_COLUMNS.map(named).filter(
     (column) => (column.name !== "relevant" || judged) && (!column.open || (!head.blind && head.graders.length)),
   );
 }

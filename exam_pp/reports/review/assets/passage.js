@@ -37,7 +37,7 @@ function passageHeading(query, view, p) {
     queueBar(queueName(view)),
     el("h1", { dir: "auto" }, passageName(query, p)),
     el("span", { class: "faint", dir: "auto" }, query.queryText || query.id),
-    !app.view.fair && el("nav", { "aria-label": "Passages" }, link(-1, "← previous passage"), " ", link(1, "next passage →")),
+    !app.view.fair && el("nav", { "aria-label": worded("Passages") }, link(-1, worded("← previous passage")), " ", link(1, worded("next passage →"))),
     revealsPassage(query, p)
       ? el("p", { class: "chips" }, judgmentChips(query, p), rankChips(query, p))
       : el("p", { class: "faint" }, `Systems, judgments and the id appear after you rate all entries${query.citations(p).length ? " and label all citations" : ""}.`),
@@ -50,14 +50,14 @@ function judgmentChips(query, p) {
 }
 
 function rankChips(query, p) {
-  return query.ranks(p).map(([system, rank]) => el("span", { class: "chip", dir: "auto" }, `${review.head.systems[system]}: rank ${rank}`));
+  return query.ranks(p).map(([system, rank]) => el("span", { class: "chip", dir: "auto" }, review.head.answers ? review.head.systems[system] : `${review.head.systems[system]}: rank ${rank}`));
 }
 
 // The text
 
 /** A box with the text, in which the extracted answer of an entry is marked. */
 function passageText(query, p, e) {
-  const box = el("article", { class: "text", "aria-label": "Text of the passage", tabindex: 0 });
+  const box = el("article", { class: "text", "aria-label": worded("Text of the passage"), tabindex: 0 });
   drawText(box, query, p, e);
   return box;
 }
@@ -74,7 +74,7 @@ function drawText(box, query, p, e) {
     box,
     el("p", { dir: "auto" }, markedText(text.slice(0, end), spans, grader)),
     end < text.length && el("p", {}, button(`Show all ${text.length.toLocaleString("en")} characters`, more)),
-    !text.trim() && el("p", { class: "faint" }, "The passage has no text."),
+    !text.trim() && el("p", { class: "faint" }, worded("The passage has no text.")),
   );
   // Scroll within the box only, so that the page does not move.
   const mark = box.querySelector("mark");
@@ -224,7 +224,7 @@ function numberText(value) {
 }
 
 function cutText(tokens) {
-  return tokens ? `the model did not see ${count(tokens, "token")} of the passage` : null;
+  return tokens ? `the model did not see ${count(tokens, "token")} of the ${worded("passage")}` : null;
 }
 
 /** The prompt with its placeholders filled in, built when it is opened. */

@@ -1,4 +1,4 @@
-// The leaderboard and the counts with the reviewer's ratings: Rubric-Cover as `exam-pp evaluate cover` computes it after `exam-pp apply`.
+// The leaderboard and the counts with the reviewer's ratings, as `exam-pp evaluate cover` and `nuggets` compute them after `exam-pp apply`.
 
 /** The rows [system, mean, error, mean before] of a leaderboard, with the ratings of this visit; the page recomputes rated queries only. */
 async function standingsOf(leaderboard) {
@@ -17,7 +17,7 @@ async function standingsOf(leaderboard) {
 }
 
 /** The share of a query's entries that each system covers, and that all passages cover. */
-function coverOf(query, { grader, scores }) {
+function coverOf(query, { grader, metric, scores }) {
   const { tops, entries } = query.cover;
   const judge = review.head.graders.indexOf(grader);
   const passages = [...Array(query.size).keys()];
@@ -32,7 +32,9 @@ function coverOf(query, { grader, scores }) {
     }
   }
   const counted = entries ?? [...rated];
-  const size = (covered) => total(counted.filter((e) => covered(e)).map((e) => query.entries[e].weight ?? 1));
+  // Measures of nuggets have no weights.
+  const weight = (e) => (metric.startsWith("Cover") ? query.entries[e].weight ?? 1 : 1);
+  const size = (covered) => total(counted.filter((e) => covered(e)).map(weight));
   const whole = size(() => true);
   const share = (top) => (whole ? size((e) => top.some((p) => reached[p].has(e))) / whole : 0);
   return Object.keys(scores).map((system) => [system, share(system === "_overall_" ? passages : (tops[system] ?? []))]);

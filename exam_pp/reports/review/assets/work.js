@@ -311,7 +311,9 @@ function checkRating(rating, name) {
   if (![rating.query_id, rating.passage_id, rating.id].every(isText)) {
     throw new Error(`${name} needs a "query_id", a "passage_id" and an "id" that are texts.`);
   }
-  if (![rating.comment, rating.key].every(isTextOrAbsent)) throw new Error(`${name} has a "comment" or "key" that is not a text.`);
+  for (const field of ["comment", "key"]) {
+    if (!isTextOrAbsent(rating[field])) throw new Error(`${name} has a "${field}" that is not a text.`);
+  }
   if (!review.head.scale.some(([known]) => known === rating.rating)) {
     throw new Error(`The rating ${JSON.stringify(rating.rating)} is not on the scale of this page.`);
   }
