@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import Entry, TestBank
+from exam_pp.banks import TestBank
 from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, RubricGrades, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
@@ -36,8 +36,6 @@ from exam_pp.text.wording import counted, no_query
 
 log = logging.getLogger(__name__)
 
-_IMPORTANCE = {"V_strict": "vital", "W_strict": "okay"}
-"""The importance that the first measure of nuggets counts; it is W_strict only without vital nuggets."""
 _SLOTS = {"question", "nugget", "context", "query"}
 """The placeholders that the page can fill."""
 
@@ -402,21 +400,12 @@ def _leaderboards(
                         for system, first in grades.file.first_ranks.items()
                     }
                     table = material.tables[query.query_id]
-                    known = {} if grades.bank is None else grades.bank.entries(query.query_id)
-                    counted = [key for key in query.entries if _counts(metric, known.get(key))]
-                    table.score_by(tops, None if bank is None else counted)
-                    order = [table.entries.index(key) for key in sample_order(query.query_id, counted)]
-                    shown[query.query_id]["sample"] = order
+                    table.score_by(tops, None if bank is None else list(query.entries))
+                    shown[query.query_id]["sample"] = [
+                        table.entries.index(entry_id)
+                        for entry_id in sample_order(query.query_id, query.entries)
+                    ]
     return leaderboards
-
-
-def _counts(metric: str, entry: Entry | None) -> bool:
-    """Whether a measure counts an entry of the bank."""
-    if entry is None or metric == "A_strict":
-        return True
-    if metric in _IMPORTANCE:
-        return entry.importance == _IMPORTANCE[metric]
-    return entry.weight > 0
 
 
 def _notes(material: _Reading, options: ReviewOptions) -> list[str]:

@@ -30,7 +30,7 @@ class Query {
     this.id = head.id;
     this.queryText = head.text;
     this.entries = head.entries;
-    this.sample = head.sample;
+    this.sample = countedSample(head);
     this.ids = chunk.ids;
     this.judgments = chunk.judgments;
     this.cover = chunk.cover;

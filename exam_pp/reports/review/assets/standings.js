@@ -16,6 +16,15 @@ async function standingsOf(leaderboard) {
   return [...scores].map(([system, values]) => [system, mean(values), standardError(values), before.get(system)]);
 }
 
+/** The importance that the first measure of nuggets counts; it is W_strict only without vital nuggets. */
+const IMPORTANCE = { V_strict: "vital", W_strict: "okay" };
+
+/** Whether a measure counts an entry. */
+function counts({ importance, weight = 1 }, metric) {
+  if (metric.startsWith("Cover")) return weight > 0;
+  return !Object.hasOwn(IMPORTANCE, metric) || importance === IMPORTANCE[metric];
+}
+
 /** The share of a query's entries that each system covers, and that all passages cover. */
 function coverOf(query, { grader, metric, scores }) {
   const { tops, entries } = query.cover;
@@ -31,7 +40,7 @@ function coverOf(query, { grader, metric, scores }) {
       if (rating >= review.head.min_grade) reached[p].add(e);
     }
   }
-  const counted = entries ?? [...rated];
+  const counted = (entries ?? [...rated]).filter((e) => counts(query.entries[e], metric));
   // Measures of nuggets have no weights.
   const weight = (e) => (metric.startsWith("Cover") ? query.entries[e].weight ?? 1 : 1);
   const size = (covered) => total(counted.filter((e) => covered(e)).map(weight));
