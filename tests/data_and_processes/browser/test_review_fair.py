@@ -54,7 +54,7 @@ def page(write_jsonl: Callable[[str, list[Any]], Path], tab: OpenTab, tmp_path: 
 
 def shown(page: Tab) -> tuple[str, str]:
     page.page.wait_for_selector(".card.selected")
-    return page.text("h1"), page.text(".card-head span:nth-child(2)").removesuffix("?")
+    return page.text("article.text"), page.text(".card-head span:nth-child(2)").removesuffix("?")
 
 
 def test_the_first_queue_is_fair(page: Tab, tmp_path: Path) -> None:
@@ -70,18 +70,18 @@ def test_the_first_queue_is_fair(page: Tab, tmp_path: Path) -> None:
         page.page.wait_for_selector(".rate.chosen")
         page.press("j")
         page.page.wait_for_selector("#main:not([aria-busy])")
-    assert asked == [("b", ORDER["q1"][0]), ("d", ORDER["q2"][0]), ("t", ORDER["q2"][0])]
+    assert asked == [("the same", ORDER["q1"][0]), ("of B", ORDER["q2"][0]), ("both", ORDER["q2"][0])]
     assert "look 2 of 3, 2 of 4 decided, at most 5 ratings to go" in page.text(".queue")
     assert "Look 1 is complete" in page.text(".queue")
-    assert shown(page) == ("b", ORDER["q1"][1])
+    assert shown(page) == ("the same", ORDER["q1"][1])
 
     # Without a covering passage, all texts are rated; the way back leads through rated pairs.
     page.press("0", "j")
-    assert shown(page) == ("s", ORDER["q1"][1])
+    assert shown(page) == ("shared", ORDER["q1"][1])
     page.press("k")
-    assert shown(page) == ("b", ORDER["q1"][1])
+    assert shown(page) == ("the same", ORDER["q1"][1])
     page.press("j", "3", "j")
-    assert shown(page) == ("d", ORDER["q2"][1])
+    assert shown(page) == ("of B", ORDER["q2"][1])
     page.go(f"#/q/0/p/1/e/{ENTRIES['q1'].index(ORDER['q1'][1])}")
     assert "By passage: not a fair sample" in page.text(".queue")
     assert page.page.get_attribute("[data-focus=rate-0]", "aria-pressed") == "true", "a has the text of b"

@@ -112,8 +112,8 @@ async function enterFair() {
   await showFair();
 }
 
-/** Which queue the reviewer is in, above what is rated; `queue` names another queue than the fair sample. */
-function queueBar(queue) {
+/** Which queue the reviewer is in, above what is rated; `queue` names another one than the fair sample. */
+function queueBar(queue = "") {
   if (!hasFairSample()) return null;
   if (app.view.fair) {
     return el("p", { class: "notice queue", role: "status" }, fairText(), " ", button("Next", () => moveInFair(1), { class: "small", title: "key: j", "data-focus": "next" }));

@@ -28,6 +28,8 @@ async function renderPassage(main, { q, p, e }) {
 }
 
 function passageHeading(query, view, p) {
+  // Without ids, which name the system of an answer, the rating is about the text.
+  if (app.view.fair) return [queueBar(), el("h1", { dir: "auto" }, query.queryText || query.id)];
   const index = view.order.indexOf(p);
   const link = (by, label) => {
     const target = view.order[index + by];
@@ -37,7 +39,7 @@ function passageHeading(query, view, p) {
     queueBar(queueName(view)),
     el("h1", { dir: "auto" }, passageName(query, p)),
     el("span", { class: "faint", dir: "auto" }, query.queryText || query.id),
-    !app.view.fair && el("nav", { "aria-label": worded("Passages") }, link(-1, worded("← previous passage")), " ", link(1, worded("next passage →"))),
+    el("nav", { "aria-label": worded("Passages") }, link(-1, worded("← previous passage")), " ", link(1, worded("next passage →"))),
     revealsPassage(query, p)
       ? el("p", { class: "chips" }, judgmentChips(query, p), rankChips(query, p))
       : el("p", { class: "faint" }, `Systems, judgments and the id appear after you rate all entries${query.citations(p).length ? " and label all citations" : ""}.`),
