@@ -22,3 +22,14 @@ def ratings(page: str, query: int = 0, grader: int = 0) -> dict[str, list[int | 
     chunk, entries = data[f"query-{query}"], len(data["head"]["queries"][query]["entries"])
     column = chunk["grades"][grader].get("rating", [None] * entries * len(chunk["ids"]))
     return {key: column[i * entries : (i + 1) * entries] for i, key in enumerate(chunk["ids"])}
+
+
+def rating_keys(page: str) -> dict[tuple[str, str, str], str]:
+    """Query id, passage id and entry id to the key that the page gives a rating of the pair."""
+    data, keys = blocks(page), {}
+    for index, query in enumerate(data["head"]["queries"]):
+        chunk = data[f"query-{index}"]
+        for passage_id, of_passage in zip(chunk["ids"], chunk["keys"]["passages"], strict=True):
+            for entry_id, of_entry in chunk["keys"]["entries"].items():
+                keys[query["id"], passage_id, entry_id] = f"{of_entry}:{of_passage}"
+    return keys
