@@ -17,11 +17,10 @@ from exam_pp.phases.review.apply_ratings import AppliedRatings, apply_ratings
 from exam_pp.phases.review.content_keys import passage_key
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.reports.review.page import render_page
-from exam_pp.store.edits import FORMAT, file_sha256
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line
-from tests.review_pages import rating_keys
+from tests.review_pages import edits_of
 
 WriteLines = Callable[[str, list[Any]], Path]
 CHANGED = "{} of texts or entries that changed, and do not count."
@@ -52,17 +51,8 @@ def reviewed(
     """The edits file that the review page saves for these ratings, by query, passage and entry."""
     criteria = GradeFilter(prompt_class=prompt_class)
     material = review_material(file, criteria, bank=bank, options=ReviewOptions())
-    keys = rating_keys(render_page(material.head, material.tables))
-    edits = {
-        "format": FORMAT, "reviewer": reviewer, "graded_sha256": file_sha256(file),
-        "bank_sha256": None if bank is None else file_sha256(bank),
-        "ratings": [
-            {"query_id": q, "passage_id": p, "id": e, "rating": rating, "key": keys[q, p, e]}
-            for (q, p, e), rating in ratings.items()
-        ],
-    }  # fmt: skip
     path = file.parent / f"edits-{reviewer}.json"
-    path.write_text(json.dumps(edits))
+    path.write_text(json.dumps(edits_of(render_page(material.head, material.tables), ratings, reviewer)))
     return path
 
 
