@@ -168,6 +168,8 @@ def command(
     results = engine.run()
     for board in results.boards:
         _show(board.words)
+    for note in engine.notes:
+        click.echo(note)
     if results.games is not None:
         _show(["evaluate", "elo", str(results.games)])
     click.echo(_next_steps(engine.study, folder, results))

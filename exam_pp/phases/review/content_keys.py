@@ -18,7 +18,7 @@ from exam_pp.prompts import Prompt
 
 def passage_key(query_text: str, text: str) -> str:
     """The key of a text as it is shown for a query; of an answer rated as a whole, all of its parts."""
-    return _digest(query_text, text)
+    return digest(query_text, digest(text))
 
 
 def entry_key(query_text: str, entry: Entry | str, group: str, scale: str) -> str:
@@ -27,7 +27,7 @@ def entry_key(query_text: str, entry: Entry | str, group: str, scale: str) -> st
     An entry that no bank describes is shown by its id, which is then its text.
     """
     text, golds = (entry, None) if isinstance(entry, str) else (entry.text, entry.gold_answers)
-    return _digest(query_text, text, group, scale, *(["any answer"] if golds is None else golds))
+    return digest(query_text, text, group, scale, *(["any answer"] if golds is None else golds))
 
 
 def scale_of(prompt_class: str, prompt: Prompt | None) -> str:
@@ -42,16 +42,22 @@ def scale_of(prompt_class: str, prompt: Prompt | None) -> str:
 
 
 def entry_keys(
-    query_id: str, query_text: str, bank: TestBank | None, entry_ids: Iterable[str], scale: str
+    query_id: str, query_text: str, bank: TestBank, entry_ids: Iterable[str], scale: str
 ) -> dict[str, str]:
     """Entry id to key, for these entries of a query."""
-    known = (bank.queries if bank else {}).get(query_id, QueryBank(query_id))
+    known = bank.queries.get(query_id, QueryBank(query_id))
     return {
         key: entry_key(query_text, known.entries.get(key, key), known.groups.get(key, ""), scale)
         for key in entry_ids
     }
 
 
-def _digest(*texts: str) -> str:
+def query_text_of(query_id: str, of_file: str, bank: TestBank) -> str:
+    """The text of a query as it is shown: that of the bank, else that of the file."""
+    return bank.queries.get(query_id, QueryBank(query_id)).query_text or of_file
+
+
+def digest(*texts: str) -> str:
+    """A digest of texts, of 32 hex digits; the forms of Unicode and repeated blanks make no other one."""
     data = json.dumps([" ".join(normalize("NFC", text).split()) for text in texts], ensure_ascii=False)
     return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -24,7 +24,7 @@ from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE, read_selected
 from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.checked_passages import extracted_answers
-from exam_pp.phases.review.content_keys import entry_keys, scale_of
+from exam_pp.phases.review.content_keys import entry_keys, query_text_of, scale_of
 from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
 from exam_pp.phases.review.rating_scale import Step, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, citations_of
@@ -134,9 +134,9 @@ def review_material(
     if options.blind:
         for table in material.tables.values():
             table.shuffle()
-    asked = scale_of(prompt_class, prompt)
+    known, asked = test_bank or TestBank({}), scale_of(prompt_class, prompt)
     for table in material.tables.values():
-        table.keys = entry_keys(table.query_id, table.text, test_bank, table.entries, asked)
+        table.keys = entry_keys(table.query_id, table.text, known, table.entries, asked)
     scale = rating_scale(prompt, material.best_seen)
     min_grade = options.min_grade
     if min_grade is None:
@@ -183,7 +183,7 @@ def _read(
         # A query may have several lines, whose passages share one table.
         table = material.tables.get(query.query_id)
         if table is None:
-            text = (bank.queries[query.query_id].query_text if bank else "") or query.query_text
+            text = query_text_of(query.query_id, query.query_text, bank or TestBank({}))
             entries = bank.entries(query.query_id) if bank else None
             table = material.tables[query.query_id] = QueryTable(query.query_id, text, entries)
         # A sampled pair is a passage and a bank entry, so citations are not asked about.
