@@ -10,7 +10,7 @@ import pytest
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
-from tests.data_and_processes.browser.conftest import Tab, run
+from tests.data_and_processes.browser.conftest import Tab, means_on, run
 
 OpenTab = Callable[..., Tab]
 FACTS = {
@@ -65,10 +65,7 @@ def test_answers_are_no_passages(
     # The leaderboard is that of the corrected file.
     page.go("#/")
     page.page.wait_for_selector(".leaderboard td:nth-child(4)")
-    shown = {
-        str(row.get_attribute("data-system")): float(str(row.get_attribute("data-mean")))
-        for row in page.page.locator(".leaderboard tr[data-system]").all()
-    }
+    shown = means_on(page)
     edits = page.save(tmp_path, "ann")
     corrected = tmp_path / "corrected.jsonl.gz"
     run("apply", tmp_path / "moon" / "assigned.jsonl.gz", edits, "--bank", bank, "-o", corrected)

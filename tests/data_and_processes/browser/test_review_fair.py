@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from exam_pp.metrics.fair_sample import sample_order
+from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.rubric import cover
 from tests.conftest import passage, rubric
-from tests.data_and_processes.browser.conftest import Tab, run
+from tests.data_and_processes.browser.conftest import Tab, means_on, run
 
 OpenTab = Callable[..., Tab]
 ENTRIES = {query: [f"{query}/{name}" for name in "xyz"] for query in ("q1", "q2")}
@@ -54,7 +56,9 @@ def page(write_jsonl: Callable[[str, list[Any]], Path], tab: OpenTab, tmp_path: 
 
 def shown(page: Tab) -> tuple[str, str]:
     page.page.wait_for_selector(".card.selected")
-    return page.text("article.text"), page.text(".card-head span:nth-child(2)").removesuffix("?")
+    return " ".join(page.text("article.text").split()), page.text(
+        ".card-head span:nth-child(2)"
+    ).removesuffix("?")
 
 
 def test_the_first_queue_is_fair(page: Tab, tmp_path: Path) -> None:
@@ -88,11 +92,19 @@ def test_the_first_queue_is_fair(page: Tab, tmp_path: Path) -> None:
     page.go("#/")
     counts = page.page.locator("td[data-column=covered]").all_inner_texts()
     assert counts == ["1 / 3", "1 / 3"]
+    board = means_on(page)
     assert "4: 1, 5: 3" in str(page.page.get_attribute("svg.plot", "aria-label"))
 
-    saved = json.loads(page.save(tmp_path, "ann").read_text(encoding="utf-8"))["ratings"]
+    edits = page.save(tmp_path, "ann")
+    saved = json.loads(edits.read_text(encoding="utf-8"))["ratings"]
     assert [(rating["passage_id"], rating["id"], rating["rating"]) for rating in saved] == [
         ("b", ORDER["q1"][0], 5), ("d", ORDER["q2"][0], 5), ("t", ORDER["q2"][0], 4),
         ("b", ORDER["q1"][1], 0), ("s", ORDER["q1"][1], 3),
     ]  # fmt: skip
     assert len({rating["key"] for rating in saved}) == 5
+
+    # The page counts what the scores count.
+    bank, corrected = tmp_path / "bank.jsonl", tmp_path / "corrected.jsonl"
+    run("apply", tmp_path / "graded.jsonl", edits, "--bank", bank, "-o", corrected)
+    rows = standings(cover(corrected, bank).scores)
+    assert board == {row.system: row.mean for row in rows if row.metric.startswith("Cover")}
