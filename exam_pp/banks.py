@@ -178,12 +178,13 @@ class QueryBank:
     """All entries of one query, of all facets, in file order; of duplicate ids the first is kept.
 
     ``query_text`` is the text of the title query: that of a line without a facet if there is one, else the
-    part that the query texts of all facets share.
+    part that the query texts of all facets share. ``groups`` has the texts of the facets of entries, by id.
     """
 
     query_id: str
     query_text: str = ""
     entries: dict[str, Entry] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
     _is_of_facets: bool = field(default=True, init=False, repr=False, compare=False)
 
     def add(self, line: BankLine) -> list[str]:
@@ -195,6 +196,7 @@ class QueryBank:
                 duplicates.append(item.entry_id)
             else:
                 self.entries[item.entry_id] = item
+                self.groups[item.entry_id] = line.facet_text or ""
         return duplicates
 
     def _add_text(self, line: BankLine) -> None:

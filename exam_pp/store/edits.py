@@ -36,13 +36,18 @@ BankOp = Literal["add", "reword", "remove", "weight", "importance", "add_gold_an
 
 
 class HumanRating(Record):
-    """The rating that a reviewer gave a passage for a bank entry."""
+    """The rating that a reviewer gave a passage for a bank entry.
+
+    With a ``key``, digests of the texts of entry and passage, it counts for every pair with these texts,
+    whatever the ids. A rating without one is of the file that was reviewed.
+    """
 
     query_id: Id
     passage_id: Id
     entry_id: Id = Field(alias="id")
     rating: Integer
     comment: str | None = None
+    key: str | None = None
 
 
 class HumanSupport(Record):
@@ -121,6 +126,11 @@ class Edits(Record):
     bank: list[BankEdit] = Field(default_factory=list)
     games: list[HumanGame] = Field(default_factory=list)
 
+    @property
+    def is_by_content(self) -> bool:
+        """Whether all ratings have keys, and no citations are labelled, so that any file may be graded."""
+        return not self.supports and all(rating.key is not None for rating in self.ratings)
+
 
 def read_edits(path: str | Path) -> Edits:
     """Read an edits file; raises :class:`DataError` with the field."""
@@ -180,7 +190,8 @@ def check_reviewed(
         else f"the edits are for another {noun} than {reviewed}, or it has changed since the review"
     )
     raise DataError(
-        f"{problem}. Use --force if the {parts} of {reviewed} are those that were reviewed.",
+        f"{problem}. Review it again, or use `exam-pp {'bank ' * (noun == 'bank')}apply --force` if the "
+        f"{parts} of {reviewed} are those that were reviewed.",
         file=str(edits), field=field,
     )  # fmt: skip
 

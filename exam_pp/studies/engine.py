@@ -24,7 +24,7 @@ from exam_pp.phases.grading.prompt_files import assignment_prompt, choose_prompt
 from exam_pp.phases.grading.steps import Progress, Steps, asked, is_data_set, no_progress
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
-from exam_pp.phases.review.apply_ratings import apply_ratings
+from exam_pp.phases.review.apply_ratings import AppliedRatings, apply_ratings, match_ratings
 from exam_pp.phases.tournaments.compare import CompareFiles, CompareOptions, compare
 from exam_pp.phases.validation.validate import validate
 from exam_pp.prompts import Prompt
@@ -35,6 +35,7 @@ from exam_pp.reports.validation.findings import findings_report
 from exam_pp.signals import STOP
 from exam_pp.store.atomic_writes import Lock
 from exam_pp.store.banks.bank_json import read_bank
+from exam_pp.store.edits import read_edits
 from exam_pp.store.files import write_text
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.journal import journal_path
@@ -101,6 +102,8 @@ class Engine:
         self._judge = judge
         self._unit = unit
         self._asks_questions = False
+        self._edits = list(map(Path, study.edits))
+        self._outdated: list[Mapping[tuple[Path, int], bool]] = []
         self._reports = reports
         self._say = say
 
@@ -126,11 +129,6 @@ class Engine:
         others = of_answers or self.study.games or "nugget" in rated.values()
         if others and self._asks_questions and _is_by_similarity(self._judge_named.model):
             log.warning("%s grades questions only: %s judges the rest.", self.study.model, LEXICAL)
-        if self.study.edits and not rated:
-            raise SelectionError(
-                "--edits corrects grades of questions, but this study has nuggets of answers only. Correct "
-                "assignments of nuggets with `exam-pp apply`."
-            )
         if not (self.folder / STUDY_FILE).exists():
             write_study(self.study, self.folder / STUDY_FILE)  # the judge, before it grades
         results = Results()
@@ -144,12 +142,19 @@ class Engine:
         write_study(self.study, self.folder / STUDY_FILE)
         return results
 
+    @property
+    def notes(self) -> Iterator[str]:
+        """Sentences on ratings of people that no leaderboard counts."""
+        # A rating is of one board: what another board does not have is not outdated.
+        places = set.intersection(*map(set, self._outdated or [{}]))
+        outdated = {place: any(each[place] for each in self._outdated) for place in places}
+        return AppliedRatings(outdated=outdated).lines()
+
     def _known_grades(self, graded: Path) -> Results:
         """The leaderboards of a file that is graded already."""
         banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
         self._check([graded, *banks])
-        if self.study.edits:
-            graded = self._correct(graded, banks[:1])
+        graded = self._correct(graded, banks or [None])
         sources = Sources(graded, banks)
         results = Results()
         for known in grade_sets(graded_contents(graded, banks), sources):
@@ -232,8 +237,7 @@ class Engine:
             name = "graded.jsonl.gz" if number == len(banks) else f"graded-{number}.jsonl.gz"
             files = GradeFiles(graded, Path(name), bank)
             graded = self.graded("Grade", files, named or [rating_prompt(kind)], words, f"replies-{number}")
-        if study.edits:
-            graded = self._correct(graded, list(banks)[:1])
+        graded = self._correct(graded, list(banks))
         if self._reports:
             page = self._report("report", graded, list(banks), study.official)
             results.reports.append(page)
@@ -248,6 +252,7 @@ class Engine:
         files = GradeFiles(answers, Path(f"assigned{suffix}.jsonl.gz"), bank, queries=queries)
         words: Words = ["--prompt", prompt.shown]
         assigned = self.graded("Assign", files, [prompt], words, f"replies-nuggets{suffix}")
+        assigned = self._correct(assigned, [bank], f"assigned-corrected{suffix}")
         if self._reports:
             results.reports.append(self._report(f"report-nuggets{suffix}", assigned, [bank]))
         results.boards.append(Board(assigned, bank, assigns=True))
@@ -263,16 +268,24 @@ class Engine:
         words: Words = ["compare", answers, *options("--queries", queries), *judge.words]
         return self._ask("Games", words, "games.jsonl.gz", judge, (), work, "replies-games")
 
-    def _correct(self, graded: Path, banks: Sequence[Path]) -> Path:
-        """Put the ratings of people in place."""
-        edits = [Path(path) for path in self.study.edits]
+    def _correct(self, graded: Path, banks: Sequence[Path | None], name: str = "corrected") -> Path:
+        """Put the ratings of people in place, for the entries of each bank."""
+        for number, bank in enumerate(banks, 1):
+            output = f"{name}.jsonl.gz" if number == len(banks) else f"{name}-{number}.jsonl.gz"
+            graded = self._apply(graded, bank, output)
+        return graded
+
+    def _apply(self, graded: Path, bank: Path | None, name: str) -> Path:
+        """Put ratings in place where their texts are; those without keys are of the first file."""
+        edits, self._edits = self._edits, [path for path in self._edits if read_edits(path).is_by_content]
+        if not edits:
+            return graded
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
-            bank = next(iter(banks), None)
-            return apply_ratings(graded, edits, output, bank=bank, force=True).lines()
+            return apply_ratings(graded, edits, output, bank=bank).lines()
 
-        words: Words = ["apply", graded, *edits, *options("--bank", banks), "--force"]
-        return self._step("Correct", words, "corrected.jsonl.gz", work)
+        self._outdated.append(match_ratings(graded, edits, bank).outdated)
+        return self._step("Correct", ["apply", graded, *edits, *options("--bank", bank)], name, work)
 
     def _check(self, files: Sequence[Path]) -> None:
         """Check files that are about to be graded; raises SelectionError for errors."""

@@ -17,7 +17,7 @@ from exam_pp.store.files import check_output
 from exam_pp.store.games_files import read_games, write_games
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, noted
 
 PROMPT_TYPE = "game"
 
@@ -51,11 +51,9 @@ class AppliedGames:
         for name, counts in self.reviewers.items():
             ties = f", {counts.ties} of them {'a tie' if counts.ties == 1 else 'ties'}" if counts.ties else ""
             yield f"{counted(counts.games, 'game')} added as {name}{ties}."
-            if counts.skipped:
-                yield f"{counted(counts.skipped, 'skipped game was', 'skipped games were')} not added."
-            if counts.replaced:
-                again = counted(counts.replaced, "game has", "games have")
-                yield f"{again} another winner than in the games file: the later one counts."
+            yield from noted(counts.skipped, "{} not added.", "skipped game was", "skipped games were")
+            again = "{} another winner than in the games file: the later one counts."
+            yield from noted(counts.replaced, again, "game has", "games have")
             if counts.compared:
                 yield f"{counts.differing} of {counts.compared} differ from the winner of a model."
 

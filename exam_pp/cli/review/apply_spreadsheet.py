@@ -22,7 +22,7 @@ from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
 from exam_pp.store.tables import QUERY_ID, SYSTEM, Layout, read_rows
 from exam_pp.text.spreadsheet_cells import unescaped
-from exam_pp.text.wording import counted, listed
+from exam_pp.text.wording import counted, listed, noted
 
 PROMPT_CLASS = "CriteriaRatings"
 """Prompt class of ratings in a file without ratings by criteria."""
@@ -63,13 +63,10 @@ class AppliedCriteria:
             f"{counted(self.ratings, 'rating')} of {of} added as {self.grader} with the prompt "
             f"{self.prompt_class}."
         )
-        if self.comments:
-            yield f"{counted(self.comments, 'comment')} added."
-        if self.replaced:
-            repeated = counted(self.replaced, "rating was", "ratings were")
-            yield f"{repeated} given again with another value: the later rating counts."
-        if self.blank:
-            yield f"{counted(self.blank, 'cell has', 'cells have')} no rating."
+        yield from noted(self.comments, "{} added.", "comment")
+        again = "{} given again with another value: the later rating counts."
+        yield from noted(self.replaced, again, "rating was", "ratings were")
+        yield from noted(self.blank, "{} no rating.", "cell has", "cells have")
         if self.unrated:
             systems = ", ".join(f"{system} ({count})" for system, count in self.unrated.items())
             yield f"Answers without a rating by {self.grader}: {systems}."

@@ -76,11 +76,14 @@ def command(
     from exam_pp.phases.grading.prompt_files import choose_prompts
     from exam_pp.phases.review.review_material import ReviewOptions, review_material
     from exam_pp.reports.review.page import render_page
+    from exam_pp.studies.inputs import STUDY_FILE
 
     names = ("answers_class", "queries", "limit", "blind", "reviewer", "min_grade", "cutoff", "force")
     if pairs is not None and options["limit"] is not None:
         raise click.UsageError("--limit would drop pairs of --pairs; use only one of them.")
-    shown = ReviewOptions(**take(options, *names), pairs=pairs)
+    folder = graded.absolute().parent
+    study = folder.name if (folder / STUDY_FILE).exists() else ""
+    shown = ReviewOptions(**take(options, *names), pairs=pairs, study=study)
     prompts = {prompt.name: prompt for prompt in choose_prompts((), prompt_files)}
     material = review_material(graded, grade_filter(**options), bank=bank, prompts=prompts, options=shown)
     emit(render_page(material.head, material.tables), output, [graded, bank, pairs, *prompt_files])

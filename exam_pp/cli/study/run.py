@@ -168,6 +168,8 @@ def command(
     results = engine.run()
     for board in results.boards:
         _show(board.words)
+    for note in engine.notes:
+        click.echo(note)
     if results.games is not None:
         _show(["evaluate", "elo", str(results.games)])
     click.echo(_next_steps(engine.study, folder, results))
@@ -252,9 +254,10 @@ def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:
     words = ["exam-pp", "run", folder, *words_again(study, folder / STUDY_FILE)]
     again = shlex.join(map(str, words))
     lines = ["", "Next:", f"  See why: open {' and '.join(map(str, results.reports))}"]
-    if not all(board.assigns for board in results.boards):
+    pages = [path for report in results.reports if (path := report.parent / "review.html").exists()]
+    if pages:
         lines.append(
-            f"  Correct grades: open {folder / 'report' / 'review.html'}, save edits.json, then "
+            f"  Correct grades: open {' or '.join(map(str, pages))}, save edits.json, then "
             f"{again} --edits edits.json"
         )
     lines.append(f"  Add systems or change the bank: {again}")

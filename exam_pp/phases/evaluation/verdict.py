@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import isclose
 
@@ -138,6 +138,12 @@ def named_systems(systems: Sequence[str], score: str = "") -> str:
         names[0] += f" ({score})"
     *shown, last = names if len(names) <= _NAMED else [*names[:3], f"{len(names) - 3} others"]
     return f"{', '.join(shown)} and {last}" if shown else last
+
+
+def page_title(study: str, systems: Collection[str], file: str) -> str:
+    """The title of a page: the name of the study, if it has one, and the systems that are compared."""
+    compared = named_systems(list(systems)) if systems else file
+    return f"{study}: {compared}" if study else compared
 
 
 def _distinct(metric: str, scores: Sequence[float]) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
-from exam_pp.banks import EntryKind
+from exam_pp.banks import EntryKind, TestBank
 from exam_pp.data_model import (
     DIRECT_ID,
     AnyGrades,
@@ -29,7 +30,8 @@ from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.phases.review.rating_scale import Step, rating_scale
+from exam_pp.phases.review.content_keys import digest, entry_keys, query_text_of, scale_of
+from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.results import OVERALL_SYSTEM
@@ -49,7 +51,7 @@ from exam_pp.store.files import allow_rereading, check_output, is_read_once, is_
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, noted
 
 Pair = tuple[str, str, str]
 """Query id, passage id, entry id (of a label: id of the cited passage)."""
@@ -71,14 +73,12 @@ class Decisions(Generic[T]):
     compared: int = 0
     differing: int = 0
 
-    def add(self, grader: str, later: Iterable[T], place: str) -> None:
-        """Add decisions, which replace earlier ones by the grader on the same pairs."""
-        known = self.by_grader.setdefault(grader, {})
-        for number, item in enumerate(later, 1):
-            pair = _pair(item)
-            if _value(known.get(pair, item)) != _value(item):
-                self.replaced.setdefault((grader, pair), f"{place}.{number}")
-            known[pair] = item
+    def add(self, grader: str, item: T, place: str) -> None:
+        """Add a decision, which replaces an earlier one by the grader on the same pair."""
+        known, pair = self.by_grader.setdefault(grader, {}), _pair(item)
+        if _value(known.get(pair, item)) != _value(item):
+            self.replaced.setdefault((grader, pair), place)
+        known[pair] = item
 
     def compare(self, item: T, by_models: Collection[object]) -> None:
         """Compare a decision with the values that models gave the pair."""
@@ -94,43 +94,54 @@ class Decisions(Generic[T]):
                 of_passage.setdefault(grader, []).append(item)
         return by_passage
 
+    def lines(self, pair: str, decided: str, noun: str) -> Iterator[str]:
+        """Sentences on pairs that were decided again, and on models."""
+        if self.replaced:
+            repeated = counted(len(self.replaced), f"{pair} was", f"{pair}s were")
+            first = next(iter(self.replaced.values()))
+            again = f"{decided} again with another {noun}, first in {first}"
+            yield f"{repeated} {again}: the later {noun} counts."
+        if self.compared:
+            yield f"{self.differing} of {self.compared} differ from the {noun} of a model."
+
 
 @dataclass
 class AppliedRatings:
-    """What was applied, for the summary; ``moved`` are sentences on the scores."""
+    """What was applied, for the summary; ``moved`` are sentences on the scores.
 
-    prompt_class: str = ""
-    ratings: Decisions[HumanRating] = field(default_factory=Decisions)
+    ``outdated`` are the ratings, by file and number, whose texts the graded file does not have; True if it
+    has other texts with their ids.
+    """
+
+    ratings: list[tuple[RatedClass, Decisions[HumanRating]]] = field(default_factory=list)
     labels: Decisions[HumanSupport] = field(default_factory=Decisions)
     bank_edits: int = 0
+    cutoff: int | None = None
+    judges: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    outdated: dict[tuple[Path, int], bool] = field(default_factory=dict)
     moved: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
-        ratings, labels = self.ratings, self.labels
-        for grader, added in ratings.by_grader.items():
-            yield f"{counted(len(added), 'rating')} added as {grader} with the prompt {self.prompt_class}."
-        if ratings.replaced:
-            repeated = counted(len(ratings.replaced), "pair was", "pairs were")
-            first = next(iter(ratings.replaced.values()))
-            yield f"{repeated} rated again with another rating, first in {first}: the later rating counts."
-        comments = [item.comment for of in ratings.by_grader.values() for item in of.values()]
-        comments = [comment for comment in comments if comment is not None]
-        if comments:
-            yield f"{counted(len(comments), 'rating has', 'ratings have')} a comment."
-        if ratings.compared:
-            yield f"{ratings.differing} of {ratings.compared} differ from the rating of a model."
-        for grader, labelled in labels.by_grader.items():
+        for rated, ratings in self.ratings:
+            for grader, added in ratings.by_grader.items():
+                yield f"{counted(len(added), 'rating')} added as {grader} with the prompt {rated.name}."
+            comments = sum(
+                item.comment is not None for of in ratings.by_grader.values() for item in of.values()
+            )
+            yield from noted(comments, "{} a comment.", "rating has", "ratings have")
+            yield from ratings.lines("pair", "rated", "rating")
+        for grader, labelled in self.labels.by_grader.items():
             yield f"{counted(len(labelled), 'label')} of citations added as {grader}."
-        if labels.replaced:
-            repeated = counted(len(labels.replaced), "citation was", "citations were")
-            first = next(iter(labels.replaced.values()))
-            yield f"{repeated} labelled again with another label, first in {first}: the later label counts."
-        if labels.compared:
-            yield f"{labels.differing} of {labels.compared} differ from the label of a model."
-        if self.bank_edits:
-            skipped = counted(self.bank_edits, "edit of the bank was", "edits of the bank were")
-            yield f"{skipped} not applied: use `exam-pp bank apply`."
+        yield from self.labels.lines("citation", "labelled", "label")
+        for changed, why in (
+            (True, "changed, and do not count"),
+            (False, "are gone, and kept for their return"),
+        ):
+            count = list(self.outdated.values()).count(changed)
+            yield from noted(count, f"{{}} of texts or entries that {why}.", "rating is", "ratings are")
+        skipped = "{} not applied: use `exam-pp bank apply`."
+        yield from noted(self.bank_edits, skipped, "edit of the bank was", "edits of the bank were")
         yield from self.moved
 
 
@@ -155,8 +166,9 @@ def apply_ratings(
     ``graded``: The graded file that was reviewed; not a stream, because it is read several times. ``edits``:
     Edits files, in the order in which they apply. ``prompt_class``: Prompt class of the new grades. The
     default is the only prompt class of the file with grades for all rated entries; a prompt with a scale is
-    preferred. ``reviewer``: Name of the reviewer; replaces the name in the edits file, of which there must be
-    only one. ``prompts``: Prompts that are not registered, by name. ``cutoff``: Depth of the scores that the
+    preferred. Ratings with keys count for every pair with their texts and scale, of all prompt classes.
+    ``reviewer``: Name of the reviewer; replaces the name in the edits file, of which there must be only one.
+    ``prompts``: Prompts that are not registered, by name. ``cutoff``: Depth of the scores that the
     summary compares. The default is that of the reviewed page.
     """
     check_one_file(reviewer, edits)
@@ -165,46 +177,88 @@ def apply_ratings(
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
+    summary = match_ratings(graded, edits, bank, prompt_class, reviewer, prompts or {}, force=force)
+    _write(graded, output, inputs, summary)
+    for rated, ratings in () if is_stream(output) else summary.ratings:
+        for judge in summary.judges.get(rated.name, ()) if ratings.by_grader else ():
+            summary.moved += _moved(graded, output, bank, judge, rated, cutoff or summary.cutoff)
+    return summary
+
+
+def match_ratings(
+    graded: Path,
+    edits: Sequence[Path],
+    bank: Path | None,
+    prompt_class: str | None = None,
+    reviewer: str | None = None,
+    prompts: Mapping[str, Prompt] = MappingProxyType({}),
+    *,
+    force: bool = False,
+) -> AppliedRatings:
+    """Find the pairs that the ratings of edits files are of; the arguments are of :func:`apply_ratings`."""
     # A pass of its own, because prompt class and scale depend on all grades of the file.
     survey = _Survey.of(graded, bank)
-    summary = AppliedRatings()
-    # Kept, because entries and scale are checked once the ratings of all files give the prompt class.
-    sources: list[tuple[Path, Sequence[HumanRating]]] = []
+    summary = AppliedRatings(judges=survey.judges)
+    # Kept, because the prompt class depends on the ratings of all files.
+    sources: list[tuple[Path, Edits, str]] = []
     for path in edits:
         edits_of_file = read_edits(path)
-        if not force:
+        if not (force or edits_of_file.is_by_content):
             check_reviewed(edits_of_file.graded_sha256, graded, path, "graded_sha256", "file", "passages")
         survey.check(edits_of_file, path, graded, bank)
-        sources.append((path, edits_of_file.ratings))
-        cutoff = cutoff or edits_of_file.cutoff
+        summary.cutoff = summary.cutoff or edits_of_file.cutoff
         summary.bank_edits += len(edits_of_file.bank)
-        if edits_of_file.ratings:
-            summary.ratings.add(
-                reviewer_name(reviewer, edits_of_file, path), edits_of_file.ratings, f"{path}, ratings"
-            )
-        if edits_of_file.supports:
-            summary.labels.add(
-                reviewer_name(reviewer, edits_of_file, path), edits_of_file.supports, f"{path}, supports"
-            )
-    by_grader = summary.ratings.by_grader
-    warn_of_similar_names((*by_grader, *summary.labels.by_grader), survey.models)
-    if not by_grader and not summary.labels.by_grader:
-        names = ", ".join(map(str, edits))
+        if edits_of_file.ratings or edits_of_file.supports:
+            sources.append((path, edits_of_file, reviewer_name(reviewer, edits_of_file, path)))
+        for number, rating in enumerate(edits_of_file.ratings, 1):
+            summary.outdated[path, number] = survey.has(rating)  # until a pair has its key
+    warn_of_similar_names((grader for *_, grader in sources), survey.models)
+    if not sources:
         hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
-        raise SelectionError(f"No ratings and no labels of citations in {names}.{hint}")
-    rated = None
-    if by_grader:
-        pairs = {pair for ratings in by_grader.values() for pair in ratings}
-        rated = _rated_class(graded, survey, pairs, prompt_class, prompts or {})
-        for path, ratings_of_file in sources:
-            _check_entries(ratings_of_file, rated, survey, path)
-            _check_scale(ratings_of_file, rated, path)
-        summary.prompt_class = rated.name
-    _write(graded, output, inputs, rated, summary)
-    if rated is not None and not is_stream(output):
-        for judge in survey.judges.get(rated.name, ()):
-            summary.moved += _moved(graded, output, bank, judge, rated, cutoff)
+        raise SelectionError(f"No ratings and no labels of citations in {', '.join(map(str, edits))}.{hint}")
+    if summary.outdated and prompt_class is None and not survey.classes:
+        raise SelectionError(f"{graded} has no grades: name the prompt of the ratings with --prompt.")
+    by_ids = {
+        (rating.query_id, rating.entry_id)
+        for _, edits_of_file, _ in sources
+        for rating in edits_of_file.ratings
+        if rating.key is None
+    }
+    of_ids = prompt_class or (_only_class(graded, survey, by_ids) if by_ids else None)
+    for name in ([prompt_class] if prompt_class else survey.classes) if summary.outdated else ():
+        rated = _rated_class(survey, name, prompts)
+        decisions: Decisions[HumanRating] = Decisions()
+        for path, edits_of_file, grader in sources:
+            places = survey.places(edits_of_file.bank_sha256 is not None, scale_of(name, rated.prompt))
+            found = [
+                (number, item)
+                for number, rating in enumerate(edits_of_file.ratings, 1)
+                for item in _pairs_of(rating, places, by_ids=name == of_ids)
+            ]
+            _check_ratings([item for _, item in found], rated, survey, path)
+            for number, item in found:
+                decisions.add(grader, item, f"{path}, ratings.{number}")
+                summary.outdated.pop((path, number), None)
+        summary.ratings.append((rated, decisions))
+    for path, edits_of_file, grader in sources:
+        for number, label in enumerate(edits_of_file.supports, 1):
+            summary.labels.add(grader, label, f"{path}, supports.{number}")
     return summary
+
+
+def _pairs_of(
+    rating: HumanRating, places: Mapping[str, Sequence[tuple[str, str]]], *, by_ids: bool
+) -> list[HumanRating]:
+    """The rating for every pair with its content; without a key, for the pair with its ids."""
+    if rating.key is None:
+        return [rating] if by_ids else []
+    entry_key, _, passage_key = rating.key.partition(":")
+    return [
+        rating.model_copy(update={"query_id": query_id, "passage_id": passage_id, "entry_id": entry_id})
+        for query_id, passage_id in places.get(passage_key, ())
+        for of_query, entry_id in places.get(entry_key, ())
+        if of_query == query_id
+    ]
 
 
 def _moved(
@@ -256,39 +310,39 @@ def _value(item: HumanRating | HumanSupport) -> int | str:
 class _Survey:
     """The passages and entries of a graded file (and a bank), and the prompt classes that rate them.
 
-    ``passages`` and ``entries`` map a query id to ids. ``citations`` has the pairs of a part of an answer and
-    an id that it cites, with the query id. ``classes``, ``samples`` and ``best`` map a prompt
-    class to its graded entries (with query ids), an example of its grades, and its highest rating;
-    ``judges`` to the models that graded with it. ``models`` are all that graded or labelled.
+    ``texts``, ``passages`` and ``entries`` map a query id to its text, to the digests of texts by passage id,
+    and to entry ids. ``citations`` has the pairs of a part of an answer and an id that it cites, with the
+    query id. ``classes``, ``samples`` and ``best`` map a prompt class to its graded entries (with query ids),
+    an example of its grades, and its highest rating; ``judges`` to the models that graded with it. ``models``
+    are all that graded or labelled.
     """
 
-    passages: dict[str, set[str]] = field(default_factory=dict)
+    bank: TestBank
+    texts: dict[str, str] = field(default_factory=dict)
+    passages: dict[str, dict[str, str]] = field(default_factory=dict)
     entries: dict[str, set[str]] = field(default_factory=dict)
     citations: set[Pair] = field(default_factory=set)
     classes: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     samples: dict[str, RubricGrades | DirectGrade] = field(default_factory=dict)
     best: dict[str, int] = field(default_factory=dict)
     judges: dict[str, dict[str, None]] = field(default_factory=dict)
-    kinds: set[EntryKind] = field(default_factory=set)
     models: dict[str | None, None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graded: Path, bank: Path | None) -> _Survey:
-        survey = cls()
+        survey = cls(TestBank({}) if bank is None else read_bank(bank))
         for query in read_passages(graded):
-            ids = survey.passages.setdefault(query.query_id, set())
+            survey.texts.setdefault(query.query_id, query.query_text)
+            digests = survey.passages.setdefault(query.query_id, {})
             for part, cited in cited_ids(query).items():
                 survey.citations.update((query.query_id, part, citation) for citation in cited)
             for passage in query.passages:
-                ids.add(passage.passage_id)
+                digests.setdefault(passage.passage_id, digest(passage.text))
                 survey.models |= dict.fromkeys(grades.model for grades in passage.support_grades or ())
                 for grades in passage.grade_sets():
                     survey._add(query.query_id, grades)
-        if bank is not None:
-            test_bank = read_bank(bank)
-            survey.kinds = test_bank.kinds
-            for entries in test_bank:
-                survey.entries.setdefault(entries.query_id, set()).update(entries.entries)
+        for entries in survey.bank:
+            survey.entries.setdefault(entries.query_id, set()).update(entries.entries)
         return survey
 
     def _add(self, query_id: str, grades: RubricGrades | DirectGrade) -> None:
@@ -304,6 +358,23 @@ class _Survey:
         self.samples.setdefault(name, grades)
         self.best[name] = max([self.best.get(name, 0), *ratings.values()])
 
+    def has(self, rating: HumanRating) -> bool:
+        """Whether the ids of a rating are known."""
+        query_id, passage_id, entry_id = _pair(rating)
+        return passage_id in self.passages.get(query_id, ()) and entry_id in self.entries.get(query_id, ())
+
+    def places(self, with_bank: bool, asked: str) -> dict[str, list[tuple[str, str]]]:
+        """Key to query id and id of the passages and entries with this content, as a page shows them."""
+        places: dict[str, list[tuple[str, str]]] = {}
+        bank = self.bank if with_bank else TestBank({})
+        for query_id, digests in self.passages.items():
+            text = query_text_of(query_id, self.texts[query_id], bank)
+            entries = sorted({*self.entries.get(query_id, ()), DIRECT_ID})
+            keys = [(passage_id, digest(text, of_text)) for passage_id, of_text in digests.items()]
+            for name, key in [*keys, *entry_keys(query_id, text, bank, entries, asked).items()]:
+                places.setdefault(key, []).append((query_id, name))
+        return places
+
     def kinds_of(self, rating: HumanRating) -> set[EntryKind]:
         """The kinds of the graded entry with this id, else the kinds of the bank; empty if unknown."""
         pair = (rating.query_id, rating.entry_id)
@@ -312,41 +383,37 @@ class _Survey:
             for name, entries in self.classes.items()
             if pair in entries
         }
-        return kinds or self.kinds
+        return kinds or self.bank.kinds
 
     def check(self, edits: Edits, path: Path, graded: Path, bank: Path | None) -> None:
         """Raise DataError if the edits name passages, entries or citations that are in neither file."""
-        where = f"{graded}" if bank is None else f"{graded} or {bank}"
-        pairs = sorted(map(_pair, edits.ratings))
-        self._check_passages(pairs, path, graded, "ratings")
-        absent = [e for q, _, e in pairs if e != DIRECT_ID and e not in self.entries.get(q, ())]
-        if absent:
-            missing = counted_names(list(dict.fromkeys(absent)), "bank entry", "bank entries")
-            hint = " If they are not graded yet, name --bank." if bank is None else ""
-            raise DataError(f"names {missing} not in {where}.{hint}", file=str(path), field="ratings")
+        if edits.bank_sha256 and not self.bank.queries and any(rating.key for rating in edits.ratings):
+            raise DataError(
+                "are of entries of a test bank: name it with --bank.", file=str(path), field="ratings"
+            )
+        rated = sorted(_pair(rating) for rating in edits.ratings if rating.key is None)
         labelled = sorted(map(_pair, edits.supports))
-        self._check_passages(labelled, path, graded, "supports")
-        absent = [f"{c} in {q}/{p}" for q, p, c in labelled if (q, p, c) not in self.citations]
-        if absent:
-            missing = counted_names(list(dict.fromkeys(absent)), "citation", "citations")
-            raise DataError(f"names {missing} not in {graded}.", file=str(path), field="supports")
+        entries = [e for q, _, e in rated if e != DIRECT_ID and e not in self.entries.get(q, ())]
+        citations = [f"{c} in {q}/{p}" for q, p, c in labelled if (q, p, c) not in self.citations]
+        where = (
+            f"{graded}. If they are not graded yet, name --bank" if bank is None else f"{graded} or {bank}"
+        )
+        for name, noun, absent, of in (
+            ("ratings", "passage", self._unknown_passages(rated), graded),
+            ("ratings", "bank entry", entries, where),
+            ("supports", "passage", self._unknown_passages(labelled), graded),
+            ("supports", "citation", citations, graded),
+        ):
+            if absent:
+                plural = "bank entries" if noun == "bank entry" else f"{noun}s"
+                missing = counted_names(list(dict.fromkeys(absent)), noun, plural)
+                raise DataError(f"names {missing} not in {of}.", file=str(path), field=name)
 
-    def _check_passages(self, pairs: Iterable[Pair], path: Path, graded: Path, name: str) -> None:
-        absent = list(dict.fromkeys(f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())))
-        if absent:
-            missing = counted_names(absent, "passage", "passages")
-            raise DataError(f"names {missing} not in {graded}.", file=str(path), field=name)
+    def _unknown_passages(self, pairs: Iterable[Pair]) -> list[str]:
+        return [f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())]
 
 
-def _rated_class(
-    graded: Path,
-    survey: _Survey,
-    pairs: Iterable[Pair],
-    prompt_class: str | None,
-    prompts: Mapping[str, Prompt],
-) -> RatedClass:
-    if prompt_class is None:
-        prompt_class = _only_class(graded, survey, {(query_id, entry_id) for query_id, _, entry_id in pairs})
+def _rated_class(survey: _Survey, prompt_class: str, prompts: Mapping[str, Prompt]) -> RatedClass:
     prompt = prompts.get(prompt_class) or PROMPTS.find(prompt_class)
     name = prompt_class if prompt is None else prompt.name
     sample = survey.samples.get(name)
@@ -354,7 +421,8 @@ def _rated_class(
         PROMPTS.get(prompt_class)  # raises an error that lists the known names
     return RatedClass(
         name,
-        rating_scale(prompt, survey.best.get(name)),
+        prompt,
+        survey.best.get(name),
         _kind(prompt, sample, survey),
         is_rated=sample.is_rated if sample is not None else prompt is not None and prompt.is_rated,
         is_direct=isinstance(sample, DirectGrade) or (prompt is not None and prompt.kind == "direct"),
@@ -369,8 +437,6 @@ def _only_class(graded: Path, survey: _Survey, entries: set[tuple[str, str]]) ->
     names = scaled or names
     if len(names) == 1:
         return names[0]
-    if not survey.classes:
-        raise SelectionError(f"{graded} has no grades: name the prompt of the ratings with --prompt.")
     problem = (
         "Several prompts rate all entries of the edits"
         if names
@@ -383,16 +449,24 @@ def _only_class(graded: Path, survey: _Survey, entries: set[tuple[str, str]]) ->
 def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, survey: _Survey) -> EntryKind:
     if prompt is not None and prompt.entry_kind is not None:
         return prompt.entry_kind
-    nuggets = survey.kinds == {"nugget"} if sample is None else sample.kind == "nugget"
+    nuggets = survey.bank.kinds == {"nugget"} if sample is None else sample.kind == "nugget"
     return "nugget" if nuggets else "question"
 
 
-def _check_entries(ratings: Iterable[HumanRating], rated: RatedClass, survey: _Survey, path: Path) -> None:
-    """Raise DataError if a rating is for a kind that the prompt does not rate.
+def _check_ratings(ratings: Sequence[HumanRating], rated: RatedClass, survey: _Survey, path: Path) -> None:
+    """Raise DataError if a rating is not on the scale of the prompt, or for a kind that it does not rate.
 
     The kinds are passages as a whole, questions and nuggets.
     """
+    allowed = [step.rating for step in rating_scale(rated.prompt, rated.best)] if ratings else []
     for rating in ratings:
+        if rating.rating not in allowed:
+            scale = ", ".join(map(str, allowed))
+            raise DataError(
+                f"has the rating {rating.rating} of {rating.query_id}/{rating.passage_id} for "
+                f"{rating.entry_id}, which is not on the scale of {rated.name} ({scale}).",
+                file=str(path), field="ratings",
+            )  # fmt: skip
         if (rating.entry_id == DIRECT_ID) != rated.is_direct:
             actual, expected = ("a bank entry", "passages as a whole")
             if not rated.is_direct:
@@ -408,35 +482,23 @@ def _check_entries(ratings: Iterable[HumanRating], rated: RatedClass, survey: _S
         )  # fmt: skip
 
 
-def _check_scale(ratings: Iterable[HumanRating], rated: RatedClass, path: Path) -> None:
-    allowed = {step.rating for step in rated.steps}
-    for rating in ratings:
-        if rating.rating not in allowed:
-            scale = ", ".join(str(step.rating) for step in rated.steps)
-            raise DataError(
-                f"has the rating {rating.rating} of {rating.query_id}/{rating.passage_id} for "
-                f"{rating.entry_id}, which is not on the scale of {rated.name} ({scale}).",
-                file=str(path), field="ratings",
-            )  # fmt: skip
-
-
-def _write(
-    graded: Path, output: Path, inputs: Sequence[Path], rated: RatedClass | None, summary: AppliedRatings
-) -> None:
-    by_passage, labels_by_passage = summary.ratings.by_passage(), summary.labels.by_passage()
+def _write(graded: Path, output: Path, inputs: Sequence[Path], summary: AppliedRatings) -> None:
+    by_class = [(rated, decisions, decisions.by_passage()) for rated, decisions in summary.ratings]
+    labels_by_passage = summary.labels.by_passage()
 
     def change(query: RawQuery) -> RawQuery:
         for raw in query.passages:
+            place = (query.query_id, raw.passage_id)
             # pop: if the file has a passage twice, only the first gets the ratings.
-            of_passage = by_passage.pop((query.query_id, raw.passage_id), {})
-            labels_of_passage = labels_by_passage.pop((query.query_id, raw.passage_id), {})
-            if of_passage or labels_of_passage:
+            of_passage = [(rated, decisions, of.pop(place, {})) for rated, decisions, of in by_class]
+            labels_of_passage = labels_by_passage.pop(place, {})
+            if labels_of_passage or any(by_grader for *_, by_grader in of_passage):
                 passage = raw.full()
-                for grader, ratings in of_passage.items():
-                    assert rated is not None
-                    for rating in ratings:
-                        summary.ratings.compare(rating, _ratings_of_models(passage, rated, rating.entry_id))
-                    add_ratings(passage, grader, rated, ratings)
+                for rated, decisions, by_grader in of_passage:
+                    for grader, ratings in by_grader.items():
+                        for rating in ratings:
+                            decisions.compare(rating, _ratings_of_models(passage, rated, rating.entry_id))
+                        add_ratings(passage, grader, rated, ratings)
                 for grader, labels in labels_of_passage.items():
                     for label in labels:
                         summary.labels.compare(label, _labels_of_models(passage, label.citation))
@@ -446,7 +508,7 @@ def _write(
 
     def check(_counts: Rewritten) -> None:
         # The survey has seen all of these passages, so a remaining one has disappeared since.
-        if by_passage or labels_by_passage:
+        if labels_by_passage or any(of for *_, of in by_class):
             raise DataError("was changed while it was read. Run the command again.", file=str(graded))
 
     rewrite(graded, output, change, inputs=inputs, check=check)
@@ -512,12 +574,13 @@ def _comments(items: Iterable[HumanRating | HumanSupport]) -> dict[str, str]:
 class RatedClass:
     """The prompt class of human ratings, and the form of its grades.
 
-    ``is_rated`` is True for a scale and False for right or wrong. ``is_direct`` marks direct grades. With
-    ``assigns`` the grades also hold nugget assignments.
+    ``best`` is its highest rating in the file. ``is_rated`` is True for a scale and False for right or wrong.
+    ``is_direct`` marks direct grades. With ``assigns`` the grades also hold nugget assignments.
     """
 
     name: str
-    steps: Sequence[Step]
+    prompt: Prompt | None
+    best: int | None
     kind: EntryKind
     is_rated: bool
     is_direct: bool

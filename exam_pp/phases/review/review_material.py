@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,12 +14,17 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, R
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.judges import REVIEWED
+from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.inputs import Graded, Study
+from exam_pp.phases.evaluation.nugget_leaderboard import Condition
+from exam_pp.phases.evaluation.nugget_scores import nugget_scores, sanity_scores
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE, read_selected
+from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.checked_passages import extracted_answers
+from exam_pp.phases.review.content_keys import entry_keys, query_text_of, scale_of
 from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
 from exam_pp.phases.review.rating_scale import Step, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, citations_of
@@ -40,7 +46,8 @@ class ReviewOptions:
 
     ``answers_class`` is the prompt whose answers explain the ratings (default: any prompt without a scale).
     ``queries`` limits the page to some queries, ``limit`` each query to its first passages in the file.
-    ``blind`` hides the grades of models and other reviewers, and the systems, until the reviewer has rated.
+    ``study`` is the name of the study, for the title. ``blind`` hides the grades of models and other
+    reviewers, and the systems, until the reviewer has rated.
     ``min_grade`` is the threshold: by default 4, or the end of a shorter scale. With ``pairs``, a file of
     sampled pairs, the page asks only about these; ``force`` accepts pairs of another version of the file.
     """
@@ -50,6 +57,7 @@ class ReviewOptions:
     limit: int | None = None
     blind: bool = False
     reviewer: str = ""
+    study: str = ""
     min_grade: int | None = None
     cutoff: int | None = None
     pairs: str | Path | None = None
@@ -126,11 +134,15 @@ def review_material(
     if options.blind:
         for table in material.tables.values():
             table.shuffle()
+    known, asked = test_bank or TestBank({}), scale_of(prompt_class, prompt)
+    for table in material.tables.values():
+        table.keys = entry_keys(table.query_id, table.text, known, table.entries, asked)
     scale = rating_scale(prompt, material.best_seen)
     min_grade = options.min_grade
     if min_grade is None:
         min_grade = min(DEFAULT_MIN_GRADE, scale[-1].rating) if material.rated else 1
     head = _head(graded, bank, test_bank, material, options)
+    of_nuggets = prompt is not None and prompt.kind == "assignment" and min_grade == scale[-1].rating
     head |= {
         "prompt": _prompt(prompt_class, prompt, selector.hashes),
         "scale": [list(step) for step in scale],
@@ -146,7 +158,9 @@ def review_material(
     # Last, because the leaderboards read queries, prompt and threshold from the head.
     head["leaderboards"] = []
     if not options.blind:
-        head["leaderboards"] = _leaderboards(study, cover_bank, selector, head, material, options)
+        head["leaderboards"] = _leaderboards(
+            study, cover_bank, selector, head, material, options, of_nuggets=of_nuggets
+        )
     head["notes"] = _notes(material, options)
     _warn_of_higher_ratings(material, scale)
     return ReviewMaterial(head, list(material.tables.values()))
@@ -169,7 +183,7 @@ def _read(
         # A query may have several lines, whose passages share one table.
         table = material.tables.get(query.query_id)
         if table is None:
-            text = (bank.queries[query.query_id].query_text if bank else "") or query.query_text
+            text = query_text_of(query.query_id, query.query_text, bank or TestBank({}))
             entries = bank.entries(query.query_id) if bank else None
             table = material.tables[query.query_id] = QueryTable(query.query_id, text, entries)
         # A sampled pair is a passage and a bank entry, so citations are not asked about.
@@ -280,8 +294,11 @@ def _head(
     material: _Reading,
     options: ReviewOptions,
 ) -> dict[str, Any]:
-    systems = dict.fromkeys(system for table in material.tables.values() for system in table.systems)
+    tables = material.tables.values()
+    systems = dict.fromkeys(system for table in tables for system in table.systems)
     return {
+        "title": page_title(options.study, () if options.blind else systems, Path(graded).name),
+        "answers": bool(systems) and all(table.has_whole_answers for table in tables),
         "graded": {"name": Path(graded).name, "sha256": file_sha256(graded)},
         "bank": None if bank is None else {"name": Path(bank).name, "sha256": file_sha256(bank)},
         "kinds": sorted(test_bank.kinds) if test_bank else [],
@@ -319,19 +336,26 @@ def _leaderboards(
     head: Mapping[str, Any],
     material: _Reading,
     options: ReviewOptions,
+    *,
+    of_nuggets: bool,
 ) -> list[dict[str, Any]]:
-    """Rubric-Cover of every system on the page's queries, for every model, where people have not rated.
+    """The scores of every system on the page's queries, for every model, where people have not rated.
+
+    These are Rubric-Cover, or with ``of_nuggets`` the first measure of nuggets, which counts those of an
+    importance.
 
     Reviewers get no leaderboard: they rarely rate enough pairs. ``scores`` are by system and query, so that
     the page can move the leaderboard while the reviewer rates; for that, tables get the passages of each
-    system, if the page shows all of them.
+    system, if the page shows all of them. Then the queries of the head get ``sample``, the indexes of their
+    entries in the order of the fair sample.
     """
     if not head["systems"]:
         return []
     leaderboards: list[dict[str, Any]] = []
+    shown = {query["id"]: query for query in head["queries"]}
     # Queries of the bank that the file lacks count, unless the page shows selected queries only.
     shown_only = options.queries or (bank is None and options.pairs is None)
-    counted_queries = {query["id"] for query in head["queries"]} if shown_only else None
+    counted_queries = set(shown) if shown_only else None
     for index, grader in enumerate(head["graders"]):
         counts = [query["graders"][index]["ratings"] for query in head["queries"]]
         if is_human(grader) or not any(map(sum, counts)):
@@ -342,6 +366,10 @@ def _leaderboards(
         grades = read_selected(study, bank, only, head["min_grade"], None)
         cutoff = options.cutoff or grades.file.cutoff
         evaluation = cover_of(grades, cutoff=cutoff)
+        if of_nuggets and bank is not None:
+            cutoff = options.cutoff or sys.maxsize
+            (scored,) = nugget_scores(study, bank, grade_filter=only, cutoff=options.cutoff).values()
+            evaluation = Condition(grader, scored, sanity_scores(bank)).primary
         metric = evaluation.scores[0].metric
         scores = [
             score
@@ -371,8 +399,12 @@ def _leaderboards(
                         ]
                         for system, first in grades.file.first_ranks.items()
                     }
-                    entries = None if bank is None else list(query.entries)
-                    material.tables[query.query_id].score_by(tops, entries)
+                    table = material.tables[query.query_id]
+                    table.score_by(tops, None if bank is None else list(query.entries))
+                    shown[query.query_id]["sample"] = [
+                        table.entries.index(entry_id)
+                        for entry_id in sample_order(query.query_id, query.entries)
+                    ]
     return leaderboards
 
 

@@ -18,7 +18,8 @@ from exam_pp.data_model import (
     SupportGrades,
     SupportLabel,
 )
-from exam_pp.roles import outputs_of
+from exam_pp.phases.review.content_keys import passage_key
+from exam_pp.roles import outputs_of, role_of
 from exam_pp.text.highlight import answer_spans
 
 
@@ -104,7 +105,8 @@ class QueryTable:
     """A query's passages × bank entries, graded by any number of graders.
 
     ``entries`` are the entries of the bank. With None, the entries are the ids in the grades, and the ids are
-    shown as texts. Graded ids that the bank lacks are collected in ``foreign``.
+    shown as texts. Graded ids that the bank lacks are collected in ``foreign``. ``keys`` are those of the
+    entries, by id.
     """
 
     def __init__(self, query_id: str, text: str, entries: Mapping[str, Entry] | None) -> None:
@@ -112,9 +114,11 @@ class QueryTable:
         self._bank = entries
         self.entries: list[str] = list(entries or ())
         self.foreign: set[str] = set()
+        self.keys: Mapping[str, str] = {}
         self._rows: dict[str, _Row] = {}
         self._asked: Mapping[str, Collection[str]] | None = None
         self._cover: dict[str, Any] = {}
+        self._of_answers = True
 
     @property
     def texts(self) -> set[str]:
@@ -125,6 +129,11 @@ class QueryTable:
     def has_citations(self) -> bool:
         """Whether a passage is a part of an answer that cites passages."""
         return any(row.citations for row in self._rows.values())
+
+    @property
+    def has_whole_answers(self) -> bool:
+        """Whether no system has more than one passage, which is its answer."""
+        return self._of_answers and max(Counter(self.systems).values(), default=0) <= 1
 
     @property
     def systems(self) -> Iterator[str]:
@@ -151,6 +160,7 @@ class QueryTable:
         row.citations |= citations or {}
         row.judgments.update(judgment.relevance for judgment in passage.judgments)
         for ranking in passage.rankings:
+            self._of_answers &= role_of(self.query_id, passage.passage_id, ranking) == "answer"
             row.ranks[ranking.method] = min(ranking.rank, row.ranks.get(ranking.method, ranking.rank))
         for grader, cells in graded:
             for entry_id, cell in cells.items():
@@ -270,6 +280,7 @@ class QueryTable:
         by passage, then entry; empty columns are omitted. ``spans`` has the starts and ends of the extracted
         answer in the passage, in UTF-16 units, as JavaScript counts. ``citations`` has a list for each
         passage; it is omitted if no passage cites another. ``cover`` is what :meth:`score_by` set.
+        ``keys`` has those of the entries by id, and of the passages in the order of ``ids``.
         """
         all_texts = dict.fromkeys(text for row in self._rows.values() for text in row.texts)
         texts = {text: index for index, text in enumerate(all_texts)}
@@ -293,6 +304,10 @@ class QueryTable:
                 ],
                 "grades": [self._columns(grader, strings) for grader in graders],
                 "strings": list(strings),
+                "keys": {
+                    "entries": self.keys,
+                    "passages": [passage_key(self.text, row.text) for row in rows],
+                },
             }
             | ({"citations": citations} if any(citations) else {})
             | self._cover

@@ -11,7 +11,7 @@ from exam_pp.phases.analysis.correlation import OfficialRanks, read_official
 from exam_pp.phases.evaluation.contents import input_files, missing_grades, versions, weak_spots
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
-from exam_pp.phases.evaluation.verdict import named_systems
+from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.phases.trust.canaries import canary_scores
 from exam_pp.prompts.base import with_aliases
@@ -127,16 +127,19 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         ),
     }
     graded, systems = Path(sources.graded), inputs.contents.systems
-    # Python code has its files in a temporary folder, a command in that of the study.
-    study = f"{graded.parent.name}: " if sources.command and graded.parent.name else ""
     return Report(
-        f"{study}{named_systems(systems) if systems else graded.name}",
+        page_title(_study(sources), systems, graded.name),
         [
             *first_screen(evidence),
             *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
         ],
         leaderboards[0].standings.provenance if leaderboards else None,
     )
+
+
+def _study(sources: Sources) -> str:
+    """The name of the study, whose folder a command names; that of Python code is temporary."""
+    return Path(sources.graded).parent.name if sources.command else ""
 
 
 def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
@@ -187,12 +190,12 @@ def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
     if not sources.review:
         folder.skip("Review page", "--no-review", "--review")
         return {}
-    if not inputs.rated:
+    if not inputs.sets:
         folder.skip("Review page", "no ratings are selected", "exam-pp grade")
         return {}
-    reviewed = inputs.rated[0]
+    reviewed = (inputs.rated or inputs.sets)[0]
     prompt_class = reviewed.key.prompt_class
-    options = ReviewOptions(min_grade=sources.min_grade, cutoff=sources.cutoff)
+    options = ReviewOptions(min_grade=sources.min_grade, cutoff=sources.cutoff, study=_study(sources))
     criteria = with_aliases(replace(sources.grade_filter, prompt_class=prompt_class))
     try:
         material = review_material(inputs.study, criteria, bank=reviewed.bank, options=options)

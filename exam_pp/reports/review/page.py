@@ -28,8 +28,10 @@ SCRIPTS = (
     "blind.js",
     "plots.js",
     "standings.js",
+    "fair.js",
     "overview.js",
     "bank.js",
+    "sides.js",
     "query.js",
     "grid.js",
     "passage.js",
@@ -47,7 +49,7 @@ def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
     ``head`` and ``tables`` come from :class:`~exam_pp.phases.review.review_material.ReviewMaterial`. Every
     query is a separate block, which the page decompresses when the query is opened.
     """
-    return page_of("exam-pp review", SCRIPTS, ("style.css",), _blocks(head, tables))
+    return page_of("Review", SCRIPTS, ("style.css",), _blocks(head, tables))
 
 
 def page_of(title: str, scripts: Iterable[str], styles: Iterable[str], blocks: Iterable[str]) -> str:

@@ -90,6 +90,14 @@ class Tab:
         return folder / "edits.json"
 
 
+def means_on(page: Tab) -> dict[str, float]:
+    """System to the mean that the page shows, with all digits."""
+    rows = page.page.locator(".leaderboard tr[data-system]").all()
+    return {
+        str(row.get_attribute("data-system")): float(row.get_attribute("data-mean") or "nan") for row in rows
+    }
+
+
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Callable[..., Tab]]:
     """Opens a page from disk; fails at the end if it had errors or requested anything but files."""

@@ -16,7 +16,7 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
-from tests.data_and_processes.browser.conftest import RATED, Tab, run
+from tests.data_and_processes.browser.conftest import RATED, Tab, means_on, run
 
 OpenTab = Callable[..., Tab]
 
@@ -63,7 +63,9 @@ def test_the_leaderboard_moves_as_the_scores_will(
     page.page.wait_for_selector(".leaderboard td:nth-child(4)")
     moved = means_on(page)
     edits = page.save(tmp_path, "ann")
-    run("apply", graded, edits, "--prompt-class", RATED, "-o", tmp_path / "corrected.jsonl.gz")
+    run(
+        "apply", graded, edits, "--bank", bank, "--prompt-class", RATED, "-o", tmp_path / "corrected.jsonl.gz"
+    )
     evaluation = cover(tmp_path / "corrected.jsonl.gz", bank, grade_filter=GradeFilter(prompt_class=RATED))
     expected = {
         row.system: row.mean for row in standings(evaluation.scores) if row.metric.startswith("Cover")
@@ -71,14 +73,6 @@ def test_the_leaderboard_moves_as_the_scores_will(
 
     assert moved == pytest.approx(expected, abs=1e-12)
     assert moved != before
-
-
-def means_on(page: Tab) -> dict[str, float]:
-    """System to the mean that the page shows, with all digits."""
-    rows = page.page.locator(".leaderboard tr[data-system]").all()
-    return {
-        str(row.get_attribute("data-system")): float(row.get_attribute("data-mean") or "nan") for row in rows
-    }
 
 
 def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path) -> None:
@@ -120,7 +114,7 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
     assert saved["bank_sha256"] == file_sha256(demo / "bank.jsonl")
     assert saved["reviewer"] == "ana"
     assert [rating["rating"] for rating in saved["ratings"]] == [4, 0, 5]
-    assert set(saved["ratings"][0]) == {"query_id", "passage_id", "id", "rating"}
+    assert set(saved["ratings"][0]) == {"query_id", "passage_id", "id", "key", "rating"}
     assert saved["ratings"][2]["comment"] == "says when: 1990"
     assert [(edit["op"], edit.get("text") or edit.get("value")) for edit in saved["bank"]] == [
         ("reword", "In which year was the Hubble Space Telescope launched?"),
@@ -131,7 +125,15 @@ def test_a_review_from_beginning_to_end(demo: Path, tab: OpenTab, tmp_path: Path
     assert read_edits(edits).bank[2].reason == "too easy"
 
     # Apply ratings and bank edits.
-    run("apply", demo / "graded.jsonl.gz", edits, "-o", tmp_path / "people.jsonl.gz")
+    run(
+        "apply",
+        demo / "graded.jsonl.gz",
+        edits,
+        "--bank",
+        demo / "bank.jsonl",
+        "-o",
+        tmp_path / "people.jsonl.gz",
+    )
     run("bank", "apply", demo / "bank.jsonl", edits, "-o", tmp_path / "bank.jsonl")
     people = {
         (query.query_id, passage.passage_id, key): rating

@@ -109,7 +109,6 @@ def test_contradicting_ratings_are_reported(tiny_passages: Path, tmp_path: Path)
     summary = apply_ratings(tiny_passages, [first, second, repeated], tmp_path / "out.jsonl")
     grades = lines_of(tmp_path / "out.jsonl")[0][1][0]["exam_grades"][1]
     assert [item["self_rating"] for item in grades["self_ratings"]] == [4, 1]
-    assert len(summary.ratings.replaced) == 1
     place = f"first in {first}, ratings.2: the later rating counts."
     assert f"1 pair was rated again with another rating, {place}" in summary.lines()
 
@@ -197,9 +196,10 @@ def test_the_prompt_class_must_be_unambiguous(write_jsonl: WriteLines, tmp_path:
     output = tmp_path / "out.jsonl"
     with pytest.raises(SelectionError, match=f"--prompt \\(Mine, {RATED}\\)"):
         apply_ratings(graded, [edits], output)
-    assert apply_ratings(graded, [edits], output, prompt_class="Mine").prompt_class == "Mine"
+    mine = "1 rating added as human:ana with the prompt Mine."
+    assert mine in apply_ratings(graded, [edits], output, prompt_class="Mine").lines()
     only_one = edits_file(tmp_path, graded, rating("q", "p", "q/b", 1))
-    assert apply_ratings(graded, [only_one], output).prompt_class == RATED
+    assert mine.replace("Mine", RATED) in apply_ratings(graded, [only_one], output).lines()
     # The scale of an unknown prompt ends at its highest grade.
     beyond = edits_file(tmp_path, graded, rating("q", "p", "q/a", 2))
     with pytest.raises(DataError, match=r"rating 2 .* Mine \(0, 1\)"):

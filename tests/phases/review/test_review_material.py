@@ -11,6 +11,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.prompts import PROMPTS
@@ -42,6 +43,9 @@ def test_head_and_queries(tiny_passages: Path, tiny_bank: Path) -> None:
         "text": "Who wrote the text?",
         "kind": "question",
     }
+    assert (head["title"], head["answers"]) == ("bm25", False)
+    ids = [entry["id"] for entry in head["queries"][0]["entries"]]
+    assert [ids[e] for e in head["queries"][0]["sample"]] == sample_order("q1", ids)
     counts = head["queries"][0]["graders"][0]
     assert counts == {
         "ratings": [1, 1, 0, 0, 1, 1],

@@ -58,7 +58,7 @@ function entryChips(query, e, entry) {
     entry.importance && el("span", { class: "chip" }, entry.importance),
     entry.weight !== undefined && entry.weight !== 1 && el("span", { class: "chip" }, `weight ${entry.weight}`),
     entry.golds.length > 0 && el("span", { class: "chip", title: entry.golds.join("\n") }, count(entry.golds.length, "gold answer")),
-    covered !== null && el("span", { class: "faint", title: `Covered by ${covered} of ${query.size} passages` }, `${covered} / ${query.size}`),
+    covered !== null && el("span", { class: "faint", title: worded(`Covered by ${covered} of ${query.size} passages`) }, `${covered} / ${query.size}`),
   ];
 }
 
@@ -66,7 +66,7 @@ function coveredPassages(query, e) {
   if (review.head.blind || !review.head.graders.length) return null;
   let covered = 0;
   for (let p = 0; p < query.size; p++) {
-    const rating = query.rating(p, e, app.grader);
+    const rating = countedRating(query, p, e);
     if (rating !== null && rating >= review.head.min_grade) covered++;
   }
   return covered;

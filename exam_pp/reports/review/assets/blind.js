@@ -12,7 +12,7 @@ function revealsPassage(query, p) {
 }
 
 function passageName(query, p) {
-  return revealsPassage(query, p) ? query.ids[p] : `Passage ${p + 1}`;
+  return revealsPassage(query, p) ? query.ids[p] : worded(`Passage ${p + 1}`);
 }
 
 /** A grader's rating, or null if it is missing or hidden. */

@@ -5,10 +5,12 @@ async function renderChanges(main) {
   const labels = await Promise.all([...work.supports.values()].map(locate));
   if (app.view.name !== "work") return;
   const edits = work.document.bank;
+  const outdated = ratings.filter(isOutdated).length;
   fill(
     main,
     el("h1", {}, "Your work"),
     el("p", { class: "lead" }, `${countedWork()}. ${saveState()}`),
+    outdated > 0 && el("p", { class: "notice" }, `${count(outdated, "rating is of a text", "ratings are of texts")} that changed: kept, but not counted.`),
     ratings.length > 0 && el("div", { class: "scroll" }, ratingTable(ratings, () => renderChanges(main))),
     labels.length > 0 && el("div", { class: "scroll" }, labelTable(labels, () => renderChanges(main))),
     edits.length > 0 && el("div", { class: "scroll" }, editTable(edits, () => renderChanges(main))),
@@ -37,17 +39,23 @@ async function locate(rating) {
   const q = review.head.queries.findIndex((query) => query.id === rating.query_id);
   if (q < 0) return { rating, p: -1, e: -1 };
   const query = await openQuery(q);
-  return { rating, query, p: query.ids.indexOf(rating.passage_id), e: query.entries.findIndex((entry) => entry.id === rating.id) };
+  return { rating, query, ...query.placeOf(rating) };
+}
+
+/** Whether the text or the entry of a rating has changed, so that it does not count. */
+function isOutdated({ rating, query, p, e }) {
+  return Boolean(rating.key && query) && (p < 0 || e < 0) && query.ids.includes(rating.passage_id);
 }
 
 function passageLink({ rating, query, p, e }) {
+  if (isOutdated({ rating, query, p, e })) return `${rating.passage_id} (the text or the entry has changed)`;
   if (p < 0 || e < 0 || !query.asks(p, e)) return `${rating.passage_id} (not on this page)`;
   return el("a", { href: passageAddress(query.index, p, e) }, passageName(query, p));
 }
 
 function ratingTable(ratings, refresh) {
   const undo = (rating) => {
-    work.ratings.delete(pairKey(rating.query_id, rating.passage_id, rating.id));
+    work.ratings.delete(ratingKey(rating));
     workChanged();
     refresh();
   };
@@ -55,7 +63,7 @@ function ratingTable(ratings, refresh) {
     "table",
     { class: "list" },
     el("caption", {}, "Ratings"),
-    tableHead(["Query", "Passage", "Entry", "Rating", "Comment", ""]),
+    tableHead(["Query", worded("Passage"), "Entry", "Rating", "Comment", ""]),
     el("tbody", {}, ratings.map(({ rating, ...index }) => el(
       "tr",
       {},

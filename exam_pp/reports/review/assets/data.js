@@ -6,6 +6,11 @@ async function unpackHead() {
   review.head = await unpack("head");
 }
 
+/** Words of the page, which call answers by their name. */
+function worded(text) {
+  return review.head.answers ? text.replaceAll("passage", "answer").replaceAll("Passage", "Answer") : text;
+}
+
 /** The query with this index in the head, with passages and grades. */
 function openQuery(index) {
   if (!review.opened.has(index)) review.opened.set(index, unpackQuery(index));
@@ -25,6 +30,7 @@ class Query {
     this.id = head.id;
     this.queryText = head.text;
     this.entries = head.entries;
+    this.sample = countedSample(head);
     this.ids = chunk.ids;
     this.judgments = chunk.judgments;
     this.cover = chunk.cover;
@@ -57,6 +63,28 @@ class Query {
   askedBeside(p, e, by) {
     const asked = this.asked(p);
     return asked[asked.indexOf(e) + by];
+  }
+
+  /** A pair as a rating names it: by ids, and by the digest of its content. */
+  pair(p, e) {
+    const ids = { query_id: this.id, passage_id: this.ids[p], id: this.entries[e].id };
+    const entry = this._chunk.keys?.entries[ids.id];
+    return entry === undefined ? ids : { ...ids, key: `${entry}:${this.textKey(p)}` };
+  }
+
+  /** Equal for passages with the same text. */
+  textKey(p) {
+    return this._chunk.keys?.passages[p] ?? p;
+  }
+
+  /** The indexes of what a rating or label is about, -1 where the query lacks it; with a key, of the same content. */
+  placeOf({ passage_id: passageId, id, key }) {
+    const place = { p: this.ids.indexOf(passageId), e: this.entries.findIndex((entry) => entry.id === id) };
+    if (!key || !this._chunk.keys || isSample()) return place;
+    const isHere = (p, e) => p >= 0 && e >= 0 && this.pair(p, e).key === key;
+    if (isHere(place.p, place.e)) return place;
+    const e = this.entries.findIndex((_, i) => this.pair(0, i).key?.split(":")[0] === key.split(":")[0]);
+    return { p: this.ids.findIndex((_, p) => isHere(p, e)), e };
   }
 
   text(p) {

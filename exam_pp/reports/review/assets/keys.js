@@ -1,7 +1,8 @@
 // Keyboard shortcuts.
 
 const KEYS = [
-  ["j, k", "next, previous passage (on the overview: query)"],
+  ["f", "go to the fair sample (if it is not a key of the scale)"],
+  ["j, k", "next, previous passage (on the overview: query; in the fair sample: pair)"],
   ["l, h or →, ←", "next, previous entry"],
   ["Enter", "open the selected query or passage"],
   ["u or Esc", "go up: from passage to query to overview"],
@@ -54,6 +55,7 @@ const KEY_ACTIONS = {
   a: () => agree(),
   x: () => unrate(),
   c: () => focusOn("[data-comment]:not([disabled])"),
+  f: () => hasFairSample() && navigate({ name: "fair" }),
   "/": () => focusOn("[data-search]"),
   s: () => askAndSave(),
   "?": () => showKeys(),
@@ -83,6 +85,10 @@ function movePassage(by) {
   const { view, screen } = app;
   if (view.name === "overview") return moveInOverview(by);
   if (!screen) return false;
+  if (view.fair) {
+    moveInFair(by);
+    return true;
+  }
   if (view.name === "query") {
     screen.select(screen.view.row + by, screen.view.e);
     screen.grid.focusSelected();
@@ -96,7 +102,7 @@ function movePassage(by) {
 
 function moveEntry(by) {
   const { view, screen } = app;
-  if (!screen || !["query", "passage"].includes(view.name)) return false;
+  if (!screen || view.fair || !["query", "passage"].includes(view.name)) return false;
   if (view.name === "query") {
     const p = screen.view.order[screen.view.row];
     if (p === undefined) return false;
@@ -119,7 +125,8 @@ function openHere() {
 }
 
 function goUp() {
-  if (app.view.name === "passage") navigate({ name: "query", q: app.view.q });
+  if (app.view.fair) navigate({ name: "overview" });
+  else if (app.view.name === "passage") navigate({ name: "query", q: app.view.q });
   else if (app.view.name !== "overview") navigate({ name: "overview" });
 }
 
@@ -136,6 +143,7 @@ function rateByKey({ key, repeat }) {
 
 /** Moves to the next entry, or from the last entry to the next passage; stays at the last pair. */
 function moveEntryOrPassage() {
+  if (app.view.fair) return moveInFair(1);
   const { query, p, e } = currentPair();
   if (query.askedBeside(p, e, 1) !== undefined) return moveEntry(1);
   const { order } = app.screen.view;
@@ -180,7 +188,7 @@ function showKeys() {
   };
   ask("Keys", [
     el("table", { class: "list" }, el("tbody", {},
-      KEYS.map(([key, action]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, action))),
+      KEYS.map(([key, action]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, worded(action)))),
       el("tr", {}, el("th", { scope: "row" }, "ratings"), el("td", {}, scaleKeys())),
     )),
     toggle("shortcuts", "Enable keys without Ctrl"),

@@ -11,11 +11,11 @@ const app = {
   wholeText: null, // the passage that is shown in full
 };
 
-// Addresses: #/ is the overview, #/q/3 a query, #/q/3/p/7/e/2 a passage, #/work the reviewer's work.
+// Addresses: #/ is the overview, #/fair the fair sample, #/q/3 a query, #/q/3/p/7/e/2 a passage, #/work the reviewer's work.
 
 function readAddress() {
   const parts = window.location.hash.replace(/^#\/?/u, "").split("/");
-  if (parts[0] === "work") return { name: "work" };
+  if (parts[0] === "work" || (parts[0] === "fair" && hasFairSample())) return { name: parts[0] };
   const [q, p, e] = [1, 3, 5].map((i) => Math.max(0, Math.trunc(Number(parts[i])) || 0));
   if (parts[0] !== "q" || !review.head.queries[q]) return { name: "overview" };
   const { passages, entries } = review.head.queries[q];
@@ -25,6 +25,7 @@ function readAddress() {
 
 function addressOf(view) {
   if (view.name === "work") return "#/work";
+  if (view.fair || view.name === "fair") return "#/fair";
   if (view.name === "query") return `#/q/${view.q}`;
   return view.name === "passage" ? passageAddress(view.q, view.p, view.e) : "#/";
 }
@@ -46,6 +47,7 @@ function navigate(view, { replace = false } = {}) {
 }
 
 async function render() {
+  if (app.view.name === "fair") return enterFair();
   app.screen = null;
   app.wholeText = null;
   drawHeader();
@@ -54,7 +56,7 @@ async function render() {
   if (app.view.name === "query") await renderQuery(main, app.view.q);
   else if (app.view.name === "passage") await renderPassage(main, app.view);
   else if (app.view.name === "work") await renderChanges(main);
-  else renderOverview(main);
+  else await renderOverview(main);
   main.removeAttribute("aria-busy");
 }
 
@@ -62,7 +64,7 @@ async function render() {
 
 function drawHeader() {
   redraw(document.getElementById("header"), () => [
-    el("a", { href: "#/", class: "brand" }, "exam-pp review"),
+    el("a", { href: "#/", class: "brand", title: "exam-pp review", dir: "auto" }, shortened(review.head.title, 40)),
     breadcrumbs(),
     graderChoice(),
     reviewerField(),
@@ -105,7 +107,7 @@ function drawStatus() {
   status.title = saveState();
   status.classList.toggle("dirty", dirty);
   drawLead();
-  document.title = `${dirty ? "• " : ""}exam-pp review: ${review.head.graded.name}`;
+  document.title = `${dirty ? "• " : ""}Review of ${review.head.title}`;
 }
 
 /** The first systems with the reviewer's ratings, beside the passage that is rated. */
@@ -117,7 +119,7 @@ async function drawLead() {
   const systems = (await standingsOf(leaderboard)).filter(([system]) => system !== "_overall_").sort((a, b) => b[1] - a[1]);
   lead.textContent = systems.slice(0, 3).map(([system, mean, , before]) => `${system} ${(100 * mean).toFixed(1)} %${mean > before ? " ↑" : mean < before ? " ↓" : ""}`).join(" · ");
   lead.hidden = false;
-  lead.title = `The first systems by ${leaderboard.metric}, with your ratings`;
+  lead.title = `The first systems by ${shownMetric(leaderboard)}, with your ratings`;
 }
 
 // Saving and loading

@@ -2,13 +2,16 @@
 
 const overview = { search: "", sort: "index", descending: false, selected: 0, shown: [] };
 
-function renderOverview(main) {
+async function renderOverview(main) {
   const { head } = review;
+  await countReviewed();
+  if (app.view.name !== "overview") return;
   fill(
     main,
-    el("h1", {}, head.blind ? "Blind review" : "Review"),
+    el("h1", { dir: "auto" }, `${head.blind ? "Blind review" : "Review"} of ${head.title}`),
     el("p", { class: "lead" }, overviewSummary()),
     head.notes.map((note) => el("p", { class: "notice" }, note)),
+    fairPanel(),
     head.blind ? el("p", { class: "notice" }, BLIND_NOTICE) : panels(),
     queryList(),
   );
@@ -22,10 +25,10 @@ function overviewSummary() {
   const { head } = review;
   const passages = total(head.queries.map((query) => query.passages));
   const pairs = total(head.queries.map(askedPairs));
-  const size = `${head.graded.name}: ${count(head.queries.length, "query", "queries")}, ${count(passages, "passage")}`;
+  const size = `${head.graded.name}: ${count(head.queries.length, "query", "queries")}, ${count(passages, worded("passage"))}`;
   if (!head.prompt.name) return `${size}. Citations only, because the file has no ratings.`;
   return `${size}, ` +
-    `${count(pairs, `${isSample() ? "sampled " : ""}pair`)} of passage and bank entry. Prompt: ${head.prompt.shown}.`;
+    `${count(pairs, `${isSample() ? "sampled " : ""}pair`)} of ${worded("passage")} and bank entry. Prompt: ${head.prompt.shown}.`;
 }
 
 function panels() {
@@ -36,8 +39,8 @@ function panels() {
     "div",
     { class: "panels" },
     head.leaderboards.filter(({ grader }) => grader === head.graders[g]).map(leaderboardPanel),
-    distribution(g),
-    byJudgment(g),
+    distribution(),
+    byJudgment(),
   );
 }
 
@@ -48,10 +51,15 @@ function leaderboardPanel(leaderboard) {
     "section",
     { class: "panel leaderboard", tabindex: 0, "aria-label": "Leaderboard" },
     el("h2", {}, "Leaderboard"),
-    el("p", { class: "faint" }, leaderboard.metric, work.ratings.size ? " with your ratings" : ""),
+    el("p", { class: "faint" }, shownMetric(leaderboard), work.ratings.size ? " with your ratings" : ""),
     el("table", {}, tableHead(["System", "", "Mean ± error", ...(work.ratings.size ? ["Before"] : [])]), body),
-    leaderboard.notes.map((note) => el("p", { class: "faint" }, note)),
+    leaderboard.notes.map((note) => el("p", { class: "faint" }, work.ratings.size ? "Before your ratings: " : "", note)),
   );
+}
+
+/** The measure; answers have no ranks, so no cutoff. */
+function shownMetric({ metric }) {
+  return review.head.answers ? `Facts stated: ${metric.replace(/@\d+$/u, "")}` : metric;
 }
 
 function leaderboardRows(rows) {
@@ -61,7 +69,7 @@ function leaderboardRows(rows) {
     el(
       "tr",
       { class: system === "_overall_" ? "faint" : null, "data-system": system, "data-mean": mean },
-      el("th", { scope: "row", dir: "auto" }, system === "_overall_" ? "all passages" : system),
+      el("th", { scope: "row", dir: "auto" }, system === "_overall_" ? worded("all passages") : system),
       el("td", {}, scoreBar(mean, error)),
       el("td", { class: "number" }, error === null ? mean.toFixed(3) : `${mean.toFixed(3)} ± ${error.toFixed(3)}`),
       before === undefined ? null : el("td", { class: "number faint" }, before === mean ? "" : `${before.toFixed(3)} ${mean > before ? "↑" : "↓"}`),
@@ -69,14 +77,14 @@ function leaderboardRows(rows) {
   );
 }
 
-function distribution(g) {
-  const sums = summed(review.head.queries.map((query) => query.graders[g].ratings));
-  const ungraded = total(review.head.queries.map((query) => query.graders[g].ungraded));
+function distribution() {
+  const sums = summed(review.head.queries.map((query) => shownCounts(query).ratings));
+  const ungraded = total(review.head.queries.map((query) => shownCounts(query).ungraded));
   return el(
     "section",
     { class: "panel" },
     el("h2", {}, "Ratings"),
-    el("p", { class: "faint" }, `${count(total(sums), "rating")}, ${count(ungraded, "ungraded pair")}`),
+    el("p", { class: "faint" }, `${count(total(sums), "rating")}, ${count(ungraded, "ungraded pair")}`, work.ratings.size ? ", with yours" : ""),
     columnChart(sums, "Share of each rating"),
   );
 }
@@ -91,10 +99,10 @@ function total(numbers) {
 }
 
 /** A panel with the best ratings of passages for each level of the manual judgments. */
-function byJudgment(g) {
+function byJudgment() {
   const byLevel = new Map();
   for (const query of review.head.queries) {
-    for (const [level, counts] of query.graders[g].judged) byLevel.set(level, summed([byLevel.get(level) ?? [], counts]));
+    for (const [level, counts] of shownCounts(query).judged) byLevel.set(level, summed([byLevel.get(level) ?? [], counts]));
   }
   if (!byLevel.size) return null;
   const rows = [...byLevel].sort((a, b) => b[0] - a[0]);
@@ -106,7 +114,7 @@ function byJudgment(g) {
     el(
       "table",
       {},
-      tableHead(["Judgment", "Passages", "Best ratings"]),
+      tableHead(["Judgment", worded("Passages"), "Best ratings"]),
       el(
         "tbody",
         {},
@@ -129,10 +137,10 @@ function byJudgment(g) {
 const QUERY_COLUMNS = [
   { name: "index", label: "#", value: (query, index) => index },
   { name: "text", label: "Query", value: (query) => query.text || query.id },
-  { name: "passages", label: "Passages", value: (query) => query.passages, number: true },
+  { name: "passages", label: "Passages", answers: "Answers", value: (query) => query.passages, number: true },
   { name: "entries", label: "Entries", value: (query) => query.entries.length, number: true },
   { name: "relevant", label: "Judged > 0", value: judgedRelevant, number: true },
-  { name: "covered", label: "Covered", value: (query) => query.graders[app.grader]?.covered ?? -1, number: true, open: true },
+  { name: "covered", label: "Covered", answers: "Facts stated", value: (query) => shownCounts(query)?.covered ?? -1, number: true, open: true },
   { name: "mean", label: "Ratings", value: meanRating, open: true },
   { name: "own", label: "Yours", value: askedRatings, number: true },
 ];
@@ -142,14 +150,15 @@ function judgedRelevant(query) {
 }
 
 function meanRating(query) {
-  const counts = query.graders[app.grader]?.ratings ?? [];
+  const counts = shownCounts(query)?.ratings ?? [];
   return total(counts) ? total(counts.map((number, rating) => number * rating)) / total(counts) : -1;
 }
 
 function queryColumns() {
   const { head } = review;
   const judged = !head.blind && head.queries.some((query) => query.judged.length);
-  return QUERY_COLUMNS.filter(
+  const named = ({ answers, ...column }) => (answers && head.answers ? { ...column, label: answers } : column);
+  return QUERY_COLUMNS.map(named).filter(
     (column) => (column.name !== "relevant" || judged) && (!column.open || (!head.blind && head.graders.length)),
   );
 }
@@ -230,8 +239,8 @@ function queryRow(index, row, columns) {
       el("a", { href: `#/q/${index}`, dir: "auto" }, query.text || query.id),
       query.text ? el("span", { class: "faint" }, ` ${query.id}`) : null,
     ],
-    covered: () => `${query.graders[app.grader].covered} / ${query.entries.length}`,
-    mean: () => shareBar(query.graders[app.grader].ratings, "Ratings"),
+    covered: () => `${shownCounts(query).covered} / ${query.entries.length}`,
+    mean: () => shareBar(shownCounts(query).ratings, "Ratings"),
     own: () => isSample() ? `${askedRatings(query)} / ${askedPairs(query)}` : askedRatings(query) || "",
   };
   const column = (name) => QUERY_COLUMNS.find((item) => item.name === name);

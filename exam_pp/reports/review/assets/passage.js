@@ -18,7 +18,7 @@ async function renderPassage(main, { q, p, e }) {
   const draw = () => {
     redraw(facts, () => passageHeading(query, view, p));
     redraw(citations, () => [citationPanel(query, p, draw)]);
-    redraw(cards, () => query.asked(p).map((i) => entryCard(query, p, i, draw)));
+    redraw(cards, () => (app.view.fair ? [e] : query.asked(p)).map((i) => entryCard(query, p, i, draw)));
     drawText(text, query, p, app.view.e);
   };
   app.screen = { query, view, p, refresh: draw };
@@ -28,15 +28,18 @@ async function renderPassage(main, { q, p, e }) {
 }
 
 function passageHeading(query, view, p) {
+  // Without ids, which name the system of an answer, the rating is about the text.
+  if (app.view.fair) return [queueBar(), el("h1", { dir: "auto" }, query.queryText || query.id)];
   const index = view.order.indexOf(p);
   const link = (by, label) => {
     const target = view.order[index + by];
     return index < 0 || target === undefined ? null : el("a", { href: passageAddress(query.index, target, view.e) }, label);
   };
   return [
+    queueBar(queueName(view)),
     el("h1", { dir: "auto" }, passageName(query, p)),
     el("span", { class: "faint", dir: "auto" }, query.queryText || query.id),
-    el("nav", { "aria-label": "Passages" }, link(-1, "← previous passage"), " ", link(1, "next passage →")),
+    el("nav", { "aria-label": worded("Passages") }, link(-1, worded("← previous passage")), " ", link(1, worded("next passage →"))),
     revealsPassage(query, p)
       ? el("p", { class: "chips" }, judgmentChips(query, p), rankChips(query, p))
       : el("p", { class: "faint" }, `Systems, judgments and the id appear after you rate all entries${query.citations(p).length ? " and label all citations" : ""}.`),
@@ -49,14 +52,14 @@ function judgmentChips(query, p) {
 }
 
 function rankChips(query, p) {
-  return query.ranks(p).map(([system, rank]) => el("span", { class: "chip", dir: "auto" }, `${review.head.systems[system]}: rank ${rank}`));
+  return query.ranks(p).map(([system, rank]) => el("span", { class: "chip", dir: "auto" }, review.head.answers ? review.head.systems[system] : `${review.head.systems[system]}: rank ${rank}`));
 }
 
 // The text
 
 /** A box with the text, in which the extracted answer of an entry is marked. */
 function passageText(query, p, e) {
-  const box = el("article", { class: "text", "aria-label": "Text of the passage", tabindex: 0 });
+  const box = el("article", { class: "text", "aria-label": worded("Text of the passage"), tabindex: 0 });
   drawText(box, query, p, e);
   return box;
 }
@@ -73,7 +76,7 @@ function drawText(box, query, p, e) {
     box,
     el("p", { dir: "auto" }, markedText(text.slice(0, end), spans, grader)),
     end < text.length && el("p", {}, button(`Show all ${text.length.toLocaleString("en")} characters`, more)),
-    !text.trim() && el("p", { class: "faint" }, "The passage has no text."),
+    !text.trim() && el("p", { class: "faint" }, worded("The passage has no text.")),
   );
   // Scroll within the box only, so that the page does not move.
   const mark = box.querySelector("mark");
@@ -223,7 +226,7 @@ function numberText(value) {
 }
 
 function cutText(tokens) {
-  return tokens ? `the model did not see ${count(tokens, "token")} of the passage` : null;
+  return tokens ? `the model did not see ${count(tokens, "token")} of the ${worded("passage")}` : null;
 }
 
 /** The prompt with its placeholders filled in, built when it is opened. */

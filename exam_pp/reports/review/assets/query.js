@@ -31,6 +31,11 @@ const FILTERS = [
 ];
 const BLIND_FILTERS = new Set(["all", "open", "citing", "unlabelled", "own"]);
 
+function queueName(view) {
+  const [, label] = FILTERS.find(([name]) => name === view.filter);
+  return worded(view.filter === "all" ? "By passage" : `Passages ${label}`);
+}
+
 function anyEntry(query, p, test) {
   return query.asked(p).some((e) => test(e));
 }
@@ -100,30 +105,37 @@ async function renderQuery(main, index) {
     arrangePassages(query, view);
     const sortedBy = controls.querySelector("[data-focus='Sort by']");
     if (sortedBy) sortedBy.value = view.sort;
-    shown.textContent = `${view.order.length.toLocaleString("en")} of ${count(query.size, "passage")}`;
+    redraw(queue, () => [queueBar(queueName(view))]);
+    shown.textContent = `${view.order.length.toLocaleString("en")} of ${count(query.size, worded("passage"))}`;
     grid.show(view.order.length, gridHeader(query, view, draw));
     showSelected();
   };
   const controls = queryControls(query, view, () => draw());
   const shown = el("span", { class: "faint", role: "status" });
+  const queue = el("div", {});
   const selected = el("section", { class: "panel selected-pair", "aria-label": "Selected pair" });
   const grid = new Grid({
-    label: "Passages and ratings",
+    label: worded("Passages and ratings"),
     header: gridHeader(query, view, () => draw()),
     columns: query.entries.length + 3,
     makeRow: (row) => gridRow(query, view, row),
   });
   const showSelected = () => redraw(selected, () => selectedPair(query, view));
   const entries = el("div", {});
+  const sides = el("div", {});
   const drawEntries = () => redraw(entries, () => entryPanel(query, () => { drawEntries(); showSelected(); }));
-  app.screen = { query, view, grid, draw, select: (row, e) => selectPair(query, view, grid, row, e, showSelected), refresh: () => { grid.show(view.order.length); showSelected(); } };
+  app.screen = { query, view, grid, draw, select: (row, e) => selectPair(query, view, grid, row, e, showSelected), refresh: () => { grid.show(view.order.length); drawEntries(); drawSides(); showSelected(); } };
   grid.element.addEventListener("click", (event) => clickCell(event, view));
   grid.element.addEventListener("dblclick", () => openSelected());
+  const drawSides = () => redraw(sides, () => [sidesPanel(query, drawSides)]);
   drawEntries();
+  drawSides();
   fill(
     main,
     queryHeading(query),
+    queue,
     entries,
+    sides,
     controls,
     gridLegend(),
     el("div", { class: "columns wide" }, el("div", {}, shown, grid.element), selected),
@@ -159,7 +171,7 @@ function queryControls(query, view, draw) {
   return el(
     "div",
     { class: "controls" },
-    searchField("Search passages", view.search, change("search")),
+    searchField(worded("Search passages"), view.search, change("search")),
     choice("Show", filters.map(([name, label]) => [name, label]), view.filter, change("filter")),
     !head.blind && head.systems.length > 0 &&
       choice("System", [["", "all"], ...head.systems.map((name, index) => [index, name])], view.system, change("system")),
@@ -168,7 +180,7 @@ function queryControls(query, view, draw) {
 }
 
 function sortOptions(query) {
-  return [...SORTS.map(([name, label]) => [name, label]), ...query.entries.map((_, e) => [`e${e}`, `entry ${e + 1}`])];
+  return [...SORTS.filter(([name]) => name !== "rank" || !review.head.answers).map(([name, label]) => [name, label]), ...query.entries.map((_, e) => [`e${e}`, `entry ${e + 1}`])];
 }
 
 // The grid
@@ -179,7 +191,7 @@ function gridHeader(query, view, draw) {
   return el(
     "tr",
     {},
-    el("th", { scope: "col", class: "passage" }, "Passage"),
+    el("th", { scope: "col", class: "passage" }, worded("Passage")),
     review.head.blind ? el("th", { scope: "col" }, "Yours") : sort("judgment", "Judg."),
     query.entries.map((entry, e) => {
       const header = sort(`e${e}`, String(e + 1));
@@ -274,7 +286,7 @@ function selectPair(query, view, grid, row, e, showSelected) {
 
 function selectedPair(query, view) {
   const p = view.order[view.row];
-  if (p === undefined) return el("p", {}, "No passage matches.");
+  if (p === undefined) return el("p", {}, worded("No passage matches."));
   const pair = query.entries.length > 0;
   return [
     el(

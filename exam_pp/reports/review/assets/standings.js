@@ -1,4 +1,4 @@
-// The leaderboard with the reviewer's ratings: Rubric-Cover as `exam-pp evaluate cover` computes it after `exam-pp apply`.
+// The leaderboard and the counts with the reviewer's ratings, as `exam-pp evaluate cover` and `nuggets` compute them after `exam-pp apply`.
 
 /** The rows [system, mean, error, mean before] of a leaderboard, with the ratings of this visit; the page recomputes rated queries only. */
 async function standingsOf(leaderboard) {
@@ -16,8 +16,17 @@ async function standingsOf(leaderboard) {
   return [...scores].map(([system, values]) => [system, mean(values), standardError(values), before.get(system)]);
 }
 
+/** The importance that the first measure of nuggets counts; it is W_strict only without vital nuggets. */
+const IMPORTANCE = { V_strict: "vital", W_strict: "okay" };
+
+/** Whether a measure counts an entry. */
+function counts({ importance, weight = 1 }, metric) {
+  if (metric.startsWith("Cover")) return weight > 0;
+  return !Object.hasOwn(IMPORTANCE, metric) || importance === IMPORTANCE[metric];
+}
+
 /** The share of a query's entries that each system covers, and that all passages cover. */
-function coverOf(query, { grader, scores }) {
+function coverOf(query, { grader, metric, scores }) {
   const { tops, entries } = query.cover;
   const judge = review.head.graders.indexOf(grader);
   const passages = [...Array(query.size).keys()];
@@ -31,15 +40,74 @@ function coverOf(query, { grader, scores }) {
       if (rating >= review.head.min_grade) reached[p].add(e);
     }
   }
-  const counted = entries ?? [...rated];
-  const size = (covered) => total(counted.filter((e) => covered(e)).map((e) => query.entries[e].weight ?? 1));
+  const counted = (entries ?? [...rated]).filter((e) => counts(query.entries[e], metric));
+  // Measures of nuggets have no weights.
+  const weight = (e) => (metric.startsWith("Cover") ? query.entries[e].weight ?? 1 : 1);
+  const size = (covered) => total(counted.filter((e) => covered(e)).map(weight));
   const whole = size(() => true);
   const share = (top) => (whole ? size((e) => top.some((p) => reached[p].has(e))) / whole : 0);
   return Object.keys(scores).map((system) => [system, share(system === "_overall_" ? passages : (tops[system] ?? []))]);
 }
 
-/** The rating that counts: that of people where there is one (of several the lower median), else the judge's. */
+/** The rating that counts: that of people where there is one, else the judge's. */
 function reviewedRating(query, p, e, judge) {
+  return peopleRating(query, p, e) ?? query.rating(p, e, judge);
+}
+
+/** The rating of the shown grader; of a model, that of people where there is one. */
+function countedRating(query, p, e) {
+  if (review.head.graders[app.grader].startsWith("human:")) return query.rating(p, e, app.grader);
+  return reviewedRating(query, p, e, app.grader);
+}
+
+const reviewedCounts = new Map(); // id of a query -> its counts with the ratings of people
+
+/** Counts the grades of queries that people have rated; other queries have the counts of the head. */
+async function countReviewed() {
+  const { head } = review;
+  reviewedCounts.clear();
+  if (head.blind || !head.graders.length) return;
+  const rated = new Set([...work.ratings.values()].map((rating) => rating.query_id));
+  const byOthers = head.graders.some((name) => name.startsWith("human:"));
+  for (const [index, { id }] of head.queries.entries()) {
+    if (byOthers || rated.has(id)) reviewedCounts.set(id, countsOf(await openQuery(index)));
+  }
+}
+
+/** The counts of a query of the head for the shown grader; undefined without graders. */
+function shownCounts(query) {
+  return reviewedCounts.get(query.id) ?? query.graders[app.grader];
+}
+
+/** The counts that the head has, with the ratings of people. */
+function countsOf(query) {
+  const highest = review.head.scale.at(-1)[0];
+  const ratings = Array(highest + 1).fill(0);
+  const covered = new Set(), judged = new Map();
+  let ungraded = 0;
+  for (const p of query.ids.keys()) {
+    let best = -1;
+    for (const e of query.asked(p)) {
+      const rating = countedRating(query, p, e);
+      if (rating === null) {
+        ungraded += query.string("reason", p, e, app.grader) !== null;
+        continue;
+      }
+      const level = Math.min(Math.max(rating, 0), highest);
+      ratings[level]++;
+      best = Math.max(best, level);
+      if (rating >= review.head.min_grade) covered.add(e);
+    }
+    const judgment = query.judgment(p);
+    if (best < 0 || judgment === null) continue;
+    if (!judged.has(judgment)) judged.set(judgment, Array(highest + 1).fill(0));
+    judged.get(judgment)[best]++;
+  }
+  return { ratings, ungraded, covered: covered.size, judged: [...judged] };
+}
+
+/** The rating by people, of several the lower median; null without one. */
+function peopleRating(query, p, e) {
   const self = `human:${work.document.reviewer}`;
   const votes = review.head.graders
     .map((name, g) => (name.startsWith("human:") && name !== self ? query.rating(p, e, g) : null))
@@ -47,7 +115,7 @@ function reviewedRating(query, p, e, judge) {
   const own = ownRating(query, p, e)?.rating ?? query.rating(p, e, review.head.graders.indexOf(self));
   if (own !== null && own !== undefined) votes.push(own);
   votes.sort((a, b) => a - b);
-  return votes.length ? votes[Math.floor((votes.length - 1) / 2)] : query.rating(p, e, judge);
+  return votes[Math.floor((votes.length - 1) / 2)] ?? null;
 }
 
 function mean(values) {

@@ -102,7 +102,7 @@ function setDocument(edits) {
   const { graded_sha256, bank_sha256, cutoff } = emptyDocument();
   const shown = { graded_sha256, bank_sha256, cutoff };
   work.document = { ...emptyDocument(), ...edits, ...shown, bank: [...(edits.bank ?? [])] };
-  work.ratings = new Map((edits.ratings ?? []).map((rating) => [pairKey(rating.query_id, rating.passage_id, rating.id), rating]));
+  work.ratings = new Map((edits.ratings ?? []).map((rating) => [ratingKey(rating), rating]));
   work.supports = new Map((edits.supports ?? []).map((label) => [citationKey(label.query_id, label.passage_id, label.citation), label]));
 }
 
@@ -127,6 +127,11 @@ function pairKey(queryId, passageId, entryId) {
   return JSON.stringify([queryId, passageId, entryId]);
 }
 
+/** Ratings belong to texts, so that one counts for all pairs of the same content; those of sampled pairs, and of edits without keys, belong to ids. */
+function ratingKey({ query_id: queryId, passage_id: passageId, id, key }) {
+  return key && !isSample() ? key : pairKey(queryId, passageId, id);
+}
+
 function citationKey(queryId, passageId, citation) {
   return JSON.stringify([queryId, passageId, "citation", citation]);
 }
@@ -142,23 +147,25 @@ function countedWork() {
 /** The reviewer's rating of a pair as it is in the edits file, or undefined. */
 function ownRating(query, p, e) {
   if (!query.entries.length) return undefined; // the query has no bank entries
-  return work.ratings.get(pairKey(query.id, query.ids[p], query.entries[e].id));
+  const pair = query.pair(p, e);
+  return work.ratings.get(ratingKey(pair)) ?? work.ratings.get(ratingKey({ ...pair, key: null }));
 }
 
 function setRating(query, p, e, rating) {
   const known = ownRating(query, p, e);
-  const pair = { query_id: query.id, passage_id: query.ids[p], id: query.entries[e].id };
-  const key = pairKey(query.id, query.ids[p], query.entries[e].id);
+  const pair = query.pair(p, e);
+  const key = ratingKey(pair);
+  if (known && ratingKey(known) !== key) work.ratings.delete(ratingKey(known));
   work.ratings.set(key, { ...pair, ...(known ?? work.removed.get(key)), rating });
   workChanged();
   announce(`Rated ${step(rating).label}`);
 }
 
 function removeRating(query, p, e) {
-  const key = pairKey(query.id, query.ids[p], query.entries[e].id);
-  if (work.ratings.has(key)) {
-    work.removed.set(key, work.ratings.get(key));
-    work.ratings.delete(key);
+  const known = ownRating(query, p, e);
+  if (known) {
+    work.removed.set(ratingKey(query.pair(p, e)), known);
+    work.ratings.delete(ratingKey(known));
     workChanged();
     announce("Rating removed");
   }
@@ -304,7 +311,9 @@ function checkRating(rating, name) {
   if (![rating.query_id, rating.passage_id, rating.id].every(isText)) {
     throw new Error(`${name} needs a "query_id", a "passage_id" and an "id" that are texts.`);
   }
-  if (!isTextOrAbsent(rating.comment)) throw new Error(`${name} has a "comment" that is not a text.`);
+  for (const field of ["comment", "key"]) {
+    if (!isTextOrAbsent(rating[field])) throw new Error(`${name} has a "${field}" that is not a text.`);
+  }
   if (!review.head.scale.some(([known]) => known === rating.rating)) {
     throw new Error(`The rating ${JSON.stringify(rating.rating)} is not on the scale of this page.`);
   }
