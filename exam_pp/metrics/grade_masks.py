@@ -212,6 +212,7 @@ class GradedQuery:
         """Give empty answers, which have nothing to ask a model about, the lowest grades; their number."""
         for graded in self._empty:
             graded.grade(dict.fromkeys(self.entries, 0), self.entries)
+            graded.by_people = self.all_entries  # nobody is asked about an empty text
         return len(self._empty)
 
     def pack(self) -> bytes:

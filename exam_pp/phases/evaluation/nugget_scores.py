@@ -117,11 +117,12 @@ class _Part:
 class LabelledAnswer:
     """A system's answer to a query: its length in words, its passages, and the labels of each grader.
 
-    ``by_people`` are the best labels by people, ``checked`` the numbers of passages that they labelled.
+    ``texts`` is the number of passages that are not empty. ``by_people`` are the best labels by people, ``checked`` the numbers of passages that they labelled.
     ``ranked`` are its parts in rank order with their ranks and negative scores, until the cutoff is known.
     """
 
     length: int = 0
+    texts: int = 0
     passages: set[str] = field(default_factory=set)
     labels: dict[GradeKey, Labels] = field(default_factory=dict)
     by_people: dict[GradeKey, Labels] = field(default_factory=dict)
@@ -133,6 +134,7 @@ class LabelledAnswer:
         if part.passage_id not in self.passages:
             self.passages.add(part.passage_id)
             self.length += part.length
+            self.texts += part.length > 0
         for labels, of_part in ((self.labels, part.labels), (self.by_people, part.by_people)):
             for key, of_grader in of_part.items():
                 labels[key] = better_labels(labels.get(key, {}), of_grader)
@@ -143,7 +145,7 @@ class LabelledAnswer:
     def decided(self, key: GradeKey, nugget_id: str) -> bool:
         """Whether people found a nugget supported by one passage, or labelled it in all of them."""
         labels = self.by_people.get(key, {}).get(nugget_id, ())
-        return "support" in labels or self.checked[key, nugget_id] == len(self.passages)
+        return "support" in labels or self.checked[key, nugget_id] == self.texts
 
     def add_top(self, first_rank: int, cutoff: int) -> None:
         """Add the ranked parts within the cutoff; a passage that is ranked twice counts once."""
@@ -427,7 +429,7 @@ def _units(
                 )
             ]
             rated = sum(answer.checked[key, entry.entry_id] for entry in entries)
-            checked[system] = Checked(rated, len(entries) * len(answer.passages) if answer.length else 0)
+            checked[system] = Checked(rated, len(entries) * answer.texts)
         yield CheckedQuery(query_id, [entry.entry_id for entry in entries], weights, units, checked)
 
 
