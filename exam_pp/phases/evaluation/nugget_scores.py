@@ -117,8 +117,9 @@ class _Part:
 class LabelledAnswer:
     """A system's answer to a query: its length in words, its passages, and the labels of each grader.
 
-    ``texts`` is the number of passages that are not empty. ``by_people`` are the best labels by people, ``checked`` the numbers of passages that they labelled.
-    ``ranked`` are its parts in rank order with their ranks and negative scores, until the cutoff is known.
+    ``texts`` is the number of passages that are not empty. ``by_people`` are the best labels by people,
+    ``checked`` the numbers of passages that they labelled. ``ranked`` are its parts in rank order with their
+    ranks and negative scores, until the cutoff is known.
     """
 
     length: int = 0
