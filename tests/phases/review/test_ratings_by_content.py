@@ -26,7 +26,7 @@ WriteLines = Callable[[str, list[Any]], Path]
 CHANGED = "{} of texts or entries that changed, and do not count."
 GONE = "{} of texts or entries that are gone, and kept for their return."
 
-BANK = {
+BANK: dict[str, Any] = {
     "query_id": "q", "query_text": "Why is the sky blue?", "facet_id": "f", "facet_text": "light",
     "items": [
         {"query_id": "q", "facet_id": "f", "question_id": "a", "question_text": "Which light?",
