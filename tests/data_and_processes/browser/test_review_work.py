@@ -63,7 +63,9 @@ def test_the_leaderboard_moves_as_the_scores_will(
     page.page.wait_for_selector(".leaderboard td:nth-child(4)")
     moved = means_on(page)
     edits = page.save(tmp_path, "ann")
-    run("apply", graded, edits, "--prompt-class", RATED, "-o", tmp_path / "corrected.jsonl.gz")
+    run(
+        "apply", graded, edits, "--prompt-class", RATED, "--bank", bank, "-o", tmp_path / "corrected.jsonl.gz"
+    )
     evaluation = cover(tmp_path / "corrected.jsonl.gz", bank, grade_filter=GradeFilter(prompt_class=RATED))
     expected = {
         row.system: row.mean for row in standings(evaluation.scores) if row.metric.startswith("Cover")

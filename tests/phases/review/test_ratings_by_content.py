@@ -137,7 +137,7 @@ def test_another_scale_is_another_question(write_jsonl: WriteLines) -> None:
     edits, out = reviewed(file, bank, {("q", "v1/q", "q/n1"): 0}), file.with_name("out.jsonl")
     apply_ratings(file, [edits], out, bank=bank)
     (query,) = read_passages(out)
-    (_, person) = query.passages[0].rubric_grades or ()
+    person = list(query.passages[0].grade_sets())[1]
     assert person.nugget_labels() == [("q/n1", "not_support")]
     by_nuggets = [["q", [passage("v1/q", text="One two three.", exam_grades=[
         rubric({"q/n1": 5}, prompt_info={"prompt_class": "NuggetSelfRatedPrompt"}, prompt_type="nugget",
