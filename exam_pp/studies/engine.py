@@ -24,7 +24,7 @@ from exam_pp.phases.grading.prompt_files import assignment_prompt, choose_prompt
 from exam_pp.phases.grading.steps import Progress, Steps, asked, is_data_set, no_progress
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
-from exam_pp.phases.review.apply_ratings import AppliedRatings, apply_ratings, match_ratings
+from exam_pp.phases.review.apply_ratings import AppliedRatings, apply_ratings
 from exam_pp.phases.tournaments.compare import CompareFiles, CompareOptions, compare
 from exam_pp.phases.validation.validate import validate
 from exam_pp.prompts import Prompt
@@ -284,7 +284,7 @@ class Engine:
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             return apply_ratings(graded, edits, output, bank=bank).lines()
 
-        self._outdated.append(match_ratings(graded, edits, bank).outdated)
+        self._outdated.append(apply_ratings(graded, edits, None, bank=bank).outdated)
         return self._step("Correct", ["apply", graded, *edits, *options("--bank", bank)], name, work)
 
     def _check(self, files: Sequence[Path]) -> None:

@@ -42,14 +42,16 @@ RATINGS, SPREADSHEET, GAMES = "edits of ratings", "a spreadsheet of ratings", "d
     "PASSAGES, or CriteriaRatings for a spreadsheet]",
 )
 @prompt_file_option("TOML file with your own prompt, for its scale; may be repeated.")
-@bank_option("Test bank; required for ratings of entries without grades in PASSAGES.")
+@bank_option("Test bank of the review page, if it had one; required for entries without grades in PASSAGES.")
 @click.option(
     "--cutoff",
     type=IntRange(min=1),
     help="Depth of the scores in the summary.  [default: that of the review page]",
 )
 @click.option(
-    "--force", is_flag=True, help="Also apply edits that were made for another version of PASSAGES."
+    "--force",
+    is_flag=True,
+    help="Also apply ratings without keys, and labels, that were made for another version of PASSAGES.",
 )
 @click.option(
     "--max-rating",
@@ -83,7 +85,8 @@ def command(
     DECISIONS are files of one kind. Grades of models stay as they are.
 
     Edits files of `exam-pp review`: the new grades have the prompt of the reviewed grades, so that
-    `exam-pp analyze graders` can compare reviewers and models. Labels of citations are added, too, for
+    `exam-pp analyze graders` can compare reviewers and models. A rating of the page counts wherever PASSAGES
+    have the texts that the reviewer read. Labels of citations are added, too, for
     `exam-pp evaluate answers --grader human:NAME`. Edits of the bank are not applied; use `exam-pp bank
     apply` for them.
 
@@ -99,7 +102,7 @@ def command(
     Examples:
 
     \b
-      exam-pp apply graded.jsonl.gz edits.json -o corrected.jsonl.gz
+      exam-pp apply graded.jsonl.gz edits.json --bank bank.jsonl -o corrected.jsonl.gz
       exam-pp apply answers.jsonl.gz ratings.csv --reviewer ann -o rated-by-ann.jsonl.gz
       exam-pp apply answers.jsonl.gz game-edits.json --seed 7 --games games.jsonl.gz -o all.jsonl.gz
     """

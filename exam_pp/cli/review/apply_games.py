@@ -52,8 +52,10 @@ class AppliedGames:
             ties = f", {counts.ties} of them {'a tie' if counts.ties == 1 else 'ties'}" if counts.ties else ""
             yield f"{counted(counts.games, 'game')} added as {name}{ties}."
             yield from noted(counts.skipped, "{} not added.", "skipped game was", "skipped games were")
-            again = "{} another winner than in the games file: the later one counts."
-            yield from noted(counts.replaced, again, "game has", "games have")
+            yield from noted(
+                counts.replaced, "{} another winner than in the games file: the later one counts.",
+                "game has", "games have",
+            )  # fmt: skip
             if counts.compared:
                 yield f"{counts.differing} of {counts.compared} differ from the winner of a model."
 

@@ -64,8 +64,10 @@ class AppliedCriteria:
             f"{self.prompt_class}."
         )
         yield from noted(self.comments, "{} added.", "comment")
-        again = "{} given again with another value: the later rating counts."
-        yield from noted(self.replaced, again, "rating was", "ratings were")
+        yield from noted(
+            self.replaced, "{} given again with another value: the later rating counts.",
+            "rating was", "ratings were",
+        )  # fmt: skip
         yield from noted(self.blank, "{} no rating.", "cell has", "cells have")
         if self.unrated:
             systems = ", ".join(f"{system} ({count})" for system, count in self.unrated.items())

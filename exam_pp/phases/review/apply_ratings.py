@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from exam_pp.banks import EntryKind, TestBank
@@ -26,7 +25,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.judges import REVIEWED
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard, moves
-from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.passages.transform import Rewritten, rewrite
@@ -96,11 +95,9 @@ class Decisions(Generic[T]):
 
     def lines(self, pair: str, decided: str, noun: str) -> Iterator[str]:
         """Sentences on pairs that were decided again, and on models."""
-        if self.replaced:
-            repeated = counted(len(self.replaced), f"{pair} was", f"{pair}s were")
-            first = next(iter(self.replaced.values()))
-            again = f"{decided} again with another {noun}, first in {first}"
-            yield f"{repeated} {again}: the later {noun} counts."
+        first = next(iter(self.replaced.values()), "")
+        again = f"{{}} {decided} again with another {noun}, first in {first}: the later {noun} counts."
+        yield from noted(len(self.replaced), again, f"{pair} was", f"{pair}s were")
         if self.compared:
             yield f"{self.differing} of {self.compared} differ from the {noun} of a model."
 
@@ -116,8 +113,6 @@ class AppliedRatings:
     ratings: list[tuple[RatedClass, Decisions[HumanRating]]] = field(default_factory=list)
     labels: Decisions[HumanSupport] = field(default_factory=Decisions)
     bank_edits: int = 0
-    cutoff: int | None = None
-    judges: Mapping[str, Iterable[str]] = field(default_factory=dict)
     outdated: dict[tuple[Path, int], bool] = field(default_factory=dict)
     moved: list[str] = field(default_factory=list)
 
@@ -126,10 +121,8 @@ class AppliedRatings:
         for rated, ratings in self.ratings:
             for grader, added in ratings.by_grader.items():
                 yield f"{counted(len(added), 'rating')} added as {grader} with the prompt {rated.name}."
-            comments = sum(
-                item.comment is not None for of in ratings.by_grader.values() for item in of.values()
-            )
-            yield from noted(comments, "{} a comment.", "rating has", "ratings have")
+            comments = [each for of in ratings.by_grader.values() for each in of.values() if each.comment]
+            yield from noted(len(comments), "{} a comment.", "rating has", "ratings have")
             yield from ratings.lines("pair", "rated", "rating")
         for grader, labelled in self.labels.by_grader.items():
             yield f"{counted(len(labelled), 'label')} of citations added as {grader}."
@@ -140,8 +133,10 @@ class AppliedRatings:
         ):
             count = list(self.outdated.values()).count(changed)
             yield from noted(count, f"{{}} of texts or entries that {why}.", "rating is", "ratings are")
-        skipped = "{} not applied: use `exam-pp bank apply`."
-        yield from noted(self.bank_edits, skipped, "edit of the bank was", "edits of the bank were")
+        yield from noted(
+            self.bank_edits, "{} not applied: use `exam-pp bank apply`.",
+            "edit of the bank was", "edits of the bank were",
+        )  # fmt: skip
         yield from self.moved
 
 
@@ -149,7 +144,7 @@ class AppliedRatings:
 def apply_ratings(
     graded: Path,
     edits: Sequence[Path],
-    output: Path,
+    output: Path | None,
     *,
     prompt_class: str | None = None,
     bank: Path | None = None,
@@ -161,7 +156,8 @@ def apply_ratings(
     """Copy a graded file and add ratings and labels of edits files as grades by ``human:REVIEWER``.
 
     Grades of models are not changed. A later rating by the same reviewer replaces the earlier rating, so
-    applying the same edits twice gives the same file. If an edits file is refused, no output is written.
+    applying the same edits twice gives the same file. If an edits file is refused, no output is written;
+    without ``output`` only the summary is made.
 
     ``graded``: The graded file that was reviewed; not a stream, because it is read several times. ``edits``:
     Edits files, in the order in which they apply. ``prompt_class``: Prompt class of the new grades. The
@@ -173,32 +169,14 @@ def apply_ratings(
     """
     check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]
-    check_output(output, inputs)
+    if output is not None:
+        check_output(output, inputs)
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
-    summary = match_ratings(graded, edits, bank, prompt_class, reviewer, prompts or {}, force=force)
-    _write(graded, output, inputs, summary)
-    for rated, ratings in () if is_stream(output) else summary.ratings:
-        for judge in summary.judges.get(rated.name, ()) if ratings.by_grader else ():
-            summary.moved += _moved(graded, output, bank, judge, rated, cutoff or summary.cutoff)
-    return summary
-
-
-def match_ratings(
-    graded: Path,
-    edits: Sequence[Path],
-    bank: Path | None,
-    prompt_class: str | None = None,
-    reviewer: str | None = None,
-    prompts: Mapping[str, Prompt] = MappingProxyType({}),
-    *,
-    force: bool = False,
-) -> AppliedRatings:
-    """Find the pairs that the ratings of edits files are of; the arguments are of :func:`apply_ratings`."""
     # A pass of its own, because prompt class and scale depend on all grades of the file.
     survey = _Survey.of(graded, bank)
-    summary = AppliedRatings(judges=survey.judges)
+    summary = AppliedRatings()
     # Kept, because the prompt class depends on the ratings of all files.
     sources: list[tuple[Path, Edits, str]] = []
     for path in edits:
@@ -206,12 +184,16 @@ def match_ratings(
         if not (force or edits_of_file.is_by_content):
             check_reviewed(edits_of_file.graded_sha256, graded, path, "graded_sha256", "file", "passages")
         survey.check(edits_of_file, path, graded, bank)
-        summary.cutoff = summary.cutoff or edits_of_file.cutoff
+        cutoff = cutoff or edits_of_file.cutoff
         summary.bank_edits += len(edits_of_file.bank)
         if edits_of_file.ratings or edits_of_file.supports:
             sources.append((path, edits_of_file, reviewer_name(reviewer, edits_of_file, path)))
         for number, rating in enumerate(edits_of_file.ratings, 1):
-            summary.outdated[path, number] = survey.has(rating)  # until a pair has its key
+            query_id, passage_id, entry_id = _pair(rating)
+            # Until a pair with its key is found.
+            summary.outdated[path, number] = entry_id in survey.entries.get(query_id, ()) and (
+                passage_id in survey.passages.get(query_id, ())
+            )
     warn_of_similar_names((grader for *_, grader in sources), survey.models)
     if not sources:
         hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
@@ -226,39 +208,50 @@ def match_ratings(
     }
     of_ids = prompt_class or (_only_class(graded, survey, by_ids) if by_ids else None)
     for name in ([prompt_class] if prompt_class else survey.classes) if summary.outdated else ():
-        rated = _rated_class(survey, name, prompts)
-        decisions: Decisions[HumanRating] = Decisions()
+        rated = _rated_class(survey, name, prompts or {})
+        ratings: Decisions[HumanRating] = Decisions()
         for path, edits_of_file, grader in sources:
-            places = survey.places(edits_of_file.bank_sha256 is not None, scale_of(name, rated.prompt))
-            found = [
-                (number, item)
-                for number, rating in enumerate(edits_of_file.ratings, 1)
-                for item in _pairs_of(rating, places, by_ids=name == of_ids)
-            ]
+            found = _found(edits_of_file, rated, survey, by_ids=name == of_ids)
             _check_ratings([item for _, item in found], rated, survey, path)
             for number, item in found:
-                decisions.add(grader, item, f"{path}, ratings.{number}")
+                ratings.add(grader, item, f"{path}, ratings.{number}")
                 summary.outdated.pop((path, number), None)
-        summary.ratings.append((rated, decisions))
+        summary.ratings.append((rated, ratings))
     for path, edits_of_file, grader in sources:
         for number, label in enumerate(edits_of_file.supports, 1):
             summary.labels.add(grader, label, f"{path}, supports.{number}")
+    if output is None:
+        return summary
+    _write(graded, output, inputs, summary)
+    for rated, ratings in () if is_stream(output) else summary.ratings:
+        for judge in survey.judges.get(rated.name, ()) if ratings.by_grader else ():
+            summary.moved += _moved(graded, output, bank, judge, rated, cutoff)
     return summary
 
 
-def _pairs_of(
-    rating: HumanRating, places: Mapping[str, Sequence[tuple[str, str]]], *, by_ids: bool
-) -> list[HumanRating]:
-    """The rating for every pair with its content; without a key, for the pair with its ids."""
-    if rating.key is None:
-        return [rating] if by_ids else []
-    entry_key, _, passage_key = rating.key.partition(":")
+def _found(
+    edits: Edits, rated: RatedClass, survey: _Survey, *, by_ids: bool
+) -> list[tuple[int, HumanRating]]:
+    """Number and rating for each pair that a rating is of: by its content, or without a key by its ids."""
+    places = survey.places(
+        survey.bank if edits.bank_sha256 else TestBank({}), scale_of(rated.name, rated.prompt)
+    )
     return [
-        rating.model_copy(update={"query_id": query_id, "passage_id": passage_id, "entry_id": entry_id})
-        for query_id, passage_id in places.get(passage_key, ())
-        for of_query, entry_id in places.get(entry_key, ())
-        if of_query == query_id
+        (number, item)
+        for number, rating in enumerate(edits.ratings, 1)
+        for item in ([rating] * by_ids if rating.key is None else _with_content(rating, rating.key, places))
     ]
+
+
+def _with_content(
+    rating: HumanRating, key: str, places: Mapping[str, Sequence[tuple[str, str]]]
+) -> Iterator[HumanRating]:
+    """The rating for every pair with its key."""
+    of_entry, _, of_passage = key.partition(":")
+    for query_id, passage_id in places.get(of_passage, ()):
+        for entry_id in (name for other, name in places.get(of_entry, ()) if other == query_id):
+            ids = {"query_id": query_id, "passage_id": passage_id, "entry_id": entry_id}
+            yield rating.model_copy(update=ids)
 
 
 def _moved(
@@ -272,7 +265,8 @@ def _moved(
 
     def standings(file: Path) -> Standings:
         if rated.assigns and bank is not None:
-            (evaluation,) = nugget_scores(file, bank, grade_filter=criteria).values()
+            (condition,) = read_conditions([file], [bank], grade_filter=criteria)
+            evaluation = condition.measured
         else:
             evaluation = cover(file, bank, grade_filter=criteria, cutoff=cutoff)
         return leaderboard(evaluation, Statistics(places=True))
@@ -358,15 +352,9 @@ class _Survey:
         self.samples.setdefault(name, grades)
         self.best[name] = max([self.best.get(name, 0), *ratings.values()])
 
-    def has(self, rating: HumanRating) -> bool:
-        """Whether the ids of a rating are known."""
-        query_id, passage_id, entry_id = _pair(rating)
-        return passage_id in self.passages.get(query_id, ()) and entry_id in self.entries.get(query_id, ())
-
-    def places(self, with_bank: bool, asked: str) -> dict[str, list[tuple[str, str]]]:
+    def places(self, bank: TestBank, asked: str) -> dict[str, list[tuple[str, str]]]:
         """Key to query id and id of the passages and entries with this content, as a page shows them."""
         places: dict[str, list[tuple[str, str]]] = {}
-        bank = self.bank if with_bank else TestBank({})
         for query_id, digests in self.passages.items():
             text = query_text_of(query_id, self.texts[query_id], bank)
             entries = sorted({*self.entries.get(query_id, ()), DIRECT_ID})
@@ -398,15 +386,14 @@ class _Survey:
         where = (
             f"{graded}. If they are not graded yet, name --bank" if bank is None else f"{graded} or {bank}"
         )
-        for name, noun, absent, of in (
-            ("ratings", "passage", self._unknown_passages(rated), graded),
-            ("ratings", "bank entry", entries, where),
-            ("supports", "passage", self._unknown_passages(labelled), graded),
-            ("supports", "citation", citations, graded),
+        for name, nouns, absent, of in (
+            ("ratings", ("passage", "passages"), self._unknown_passages(rated), graded),
+            ("ratings", ("bank entry", "bank entries"), entries, where),
+            ("supports", ("passage", "passages"), self._unknown_passages(labelled), graded),
+            ("supports", ("citation", "citations"), citations, graded),
         ):
             if absent:
-                plural = "bank entries" if noun == "bank entry" else f"{noun}s"
-                missing = counted_names(list(dict.fromkeys(absent)), noun, plural)
+                missing = counted_names(list(dict.fromkeys(absent)), *nouns)
                 raise DataError(f"names {missing} not in {of}.", file=str(path), field=name)
 
     def _unknown_passages(self, pairs: Iterable[Pair]) -> list[str]:
@@ -433,17 +420,13 @@ def _rated_class(survey: _Survey, prompt_class: str, prompts: Mapping[str, Promp
 def _only_class(graded: Path, survey: _Survey, entries: set[tuple[str, str]]) -> str:
     """The only prompt class that has grades for all these entries; a prompt with a scale is preferred."""
     names = [name for name, graded_entries in survey.classes.items() if entries <= graded_entries]
-    scaled = [name for name in names if survey.samples[name].is_rated]
-    names = scaled or names
+    names = [name for name in names if survey.samples[name].is_rated] or names
     if len(names) == 1:
         return names[0]
-    problem = (
-        "Several prompts rate all entries of the edits"
-        if names
-        else "No prompt rates all entries of the edits"
+    raise SelectionError(
+        f"{'Several prompts rate' if names else 'No prompt rates'} all entries of the edits in {graded}; "
+        f"choose with --prompt ({', '.join(sorted(names or survey.classes))})."
     )
-    listing = ", ".join(sorted(names or survey.classes))
-    raise SelectionError(f"{problem} in {graded}; choose with --prompt ({listing}).")
 
 
 def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, survey: _Survey) -> EntryKind:
@@ -468,9 +451,8 @@ def _check_ratings(ratings: Sequence[HumanRating], rated: RatedClass, survey: _S
                 file=str(path), field="ratings",
             )  # fmt: skip
         if (rating.entry_id == DIRECT_ID) != rated.is_direct:
-            actual, expected = ("a bank entry", "passages as a whole")
-            if not rated.is_direct:
-                actual, expected = "a passage as a whole", "bank entries"
+            direct = ("a bank entry", "passages as a whole")
+            actual, expected = direct if rated.is_direct else ("a passage as a whole", "bank entries")
         elif not rated.is_direct and (kinds := survey.kinds_of(rating)) and rated.kind not in kinds:
             actual, expected = f"a {min(kinds)}", f"{rated.kind}s"
         else:

@@ -141,7 +141,10 @@ def test_edits_of_another_file_must_be_saved_again(page: Tab, small: Path, tmp_p
     page.page.set_input_files("#load-file", tmp_path / "edits.json")
     page.page.wait_for_selector("#announcer:has-text('Loaded')", state="attached")
     assert page.text("#status") == "1 rating: saved"
-    run("apply", small / "graded.jsonl", tmp_path / "edits.json", "-o", tmp_path / "out.jsonl")
+    bank = small / "bank.jsonl"
+    run(
+        "apply", small / "graded.jsonl", tmp_path / "edits.json", "--bank", bank, "-o", tmp_path / "out.jsonl"
+    )
 
 
 def test_edits_of_a_removed_entry_fit_the_bank(page: Tab, small: Path, tmp_path: Path) -> None:

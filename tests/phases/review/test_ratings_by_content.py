@@ -26,7 +26,7 @@ WriteLines = Callable[[str, list[Any]], Path]
 CHANGED = "{} of texts or entries that changed, and do not count."
 GONE = "{} of texts or entries that are gone, and kept for their return."
 
-BANK = {
+BANK: dict[str, Any] = {
     "query_id": "q", "query_text": "Why is the sky blue?", "facet_id": "f", "facet_text": "light",
     "items": [
         {"query_id": "q", "facet_id": "f", "question_id": "a", "question_text": "Which light?",
@@ -137,7 +137,7 @@ def test_another_scale_is_another_question(write_jsonl: WriteLines) -> None:
     edits, out = reviewed(file, bank, {("q", "v1/q", "q/n1"): 0}), file.with_name("out.jsonl")
     apply_ratings(file, [edits], out, bank=bank)
     (query,) = read_passages(out)
-    (_, person) = query.passages[0].rubric_grades or ()
+    person = list(query.passages[0].grade_sets())[1]
     assert person.nugget_labels() == [("q/n1", "not_support")]
     by_nuggets = [["q", [passage("v1/q", text="One two three.", exam_grades=[
         rubric({"q/n1": 5}, prompt_info={"prompt_class": "NuggetSelfRatedPrompt"}, prompt_type="nugget",
