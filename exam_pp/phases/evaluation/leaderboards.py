@@ -296,7 +296,7 @@ class Standings:
     ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
     results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` and
     ``provenance`` are those of the evaluation, ``scores`` are its scores by query, ``judge_alone`` its first
-    metric without the ratings of people.
+    metric without the ratings of people. ``of_answers``: Whether the systems are whole answers.
     """
 
     metrics: Sequence[str]
@@ -308,6 +308,7 @@ class Standings:
     provenance: Provenance | None = None
     scores: Sequence[Score] = field(default=(), repr=False, compare=False)
     judge_alone: Callable[[], Standings] | None = field(default=None, repr=False, compare=False)
+    of_answers: bool = False
 
     @property
     def all_notes(self) -> list[str]:
@@ -338,6 +339,7 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         evaluation.provenance,
         evaluation.scores,
         partial(_alone, evaluation.judge_alone, metrics[0], options) if evaluation.judge_alone else None,
+        evaluation.of_answers,
     )
 
 

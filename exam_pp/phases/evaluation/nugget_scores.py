@@ -356,6 +356,7 @@ def nugget_scores(
     return {
         name(assigned.shown(key)): replace(
             _evaluate(key, list(systems), assigned, items, rules),
+            of_answers=True,
             provenance=replace(
                 graded_by([assigned.shown(key)]),
                 reviewed=assigned.reviewed(key),

@@ -41,6 +41,7 @@ class Evaluation:
         ranges: Metric to its lowest and highest possible score, if its name leaves them open
             (:func:`exam_pp.metrics.score_ranges.range_of`).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
+        of_answers: Whether the systems are generated answers that count as a whole.
         judge_alone: The same scores without the ratings of people; None if there are none in these scores.
     """
 
@@ -50,6 +51,7 @@ class Evaluation:
     worst_case: list[Score] | Scores = field(default_factory=list)
     ranges: dict[str, Range] = field(default_factory=dict)
     provenance: Provenance | None = field(default=None, compare=False)
+    of_answers: bool = field(default=False, compare=False)
     judge_alone: Callable[[], Evaluation] | None = field(default=None, compare=False)
 
     @property
