@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -181,10 +181,9 @@ def _query_texts(grades: SelectedGrades) -> dict[str, str]:
     return stored_query_texts(grades.source) | of_bank
 
 
-def covered_entries(grades: SelectedGrades, cutoff: int | None) -> list[CoveredEntry]:
+def covered_entries(grades: SelectedGrades, cutoff: int | None) -> Iterator[CoveredEntry]:
     """All entries, with the systems that cover them in Rubric-Cover by the same grades and cutoff."""
     cover = Cover(grades.min_grade, cutoff or grades.file.cutoff)
-    entries = []
     for query in grades.queries:
         graded: Counter[int] = Counter()
         covering: Counter[int] = Counter()
@@ -196,10 +195,7 @@ def covered_entries(grades: SelectedGrades, cutoff: int | None) -> list[CoveredE
         for entry_id, position in query.entries.items():
             text = known[entry_id].text if entry_id in known else entry_id
             systems = [system for system, mask in masks.items() if mask >> position & 1]
-            entries.append(
-                CoveredEntry(query.query_id, entry_id, text, graded[position], covering[position], systems)
-            )
-    return entries
+            yield CoveredEntry(query.query_id, entry_id, text, graded[position], covering[position], systems)
 
 
 def _bits(mask: int) -> list[int]:

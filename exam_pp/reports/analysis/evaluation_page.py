@@ -118,7 +118,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     names = {grade_set.key: grade_set.name or "yes" for grade_set in inputs.sets}
     folds: dict[str, tuple[str, list[Block]]] = {
         "Where systems differ": (
-            "scores by query, the hardest queries, entries without passages",
+            "scores by query, the hardest queries, entries that are rarely covered",
             _differences(inputs, leaderboards, covered, entries, addresses),
         ),
         "Evidence and all measures": (
@@ -141,8 +141,10 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
             ],
         ),
     }
-    graded, systems = Path(sources.graded).absolute(), leaderboards[0].systems if leaderboards else []
-    name = graded.parent.name if (graded.parent / "study.toml").exists() else graded.name.partition(".")[0]
+    graded, systems = Path(sources.graded), leaderboards[0].systems if leaderboards else []
+    name = graded.name.partition(".")[0]
+    if name.partition("-")[0] in ("graded", "corrected", "assigned"):  # the same in every study
+        name = graded.absolute().parent.name
     title = named_systems(systems) if systems else name
     return Report(
         # Python code has its study in a temporary folder.

@@ -40,7 +40,6 @@ from exam_pp.results import Qrel
 from exam_pp.store.trec.runs import write_qrels
 from exam_pp.text.wording import counted
 
-ENTRIES = "entries.tsv"
 _ROWS = 30  # at most, of what a system has and another one lacks
 
 
@@ -61,8 +60,9 @@ class LeaderboardSections:
             cutoff = (evaluation.provenance or Provenance()).cutoff
             verb = "answer" if grade_set.kind == "question" else "contain"
             by = "an answer covers" if evaluation.of_answers else f"the first {cutoff} passages {verb}"
-            about = f"Share of the {grade_set.kind}s that {by}"
-            self._write("Rubric-Cover", "cover", evaluation, grade_set, about)
+            self._write(
+                "Rubric-Cover", "cover", evaluation, grade_set, f"Share of the {grade_set.kind}s that {by}"
+            )
             covered[grade_set] = evaluation
         if not covered:
             folder.skip("Rubric-Cover", "no grades of questions or nuggets are selected", "exam-pp grade")
@@ -129,14 +129,14 @@ class LeaderboardSections:
 
         Queries come first in which a system gains most. ``addresses`` are those of the queries.
         """
-        board = next(iter(self.leaderboards), None)
-        if board is None or not entries or len(board.systems) < 2:
+        if not entries or len(self.leaderboards[0].systems) < 2:
             return
+        board = self.leaderboards[0]
         table = Table(
             ["query", "entry id", "entry", *board.systems],
             [[*each[:3], *(str(int(name in each.systems)) for name in board.systems)] for each in entries],
         )
-        self._folder.table(ENTRIES, Report("Entries", [table]), "the entries, with 1 if a system covers them")
+        self._folder.table("entries.tsv", Report("", [table]), "the entries, with 1 if a system covers them")
         verb, noun = ("covers", "entry") if board.stem.startswith("cover") else ("states", "fact")
         number = Counter((each.query_id, name) for each in entries for name in (*each.systems, ""))
         for has, lacks in permutations(board.systems[:2]):
@@ -161,7 +161,7 @@ class LeaderboardSections:
                 yield Fold(
                     f"What {has} has and {lacks} lacks",
                     about,
-                    [shown, Link(f"{ENTRIES}: all, for every system", ENTRIES)],
+                    [shown, Link("entries.tsv: all, for every system", "entries.tsv")],
                 )
 
     def manual_judgments(self) -> OfficialRanks | None:

@@ -183,9 +183,10 @@ def weak_spot_blocks(
     """
     rare = sorted((each for each in entries if each.graded), key=lambda each: each.covering / each.graded)
     uncovered = sum(entry.covering == 0 for entry in rare)
+    unit = "part" if leaderboard.standings.of_answers else "passage"
     note = (
         f"By {leaderboard.measure} of {leaderboard.title}. {uncovered} of "
-        f"{counted(len(rare), 'graded entry')} {'is' if uncovered == 1 else 'are'} covered by no passage."
+        f"{counted(len(rare), 'graded entry')} {'is' if uncovered == 1 else 'are'} covered by no {unit}."
     )
     if addresses:
         note += " Links open the query on the review page, review.html, which must be in the same folder."
@@ -197,9 +198,9 @@ def weak_spot_blocks(
             links=links_of_queries([query.query_id for query in hard[:_SPOTS]], 0, addresses),
         ),
         Table(
-            ["query", "entry id", "entry", "graded passages", "covering passages"],
+            ["query", "entry id", "entry", f"graded {unit}s", f"covering {unit}s"],
             [entry[:5] for entry in rare[:_SPOTS]],
-            title=f"Entries with the smallest share of covering passages (of {len(rare)})",
+            title=f"Entries with the smallest share of covering {unit}s (of {len(rare)})",
             links=links_of_queries([entry.query_id for entry in rare[:_SPOTS]], 0, addresses),
         ),
     ]
