@@ -26,8 +26,8 @@ class Provenance:
     ``reviewed``: What people changed of the ratings of the models; ``partly_reviewed`` are those of these
     of which they checked only some. ``prompts`` are short names, which reports
     for readers have instead of ``prompt_classes``. ``writers`` are the models that wrote the banks, if these
-    record them. ``cutoff``: Number of ranks of each system that count;
-    None for measures with a cutoff in their name.
+    record them. ``cutoff``: Number of ranks of each system that count; None for measures with a cutoff in
+    their name, and for answers that count as a whole.
     """
 
     models: tuple[str, ...] = ()

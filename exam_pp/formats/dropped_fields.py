@@ -64,7 +64,7 @@ class DroppedFields:
         """Yield the message with all counts; yields no line if no field was dropped."""
         if self._counts:
             listed = ", ".join(f"{name} ({count})" for name, count in sorted(self._counts.items()))
-            yield f"Not used, because the output has no place for it: {listed}."
+            yield f"Not used: {listed}."
 
 
 Used = Mapping[str, Any]
@@ -223,7 +223,7 @@ def count_dropped_answer_fields(answer: Answer, keeps: Collection[str], dropped:
         "query texts": bool(answer.query_text),
         "teams": bool(answer.team),
         "citations": sum(len(part.citations) for part in answer.parts),
-        "citations of parts without text": answer.textless_citations,
+        "citations of empty parts": answer.textless_citations,
         "uncited references": len(set(answer.references) - cited),
         "boundaries of answer parts": max(0, len(answer.parts) - 1),
         "passage texts": len(answer.texts),

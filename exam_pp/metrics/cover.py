@@ -35,13 +35,19 @@ class Cover:
         ``first_ranks`` maps each system to its first rank, 0 or 1.
         """
         name = str(self)
-        reached = query.reached(self.min_grade)
-        covered_by_any = union(reached)
+        covered_by_any = union(query.reached(self.min_grade))
         best = query.size(covered_by_any if self.normalised else query.all_entries)
-        for system, first_rank in first_ranks.items():
-            covered = union([reached[index] for index in query.top(system, first_rank, self.cutoff)])
+        for system, covered in self.covered(query, first_ranks).items():
             yield Score(system, query.query_id, name, _share(query.size(covered), best))
         yield Score(OVERALL_SYSTEM, query.query_id, name, _share(query.size(covered_by_any), best))
+
+    def covered(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> dict[str, int]:
+        """System to the mask of the entries that its passages within the cutoff cover."""
+        reached = query.reached(self.min_grade)
+        return {
+            system: union([reached[index] for index in query.top(system, first_rank, self.cutoff)])
+            for system, first_rank in first_ranks.items()
+        }
 
     def bounds(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[tuple[Score, Score]]:
         """Yield lower and upper bound of each score over all possible grades of the ungraded pairs.

@@ -130,7 +130,7 @@ class GradedQuery:
     asked: int = 0
     foreign: set[str] = field(default_factory=set)
     answering: set[str] = field(default_factory=set)
-    _empty: list[GradedPassage] = field(default_factory=list, init=False, repr=False)
+    _empty: list[tuple[str, GradedPassage]] = field(default_factory=list, init=False, repr=False)
     _index: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _tops: dict[tuple[str, int, int], list[int]] = field(default_factory=dict, init=False, repr=False)
     _reached: dict[int, list[int]] = field(default_factory=dict, init=False, repr=False)
@@ -206,14 +206,14 @@ class GradedQuery:
             if role_of(self.query_id, passage.passage_id, ranking) == "answer":
                 self.answering.add(ranking.method)
                 if not (graded.levels or passage.text.strip()):
-                    self._empty.append(graded)
+                    self._empty.append((ranking.method, graded))
 
-    def cover_nothing(self) -> int:
-        """Give empty answers, which have nothing to ask a model about, the lowest grades; their number."""
-        for graded in self._empty:
+    def cover_nothing(self) -> Iterable[str]:
+        """Give empty answers, which have nothing to ask a model about, the lowest grades; their systems."""
+        for _, graded in self._empty:
             graded.grade(dict.fromkeys(self.entries, 0), self.entries)
             graded.by_people = self.all_entries  # nobody is asked about an empty text
-        return len(self._empty)
+        return {system for system, _ in self._empty}
 
     def pack(self) -> bytes:
         """The query as bytes, for :meth:`unpack`."""
@@ -273,7 +273,7 @@ class GradedFile:
     """The largest number of passages in a ranking of each system."""
     answering: set[str] = field(default_factory=set)
     """The systems whose rankings are the parts of answers."""
-    empty_answers: int = 0
+    empty_answers: dict[tuple[str, str], None] = field(default_factory=dict)  # of a system to a query
     pool_depth: int = CUTOFF
     """The smallest number of pooled ranks of each run, at most :data:`CUTOFF`."""
     has_soft_grades: bool = False
@@ -374,7 +374,7 @@ def gather(
                 masses = grade_set.masses().values()
                 file.soft_grades += len(masses)
                 file.low_masses += sum(mass < LOW_MASS for mass in masses)
-        file.empty_answers += query.cover_nothing()
+        file.empty_answers |= dict.fromkeys((system, view.query_id) for system in query.cover_nothing())
         file.add(query)
     return file
 

@@ -172,6 +172,7 @@ def write_rag(
     """Write the page, the tables, the score rows, and a CSV file of Open RAG Eval for each system."""
     from exam_pp.formats.open_rag_eval_results import write_result_rows
     from exam_pp.phases.evaluation.contents import input_files, versions
+    from exam_pp.phases.evaluation.verdict import named_systems
     from exam_pp.rendering.render import render
     from exam_pp.reports.analysis.report_folder import ReportFolder
     from exam_pp.reports.analysis.report_summary import EvaluationProvenance, left_out_blocks
@@ -203,7 +204,9 @@ def write_rag(
             *([Heading("Left out")] if result.left_out else []),
             *left_out_blocks(result.left_out),
         ]
-        report = Report(f"Evaluation of {result.source.name}", blocks)
+        report = Report(
+            f"{result.source.name.partition('.')[0]}: {named_systems(list(result.systems))}", blocks
+        )
         write_text(work / "index.html", render(for_readers(report), "html"))
     return folder / "index.html"
 

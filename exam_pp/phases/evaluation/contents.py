@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from exam_pp import provenance
 from exam_pp.data_model import DIRECT_ID, AnyGrades
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
+from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.phases.evaluation.inputs import Graded, bank_of, views
 from exam_pp.phases.evaluation.nugget_scores import assigned_labels
@@ -141,45 +142,37 @@ class HardQuery(NamedTuple):
     best: float
 
 
-class RareEntry(NamedTuple):
-    """An entry with the number of passages that have a grade for it, and of those that cover it."""
+class CoveredEntry(NamedTuple):
+    """An entry with the number of passages that have a grade for it, and of those that cover it.
+
+    ``systems`` are those that cover it within their cutoff.
+    """
 
     query_id: str
     entry_id: str
     text: str
     graded: int
     covering: int
+    systems: Collection[str]
 
 
-@dataclass(frozen=True)
-class WeakSpots:
-    """Places in an evaluation that are worth reading.
-
-    ``entries``: The graded entries, those with the smallest share of covering passages first.
-    """
-
-    metric: str
-    queries: Sequence[HardQuery]
-    entries: Sequence[RareEntry]
-
-
-def weak_spots(evaluation: Evaluation, grades: SelectedGrades) -> WeakSpots:
-    """Find the weak spots of Rubric-Cover by its first measure, and of the grades at their threshold."""
+def hard_queries(evaluation: Evaluation, grades: SelectedGrades) -> list[HardQuery]:
+    """The queries by the first measure, those with the lowest mean score first."""
     metric = next((score.metric for score in evaluation.scores), "")
     by_query: dict[str, dict[str, float]] = {}
     for score in evaluation.scores:
         if score.metric == metric and score.system != OVERALL_SYSTEM and score.query_id != ALL_QUERIES:
             by_query.setdefault(score.query_id, {})[score.system] = score.value
-    means = {query_id: exact_mean(list(scores.values())) for query_id, scores in by_query.items()}
     texts = _query_texts(grades)
     hard = []
     for query_id, scores in by_query.items():
         best = max(scores.values())
         on_top = [system for system, score in scores.items() if score == best]
         named = listed(on_top) if len(on_top) < len(scores) else ""
-        hard.append(HardQuery(query_id, texts.get(query_id, ""), means[query_id], named, best))
-    entries = sorted(_entries(grades), key=lambda entry: entry.covering / entry.graded)
-    return WeakSpots(metric, sorted(hard, key=lambda query: query.mean), entries)
+        hard.append(
+            HardQuery(query_id, texts.get(query_id, ""), exact_mean(list(scores.values())), named, best)
+        )
+    return sorted(hard, key=lambda query: query.mean)
 
 
 def _query_texts(grades: SelectedGrades) -> dict[str, str]:
@@ -188,21 +181,21 @@ def _query_texts(grades: SelectedGrades) -> dict[str, str]:
     return stored_query_texts(grades.source) | of_bank
 
 
-def _entries(grades: SelectedGrades) -> list[RareEntry]:
-    entries = []
+def covered_entries(grades: SelectedGrades, cutoff: int | None) -> Iterator[CoveredEntry]:
+    """All entries, with the systems that cover them in Rubric-Cover by the same grades and cutoff."""
+    cover = Cover(grades.min_grade, cutoff or grades.file.cutoff)
     for query in grades.queries:
         graded: Counter[int] = Counter()
         covering: Counter[int] = Counter()
         for passage, reached in zip(query.passages, query.reached(grades.min_grade), strict=True):
             graded.update(_bits(passage.graded))
             covering.update(_bits(reached))
+        masks = cover.covered(query, grades.file.first_ranks)
         known = grades.bank.entries(query.query_id) if grades.bank is not None else {}
         for entry_id, position in query.entries.items():
-            if graded[position]:
-                text = known[entry_id].text if entry_id in known else entry_id
-                row = RareEntry(query.query_id, entry_id, text, graded[position], covering[position])
-                entries.append(row)
-    return entries
+            text = known[entry_id].text if entry_id in known else entry_id
+            systems = [system for system, mask in masks.items() if mask >> position & 1]
+            yield CoveredEntry(query.query_id, entry_id, text, graded[position], covering[position], systems)
 
 
 def _bits(mask: int) -> list[int]:

@@ -182,21 +182,21 @@ def cover_units(
     Other measures have none. An entry is decided for a system if a person found it covered by one of its
     passages within the cutoff, or people rated it for all of these.
     """
-    if metric != str(Cover(data.min_grade, cutoff)):
+    cover = Cover(data.min_grade, cutoff)
+    if metric != str(cover):
         return
     for query in data.queries:
         alone = of_judge.queries[query.query_id]
-        reached, judged = query.reached(data.min_grade), alone.reached(data.min_grade)
+        reached, judged = query.reached(data.min_grade), cover.covered(alone, data.file.first_ranks)
         units, checked = {}, {}
         for system, first_rank in data.file.first_ranks.items():
             top = query.top(system, first_rank, cutoff)
             by_people = [query.passages[index].by_people for index in top]
             covered = union(reached[index] & rated for index, rated in zip(top, by_people, strict=True))
             open_ = union(query.all_entries & ~rated for rated in by_people) & ~covered
-            by_judge = union(judged[index] for index in top)
             units[system] = [
                 Unit(
-                    by_judge >> alone.entries[entry] & 1 if entry in alone.entries else 0,
+                    judged[system] >> alone.entries[entry] & 1 if entry in alone.entries else 0,
                     None if open_ >> bit & 1 else covered >> bit & 1,
                 )
                 for entry, bit in query.entries.items()

@@ -316,7 +316,8 @@ class Standings:
 
     ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
     results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` and
-    ``provenance`` are those of the evaluation, ``scores`` are its scores by query.
+    ``provenance`` are those of the evaluation, ``scores`` are its scores by query. ``of_answers``: Whether
+    the systems are whole answers.
     """
 
     metrics: Sequence[str]
@@ -329,6 +330,7 @@ class Standings:
     scores: Sequence[Score] = field(default=(), repr=False, compare=False)
     judge_alone: Callable[[], Standings] | None = field(default=None, repr=False, compare=False)
     """Its first metric without the ratings of people."""
+    of_answers: bool = False
 
     @property
     def all_notes(self) -> list[str]:
@@ -361,6 +363,7 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         None
         if evaluation.corrections is None
         else partial(_alone, evaluation.corrections.judge_alone, metrics[0], options),
+        evaluation.of_answers,
     )
 
 

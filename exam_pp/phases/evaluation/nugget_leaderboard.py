@@ -331,6 +331,7 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
         evaluation.notes,
         evaluation.provenance,
         evaluation.scores,
+        of_answers=evaluation.of_answers,
     )
     return replace(unsorted, systems=sorted(systems, key=lambda s: (_sort_key(unsorted, s), s)))
 

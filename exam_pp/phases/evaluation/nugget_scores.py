@@ -368,6 +368,7 @@ def nugget_scores(
     return {
         name(assigned.shown(key)): replace(
             _evaluate(key, list(systems), assigned, items, rules),
+            of_answers=True,
             provenance=replace(
                 reviewed_by(
                     graded_by([assigned.shown(key)]), assigned.reviews.get(key), assigned.labels[key]

@@ -5,6 +5,7 @@ Results have ``notes`` on data that affect the numbers, such as skipped queries 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +18,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm_requests import LOW_MASS
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.gains import Ungraded
-from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.metrics.grade_masks import DefaultCutoff, GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
@@ -167,9 +168,14 @@ def cover_of(
         # A probability can reach a threshold that no grade reaches, so soft scores have no such notes.
         notes += [note for grade in min_grades for note in threshold_notes(replace(data, min_grade=grade))]
     evaluation = Evaluation(Scores(), notes, Scores(), Scores())
-    evaluation.provenance = replace(data.provenance, cutoff=cutoff, min_grades=tuple(min_grades))
     # The systems of the whole file: a system without results for a query scores 0 there.
     ranked = data.file.first_ranks
+    evaluation.of_answers = isinstance(cutoff, DefaultCutoff) and 0 < len(ranked) == len(data.file.answering)
+    evaluation.provenance = replace(
+        data.provenance,
+        cutoff=None if evaluation.of_answers else cutoff,
+        min_grades=tuple(min_grades),
+    )
     check_names(data.queries.keys, ranked)
     counts = _RankCounts()
     depth = RankingDepth(cutoff, data.file.depth)
@@ -194,7 +200,7 @@ def cover_of(
         counts.add(query, ranked, cutoff, min_grades)
         depth.add(query, ranked)
     evaluation.notes += depth.notes(data.source)
-    evaluation.notes += _cover_notes(data, counts, soft=soft)
+    evaluation.notes += _cover_notes(data, counts, soft=soft, of_answers=evaluation.of_answers)
     if missing_queries == "zero":
         evaluation.notes += missing_query_notes(counts.missing)
     # Ungraded pairs may change no score, and reports need no bounds that equal the scores.
@@ -329,7 +335,7 @@ class _RankCounts:
                 self.uncovered_queries.setdefault(min_grade, []).append(query.query_id)
 
 
-def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> list[str]:
+def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool, of_answers: bool) -> list[str]:
     notes = []
     if data.bank is None:
         notes.append(
@@ -341,12 +347,14 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
         return notes
     if counts.ungraded:
         notes.append(
-            f"{counts.ungraded} of {counts.ranked} ranked passages within the cutoff have no grade, so they "
-            "cover no entries."
+            f"{counts.ungraded} of {counts.ranked} "
+            f"{'parts of answers' if of_answers else 'ranked passages within the cutoff'} have no grade, so "
+            "they cover no entries."
         )
-    if data.file.empty_answers:
-        cover = counted(data.file.empty_answers, "empty answer covers", "empty answers cover")
-        notes.append(f"{cover} no entries.")
+    empty = Counter(system for system, query in data.file.empty_answers if query in data.queries.keys)
+    for system, number in empty.items():
+        answers = counted(len(data.queries.keys) - len(counts.missing.get(system, ())), "answer")
+        notes.append(f"{number} of {system}'s {answers} {'is' if number == 1 else 'are'} empty.")
     if soft and data.file.low_masses:
         notes.append(
             f"{data.file.low_masses} of {data.file.soft_grades} soft grades have a mass below {LOW_MASS}: "
@@ -354,7 +362,10 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool) -> li
         )
     for min_grade, queries in counts.uncovered_queries.items() if not soft else ():
         uncovered = counted_names(queries, "query", "queries")
-        notes.append(f"No passage covers an entry of {uncovered}: nCover(min_grade={min_grade}) is 0 there.")
+        notes.append(
+            f"No {'answer' if of_answers else 'passage'} covers an entry of {uncovered}: "
+            f"nCover(min_grade={min_grade}) is 0 there."
+        )
     return notes
 
 

@@ -525,7 +525,7 @@ class _Pool:
             for query_id, passages in self._passages.items()
         }
         lost = sum(docid not in kept[query_id] for query_id, docid in self._uncited)
-        self.dropped.add("uncited references", lost)
+        self.dropped.add("retrieved documents without texts", lost)
         for query_id, passages in kept.items():
             if passages:
                 text = self._texts.get(query_id, "")

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.correlation import OfficialRanks, read_official
-from exam_pp.phases.evaluation.contents import input_files, missing_grades, versions, weak_spots
+from exam_pp.phases.evaluation.contents import (
+    CoveredEntry,
+    covered_entries,
+    hard_queries,
+    input_files,
+    missing_grades,
+    versions,
+)
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.verdict import page_title
@@ -86,12 +93,20 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     of_graders = agreement_of_graders(inputs, folder)
     # Before the weak spots, which link to its queries.
     addresses = _review_page(inputs, folder)
+    # The first leaderboard is Rubric-Cover or, if there are no ratings, that of nuggets of answers.
+    of_first = [*covered, *(inputs.of_kind("assignment") if not inputs.rated else [])][:1]
+    entries = [
+        entry
+        for grade_set in of_first
+        for entry in covered_entries(inputs.read(grade_set), sources.cutoff if covered else None)
+    ]
+    differences = list(sections.differences(entries, addresses))
     provenance = _provenance(inputs, leaderboards)
     folder.text("provenance.json", provenance.json, "how the report was made, for scripts")
     evidence = Evidence(inputs.contents, leaderboards, judged)
-    of_first = correlations.get(leaderboards[0].title) if leaderboards else None
-    if of_first is not None and sources.official is not None:
-        evidence = replace(evidence, official=of_first.measures[0].correlation.kendall)
+    correlated = correlations.get(leaderboards[0].title) if leaderboards else None
+    if correlated is not None and sources.official is not None:
+        evidence = replace(evidence, official=correlated.measures[0].correlation.kendall)
     # Rubric-Cover is the first section, so its first scores are those of the first leaderboard.
     if first := next(iter(covered), None):
         evidence = replace(
@@ -103,8 +118,8 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     names = {grade_set.key: grade_set.name or "yes" for grade_set in inputs.sets}
     folds: dict[str, tuple[str, list[Block]]] = {
         "Where systems differ": (
-            "scores by query, the hardest queries, entries without passages",
-            _differences(inputs, leaderboards, covered, addresses),
+            "scores by query, the hardest queries, entries that are rarely covered",
+            _differences(inputs, leaderboards, covered, entries, addresses),
         ),
         "Evidence and all measures": (
             "passages and grades, all leaderboards, correlation, agreement",
@@ -126,11 +141,12 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
             ],
         ),
     }
-    graded, systems = Path(sources.graded), inputs.contents.systems
+    systems = leaderboards[0].systems if leaderboards else []
     return Report(
-        page_title(_study(sources), systems, graded.name),
+        page_title(_study(sources), systems, Path(sources.graded).name),
         [
             *first_screen(evidence),
+            *differences,
             *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
         ],
         leaderboards[0].standings.provenance if leaderboards else None,
@@ -138,8 +154,12 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
 
 
 def _study(sources: Sources) -> str:
-    """The name of the study, whose folder a command names; that of Python code is temporary."""
-    return Path(sources.graded).parent.name if sources.command else ""
+    """The name of the study: its folder, or another file's own name; that of Python code is temporary."""
+    graded = Path(sources.graded)
+    name = graded.name.partition(".")[0]
+    if name.partition("-")[0] in ("graded", "corrected", "assigned"):  # the same in every study
+        name = graded.absolute().parent.name
+    return name if sources.command else ""
 
 
 def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
@@ -161,17 +181,22 @@ def _differences(
     inputs: Inputs,
     leaderboards: Sequence[Leaderboard],
     covered: Mapping[GradeSet, Evaluation],
+    entries: Sequence[CoveredEntry],
     addresses: Mapping[str, str],
 ) -> list[Block]:
     """The scores of the first leaderboard by query, with queries and entries to read."""
     if not leaderboards:
         return []
     standings = leaderboards[0].standings
-    picture = score_heatmap(standings.scores, standings.metrics[0]) if standings.metrics else None
+    picture = score_heatmap(
+        score._replace(metric=leaderboards[0].measure)
+        for score in standings.scores
+        if score.metric == standings.metrics[0]
+    )
     blocks: list[Block] = [] if picture is None else [picture]
     if first := next(iter(covered), None):
-        spots = weak_spots(covered[first], inputs.read(first))
-        blocks += weak_spot_blocks(spots, leaderboards[0], addresses) if spots.queries else []
+        hard = hard_queries(covered[first], inputs.read(first))
+        blocks += weak_spot_blocks(hard, entries, leaderboards[0], addresses) if hard else []
     return blocks
 
 

@@ -105,9 +105,12 @@ def _bars(leaderboard: Leaderboard, leaders: Sequence[str]) -> Bars:
     if any(row.line for row in rows):
         notes.append("A line separates systems that are all shown to be better than all systems below.")
     if (best := standings.rows.get((OVERALL_SYSTEM, metric))) is not None:
-        notes.append(f"Upper bound: all graded passages together score {shown_score(metric, best.mean)}.")
+        notes.append(
+            f"Upper bound: all {'answers' if standings.of_answers else 'graded passages'} together score "
+            f"{shown_score(metric, best.mean)}."
+        )
     interval = f"{100 * standings.statistics.confidence:g} % interval"
-    about = f"{leaderboard.about}: {metric}." if leaderboard.about else f"{leaderboard.title}: {metric}."
+    about = f"{leaderboard.about or leaderboard.title}: {leaderboard.measure}."
     return Bars("Leaderboard", ("system", "score", interval, "place"), rows, about, notes)
 
 
@@ -214,8 +217,12 @@ def _of_missing(standings: Standings, missing: MissingGrades | None) -> Iterator
     if missing is None or not missing.pairs:
         return
     if not missing.ungraded:
-        text = f" for the {counted(missing.pairs, 'pair')} of a ranked passage and an entry."
-        yield Check("good", "No grade is missing", text)
+        text = "a part of an answer" if standings.of_answers else "a ranked passage"
+        yield Check(
+            "good",
+            "No grade is missing",
+            f" for the {counted(missing.pairs, 'pair')} of {text} and an entry.",
+        )
         return
     rows = standings.uncertainty.systems.items()
     is_open = any(row.order_open for (_, metric), row in rows if metric == standings.metrics[0])

@@ -152,7 +152,7 @@ class Inputs:
                 self.study,
                 grade_set.bank,
                 grade_set.grade_filter,
-                sources.min_grade,
+                None if grade_set.kind == "assignment" else sources.min_grade,
                 None,
                 role=sources.role,
             )

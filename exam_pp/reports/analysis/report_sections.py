@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 from exam_pp.errors import SelectionError
@@ -13,19 +15,20 @@ from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, cor
 from exam_pp.phases.analysis.graders import graders
 from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.contents import CoveredEntry
 from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments, pool_notes
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.provenance import Provenance, with_thresholds
-from exam_pp.rendering.document import Block, Heading
+from exam_pp.rendering.document import Block, Fold, Heading, Link, Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report, graders_report, pairs_table
 from exam_pp.reports.analysis.correlation import correlation_report, sweep_report
 from exam_pp.reports.analysis.first_screen import JudgedBy
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, suffix_of, titled
-from exam_pp.reports.analysis.report_summary import Leaderboard
+from exam_pp.reports.analysis.report_summary import Leaderboard, links_of_queries
 from exam_pp.reports.evaluation.leaderboards import (
     SCRIPT_DECIMALS,
     leaderboard_report,
@@ -35,6 +38,9 @@ from exam_pp.reports.evaluation.leaderboards import (
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.results import Qrel
 from exam_pp.store.trec.runs import write_qrels
+from exam_pp.text.wording import counted
+
+_ROWS = 30  # at most, of what a system has and another one lacks
 
 
 class LeaderboardSections:
@@ -53,8 +59,10 @@ class LeaderboardSections:
             evaluation = evaluate.cover_of(inputs.read(grade_set), cutoff=inputs.sources.cutoff)
             cutoff = (evaluation.provenance or Provenance()).cutoff
             verb = "answer" if grade_set.kind == "question" else "contain"
-            about = f"Share of the {grade_set.kind}s that the first {cutoff} passages {verb}"
-            self._write("Rubric-Cover", "cover", evaluation, grade_set, about)
+            by = "an answer covers" if evaluation.of_answers else f"the first {cutoff} passages {verb}"
+            self._write(
+                "Rubric-Cover", "cover", evaluation, grade_set, f"Share of the {grade_set.kind}s that {by}"
+            )
             covered[grade_set] = evaluation
         if not covered:
             folder.skip("Rubric-Cover", "no grades of questions or nuggets are selected", "exam-pp grade")
@@ -111,9 +119,50 @@ class LeaderboardSections:
                 f"nuggets{grade_set.suffix}",
                 standings,
                 grade_set.key,
+                f"Share of the {'vital ' * standings.metrics[0].startswith('V')}facts that an answer states",
             )
             folder.table(f"{board.stem}.tsv", nugget_report(scores, formatted=False), board.title)
             self._keep(board, condition.evaluation)
+
+    def differences(self, entries: Sequence[CoveredEntry], addresses: Mapping[str, str]) -> Iterator[Block]:
+        """Write which systems cover the entries; yields what each of the first two has and the other lacks.
+
+        Queries come first in which a system gains most. ``addresses`` are those of the queries.
+        """
+        if not entries or len(self.leaderboards[0].systems) < 2:
+            return
+        board = self.leaderboards[0]
+        table = Table(
+            ["query", "entry id", "entry", *board.systems],
+            [[*each[:3], *(str(int(name in each.systems)) for name in board.systems)] for each in entries],
+        )
+        self._folder.table("entries.tsv", Report("", [table]), "the entries, with 1 if a system covers them")
+        verb, noun = ("covers", "entry") if board.stem.startswith("cover") else ("states", "fact")
+        number = Counter((each.query_id, name) for each in entries for name in (*each.systems, ""))
+        for has, lacks in permutations(board.systems[:2]):
+            only = [each for each in entries if has in each.systems and lacks not in each.systems]
+            only.sort(key=lambda each: number[each.query_id, lacks] - number[each.query_id, has])
+            sides = Counter((has in each.systems, lacks in each.systems) for each in entries)
+            about = (
+                f"{has} {verb} {counted(len(only), noun)} that {lacks} lacks, {lacks} {verb} "
+                f"{sides[False, True]} that {has} lacks, both {sides[True, True]}, "
+                f"neither {sides[False, False]}"
+            )
+            shown = Table(
+                ["query", has, lacks, f"{noun} that only {has} {verb}"],
+                [
+                    [q, *(f"{number[q, name]} of {number[q, '']}" for name in (has, lacks)), text]
+                    for q, _, text, *_ in only[:_ROWS]
+                ],
+                title=f"The first {min(len(only), _ROWS)} of {len(only)}",
+                links=links_of_queries([each.query_id for each in only], 0, addresses),
+            )
+            if only:
+                yield Fold(
+                    f"What {has} has and {lacks} lacks",
+                    about,
+                    [shown, Link("entries.tsv: all, for every system", "entries.tsv")],
+                )
 
     def manual_judgments(self) -> OfficialRanks | None:
         """Write the leaderboard of manual judgments; returns its ranks by the first measure.

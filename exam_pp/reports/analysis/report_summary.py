@@ -11,7 +11,7 @@ from urllib.parse import quote
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.correlation import correlate
 from exam_pp.phases.analysis.correlation import Correlations
-from exam_pp.phases.evaluation.contents import GradedContents, InputFile, WeakSpots
+from exam_pp.phases.evaluation.contents import CoveredEntry, GradedContents, HardQuery, InputFile
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.rendering.document import Block, Cell, Paragraph, Table
@@ -35,6 +35,12 @@ class Leaderboard:
     standings: Standings
     grader: GradeKey | None = None
     about: str = ""
+
+    @property
+    def measure(self) -> str:
+        """The first measure for readers, without a cutoff if it limits no answer."""
+        metric = self.standings.metrics[0]
+        return metric.partition("@")[0] if self.standings.of_answers else metric
 
     @property
     def systems(self) -> list[str]:
@@ -164,37 +170,47 @@ def content_tables(
     ]
 
 
-def weak_spot_blocks(spots: WeakSpots, leaderboard: Leaderboard, addresses: Mapping[str, str]) -> list[Block]:
-    """Queries with low scores, and rarely covered entries.
+def weak_spot_blocks(
+    hard: Sequence[HardQuery],
+    entries: Iterable[CoveredEntry],
+    leaderboard: Leaderboard,
+    addresses: Mapping[str, str],
+) -> list[Block]:
+    """Queries with low scores (``hard``, the hardest first), and rarely covered entries.
 
     ``leaderboard`` is that of the scores. ``addresses`` is query id to its address on the review page; ids
     without an address have no link.
     """
-    queries, entries = spots.queries[:_SPOTS], spots.entries[:_SPOTS]
-    uncovered = sum(entry.covering == 0 for entry in spots.entries)
-    entries_of_all = counted(len(spots.entries), "graded entry")
-    note = f"By {spots.metric} of {leaderboard.title}. {uncovered} of {entries_of_all} "
-    note += f"{'is' if uncovered == 1 else 'are'} covered by no passage."
+    rare = sorted((each for each in entries if each.graded), key=lambda each: each.covering / each.graded)
+    uncovered = sum(entry.covering == 0 for entry in rare)
+    unit = "part" if leaderboard.standings.of_answers else "passage"
+    note = (
+        f"By {leaderboard.measure} of {leaderboard.title}. {uncovered} of "
+        f"{counted(len(rare), 'graded entry')} {'is' if uncovered == 1 else 'are'} covered by no {unit}."
+    )
     if addresses:
         note += " Links open the query on the review page, review.html, which must be in the same folder."
     tables = [
         Table(
-            ["query", "text", f"mean {spots.metric}", "best system", "best score"],
-            queries,
-            title=f"Queries with the lowest mean score (of {len(spots.queries)})",
-            links=_links([query.query_id for query in queries], 0, addresses),
+            ["query", "text", f"mean {leaderboard.measure}", "best system", "best score"],
+            hard[:_SPOTS],
+            title=f"Queries with the lowest mean score (of {len(hard)})",
+            links=links_of_queries([query.query_id for query in hard[:_SPOTS]], 0, addresses),
         ),
         Table(
-            ["query", "entry id", "entry", "graded passages", "covering passages"],
-            entries,
-            title=f"Entries with the smallest share of covering passages (of {len(spots.entries)})",
-            links=_links([entry.query_id for entry in entries], 0, addresses),
+            ["query", "entry id", "entry", f"graded {unit}s", f"covering {unit}s"],
+            [entry[:5] for entry in rare[:_SPOTS]],
+            title=f"Entries with the smallest share of covering {unit}s (of {len(rare)})",
+            links=links_of_queries([entry.query_id for entry in rare[:_SPOTS]], 0, addresses),
         ),
     ]
     return [*(table for table in tables if table.rows), Paragraph(note)]
 
 
-def _links(query_ids: Sequence[str], column: int, addresses: Mapping[str, str]) -> dict[tuple[int, int], str]:
+def links_of_queries(
+    query_ids: Sequence[str], column: int, addresses: Mapping[str, str]
+) -> dict[tuple[int, int], str]:
+    """Row and ``column`` to the address of the query of the row; queries without an address have no link."""
     return {(row, column): addresses[q] for row, q in enumerate(query_ids) if q in addresses}
 
 

@@ -124,7 +124,10 @@ def _upper_bound(standings: Standings) -> list[str]:
     entries = "questions are answered" if kinds == {"question"} else "entries are covered"
     entries = "nuggets are covered" if kinds == {"nugget"} else entries
     values = [f"{value} ({metric})" if len(bounds) > 1 else value for metric, value in bounds.items()]
-    return [f"Upper bound: {', '.join(values)} of the {entries} by any passage."]
+    return [
+        f"Upper bound: {', '.join(values)} of the {entries} by any "
+        f"{'answer' if standings.of_answers else 'passage'}."
+    ]
 
 
 def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:

@@ -72,7 +72,12 @@ def test_an_empty_answer_covers_nothing(tmp_path: Path) -> None:
     scores = study.scores()
     assert [score.value for score in scores.scores if score.system == "empty"] == [0, 0]
     assert not scores.best_case
-    assert "1 empty answer covers no entries." in scores.notes
+    assert "1 of empty's 1 answer is empty." in scores.notes
+    assert (scores.of_answers, scores.provenance and scores.provenance.cutoff) == (True, None)
+    page = study.report(tmp_path / "page.html").read_text()
+    assert "Share of the questions that an answer covers: Cover(min_grade=4).<" in page
+    assert "Upper bound: all answers together score 100\N{NO-BREAK SPACE}%." in page
+    assert "of a part of an answer and an entry." in page
 
 
 def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> None:

@@ -1,4 +1,4 @@
-"""Queries with low scores, and rarely covered entries, by hand."""
+"""Queries with low scores, and the systems that cover entries, by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from exam_pp.phases.evaluation.contents import HardQuery, RareEntry, weak_spots
+from exam_pp.phases.evaluation.contents import CoveredEntry, HardQuery, covered_entries, hard_queries
 from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import read_selected
 from tests.conftest import passage, rubric
@@ -43,13 +43,14 @@ def test_weak_spots(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
         ],
     )
     grades = read_selected(graded, None, None, 4, None)
-    spots = weak_spots(cover_of(grades), grades)
 
-    assert spots.metric == "Cover(min_grade=4)@1"
-    assert spots.queries == [HardQuery("q2", "", 0.25, "up", 0.5), HardQuery("q1", "", 0.75, "up", 1.0)]
-    assert spots.entries == [
-        RareEntry("q2", "d", "d", 2, 0),
-        RareEntry("q2", "c", "c", 3, 1),
-        RareEntry("q1", "b", "b", 2, 1),
-        RareEntry("q1", "a", "a", 2, 2),
+    assert hard_queries(cover_of(grades), grades) == [
+        HardQuery("q2", "", 0.25, "up", 0.5),
+        HardQuery("q1", "", 0.75, "up", 1.0),
+    ]
+    assert list(covered_entries(grades, None)) == [
+        CoveredEntry("q1", "a", "a", 2, 2, ["up", "down"]),
+        CoveredEntry("q1", "b", "b", 2, 1, ["up"]),
+        CoveredEntry("q2", "c", "c", 3, 1, ["up"]),
+        CoveredEntry("q2", "d", "d", 2, 0, []),
     ]

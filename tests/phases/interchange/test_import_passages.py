@@ -270,7 +270,7 @@ def test_dropped_fields_of_answers_are_counted(collection: Path, write_jsonl: Wr
     }
     path = write_jsonl("answers.jsonl", [answer])
     summary, _ = built(collection, runs=[], texts=[], answers=[path], unit=unit)
-    always = {"uncited references": 1}
+    always = {"retrieved documents without texts": 1}
     together = {"boundaries of answer parts": 2, "parts with their own citations": 2}
     assert summary.dropped.counts == (always if unit == "sentence" else always | together)
     assert convert(Conversion(path, collection / "graded.jsonl", "graded", unit=unit)).counts == (
