@@ -143,7 +143,8 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     }
     graded, systems = Path(sources.graded), leaderboards[0].systems if leaderboards else []
     name = graded.name.partition(".")[0]
-    if name.partition("-")[0] in ("graded", "corrected", "assigned"):  # the same in every study
+    # The same in every study, or standard input ("-").
+    if name.partition("-")[0] in ("graded", "corrected", "assigned", ""):
         name = graded.absolute().parent.name
     title = named_systems(systems) if systems else name
     return Report(
