@@ -21,15 +21,8 @@ from scipy.special import expit
 from exam_pp.metrics.fair_sample import looks, sample_order
 from exam_pp.metrics.significance import better
 from exam_pp.metrics.uncertainty import score_matrices
-from exam_pp.phases.evaluation.corrections import (
-    Basis,
-    Checked,
-    CheckedQuery,
-    Corrections,
-    Unit,
-    basis_of_claims,
-)
-from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims
+from exam_pp.phases.evaluation.result import Checked, CheckedQuery, Corrections, Evaluation, Unit
 from exam_pp.results import Score
 
 Pairs = NDArray[np.bool_]

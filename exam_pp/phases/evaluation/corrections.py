@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from exam_pp.defaults import CONFIDENCE
-from exam_pp.metrics.cover import Cover, union
-from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.evaluation.result import Checked, CheckedQuery, Evaluation
 from exam_pp.results import Score
 from exam_pp.text.wording import counted, in_one_line
 
 if TYPE_CHECKING:  # numpy is slow to import
     from exam_pp.metrics.fair_sample import DecidedUnits
-    from exam_pp.metrics.grade_masks import GradedFile
-    from exam_pp.phases.evaluation.selected_grades import SelectedGrades
-
-
-class Unit(NamedTuple):
-    """An entry of a query for a system: its value by the judge, and by people if they decided it."""
-
-    judged: float
-    people: float | None
-
-
-class Checked(NamedTuple):
-    """How many of the pairs behind the scores of a system people rated."""
-
-    rated: int
-    pairs: int
-
-
-@dataclass(frozen=True)
-class CheckedQuery:
-    """The units of a query by system, in the order of ``entries``, with the weights of these."""
-
-    query_id: str
-    entries: Sequence[str]
-    weights: Sequence[float]
-    units: Mapping[str, Sequence[Unit]]
-    checked: Mapping[str, Checked]
-
-
-@dataclass(frozen=True)
-class Corrections:
-    """Scores with ratings of people in place of a judge's: what these decided.
-
-    ``ratings`` are the ratings of people, for readers. ``judge_alone`` has the scores without them,
-    ``queries`` the units of a measure; none if its scores are no sums over entries.
-    """
-
-    ratings: str
-    judge_alone: Callable[[], Evaluation]
-    queries: Callable[[str], Iterable[CheckedQuery]]
 
 
 @dataclass(frozen=True)
@@ -172,35 +131,3 @@ def _in_order(query: CheckedQuery, systems: Sequence[str]) -> DecidedUnits:
         np.array([[unit.judged for unit in row] for row in rows]),
         np.array([[np.nan if unit.people is None else unit.people for unit in row] for row in rows]),
     )
-
-
-def cover_units(
-    data: SelectedGrades, of_judge: GradedFile, cutoff: int, metric: str
-) -> Iterator[CheckedQuery]:
-    """The units of Rubric-Cover, from grades with ratings of people, and those of the judge alone.
-
-    Other measures have none. An entry is decided for a system if a person found it covered by one of its
-    passages within the cutoff, or people rated it for all of these.
-    """
-    cover = Cover(data.min_grade, cutoff)
-    if metric != str(cover):
-        return
-    for query in data.queries:
-        alone = of_judge.queries[query.query_id]
-        reached, judged = query.reached(data.min_grade), cover.covered(alone, data.file.first_ranks)
-        units, checked = {}, {}
-        for system, first_rank in data.file.first_ranks.items():
-            top = query.top(system, first_rank, cutoff)
-            by_people = [query.passages[index].by_people for index in top]
-            covered = union(reached[index] & rated for index, rated in zip(top, by_people, strict=True))
-            open_ = union(query.all_entries & ~rated for rated in by_people) & ~covered
-            units[system] = [
-                Unit(
-                    judged[system] >> alone.entries[entry] & 1 if entry in alone.entries else 0,
-                    None if open_ >> bit & 1 else covered >> bit & 1,
-                )
-                for entry, bit in query.entries.items()
-            ]
-            checked[system] = Checked(sum(map(int.bit_count, by_people)), len(top) * len(query.entries))
-        weights = query.weights or [1.0] * len(query.entries)
-        yield CheckedQuery(query.query_id, list(query.entries), weights, units, checked)

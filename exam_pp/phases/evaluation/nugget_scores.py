@@ -24,7 +24,6 @@ from exam_pp.metrics.nuggets import (
     is_label,
 )
 from exam_pp.metrics.nuggets import nugget_scores as scores_of_answer
-from exam_pp.phases.evaluation.corrections import Checked, CheckedQuery, Corrections, Unit
 from exam_pp.phases.evaluation.inputs import (
     Bank,
     Passages,
@@ -36,9 +35,13 @@ from exam_pp.phases.evaluation.inputs import (
     views,
 )
 from exam_pp.phases.evaluation.result import (
+    Checked,
+    CheckedQuery,
+    Corrections,
     Evaluation,
     MissingQueries,
     PathLike,
+    Unit,
     check_names,
     counted_names,
 )

@@ -6,7 +6,7 @@ Results have ``notes`` on data that affect the numbers, such as skipped queries 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -16,19 +16,22 @@ from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm_requests import LOW_MASS
-from exam_pp.metrics.cover import Cover, SoftCover
+from exam_pp.metrics.cover import Cover, SoftCover, union
 from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.grade_masks import DefaultCutoff, GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.packed import LazySequence
-from exam_pp.phases.evaluation.corrections import Corrections, cover_units
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, can_be_read_again
 from exam_pp.phases.evaluation.result import (
+    Checked,
+    CheckedQuery,
+    Corrections,
     Evaluation,
     MissingQueries,
     PathLike,
+    Unit,
     check_names,
     counted_names,
     missing_query_notes,
@@ -134,7 +137,7 @@ def cover(
             lambda: cover_of(
                 of_judge(), min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft
             ),
-            lambda metric: cover_units(data, of_judge().file, cutoff or data.file.cutoff, metric),
+            lambda metric: _units(data, of_judge().file, cutoff or data.file.cutoff, metric),
         )
     return evaluation
 
@@ -207,6 +210,36 @@ def cover_of(
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
     return evaluation
+
+
+def _units(data: SelectedGrades, of_judge: GradedFile, cutoff: int, metric: str) -> Iterator[CheckedQuery]:
+    """The units of Rubric-Cover, from grades with ratings of people, and those of the judge alone.
+
+    Other measures have none. An entry is decided for a system if a person found it covered by one of its
+    passages within the cutoff, or people rated it for all of these.
+    """
+    cover = Cover(data.min_grade, cutoff)
+    if metric != str(cover):
+        return
+    for query in data.queries:
+        alone = of_judge.queries[query.query_id]
+        reached, judged = query.reached(data.min_grade), cover.covered(alone, data.file.first_ranks)
+        units, checked = {}, {}
+        for system, first_rank in data.file.first_ranks.items():
+            top = query.top(system, first_rank, cutoff)
+            by_people = [query.passages[index].by_people for index in top]
+            covered = union(reached[index] & rated for index, rated in zip(top, by_people, strict=True))
+            open_ = union(query.all_entries & ~rated for rated in by_people) & ~covered
+            units[system] = [
+                Unit(
+                    judged[system] >> alone.entries[entry] & 1 if entry in alone.entries else 0,
+                    None if open_ >> bit & 1 else covered >> bit & 1,
+                )
+                for entry, bit in query.entries.items()
+            ]
+            checked[system] = Checked(sum(map(int.bit_count, by_people)), len(top) * len(query.entries))
+        weights = query.weights or [1.0] * len(query.entries)
+        yield CheckedQuery(query.query_id, list(query.entries), weights, units, checked)
 
 
 def rubric_qrels(

@@ -157,7 +157,8 @@ def _study(sources: Sources) -> str:
     """The name of the study: its folder, or another file's own name; that of Python code is temporary."""
     graded = Path(sources.graded)
     name = graded.name.partition(".")[0]
-    if name.partition("-")[0] in ("graded", "corrected", "assigned"):  # the same in every study
+    if name.partition("-")[0] in ("graded", "corrected", "assigned", ""):
+        # The same in every study, or standard input ("-").
         name = graded.absolute().parent.name
     return name if sources.command else ""
 

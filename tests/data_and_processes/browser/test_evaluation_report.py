@@ -76,8 +76,8 @@ def test_folds_open_without_the_script_and_by_an_address(report: Path, browser: 
     page = context.new_page()
     page.goto(report.as_uri())
     folds = page.locator("details.fold")
-    assert folds.count() == 3
-    for number in range(3):
+    assert folds.count() == 5
+    for number in range(5):
         assert not folds.nth(number).locator("table").first.is_visible()
         folds.nth(number).locator("summary").first.click()
         assert folds.nth(number).locator("table").first.is_visible()
