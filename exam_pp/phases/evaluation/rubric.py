@@ -18,7 +18,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm_requests import LOW_MASS
 from exam_pp.metrics.cover import Cover, SoftCover, union
 from exam_pp.metrics.gains import Ungraded
-from exam_pp.metrics.grade_masks import DefaultCutoff, GradedQuery
+from exam_pp.metrics.grade_masks import DefaultCutoff, GradedFile, GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
