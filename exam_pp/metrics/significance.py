@@ -91,24 +91,20 @@ def _scaled(differences: Floats) -> Floats:
 
 
 def _assignments(queries: int, samples: int, seed: int) -> tuple[Iterator[Floats], int, int]:
-    """All sign assignments, or random ones; their number; and 1 if they are random, for the observed one."""
-    if 2**queries <= samples:
-        return all_signs(queries), 2**queries, 0
-    return random_signs(queries, samples, np.random.default_rng(seed)), samples, 1
+    """All assignments of ±1, or random ones, in matrices of assignments × queries.
 
-
-def all_signs(queries: int) -> Iterator[Floats]:
-    """All assignments of ±1, in matrices of assignments × queries."""
-    for start in range(0, 2**queries, _BLOCK):
-        numbers = np.arange(start, min(start + _BLOCK, 2**queries))
-        yield np.where(numbers[:, None] >> np.arange(queries) & 1, -1.0, 1.0)
-
-
-def random_signs(queries: int, samples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Random assignments of ±1, in matrices of assignments × queries."""
+    Returns them, their number, and 1 if they are random, for the observed one.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = int(2**queries > samples)
+    number = samples if drawn else 2**queries
     rows = max(1, min(_BLOCK, _CELLS // queries))
-    for start in range(0, samples, rows):
-        yield np.where(rng.integers(0, 2, (min(rows, samples - start), queries)), 1.0, -1.0)
+    blocks = (np.arange(start, min(start + rows, number)) for start in range(0, number, rows))
+    bits = (
+        rng.integers(0, 2, (len(block), queries)) if drawn else block[:, None] >> np.arange(queries) & 1
+        for block in blocks
+    )
+    return (np.where(bit, 1.0, -1.0) for bit in bits), number, drawn
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -123,14 +119,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty_like(raw)
     adjusted[order] = np.minimum(stepped, 1.0)
     return [float(p) for p in adjusted]
-
-
-def holm_matrix(p_values: Floats) -> Floats:
-    """:func:`holm` over all pairs of a symmetric matrix."""
-    first, second = np.triu_indices(len(p_values), k=1)
-    adjusted = np.ones_like(p_values)
-    adjusted[first, second] = adjusted[second, first] = holm(p_values[first, second].tolist())
-    return adjusted
 
 
 def paired_test(
@@ -426,5 +414,7 @@ def rating_ranks(
     differences = (ratings[:, None] - ratings).round(9)
     scaled = np.abs(differences) / np.maximum(spread, _SMALLEST_SPREAD)
     p_values = np.maximum(2 * stdtr(queries - 1, -scaled), 2.0 ** (1 - queries))
-    shown = holm_matrix(p_values) <= 1 - confidence
+    first, second = np.triu_indices(len(ratings), k=1)
+    p_values[first, second] = p_values[second, first] = holm(p_values[first, second].tolist())
+    shown = p_values <= 1 - confidence
     return rank_intervals(closed(shown & (differences > 0)))
