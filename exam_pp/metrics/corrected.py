@@ -281,18 +281,19 @@ class MoreLabels:
 
 
 def more_labels(
-    variance: Callable[[float], float], other: float, quantile: float, probabilities: Floats
+    variance: Callable[[float], Floats], other: float, quantile: float, probabilities: Floats
 ) -> MoreLabels:
     """The number of additional labels with which an interval is half as wide.
 
-    ``variance``: Gives the variance by the labels for a factor of the probabilities. ``other``: Variance that
+    ``variance``: Gives the variance by the labels, of each query's part, for a factor of the probabilities.
+    ``other``: Variance that
     labels do not change: that of the choice of queries.
     """
-    aim = (max(variance(1.0), 0.0) + other) / 4 - other
+    aim = (max(float(variance(1.0).sum()), 0.0) + other) / 4 - other
     most = 1 / float(probabilities.min())
-    if variance(most) > aim:
+    if variance(most).sum() > aim:
         return MoreLabels(None, quantile * other**0.5)
-    factor = brentq(lambda factor: variance(factor) - aim, 1.0, most)
+    factor = brentq(lambda factor: float(variance(factor).sum()) - aim, 1.0, most)
     # Each labelled pair stands for 1 / π pairs of the population.
     drawn = float((np.minimum(1.0, factor * probabilities) / probabilities).sum())
     return MoreLabels(round(drawn - len(probabilities)), quantile * other**0.5)

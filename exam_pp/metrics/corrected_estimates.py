@@ -146,8 +146,9 @@ def estimates(
         more = None
         if spread is not None and not thin[row]:
             # The rest is by the choice of queries, which labels do not change. Estimates may be below 0.
-            other = max(0.0, spread.variance - max(0.0, score.variance_by(1.0))) if over_queries else 0.0
-            more = more_labels(score.variance_by, other, spread.quantile, np.array(sampling.probabilities))
+            of_labels = float(score.variance(1.0).sum())
+            other = max(0.0, spread.variance - max(0.0, of_labels)) if over_queries else 0.0
+            more = more_labels(score.variance, other, spread.quantile, np.array(sampling.probabilities))
         found.append(
             Estimate(
                 float(score.judged.mean()),
@@ -191,10 +192,6 @@ class _Score(NamedTuple):
     mean_error: Callable[[], tuple[float, float]] | None
     bound: float
     whole: bool
-
-    def variance_by(self, factor: float) -> float:
-        """The variance of the mean by the labels."""
-        return float(self.variance(factor).sum())
 
 
 @dataclass(frozen=True)

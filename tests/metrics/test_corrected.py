@@ -273,15 +273,15 @@ def test_a_difference_needs_contradictions_of_both_systems(of_second: int, bound
 def test_labels_that_halve_an_interval_of_labels() -> None:
     """π = 0.1: (1 - π') / π' is a quarter of 9 for π' = 4 / 13, so 100 labels become 307.7."""
 
-    def variance(factor: float) -> float:
-        return (1 - min(1, 0.1 * factor)) / min(1, 0.1 * factor)
+    def variance(factor: float) -> Floats:
+        return np.array([1 - min(1, 0.1 * factor)]) / min(1, 0.1 * factor)
 
     assert more_labels(variance, 0.0, 1.96, np.full(100, 0.1)) == MoreLabels(round(100 * 40 / 13 - 100), 0)
 
 
 def test_no_number_of_labels_halves_an_interval_that_queries_make_wide() -> None:
     """Variance 1 of the labels and 1 of the queries: a quarter of 2 is less than 1."""
-    found = more_labels(lambda factor: (10 - factor) / 9, 1.0, 2.0, np.full(100, 0.1))
+    found = more_labels(lambda factor: np.array([10 - factor]) / 9, 1.0, 2.0, np.full(100, 0.1))
     assert found == MoreLabels(None, 2.0)
 
 
