@@ -63,10 +63,8 @@ def correlation_within(
         return Estimate(None, None, 0, 0)
     products = np.array([sum(_products(group, ranks) for group in groups) for groups in kept])
     value = known(_correlations(products.sum(axis=0)))
-    interval = None
-    if value is not None and len(kept) > 1:
-        drawn = np.tensordot(query_counts(len(kept), samples, seed), products, axes=1)
-        (interval,) = intervals(_correlations(drawn)[:, None], len(kept), confidence)
+    drawn = np.tensordot(query_counts(len(kept), samples, seed), products, axes=1)
+    (interval,) = intervals(_correlations(drawn)[:, None], len(kept), confidence)
     return Estimate(value, interval, units, len(kept))
 
 
