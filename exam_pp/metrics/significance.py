@@ -27,8 +27,8 @@ as the observation."""
 _TIE_DECIMALS = 12
 """Means are rounded to this number of decimals, so that rounding errors do not order them."""
 
-_BLOCK = 1000
-"""Maximum number of sign assignments per block."""
+_BLOCK = 100
+"""Maximum number of sign assignments per block; more do not fit into the cache for 60 systems."""
 _CELLS = 10**7
 """Maximum number of signs per block, because of the memory."""
 
@@ -44,7 +44,7 @@ _REACHED = 1e-9
 """Statistics that differ by less are equal, so that rounding errors do not hide ties."""
 
 
-def step_down_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> Floats:
+def step_down_tests(values: Floats, *, samples: int = 10_000, alpha: float = 1.0, seed: int = 0) -> Floats:
     """Two-sided p-values of the differences of all pairs of systems, adjusted for their number.
 
     Step-down maxT of paired randomisation tests: under the null hypothesis the two scores on a query are
@@ -62,6 +62,7 @@ def step_down_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> 
     Args:
         values: Systems × queries, without NaN.
         samples: Number of random sign assignments.
+        alpha: Assignments stop as soon as all p-values are sure to be above it. They are then lower bounds.
         seed: Seed of the random ones.
 
     Returns:
@@ -73,10 +74,16 @@ def step_down_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> 
     order = np.argsort(-observed, kind="stable")
     reached = np.zeros(len(order), dtype=np.int64)
     blocks, number, drawn = _assignments(values.shape[1], samples, seed)
+    ascending, limits = scaled[order[::-1]], observed[order, None] - _REACHED
     for block in blocks:
-        statistics = np.abs(scaled[order[::-1]] @ block.T)
+        statistics = ascending @ block.T
+        # In place, for new memory takes as long as the arithmetic.
+        np.abs(statistics, out=statistics)
         np.maximum.accumulate(statistics, axis=0, out=statistics)
-        reached += (statistics[::-1] >= observed[order, None] - _REACHED).sum(axis=1)
+        reached += (statistics[::-1] >= limits).sum(axis=1)
+        # The first p-value is the lowest one.
+        if (reached[:1] + drawn > alpha * (number + drawn)).any():
+            break
     adjusted = np.ones((len(values), len(values)))
     stepped = np.maximum.accumulate((reached + drawn) / (number + drawn))
     adjusted[first[order], second[order]] = adjusted[second[order], first[order]] = stepped
@@ -171,7 +178,7 @@ def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.
     """
     if not can_differ(*values.shape, alpha=alpha):
         return np.zeros((len(values), len(values)), dtype=np.bool_)
-    p_values = step_down_tests(values, seed=seed)
+    p_values = step_down_tests(values, alpha=alpha, seed=seed)
     # The tests are two-sided, so the means give the direction.
     means = values.mean(axis=1).round(_TIE_DECIMALS)
     return closed((p_values <= alpha) & (means[:, None] > means))
