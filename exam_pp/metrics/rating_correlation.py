@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, stdtr
 
 from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.entry_values import Floats
@@ -75,12 +77,8 @@ def rating_correlation(
         tau_interval, rho_interval = _intervals(tables.astype(float), samples, seed)
         # A square root adds rounding error, so equal orders would not be exactly 1.
         tau, rho = _coefficients(total[None].astype(float))[:, 0].round(12).tolist()
-        from scipy.stats import kendalltau, spearmanr  # noqa: PLC0415 - slow to import
-
-        _, first, second = zip(*items, strict=True)
-        taus = RankCorrelation(tau, float(kendalltau(first, second).pvalue), tau_interval)
-        p_value = float(spearmanr(first, second).pvalue) if len(items) > 2 else None
-        rhos = RankCorrelation(rho, p_value, rho_interval)
+        taus = RankCorrelation(tau, _p_value_of_tau(items, rows, columns, tau), tau_interval)
+        rhos = RankCorrelation(rho, _p_value_of_rho(len(items), rho), rho_interval)
     return RatingCorrelation(
         len(items),
         len(tables),
@@ -89,6 +87,37 @@ def rating_correlation(
         taus,
         rhos,
     )
+
+
+def _p_value_of_tau(
+    items: Sequence[RatedItem], rows: NDArray[np.int64], columns: NDArray[np.int64], tau: float
+) -> float:
+    """Exact without ties; otherwise from the normal distribution, with the variance for ties.
+
+    Source: Kendall, "Rank Correlation Methods", 4th edition (1970), section 4.
+    """
+    size = len(items)
+    if max(*rows, *columns) == 1:
+        from scipy.stats import kendalltau  # noqa: PLC0415 - slow to import
+
+        return float(kendalltau([item.first for item in items], [item.second for item in items]).pvalue)
+    first, second = (
+        [float((counts * (counts - 1) * factor).sum()) for factor in (1, counts - 2, 2 * counts + 5)]
+        for counts in (rows, columns)
+    )
+    ordered = size * (size - 1)
+    variance = (ordered * (2 * size + 5) - first[2] - second[2]) / 18 + first[0] * second[0] / (2 * ordered)
+    if size > 2:
+        variance += first[1] * second[1] / (9 * ordered * (size - 2))
+    excess = tau * sqrt((ordered - first[0]) * (ordered - second[0])) / 2
+    return float(2 * ndtr(-abs(excess) / sqrt(variance)))
+
+
+def _p_value_of_rho(size: int, rho: float) -> float | None:
+    """From Student's t distribution with two degrees less than items; None for fewer than three items."""
+    if size < 3:
+        return None
+    return 0.0 if abs(rho) == 1 else float(2 * stdtr(size - 2, -abs(rho) * sqrt((size - 2) / (1 - rho**2))))
 
 
 def _tables(items: Sequence[RatedItem]) -> NDArray[np.int64]:
