@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import sqrt
+from math import isnan, sqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.correlation import average_ranks
-from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.entry_values import Floats, Ints
 from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval, intervals
 
@@ -26,17 +26,10 @@ def weighted_kappa(first: Sequence[int], second: Sequence[int], *, power: int = 
 
     Source: Cohen, "Weighted kappa", Psychological Bulletin 70 (1968).
     """
-    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if a.shape != b.shape:
+    if len(first) != len(second):
         raise ValueError("the two lists differ in length")
-    if not a.size:
-        return None
-    observed = float((np.abs(a - b) ** power).mean())
-    grades_a, counts_a = np.unique(a, return_counts=True)
-    grades_b, counts_b = np.unique(b, return_counts=True)
-    distances = np.abs(grades_a[:, None] - grades_b[None, :]) ** power
-    expected = float(counts_a @ distances @ counts_b) / a.size**2
-    return 1 - observed / expected if expected else None
+    grades = np.unique(np.array([first, second], dtype=float))
+    return cohen_kappa(confusion(first, second), np.abs(np.subtract.outer(grades, grades)) ** power)
 
 
 def area_under_curve(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
@@ -62,28 +55,36 @@ def area_under_curve(scores: Sequence[float], positive: Sequence[bool]) -> float
 Level = Literal["nominal", "ordinal", "interval"]
 
 
-def cohen_kappa(counts: Sequence[Sequence[float]]) -> float | None:
+def cohen_kappa(
+    counts: Sequence[Sequence[float]] | Ints | Floats, distances: Floats | None = None
+) -> float | None:
     """Cohen's κ of a confusion matrix; rows and columns have the same labels in the same order.
 
-    Returns None if the table is empty or all counts are in one cell of the diagonal.
+    ``distances``: Weight of each disagreement. Default: 1 for all. Returns None if the table is empty or all
+    counts are in one cell of the diagonal.
 
     Source: Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
     Measurement 20 (1960).
     """
-    table = np.asarray(counts, dtype=float)
-    total = float(table.sum())
-    if not total:
-        return None
-    chance = float(table.sum(axis=1) @ table.sum(axis=0)) / total**2
-    return None if chance == 1 else (float(np.trace(table)) / total - chance) / (1 - chance)
+    (kappa,) = _kappas(np.asarray(counts, dtype=float)[None], distances).tolist()
+    return None if isnan(kappa) else float(kappa)
 
 
-def confusion(first: Sequence[int], second: Sequence[int]) -> list[list[int]]:
+def _kappas(tables: Floats, distances: Floats | None = None) -> Floats:
+    """:func:`cohen_kappa` of each table; NaN if it is undefined."""
+    weights = 1 - np.eye(tables.shape[1]) if distances is None else distances
+    expected = np.einsum("ti,ij,tj->t", tables.sum(axis=2), weights, tables.sum(axis=1))
+    observed = (tables * weights).sum(axis=(1, 2)) * tables.sum(axis=(1, 2))
+    return np.asarray(
+        1 - np.divide(observed, expected, out=np.full_like(expected, np.nan), where=expected > 0)
+    )
+
+
+def confusion(first: Sequence[int], second: Sequence[int]) -> Ints:
     """Confusion matrix for :func:`cohen_kappa`; labels are the grades of both lists, ascending."""
-    position = {grade: index for index, grade in enumerate(sorted({*first, *second}))}
-    counts = [[0] * len(position) for _ in position]
-    for a, b in zip(first, second, strict=True):
-        counts[position[a]][position[b]] += 1
+    grades, positions = np.unique(np.array([first, second]), return_inverse=True)
+    counts = np.zeros((len(grades), len(grades)), dtype=np.int64)
+    np.add.at(counts, tuple(positions.reshape(2, -1)), 1)
     return counts
 
 
@@ -101,12 +102,7 @@ def kappa_interval(
     counts = np.asarray(tables, dtype=float)
     queries = len(counts)
     drawn = np.tensordot(query_counts(queries, samples, seed).astype(float), counts, axes=1)
-    total = drawn.sum(axis=(1, 2))
-    agreed = np.trace(drawn, axis1=1, axis2=2) * total
-    chance = (drawn.sum(axis=2) * drawn.sum(axis=1)).sum(axis=1)
-    defined = total**2 > chance
-    kappas = (agreed - chance)[defined] / (total**2 - chance)[defined]
-    return intervals(kappas[:, None], queries, 0.95)[0]
+    return intervals(_kappas(drawn)[:, None], queries, 0.95)[0]
 
 
 def krippendorff_alpha(units: Iterable[Sequence[int]], level: Level = "nominal") -> float | None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.special import expit
 
 from exam_pp.metrics.entry_values import Floats, Ints
 from exam_pp.metrics.outcomes import Outcomes
@@ -83,8 +84,8 @@ def _newton(tables: Floats, prior: Floats) -> Floats:
     open_ = np.arange(number)
     for _ in range(_STEPS):
         now, weight = strengths[open_], prior[open_, None]
-        expected = _logistic(now[:, :, None] - now[:, None, :])
-        against_prior = _logistic(now)
+        expected = expit(now[:, :, None] - now[:, None, :])
+        against_prior = expit(now)
         gradient = won[open_] - (games[open_] * expected).sum(axis=2) + weight * (0.5 - against_prior)
         curvature = games[open_] * expected * (1 - expected)
         # A constant in all cells fixes the mean, which the likelihood leaves open without a prior.
@@ -97,7 +98,3 @@ def _newton(tables: Floats, prior: Floats) -> Floats:
         if not open_.size:
             break
     return np.asarray(strengths - strengths.mean(axis=1, keepdims=True))
-
-
-def _logistic(values: Floats) -> Floats:
-    return np.asarray(1.0 / (1.0 + np.exp(-values)))

@@ -89,19 +89,15 @@ def calibration(
     query, p, y = (np.array(column) for column in zip(*pairs, strict=True))
     p, y = p.astype(float), y.astype(float)
     number = int(query.max()) + 1
-    drawn = query_counts(number, samples, seed) if number > 1 else None
+    drawn = query_counts(number, samples, seed)
 
     def mean(values: Floats) -> Estimate:
-        if drawn is None:
-            return Estimate(float(values.mean()), None)
         sums = np.bincount(query, values, number), np.bincount(query, minlength=number)
         means = (drawn @ sums[0]) / (drawn @ sums[1])
         return Estimate(float(values.mean()), intervals(means[:, None], number, confidence)[0])
 
     def ece(bin_of: Ints) -> Estimate:
         value = float(_errors((p - y)[None], bin_of)[0])
-        if drawn is None:
-            return Estimate(value, None)
         cells = np.zeros((number, int(bin_of.max()) + 1))
         np.add.at(cells, (query, bin_of), p - y)
         errors = np.abs(drawn @ cells).sum(axis=1) / (drawn @ np.bincount(query, minlength=number))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -208,15 +209,11 @@ def _discrimination(passes: np.ndarray, asked: np.ndarray, bit: int) -> float | 
 
 
 def _entropy(query: GradedQuery, bit: int) -> float | None:
-    counts: dict[int, int] = {}
-    for passage in query.passages:
-        for grade, mask in passage.levels.items():
-            if mask >> bit & 1:
-                counts[grade] = counts.get(grade, 0) + 1
-    total = sum(counts.values())
-    if not total:
-        return None
-    return -sum(n / total * math.log2(n / total) for n in counts.values()) + 0.0
+    from scipy.stats import entropy  # noqa: PLC0415 - slow to import
+
+    levels = [level for passage in query.passages for level in passage.levels.items()]
+    counts = Counter(grade for grade, mask in levels if mask >> bit & 1)
+    return float(entropy(list(counts.values()), base=2)) if counts else None
 
 
 def _covered(file: GradedFile, query: GradedQuery, min_grade: int, cutoff: int) -> dict[str, int]:

@@ -197,50 +197,26 @@ def label_covariance(pairs: PairGroups, left: Ints, right: Ints, more: float = 1
     return total
 
 
-class Evidence(NamedTuple):
-    """Counts of a query, by system, on whether labels can show errors of the judge in products.
+def too_thin(pairs: PairGroups) -> Bools:
+    """Systems with products whose variance the labels cannot show, by the first level.
 
-    ``refuted``: Labelled pairs that the judge covers and people do not, without those that are always drawn.
-    ``revealed``: Groups that the judge covers and whose product is not 0: people have refuted all of the
-    judge's covering members. ``uncovered``: Groups that the judge does not cover. ``hidden``: Estimated
-    number of pairs without a label that people cover, in groups that the judge does not cover.
+    A product of n refuted members has the value Π 1/π only if all n were drawn, and 0 otherwise. If that is
+    rare, a typical sample shows neither the error nor its variance. So a system needs labels that refute no
+    pair that the judge covers, or enough groups in which they refute all of these. The estimated number of
+    pairs without a label that people cover, in groups that the judge does not cover, has a limit, too. The
+    limits are those beyond which intervals were too narrow in simulations
+    (docs/how-to/corrected-scores.md). Pairs that are always drawn do not count.
     """
-
-    refuted: Floats
-    revealed: Floats
-    uncovered: Floats
-    hidden: Floats
-
-    @property
-    def too_thin(self) -> Bools:
-        """Systems with products whose variance the labels cannot show.
-
-        A product of n refuted members has the value Π 1/π only if all n were drawn, and 0 otherwise. If that
-        is rare, a typical sample shows neither the error nor its variance. The limits are those beyond which
-        intervals were too narrow in simulations (docs/how-to/corrected-scores.md).
-        """
-        shown = (self.refuted == 0) | (self.revealed >= FEW_ERRORS)
-        found = self.hidden <= MOST_HIDDEN * np.maximum(self.uncovered, 1)
-        thin: Bools = ~(shown & found)
-        return thin
-
-
-def evidence(pairs: PairGroups) -> Evidence:
-    """The evidence of a query, for the first level."""
-    judged, errors = pairs.judged[..., 0, :, :] > 0, pairs.errors[..., 0, :, :]
-    members = pairs.members
-    covered = (members & judged[..., None, :, :]).any(axis=-1)
-    refuted = members & ((errors < 0) & (pairs.probability < 1))[..., None, :, :]
-    x = 1 - pairs.corrected[..., 0, :, :]
-    products = np.where(members, x[..., None, :, :], 1.0).prod(axis=-1)
-    missed = np.where(errors > 0, 1 / pairs.probability - 1, 0.0)
-    hidden = (members * missed[..., None, :, :]).sum(axis=-1)
-    return Evidence(
-        refuted.sum(axis=(-1, -2)).astype(float),
-        (covered & (products != 0)).sum(axis=-1).astype(float),
-        (~covered).sum(axis=-1).astype(float),
-        np.where(covered, 0.0, hidden).sum(axis=-1),
-    )
+    judged, errors = pairs.judged[0] > 0, pairs.errors[0]
+    covered = (pairs.members & judged).any(axis=-1)
+    refuted = (pairs.members & (errors < 0) & (pairs.probability < 1)).any(axis=(-1, -2))
+    products = np.where(pairs.members, 1 - pairs.corrected[0], 1.0).prod(axis=-1)
+    revealed = (covered & (products != 0)).sum(axis=-1)
+    missed = pairs.members * np.where(errors > 0, 1 / pairs.probability - 1, 0.0)
+    hidden = np.where(covered, 0.0, missed.sum(axis=-1)).sum(axis=-1)
+    most = MOST_HIDDEN * np.maximum((~covered).sum(axis=-1), 1)
+    thin: Bools = (refuted & (revealed < FEW_ERRORS)) | (hidden > most)
+    return thin
 
 
 class Spread(NamedTuple):
@@ -305,18 +281,19 @@ class MoreLabels:
 
 
 def more_labels(
-    variance: Callable[[float], float], other: float, quantile: float, probabilities: Floats
+    variance: Callable[[float], Floats], other: float, quantile: float, probabilities: Floats
 ) -> MoreLabels:
     """The number of additional labels with which an interval is half as wide.
 
-    ``variance``: Gives the variance by the labels for a factor of the probabilities. ``other``: Variance that
+    ``variance``: Gives the variance by the labels, of each query's part, for a factor of the probabilities.
+    ``other``: Variance that
     labels do not change: that of the choice of queries.
     """
-    aim = (max(variance(1.0), 0.0) + other) / 4 - other
+    aim = (max(float(variance(1.0).sum()), 0.0) + other) / 4 - other
     most = 1 / float(probabilities.min())
-    if variance(most) > aim:
+    if variance(most).sum() > aim:
         return MoreLabels(None, quantile * other**0.5)
-    factor = brentq(lambda factor: variance(factor) - aim, 1.0, most)
+    factor = brentq(lambda factor: float(variance(factor).sum()) - aim, 1.0, most)
     # Each labelled pair stands for 1 / π pairs of the population.
     drawn = float((np.minimum(1.0, factor * probabilities) / probabilities).sum())
     return MoreLabels(round(drawn - len(probabilities)), quantile * other**0.5)

@@ -16,7 +16,6 @@ from exam_pp.metrics.corrected import (
     MoreLabels,
     PairGroups,
     Spread,
-    evidence,
     group_scores,
     joined,
     label_covariance,
@@ -24,6 +23,7 @@ from exam_pp.metrics.corrected import (
     more_labels,
     most_errors,
     query_spread,
+    too_thin,
 )
 from exam_pp.metrics.corrected_regression import fitted
 from exam_pp.metrics.entry_values import Floats, Ints
@@ -70,7 +70,7 @@ class Estimate(NamedTuple):
     ``judged_rank``: Its rank by the judge, 1 is best; tied systems share the best rank. ``difference``: The
     corrected score minus that of the baseline; None for the baseline. ``more``: Labels that would halve the
     interval; None without an interval that can be trusted. ``too_thin``: The labels cannot show the judge's
-    error in products, so the interval is not to be trusted; see :class:`exam_pp.metrics.corrected.Evidence`.
+    error in products, so the interval is not to be trusted; see :func:`exam_pp.metrics.corrected.too_thin`.
     ``difference_too_thin``: The same is true of the system or of the baseline, so the interval of the
     difference is not to be trusted. ``few_errors``: The labels show few errors of the judge, so that the
     interval may be too narrow.
@@ -127,7 +127,7 @@ def estimates(
         rankdata(-np.round([values.mean() for values in of], _TIE_DECIMALS), method="min")
         for of in zip(*((score.corrected, score.judged) for score in scores), strict=True)
     )
-    thin = np.zeros(len(scores), dtype=bool) if pairs.linear else evidence(pairs).too_thin
+    thin = np.zeros(len(scores), dtype=bool) if pairs.linear else too_thin(pairs)
     drawn_by_chance = min(sampling.probabilities) < 1
     compared, over_queries = not too_few_entries(queries), sampling.intervals == "queries"
     found = []
@@ -146,8 +146,9 @@ def estimates(
         more = None
         if spread is not None and not thin[row]:
             # The rest is by the choice of queries, which labels do not change. Estimates may be below 0.
-            other = max(0.0, spread.variance - max(0.0, score.variance_by(1.0))) if over_queries else 0.0
-            more = more_labels(score.variance_by, other, spread.quantile, np.array(sampling.probabilities))
+            of_labels = float(score.variance(1.0).sum())
+            other = max(0.0, spread.variance - max(0.0, of_labels)) if over_queries else 0.0
+            more = more_labels(score.variance, other, spread.quantile, np.array(sampling.probabilities))
         found.append(
             Estimate(
                 float(score.judged.mean()),
@@ -191,10 +192,6 @@ class _Score(NamedTuple):
     mean_error: Callable[[], tuple[float, float]] | None
     bound: float
     whole: bool
-
-    def variance_by(self, factor: float) -> float:
-        """The variance of the mean by the labels."""
-        return float(self.variance(factor).sum())
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import fsum, inf, isnan
-from typing import NamedTuple, overload
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,15 +72,10 @@ def average_ranks(values: ArrayLike) -> Floats:
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
 
-@overload
-def int_if_whole(rank: float) -> int | float: ...
+_Rank = TypeVar("_Rank", bound="float | None")
 
 
-@overload
-def int_if_whole(rank: float | None) -> int | float | None: ...
-
-
-def int_if_whole(rank: float | None) -> int | float | None:
+def int_if_whole(rank: _Rank) -> int | _Rank:
     """A rank as an int, or as a float if a tie makes it fractional; None stays None."""
     return int(rank) if rank is not None and rank == int(rank) else rank
 
@@ -93,7 +88,9 @@ def correlation_samples(scores: Floats, official: Floats | Sequence[float], top:
     """
     truth = np.broadcast_to(np.asarray(official, dtype=float), scores.shape)
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(scores), _BLOCK)]
-    return np.vstack([_sample_block(scores[block], truth[block], top) for block in blocks])
+    return np.vstack(
+        [np.empty((0, 4)), *(_sample_block(scores[block], truth[block], top) for block in blocks)]
+    )
 
 
 _BLOCK = 100
@@ -136,9 +133,7 @@ def _over(part: Floats, whole: Floats) -> Floats:
     return shares
 
 
-def true_means(
-    values: Floats, official: ArrayLike, *, samples: int = SAMPLES, seed: int = 0
-) -> Floats | None:
+def true_means(values: Floats, official: ArrayLike, *, samples: int = SAMPLES, seed: int = 0) -> Floats:
     """Draws of the means that the systems would have over all queries, samples × systems.
 
     Means over n queries have noise, and noise lowers a correlation. Resampled queries would add noise once
@@ -155,20 +150,20 @@ def true_means(
         seed: Seed of the draws.
 
     Returns:
-        The draws; None for fewer than two queries, fewer than three systems more than columns, and columns
-        without differences of their own. Also None if systems differ by the same amount on all queries,
-        because their means then have no noise.
+        The draws. They are empty for fewer than two queries, fewer than three systems more than columns, and
+        columns without differences of their own. They are also empty if systems differ by the same amount on
+        all queries, because their means then have no noise.
     """
     systems, queries = values.shape
     design = np.column_stack([np.ones(systems), official])
     free = systems - design.shape[1]
     if queries < 2 or free < 2 or np.linalg.matrix_rank(design) < design.shape[1]:
-        return None
+        return np.empty((0, systems))
     means = values.mean(axis=1)
     rest = values - means[:, None] - values.mean(axis=0) + values.mean()
     noise = float((rest**2).sum()) / ((systems - 1) * (queries - 1) * queries)
     if noise <= NO_SPREAD**2:
-        return None
+        return np.empty((0, systems))
     inverse = np.linalg.inv(design.T @ design)
     slopes = inverse @ (design.T @ means)
     squares = float(((means - design @ slopes) ** 2).sum())

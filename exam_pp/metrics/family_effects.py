@@ -64,7 +64,7 @@ def advantage(
         float(means[~among].mean()),
         float(ranks[among].mean()),
         known(_standardised(means[None], among)),
-        _interval(drawn, values.shape[1], confidence),
+        intervals(drawn[:, None], values.shape[1], confidence)[0],
     )
 
 
@@ -84,15 +84,13 @@ def difference_in_differences(
     among = np.asarray(own, dtype=bool)
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     value = known(_standardised(a.mean(axis=1)[None], among) - _standardised(b.mean(axis=1)[None], among))
-    samples_of = [_drawn(values, among, samples, seed) for values in (a, b)]
-    return Comparison(value, _interval(samples_of[0] - samples_of[1], a.shape[1], confidence))
+    drawn = _drawn(a, among, samples, seed) - _drawn(b, among, samples, seed)
+    return Comparison(value, intervals(drawn[:, None], a.shape[1], confidence)[0])
 
 
 def _drawn(values: Floats, own: Bools, samples: int, seed: int) -> Floats:
-    """Standardised advantages of resampled queries; empty for fewer than two queries."""
+    """Standardised advantages of resampled queries."""
     queries = values.shape[1]
-    if queries < 2:
-        return np.empty(0)
     return _standardised(query_counts(queries, samples, seed) @ values.T / queries, own)
 
 
@@ -101,7 +99,3 @@ def _standardised(means: Floats, own: Bools) -> Floats:
     deviation = means.std(axis=1)
     gap = means[:, own].mean(axis=1) - means[:, ~own].mean(axis=1)
     return np.where(deviation > 1e-12, gap / np.where(deviation > 1e-12, deviation, 1.0), np.nan)
-
-
-def _interval(samples: Floats, queries: int, confidence: float) -> Interval | None:
-    return intervals(samples[:, None], queries, confidence)[0] if samples.size else None

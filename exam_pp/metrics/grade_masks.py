@@ -201,9 +201,13 @@ class GradedQuery:
             self.asked |= mask
         self._tops.clear()
         self._reached.clear()
+        # Ids of answers have a slash; without one, thousands of roles need no look.
+        may_answer = "/" in passage.passage_id
         for ranking in passage.rankings if ranks else ():
             self.rankings.setdefault(ranking.method, []).append((ranking.rank, -ranking.score, index))
-            if role_of(self.query_id, passage.passage_id, ranking) == "answer":
+            if (may_answer or ranking.role) and role_of(
+                self.query_id, passage.passage_id, ranking
+            ) == "answer":
                 self.answering.add(ranking.method)
                 if not (graded.levels or passage.text.strip()):
                     self._empty.append((ranking.method, graded))

@@ -63,10 +63,8 @@ def correlation_within(
         return Estimate(None, None, 0, 0)
     products = np.array([sum(_products(group, ranks) for group in groups) for groups in kept])
     value = known(_correlations(products.sum(axis=0)))
-    interval = None
-    if value is not None and len(kept) > 1:
-        drawn = np.tensordot(query_counts(len(kept), samples, seed), products, axes=1)
-        (interval,) = intervals(_correlations(drawn)[:, None], len(kept), confidence)
+    drawn = np.tensordot(query_counts(len(kept), samples, seed), products, axes=1)
+    (interval,) = intervals(_correlations(drawn)[:, None], len(kept), confidence)
     return Estimate(value, interval, units, len(kept))
 
 
@@ -87,17 +85,14 @@ def correlation_of_means(
     values = np.asarray(columns, dtype=float)
     _, systems, queries = values.shape
     value = known(_correlations_of_means(values.mean(axis=2)[None]))
-    interval = None
-    if value is not None and queries > 1:
-        means = values.mean(axis=2)
-        drawn = [
-            true_means(column, np.delete(means, number, axis=0).T, samples=samples, seed=seed + number)
-            for number, column in enumerate(values)
-        ]
-        known_draws = [each for each in drawn if each is not None]
-        if len(known_draws) == len(drawn):
-            drawn_means = np.stack(known_draws, axis=1)
-            (interval,) = central_intervals(_correlations_of_means(drawn_means)[:, None], confidence)
+    means = values.mean(axis=2)
+    drawn = [
+        true_means(column, np.delete(means, number, axis=0).T, samples=samples, seed=seed + number)
+        for number, column in enumerate(values)
+    ]
+    fewest = min(map(len, drawn))  # 0 if a column has no draws
+    drawn_means = np.stack([of_column[:fewest] for of_column in drawn], axis=1)
+    (interval,) = central_intervals(_correlations_of_means(drawn_means)[:, None], confidence)
     return Estimate(value, interval, systems, queries)
 
 

@@ -139,8 +139,6 @@ def _pairs(counts: NDArray[np.int64]) -> int:
 def _intervals(tables: Floats, samples: int, seed: int) -> tuple[Interval | None, Interval | None]:
     """Intervals of τ-b and ρ over resampled queries."""
     queries = len(tables)
-    if queries < 2:
-        return None, None
     weights = query_counts(queries, samples, seed)
     block = max(1, _CELLS // tables[0].size)
     drawn = [

@@ -27,8 +27,8 @@ as the observation."""
 _TIE_DECIMALS = 12
 """Means are rounded to this number of decimals, so that rounding errors do not order them."""
 
-_BLOCK = 1000
-"""Maximum number of sign assignments per block."""
+_BLOCK = 100
+"""Maximum number of sign assignments per block; more do not fit into the cache for 60 systems."""
 _CELLS = 10**7
 """Maximum number of signs per block, because of the memory."""
 
@@ -44,7 +44,7 @@ _REACHED = 1e-9
 """Statistics that differ by less are equal, so that rounding errors do not hide ties."""
 
 
-def step_down_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> Floats:
+def step_down_tests(values: Floats, *, samples: int = 10_000, alpha: float = 1.0, seed: int = 0) -> Floats:
     """Two-sided p-values of the differences of all pairs of systems, adjusted for their number.
 
     Step-down maxT of paired randomisation tests: under the null hypothesis the two scores on a query are
@@ -62,6 +62,7 @@ def step_down_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> 
     Args:
         values: Systems × queries, without NaN.
         samples: Number of random sign assignments.
+        alpha: Assignments stop as soon as all p-values are sure to be above it. They are then lower bounds.
         seed: Seed of the random ones.
 
     Returns:
@@ -73,10 +74,16 @@ def step_down_tests(values: Floats, *, samples: int = 10_000, seed: int = 0) -> 
     order = np.argsort(-observed, kind="stable")
     reached = np.zeros(len(order), dtype=np.int64)
     blocks, number, drawn = _assignments(values.shape[1], samples, seed)
+    ascending, limits = scaled[order[::-1]], observed[order, None] - _REACHED
     for block in blocks:
-        statistics = np.abs(scaled[order[::-1]] @ block.T)
+        statistics = ascending @ block.T
+        # In place, for new memory takes as long as the arithmetic.
+        np.abs(statistics, out=statistics)
         np.maximum.accumulate(statistics, axis=0, out=statistics)
-        reached += (statistics[::-1] >= observed[order, None] - _REACHED).sum(axis=1)
+        reached += (statistics[::-1] >= limits).sum(axis=1)
+        # The first p-value is the lowest one.
+        if (reached[:1] + drawn > alpha * (number + drawn)).any():
+            break
     adjusted = np.ones((len(values), len(values)))
     stepped = np.maximum.accumulate((reached + drawn) / (number + drawn))
     adjusted[first[order], second[order]] = adjusted[second[order], first[order]] = stepped
@@ -91,24 +98,20 @@ def _scaled(differences: Floats) -> Floats:
 
 
 def _assignments(queries: int, samples: int, seed: int) -> tuple[Iterator[Floats], int, int]:
-    """All sign assignments, or random ones; their number; and 1 if they are random, for the observed one."""
-    if 2**queries <= samples:
-        return all_signs(queries), 2**queries, 0
-    return random_signs(queries, samples, np.random.default_rng(seed)), samples, 1
+    """All assignments of ±1, or random ones, in matrices of assignments × queries.
 
-
-def all_signs(queries: int) -> Iterator[Floats]:
-    """All assignments of ±1, in matrices of assignments × queries."""
-    for start in range(0, 2**queries, _BLOCK):
-        numbers = np.arange(start, min(start + _BLOCK, 2**queries))
-        yield np.where(numbers[:, None] >> np.arange(queries) & 1, -1.0, 1.0)
-
-
-def random_signs(queries: int, samples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Random assignments of ±1, in matrices of assignments × queries."""
+    Returns them, their number, and 1 if they are random, for the observed one.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = int(2**queries > samples)
+    number = samples if drawn else 2**queries
     rows = max(1, min(_BLOCK, _CELLS // queries))
-    for start in range(0, samples, rows):
-        yield np.where(rng.integers(0, 2, (min(rows, samples - start), queries)), 1.0, -1.0)
+    blocks = (np.arange(start, min(start + rows, number)) for start in range(0, number, rows))
+    bits = (
+        rng.integers(0, 2, (len(block), queries)) if drawn else block[:, None] >> np.arange(queries) & 1
+        for block in blocks
+    )
+    return (np.where(bit, 1.0, -1.0) for bit in bits), number, drawn
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -123,14 +126,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty_like(raw)
     adjusted[order] = np.minimum(stepped, 1.0)
     return [float(p) for p in adjusted]
-
-
-def holm_matrix(p_values: Floats) -> Floats:
-    """:func:`holm` over all pairs of a symmetric matrix."""
-    first, second = np.triu_indices(len(p_values), k=1)
-    adjusted = np.ones_like(p_values)
-    adjusted[first, second] = adjusted[second, first] = holm(p_values[first, second].tolist())
-    return adjusted
 
 
 def paired_test(
@@ -183,7 +178,7 @@ def better(values: Floats, *, alpha: float = 0.05, seed: int = 0) -> NDArray[np.
     """
     if not can_differ(*values.shape, alpha=alpha):
         return np.zeros((len(values), len(values)), dtype=np.bool_)
-    p_values = step_down_tests(values, seed=seed)
+    p_values = step_down_tests(values, alpha=alpha, seed=seed)
     # The tests are two-sided, so the means give the direction.
     means = values.mean(axis=1).round(_TIE_DECIMALS)
     return closed((p_values <= alpha) & (means[:, None] > means))
@@ -426,5 +421,7 @@ def rating_ranks(
     differences = (ratings[:, None] - ratings).round(9)
     scaled = np.abs(differences) / np.maximum(spread, _SMALLEST_SPREAD)
     p_values = np.maximum(2 * stdtr(queries - 1, -scaled), 2.0 ** (1 - queries))
-    shown = holm_matrix(p_values) <= 1 - confidence
+    first, second = np.triu_indices(len(ratings), k=1)
+    p_values[first, second] = p_values[second, first] = holm(p_values[first, second].tolist())
+    shown = p_values <= 1 - confidence
     return rank_intervals(closed(shown & (differences > 0)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 from exam_pp.defaults import CONFIDENCE
@@ -43,9 +44,9 @@ class ScoreMatrix:
     values: Floats
 
     @property
-    def complete(self) -> bool:
-        """Whether every system has a score for every query."""
-        return not np.isnan(self.values).any()
+    def everywhere(self) -> NDArray[np.bool_]:
+        """Whether every system has a score for the query, by query."""
+        return np.asarray(~np.isnan(self.values).any(axis=0))
 
     def by_system(self) -> dict[str, dict[str, float]]:
         """System to query to score; NaN cells have no key."""

@@ -25,7 +25,9 @@ def unescaped(cell: str) -> str:
 
 def for_spreadsheets(cell: str) -> str:
     """The cell as it is written for people and spreadsheets: escaped, except numbers and signs as ``+/-``."""
-    return cell if is_number(cell) or not any(map(str.isalnum, cell)) else escaped(cell)
+    # Few cells begin as formulas do, so that is asked first.
+    runs = is_formula(cell) and not is_number(cell) and any(map(str.isalnum, cell))
+    return f"'{cell}" if runs else cell
 
 
 def is_number(cell: str) -> bool:

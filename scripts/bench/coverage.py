@@ -38,7 +38,7 @@ from exam_pp.metrics.significance import (
     _assignments,
     _scaled,
     better,
-    holm_matrix,
+    holm,
     letters,
     paired_test,
     rank_intervals,
@@ -449,10 +449,12 @@ def pairs(scores: str, skills: str, systems: int, queries: int, samples: int) ->
             values[-1] = values[0] + np.where(rng.random(queries) < 0.1, -0.9, 0.1)
         shown = better(values)
         single = np.ones((systems, systems))
-        for i, j in combinations(range(systems), 2):
-            single[i, j] = single[j, i] = paired_test(values[i], values[j])
+        of_pairs = list(combinations(range(systems), 2))
+        adjusted = holm([paired_test(values[i], values[j]) for i, j in of_pairs])
+        for (i, j), p_value in zip(of_pairs, adjusted, strict=True):
+            single[i, j] = single[j, i] = p_value
         is_better = skill[:, None] > skill
-        by_holm = (holm_matrix(single) <= 0.05) & (values.mean(axis=1)[:, None] > values.mean(axis=1))
+        by_holm = (single <= 0.05) & (values.mean(axis=1)[:, None] > values.mean(axis=1))
         likely = np.array(best_tests(values)) > 0.05
         true = max(1, int(is_better.sum()))
         rows.append(

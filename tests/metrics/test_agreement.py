@@ -139,7 +139,7 @@ def test_interval_over_queries_equals_scipy() -> None:
 
 
 def test_confusion() -> None:
-    assert confusion([0, 2, 2], [0, 0, 2]) == [[1, 0], [1, 1]]
+    assert confusion([0, 2, 2], [0, 0, 2]).tolist() == [[1, 0], [1, 1]]
 
 
 # Krippendorff, "Computing Krippendorff's alpha-reliability" (2011), example C: four observers, twelve units.

@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 
 from exam_pp.metrics.corrected import (
-    Evidence,
     MoreLabels,
     PairGroups,
-    evidence,
     group_scores,
     label_covariance,
     label_spread,
     more_labels,
     most_errors,
     query_spread,
+    too_thin,
 )
 from exam_pp.metrics.corrected_estimates import Interval, Sampling, Source, estimates
 from exam_pp.metrics.corrected_pairs import RatedPairs, Weighting, groups_of
@@ -194,8 +193,6 @@ def test_leading_axes_are_worlds() -> None:
     assert label_covariance(stacked, LEFT, RIGHT) == pytest.approx(
         np.array([label_covariance(pairs, LEFT, RIGHT) for pairs in alone])
     )
-    together, first = evidence(stacked), evidence(alone[0])
-    assert all((left[0] == right).all() for left, right in zip(together, first, strict=True))
 
 
 def test_the_rule_of_three() -> None:
@@ -276,46 +273,42 @@ def test_a_difference_needs_contradictions_of_both_systems(of_second: int, bound
 def test_labels_that_halve_an_interval_of_labels() -> None:
     """π = 0.1: (1 - π') / π' is a quarter of 9 for π' = 4 / 13, so 100 labels become 307.7."""
 
-    def variance(factor: float) -> float:
-        return (1 - min(1, 0.1 * factor)) / min(1, 0.1 * factor)
+    def variance(factor: float) -> Floats:
+        return np.array([1 - min(1, 0.1 * factor)]) / min(1, 0.1 * factor)
 
     assert more_labels(variance, 0.0, 1.96, np.full(100, 0.1)) == MoreLabels(round(100 * 40 / 13 - 100), 0)
 
 
 def test_no_number_of_labels_halves_an_interval_that_queries_make_wide() -> None:
     """Variance 1 of the labels and 1 of the queries: a quarter of 2 is less than 1."""
-    found = more_labels(lambda factor: (10 - factor) / 9, 1.0, 2.0, np.full(100, 0.1))
+    found = more_labels(lambda factor: np.array([10 - factor]) / 9, 1.0, 2.0, np.full(100, 0.1))
     assert found == MoreLabels(None, 2.0)
 
 
-def test_evidence_by_hand() -> None:
-    """Two refuted passages of an entry with π = 1/2, one of them drawn, and a missed passage elsewhere.
-
-    The product over both passages is 0 until both are drawn, so no group is revealed. The missed passage
-    with π = 1/4 stands for three others.
-    """
-    judged = np.array([[1.0, 1.0], [0.0, 0.0]])[None]
-    errors = np.array([[-1.0, 0.0], [1.0, 0.0]])[None]
-    probability = np.array([[0.5, 0.5], [0.25, 0.25]])
-    both, first = [[True, True]], [[True, False]]
-    pairs = PairGroups(
-        judged, errors, probability, np.array([both, first]), np.full((2, 2), 0.5), np.ones(1), errors[0] != 0
-    )
-    found = evidence(pairs)
-
-    assert found.refuted.tolist() == [1, 1]
-    assert found.revealed.tolist() == [0, 1]
-    assert found.uncovered.tolist() == [1, 1]
-    assert found.hidden.tolist() == [3, 3]
-    assert found.too_thin.all()
-
-
 @pytest.mark.parametrize(
-    ("counts", "thin"),
-    [((0, 0, 10, 0), False), ((50, 9, 10, 0), True), ((50, 10, 10, 5), False), ((0, 0, 10, 5.1), True)],
-)
-def test_limits_of_evidence(counts: tuple[float, ...], thin: bool) -> None:
-    assert Evidence(*(np.array([count], dtype=float) for count in counts)).too_thin.tolist() == [thin]
+    ("revealed", "refuted", "hidden", "thin"),
+    [
+        (0, 0, 0, False), (9, 0, 0, True), (10, 0, 0, False), (0, 1, 0, True), (10, 1, 5, False),
+        (0, 0, 5.1, True),
+    ],
+)  # fmt: skip
+def test_limits_of_evidence(revealed: int, refuted: int, hidden: float, thin: bool) -> None:
+    """Of 21 entries with two passages, the judge covers the first eleven.
+
+    People refute the only passage of ``revealed`` entries, and one of two passages of ``refuted``, whose
+    product is 0 until both are drawn. They cover a passage that stands for ``hidden`` others.
+    """
+    errors, probability = np.zeros((1, 21, 2)), np.full((21, 2), 0.5)
+    errors[0, :revealed, 0] = errors[0, 11 - refuted : 11, 0] = -1
+    members = np.ones((1, 21, 2), bool)
+    members[0, :revealed, 1] = False
+    if hidden:
+        errors[0, 11, 0], probability[11, 0] = 1, 1 / (1 + hidden)
+    judged = np.repeat(np.arange(21) < 11, 2).reshape(1, 21, 2).astype(float)
+    pairs = PairGroups(
+        judged, errors, probability, members, np.full((1, 21), 1 / 21), np.ones(1), errors[0] != 0
+    )
+    assert too_thin(pairs).tolist() == [thin]
 
 
 def of_entries(

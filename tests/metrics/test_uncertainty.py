@@ -25,7 +25,7 @@ def test_rows_become_a_matrix_without_totals() -> None:
 
     assert (matrix.systems, matrix.query_ids) == (["a", "b"], ["1", "2"])
     assert matrix.values == pytest.approx(np.array([[0.5, np.nan], [np.nan, 1.0]]), nan_ok=True)
-    assert not matrix.complete
+    assert matrix.everywhere.tolist() == [False, False]
 
 
 @pytest.mark.parametrize(("units", "tail"), [(5, 0.00095), (8, 0.00574), (12, 0.01076), (1000, 0.02480)])

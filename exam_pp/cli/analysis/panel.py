@@ -192,15 +192,10 @@ def _explanations(result: PanelAnalysis) -> Iterator[str]:
         "τ with the others: the leaderboard of the grader with the consensus of the other graders. τ without "
         "it: this consensus with that of all graders; moved: the number of systems with another rank."
     )
-    interval = "without an interval, which needs two queries and scores of all systems on all queries"
-    if any(row.first is not None for row in result.systems):
-        interval = (
-            f"the ranks that significant differences leave possible (paired randomisation tests, "
-            f"step-down maxT, α = {1 - result.confidence:.2g})"
-        )
     yield (
-        f"Places: rank by the consensus, {interval}, best and worst rank by a single grader. Tied systems "
-        "share the best rank."
+        "Places: rank by the consensus, the ranks that significant differences on the queries of all systems "
+        f"leave possible (paired randomisation tests, step-down maxT, α = {1 - result.confidence:.2g}), best "
+        "and worst rank by a single grader. Tied systems share the best rank."
     )
 
 

@@ -199,8 +199,6 @@ def coefficient_intervals(
     values = scores.values[rows]
     values = values[:, ~np.isnan(values).any(axis=0)]
     means = true_means(values, official, samples=samples, seed=seed)
-    if means is None:
-        return [None] * _COEFFICIENTS
     return central_intervals(correlation_samples(means, official, top))
 
 

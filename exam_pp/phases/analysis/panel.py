@@ -84,17 +84,16 @@ class PanelGrader:
 class SystemPlaces(NamedTuple):
     """The places of a system.
 
-    ``first`` and ``last`` are the ranks by the consensus that significant differences leave possible; None
-    for fewer than two queries and for missing scores. ``best`` and ``worst`` are its best and worst
-    rank by a single grader, and ``ranks`` its ranks by the graders of the panel, in their order; None without
-    a score.
+    ``first`` and ``last`` are the ranks by the consensus that significant differences on the queries of all
+    systems leave possible. ``best`` and ``worst`` are its best and worst rank by a single grader, and
+    ``ranks`` its ranks by the graders of the panel, in their order; None without a score.
     """
 
     system: str
     score: float
     rank: int
-    first: int | None
-    last: int | None
+    first: int
+    last: int
     best: int | None
     worst: int | None
     ranks: Sequence[int | None]
@@ -339,9 +338,7 @@ def _places(
     seed: int,
 ) -> list[SystemPlaces]:
     """The places of the systems, best first; systems without scores of a grader have no rank by it."""
-    ends: Sequence[tuple[int | None, int | None]] = [(None, None)] * len(matrix.systems)
-    if len(matrix.query_ids) > 1 and matrix.complete:
-        ends = rank_intervals(better(matrix.values, alpha=alpha, seed=seed))
+    ends = rank_intervals(better(matrix.values[:, matrix.everywhere], alpha=alpha, seed=seed))
     rows = []
     for system, (first, last) in zip(matrix.systems, ends, strict=True):
         ranks = [grader.leaderboard.ranks.get(system) for grader in graders]

@@ -192,28 +192,6 @@ def corrected_scores(
     if cutoff is None:
         is_default = sample.cutoff == data.file.cutoff or (sample.cutoff is None and measure != "nuggets")
         cutoff = data.file.cutoff if is_default else sample.cutoff
-    return corrected_of(
-        data,
-        labels,
-        measure=measure,
-        cutoff=cutoff,
-        intervals=intervals,
-        confidence=confidence,
-        baseline=baseline,
-    )
-
-
-def corrected_of(
-    data: SelectedGrades,
-    labels: SampledLabels,
-    *,
-    measure: CorrectedMeasure = "cover",
-    cutoff: int | None,
-    intervals: Source = "queries",
-    confidence: float = CONFIDENCE,
-    baseline: str | None = None,
-) -> Corrected:
-    """Corrected scores of grades and labels that are already read; see :func:`corrected_scores`."""
     work = _Work(data, labels, measure, cutoff)
     work.select_systems()
     for query in data.queries:
