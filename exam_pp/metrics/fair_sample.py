@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.pair_sample import draw
@@ -39,13 +40,37 @@ class DecidedUnits:
     """What a query's entries are worth for each system by the judge and by people, in the sample's order.
 
     ``judged`` and ``people`` have systems × entries; an entry that people have not decided is NaN.
-    ``weights`` are those of the entries.
+    ``weights`` are those of the entries. ``checked`` has, for each system, how many of the pairs behind its
+    score people rated, and the number of these pairs.
     """
 
     query_id: str
     weights: Floats
     judged: Floats
     people: Floats
+    checked: NDArray[np.int64]
+
+    @classmethod
+    def drawn(
+        cls,
+        query_id: str,
+        entries: Sequence[str],
+        weights: Sequence[float],
+        judged: ArrayLike,
+        people: ArrayLike,
+        checked: Sequence[tuple[int, int]],
+    ) -> DecidedUnits:
+        """Units in the order of ``entries``, without those that have no weight."""
+        places = {entry: place for place, entry in enumerate(sample_order(query_id, entries))}
+        counted = [position for position, weight in enumerate(weights) if weight > 0]
+        order = sorted(counted, key=lambda position: places[entries[position]])
+        return cls(
+            query_id,
+            np.array(weights)[order],
+            np.array(judged, dtype=float)[:, order],
+            np.array(people, dtype=float)[:, order],
+            np.array(checked),
+        )
 
     def are_decided(self, entries: int) -> bool:
         """Whether people decided the first entries for every system."""

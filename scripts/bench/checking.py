@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from exam_pp.metrics.fair_sample import looks, sample_order
+from exam_pp.metrics.fair_sample import DecidedUnits, looks, sample_order
 from exam_pp.metrics.significance import better
 from exam_pp.metrics.uncertainty import score_matrices
 from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims
-from exam_pp.phases.evaluation.result import Checked, CheckedQuery, Corrections, Evaluation, Unit
+from exam_pp.phases.evaluation.result import Corrections, Evaluation
 from exam_pp.results import Score
 
 Pairs = NDArray[np.bool_]
@@ -59,23 +59,21 @@ class World:
         known = np.asarray(covered | rated.all(axis=2))
         by_judge = np.asarray(self.judged.any(axis=2))
 
-        def units(_metric: str) -> Iterator[CheckedQuery]:
+        def units(_metric: str) -> Iterator[DecidedUnits]:
+            people = np.where(known, covered, np.nan)
             for query in range(queries):
-                of_query = {
-                    str(s): [
-                        Unit(by_judge[s, query, e], covered[s, query, e] if known[s, query, e] else None)
-                        for e in range(entries)
-                    ]
-                    for s in range(len(known))
-                }
-                checked = {s: Checked(0, passages * entries) for s in of_query}
-                yield CheckedQuery(
-                    str(query), [*map(str, range(entries))], [1.0] * entries, of_query, checked
+                names = [*map(str, range(entries))]
+                checked = [(0, passages * entries)] * len(known)
+                weights = [1.0] * entries
+                yield DecidedUnits.drawn(
+                    str(query), names, weights, by_judge[:, query], people[:, query], checked
                 )
 
+        systems = [*map(str, range(len(known)))]
         corrected = np.where(rated, self.truth, self.judged)
         return Evaluation(
-            _scores(corrected), corrections=Corrections("", lambda: Evaluation(_scores(self.judged)), units)
+            _scores(corrected),
+            corrections=Corrections("", systems, lambda: Evaluation(_scores(self.judged)), units),
         )
 
     def first(self, entries: int) -> Pairs:

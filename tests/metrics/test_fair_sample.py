@@ -16,6 +16,8 @@ from exam_pp.metrics.fair_sample import (
     sample_scores,
 )
 
+NO_PAIRS = np.zeros((1, 2), dtype=np.int64)
+
 
 def test_order_depends_on_ids_and_seed_alone() -> None:
     entries = ["c", "a", "b", "d", "e"]
@@ -39,7 +41,7 @@ def test_looks(entries: int, expected: list[int]) -> None:
 
 def units(people: list[list[float]], query_id: str = "q") -> DecidedUnits:
     values = np.array(people)
-    return DecidedUnits(query_id, np.ones(values.shape[1]), np.zeros_like(values), values)
+    return DecidedUnits(query_id, np.ones(values.shape[1]), np.zeros_like(values), values, NO_PAIRS)
 
 
 def test_a_look_is_complete_for_all_systems_and_queries() -> None:
@@ -68,7 +70,9 @@ def test_estimates_are_unbiased_over_all_orders() -> None:
     weights = np.array([1.0, 2.0, 0.5])
     people = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
     estimates = [
-        sample_scores([DecidedUnits("q", weights[list(order)], np.zeros((2, 3)), people[:, list(order)])], 2)
+        sample_scores(
+            [DecidedUnits("q", weights[list(order)], np.zeros((2, 3)), people[:, list(order)], NO_PAIRS)], 2
+        )
         for order in permutations(range(3))
     ]
     differences = [estimate[0, 0] - estimate[1, 0] for estimate in estimates]
@@ -83,8 +87,8 @@ def test_estimates_by_hand() -> None:
     """
     nan = float("nan")
     queries = [
-        DecidedUnits("1", np.ones(6), np.ones((1, 6)), np.array([[1, 1, 1, 1, 0, nan]])),
-        DecidedUnits("2", np.ones(6), np.ones((1, 6)), np.array([[0, 1, 0, 1, 0, nan]])),
+        DecidedUnits("1", np.ones(6), np.ones((1, 6)), np.array([[1, 1, 1, 1, 0, nan]]), NO_PAIRS),
+        DecidedUnits("2", np.ones(6), np.ones((1, 6)), np.array([[0, 1, 0, 1, 0, nan]]), NO_PAIRS),
     ]
     assert sample_scores(queries, 5) == pytest.approx(np.array([[0.8, 0.4]]))
 
@@ -95,5 +99,5 @@ def test_a_judge_that_is_right_needs_no_sample() -> None:
     judged = np.array([[1.0, 0, 1, 0, 1, 0, 1, 0, 1, 0], [0.0, 1, 0, 1, 0, 1, 0, 1, 0, 0]])
     people = judged.copy()
     people[:, 8:] = nan
-    query = DecidedUnits("q", np.ones(10), judged, people)
+    query = DecidedUnits("q", np.ones(10), judged, people, NO_PAIRS)
     assert sample_scores([query], 8) == pytest.approx(np.array([[0.5], [0.4]]))

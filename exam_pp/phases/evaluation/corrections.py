@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from exam_pp.defaults import CONFIDENCE
-from exam_pp.phases.evaluation.result import Checked, CheckedQuery, Evaluation
-from exam_pp.results import Score
+from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.text.wording import counted, in_one_line
-
-if TYPE_CHECKING:  # numpy is slow to import
-    from exam_pp.metrics.fair_sample import DecidedUnits
 
 
 @dataclass(frozen=True)
@@ -24,7 +20,8 @@ class Basis:
 
     ``ratings`` are those of people, ``evaluation`` has the scores of the claims. ``alpha`` is the error that
     claims may have. ``look`` is the number of entries of each query that people decided for all systems,
-    ``left`` the number of entries of systems to decide for the next look. ``checked`` is by system.
+    ``left`` the number of entries of systems to decide for the next look. ``checked`` has, by system, how
+    many of the pairs behind its scores people rated, and their number.
     """
 
     kind: Literal["people", "sample", "judge"]
@@ -33,14 +30,14 @@ class Basis:
     alpha: float
     look: int = 0
     left: int = 0
-    checked: Mapping[str, Checked] = field(default_factory=dict)
+    checked: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def shares(self) -> str:
         """What people checked of each system, for readers; the first systems if they are many."""
-        rows = sorted(self.checked.items(), key=lambda row: -row[1].rated)
+        rows = sorted(self.checked.items(), key=lambda row: -row[1][0])
         chosen = rows if len(rows) <= _NAMED else [*rows[:2], rows[-1]]
-        shown = [f"{of.rated} of {in_one_line(system)}'s {of.pairs}" for system, of in chosen]
+        shown = [f"{rated} of {in_one_line(system)}'s {pairs}" for system, (rated, pairs) in chosen]
         return f"{', '.join(shown)} graded pairs were checked"
 
     @property
@@ -60,43 +57,35 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
         return None
     import numpy as np  # noqa: PLC0415 - slow to import
 
-    from exam_pp.metrics.fair_sample import complete_look, level, looks  # noqa: PLC0415
+    from exam_pp.metrics.fair_sample import complete_look, level, looks, sample_scores  # noqa: PLC0415
 
     metric = evaluation.scores[0].metric
-    alone = evaluation.corrections.judge_alone
-    of_metric = evaluation.corrections.queries(metric)
-    queries = [query for query in of_metric if query.units and any(query.weights)]
+    claims = evaluation.corrections.judge_alone().of_metric(metric)
+    basis = Basis("judge", evaluation.corrections.ratings, claims, alpha)
+    queries = [query for query in evaluation.corrections.queries(metric) if query.judged.size]
     if not queries:
-        return Basis("judge", evaluation.corrections.ratings, alone().of_metric(metric), alpha)
-    systems = list(queries[0].units)
-    units = [_in_order(query, systems) for query in queries]
-    checked = {
-        system: Checked(*map(sum, zip(*(query.checked[system] for query in queries), strict=True)))
-        for system in systems
-    }
-    numbers = looks(max(len(query.weights) for query in units))
-    look = complete_look(units)
+        return basis
+    systems = evaluation.corrections.systems
+    counts = np.sum([query.checked for query in queries], axis=0)
+    checked = {name: (int(rated), int(pairs)) for name, (rated, pairs) in zip(systems, counts, strict=True)}
+    numbers, look = looks(max(len(query.weights) for query in queries)), complete_look(queries)
     following = next((number for number in numbers if number > look), look)
-    left = sum(int(np.isnan(query.people[:, :following]).sum()) for query in units)
-    alpha = level(units, look, alpha) if look else alpha
-    kind: Literal["people", "sample", "judge"] = "people"
-    claims = evaluation
+    left = sum(int(np.isnan(query.people[:, :following]).sum()) for query in queries)
+    basis = replace(basis, look=look, left=left, checked=checked)
     if not look:
-        kind, claims = "judge", alone().of_metric(metric)
-    elif look < numbers[-1]:
-        kind, claims = "sample", Evaluation(_of_sample(units, look, systems, metric))
-    return Basis(kind, evaluation.corrections.ratings, claims, alpha, look, left, checked)
-
-
-def _of_sample(units: Sequence[DecidedUnits], look: int, systems: Sequence[str], metric: str) -> list[Score]:
-    from exam_pp.metrics.fair_sample import sample_scores  # noqa: PLC0415 - numpy is slow to import
-
-    scores = sample_scores(units, look)
-    return [
-        Score(system, query.query_id, metric, float(scores[row, column]))
-        for column, query in enumerate(units)
+        return basis
+    basis = replace(basis, kind="people", evaluation=evaluation, alpha=level(queries, look, alpha))
+    if look == numbers[-1]:
+        return basis
+    scores = sample_scores(queries, look)
+    estimates = {
+        (system, query.query_id): float(scores[row, column])
+        for column, query in enumerate(queries)
         for row, system in enumerate(systems)
-    ]
+    }
+    known = [score for score in evaluation.of_metric(metric).scores if score[:2] in estimates]
+    of_sample = [score._replace(value=estimates[score[:2]]) for score in known]
+    return replace(basis, kind="sample", evaluation=Evaluation(of_sample))
 
 
 def marked(evaluation: Evaluation) -> Evaluation:
@@ -113,21 +102,3 @@ def marked(evaluation: Evaluation) -> Evaluation:
     scores = [score._replace(metric=f"{score.metric}{PARTLY}") for score in evaluation.scores]
     scores += [score._replace(metric=f"{score.metric}[judge]") for score in alone]
     return replace(evaluation, scores=scores)
-
-
-def _in_order(query: CheckedQuery, systems: Sequence[str]) -> DecidedUnits:
-    """The units in the order of the sample."""
-    import numpy as np  # noqa: PLC0415 - slow to import
-
-    from exam_pp.metrics.fair_sample import DecidedUnits, sample_order  # noqa: PLC0415
-
-    drawn = {entry: number for number, entry in enumerate(sample_order(query.query_id, query.entries))}
-    counted = [position for position, weight in enumerate(query.weights) if weight > 0]
-    order = sorted(counted, key=lambda position: drawn[query.entries[position]])
-    rows = [[query.units[system][position] for position in order] for system in systems]
-    return DecidedUnits(
-        query.query_id,
-        np.array([query.weights[position] for position in order]),
-        np.array([[unit.judged for unit in row] for row in rows]),
-        np.array([[np.nan if unit.people is None else unit.people for unit in row] for row in rows]),
-    )

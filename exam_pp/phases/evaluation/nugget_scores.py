@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from exam_pp.banks import ASSIGNMENT_RATINGS, Entry, TestBank, written_by
 from exam_pp.data_model import AnyGrades, PassageView, Role, is_human
@@ -35,13 +35,10 @@ from exam_pp.phases.evaluation.inputs import (
     views,
 )
 from exam_pp.phases.evaluation.result import (
-    Checked,
-    CheckedQuery,
     Corrections,
     Evaluation,
     MissingQueries,
     PathLike,
-    Unit,
     check_names,
     counted_names,
 )
@@ -50,6 +47,9 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import file_names, graded_by, reviewed_by
 from exam_pp.results import Score, Scores
 from exam_pp.text.wording import counted
+
+if TYPE_CHECKING:
+    from exam_pp.metrics.fair_sample import DecidedUnits
 
 Labels = dict[str, list[str | None]]
 """Nugget id to its labels, one for each copy of the nugget in the bank; None is ungraded."""
@@ -383,6 +383,7 @@ def nugget_scores(
             ),
             corrections=Corrections(
                 assigned.reviews[key].ratings,
+                list(systems),
                 partial(_alone, key, list(systems), partial(of_judge, key), items, rules),
                 partial(_units, key, list(systems), assigned, partial(of_judge, key), items),
             )
@@ -410,32 +411,30 @@ def _units(
     of_judge: Callable[[], LabelledAnswers],
     items: Mapping[str, Sequence[Entry]],
     metric: str,
-) -> Iterator[CheckedQuery]:
+) -> Iterator[DecidedUnits]:
     """The units of a measure: the nuggets of a query, which count as they do in the measure."""
+    from exam_pp.metrics.fair_sample import DecidedUnits  # noqa: PLC0415 - numpy is slow to import
+
     alone = of_judge()
     for query_id, entries in items.items():
-        weights = [_worth(metric, entries, position) for position in range(len(entries))]
-        units, checked = {}, {}
+        ids = [entry.entry_id for entry in entries]
+        judged, people, checked = [], [], []
         for system in systems:
-            answer = answers.by_query.get(query_id, {}).get(system, LabelledAnswer())
-            judged = alone.by_query.get(query_id, {}).get(system, LabelledAnswer())
-            units[system] = [
-                Unit(
-                    _value(metric, by_judge),
-                    None
-                    if answer.length and not answer.decided(key, entry.entry_id)
-                    else _value(metric, label),
-                )
-                for entry, by_judge, label in zip(
-                    entries,
-                    labels_in_order(entries, judged.labels.get(key, {})),
-                    labels_in_order(entries, answer.by_people.get(key, {})),
-                    strict=True,
-                )
-            ]
-            rated = sum(answer.checked[key, entry.entry_id] for entry in entries)
-            checked[system] = Checked(rated, len(entries) * answer.texts)
-        yield CheckedQuery(query_id, [entry.entry_id for entry in entries], weights, units, checked)
+            answer, by_judge = (
+                of.by_query.get(query_id, {}).get(system, LabelledAnswer()) for of in (answers, alone)
+            )
+            labels = labels_in_order(entries, by_judge.labels.get(key, {}))
+            judged.append([_value(metric, label) for label in labels])
+            labels = labels_in_order(entries, answer.by_people.get(key, {}))
+            people.append(
+                [
+                    _value(metric, label) if not answer.texts or answer.decided(key, nugget) else float("nan")
+                    for nugget, label in zip(ids, labels, strict=True)
+                ]
+            )
+            checked.append((sum(answer.checked[key, nugget] for nugget in ids), len(ids) * answer.texts))
+        weights = [_worth(metric, entries, position) for position in range(len(ids))]
+        yield DecidedUnits.drawn(query_id, ids, weights, judged, people, checked)
 
 
 def _worth(metric: str, entries: Sequence[Entry], position: int) -> float:

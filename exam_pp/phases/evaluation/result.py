@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.score_ranges import Range, range_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import nanoarrow
     import pandas
 
+    from exam_pp.metrics.fair_sample import DecidedUnits
     from exam_pp.provenance import Provenance
 
 
@@ -27,42 +28,19 @@ MissingQueries = Literal["zero", "skip"]
 """A query without results of a system: it scores 0, or it is not in the means of the system."""
 
 
-class Unit(NamedTuple):
-    """An entry of a query for a system: its value by the judge, and by people if they decided it."""
-
-    judged: float
-    people: float | None
-
-
-class Checked(NamedTuple):
-    """How many of the pairs behind the scores of a system people rated."""
-
-    rated: int
-    pairs: int
-
-
-@dataclass(frozen=True)
-class CheckedQuery:
-    """The units of a query by system, in the order of ``entries``, with the weights of these."""
-
-    query_id: str
-    entries: Sequence[str]
-    weights: Sequence[float]
-    units: Mapping[str, Sequence[Unit]]
-    checked: Mapping[str, Checked]
-
-
 @dataclass(frozen=True)
 class Corrections:
     """Scores with ratings of people in place of a judge's: what these decided.
 
     ``ratings`` are the ratings of people, for readers. ``judge_alone`` has the scores without them,
-    ``queries`` the units of a measure; none if its scores are no sums over entries.
+    ``queries`` the units of a measure with a row for each of ``systems``; none if its scores are no sums over
+    entries.
     """
 
     ratings: str
+    systems: Sequence[str]
     judge_alone: Callable[[], Evaluation]
-    queries: Callable[[str], Iterable[CheckedQuery]]
+    queries: Callable[[str], Iterable[DecidedUnits]]
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from exam_pp.banks import TestBank
 from exam_pp.data_model import Role
@@ -25,13 +25,10 @@ from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
 from exam_pp.packed import LazySequence
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, can_be_read_again
 from exam_pp.phases.evaluation.result import (
-    Checked,
-    CheckedQuery,
     Corrections,
     Evaluation,
     MissingQueries,
     PathLike,
-    Unit,
     check_names,
     counted_names,
     missing_query_notes,
@@ -47,6 +44,9 @@ from exam_pp.provenance import Provenance
 from exam_pp.results import Qrel, Scores, SubtopicQrel
 from exam_pp.store.passages.graded_file import without_garbage_collection
 from exam_pp.text.wording import counted
+
+if TYPE_CHECKING:
+    from exam_pp.metrics.fair_sample import DecidedUnits
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,7 @@ def cover(
 
         evaluation.corrections = Corrections(
             data.selector.review.ratings,
+            list(data.file.first_ranks),
             lambda: cover_of(
                 of_judge(), min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft
             ),
@@ -212,34 +213,36 @@ def cover_of(
     return evaluation
 
 
-def _units(data: SelectedGrades, of_judge: GradedFile, cutoff: int, metric: str) -> Iterator[CheckedQuery]:
+def _units(data: SelectedGrades, of_judge: GradedFile, cutoff: int, metric: str) -> Iterator[DecidedUnits]:
     """The units of Rubric-Cover, from grades with ratings of people, and those of the judge alone.
 
     Other measures have none. An entry is decided for a system if a person found it covered by one of its
     passages within the cutoff, or people rated it for all of these.
     """
-    cover = Cover(data.min_grade, cutoff)
-    if metric != str(cover):
-        return
-    for query in data.queries:
-        alone = of_judge.queries[query.query_id]
-        reached, judged = query.reached(data.min_grade), cover.covered(alone, data.file.first_ranks)
-        units, checked = {}, {}
-        for system, first_rank in data.file.first_ranks.items():
+    from exam_pp.metrics.fair_sample import DecidedUnits  # noqa: PLC0415 - numpy is slow to import
+
+    cover, ranks = Cover(data.min_grade, cutoff), data.file.first_ranks
+    for query in data.queries if metric == str(cover) else ():
+        alone, reached = of_judge.queries[query.query_id], query.reached(data.min_grade)
+        by_judge = [cover.covered(alone, ranks)[system] for system in ranks]
+        people, checked = [], []
+        for system, first_rank in ranks.items():
             top = query.top(system, first_rank, cutoff)
             by_people = [query.passages[index].by_people for index in top]
             covered = union(reached[index] & rated for index, rated in zip(top, by_people, strict=True))
             open_ = union(query.all_entries & ~rated for rated in by_people) & ~covered
-            units[system] = [
-                Unit(
-                    judged[system] >> alone.entries[entry] & 1 if entry in alone.entries else 0,
-                    None if open_ >> bit & 1 else covered >> bit & 1,
-                )
-                for entry, bit in query.entries.items()
-            ]
-            checked[system] = Checked(sum(map(int.bit_count, by_people)), len(top) * len(query.entries))
-        weights = query.weights or [1.0] * len(query.entries)
-        yield CheckedQuery(query.query_id, list(query.entries), weights, units, checked)
+            bits = query.entries.values()
+            people.append([float("nan") if open_ >> bit & 1 else covered >> bit & 1 for bit in bits])
+            checked.append((sum(map(int.bit_count, by_people)), len(top) * len(bits)))
+        places = [alone.entries.get(entry, len(alone.entries)) for entry in query.entries]
+        yield DecidedUnits.drawn(
+            query.query_id,
+            list(query.entries),
+            query.weights or [1.0] * len(query.entries),
+            [[mask >> place & 1 for place in places] for mask in by_judge],
+            people,
+            checked,
+        )
 
 
 def rubric_qrels(

@@ -199,8 +199,6 @@ def test_units_of_nuggets_add_up_to_the_scores(write_jsonl: WriteLines, measure:
     assert evaluation.corrections
     (query,) = evaluation.corrections.queries(measure)
     (score,) = (score.value for score in evaluation.scores if score.metric == measure)
-    pairs = zip(query.weights, query.units["s"], strict=True)
-    assert sum(weight * (unit.people or 0) for weight, unit in pairs) == pytest.approx(
-        score * sum(query.weights)
-    )
-    assert {unit.judged for unit in query.units["s"]} == {0}
+    assert query.people @ query.weights == pytest.approx([score * query.weights.sum()])
+    assert not query.judged.any()
+    assert query.checked.tolist() == [[4, 4]]
