@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,9 +60,6 @@ class Work:
         self.settings = settings
         self.topics = {topic.request_id: _text(topic, settings) for topic in topics}
         self.column = TrecColumns()
-        """The names in qrels and leaderboards; those of topics and runs are checked before the grading."""
-        for topic_id in self.topics:
-            self.column("query", topic_id)
         self._llm_config = llm_config
         self._steps = Steps(settings.outdir / settings.work)
         self.folder = self._steps.folder
@@ -127,8 +125,9 @@ class Work:
         bank_file = self._written(bank, f"bank-{output.partition('.')[0]}.jsonl")
         answers = self.folder / "answers.jsonl"
         ordered = sorted(reports, key=lambda report: (report.metadata.run_id, str(report.metadata.topic_id)))
-        for report in ordered:
-            self.column("system", report.metadata.run_id)
+        runs = {report.metadata.run_id for report in ordered}
+        for noun, name in chain(product(["query"], self.topics), product(["system"], sorted(runs))):
+            self.column(noun, name)  # a name that qrels cannot hold is an error before the grading
         write_text(answers, (json.dumps(_answer(report), ensure_ascii=False) + "\n" for report in ordered))
         inputs = StudyFile(answers=[str(answers)], queries=str(self._queries()))
         judge = Judge(self._model(), (), self._journal, self.settings.retry_failed)

@@ -305,7 +305,7 @@ def _write_results(order: Order, scores: Iterable[Score], target: Target) -> Non
             names = (run, query, name) if order == "ir_measures" else (run, name, query)
             number = value if isinstance(value, str) else repr(value)
             stream.write("\t".join((*names, number)).encode() + b"\n")
-    target.dropped.add("blanks in ids", column.changed)
+    target.dropped.add("blanks in ids", len(column.changed))
 
 
 def _results(name: str, order: Order, about: str) -> Format:

@@ -103,13 +103,13 @@ def _write_runs(runs: Runs, target: Target) -> None:
         with folder_output(target.path, target.inputs) as work:
             for system in runs:
                 write_run(runs[system], work / run_file_name(system), column=column)
-    target.dropped.add("blanks in ids", column.changed)
+    target.dropped.add("blanks in ids", len(column.changed))
 
 
 def _write_qrels(qrels: Iterable[Qrel], target: Target) -> None:
     column = TrecColumns()
     write_qrels(qrels, target.path, inputs=target.inputs, column=column)
-    target.dropped.add("blanks in ids", column.changed)
+    target.dropped.add("blanks in ids", len(column.changed))
 
 
 def run_file_name(system: str) -> str:

@@ -103,7 +103,7 @@ def test_html_for_notebooks() -> None:
         ),
         (
             {"answers": {"a": {"1": "t"}}, "queries": {"001": "why"}},
-            "no query in common: 001 in the queries; 1 in the answers.",
+            "no query in common; ids differ in zeros at the front: 1 in the answers, 001 in",
         ),
         ({"answers": {}}, "answers is empty."),
         ({"runs": {"a": {"q1": ["p"]}}}, "The passages of runs need texts: texts={passage id: text}."),

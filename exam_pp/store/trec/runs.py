@@ -454,13 +454,25 @@ def _judgments(
         yield number, (fields[0], fields[1], fields[2], fields[3])
 
 
+def title_query(query_id: str, known: Collection[str], *, guess: bool) -> str:
+    """The title query of ``query`` or ``query/facet``."""
+    title = query_id
+    while title not in known and "/" in title:
+        title = title.rpartition("/")[0]
+    if title in known:
+        return title
+    return (query_id.partition("/")[0] or query_id) if guess else query_id
+
+
 class TrecColumns:
-    """The columns of an output: in each id, ``_`` takes the place of blanks, which the log says once."""
+    """The columns of an output: in each id, ``_`` takes the place of blanks, which the log says once.
+
+    ``changed`` are the ids with blanks.
+    """
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str], str] = {}
-        self.changed = 0
-        """Number of ids with blanks."""
+        self.changed: set[str] = set()
 
     def __call__(self, noun: str, name: str) -> str:
         """The column of an id, such as that of a ``query``.
@@ -470,18 +482,15 @@ class TrecColumns:
         column = "_".join(name.split())
         if not column or column.startswith("\ufeff"):  # readers remove the mark at the start of a file
             raise DataError(f"The {noun} id {name!r} is empty, or begins with a byte order mark: rename it.")
-        if (other := self._ids.get((noun, column))) == name:
-            return column
-        if other is not None:
+        if (other := self._ids.setdefault((noun, column), name)) != name:
             raise DataError(
                 f"The {noun} ids {other!r} and {name!r} are the same in TREC files, where blanks are written "
                 "as '_': rename one."
             )
-        self._ids[noun, column] = name
         if column != name:
             if not self.changed:
-                log.warning("TREC files have '_' in place of blanks in ids (such as %r).", name)
-            self.changed += 1
+                log.warning("TREC files have '_' in place of blanks in ids.")
+            self.changed.add(name)
         return column
 
 

@@ -299,7 +299,7 @@ def test_qrels_of_beir(tmp_path: Path) -> None:
 def test_blanks_in_ids(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_qrels([Qrel("q 1", "a\u00a0 b", 1), Qrel("q 2", "c", 0)], tmp_path / "qrels")
     assert read_qrels(tmp_path / "qrels") == [Qrel("q_1", "a_b", 1), Qrel("q_2", "c", 0)]
-    assert caplog.messages == ["TREC files have '_' in place of blanks in ids (such as 'q 1')."]
+    assert caplog.messages == ["TREC files have '_' in place of blanks in ids."]
     write_run([RunLine("q 1", "a b", 1, 2.0, "app v1")], tmp_path / "app v1.run")
     assert (tmp_path / "app v1.run").read_text() == "q_1 Q0 a_b 1 2.0 app_v1\n"
 
