@@ -237,4 +237,6 @@ def _command() -> Iterator[None]:
     except ExamError as error:
         if context is None:
             raise
-        raise click.ClickException(str(error)) from error
+        failure = click.ClickException(str(error))
+        failure.exit_code = error.exit_code  # type: ignore[misc]
+        raise failure from error

@@ -169,7 +169,10 @@ def command(
     for board in results.boards:
         _show(board.words)
     if results.games is not None:
-        _show(["evaluate", "elo", str(results.games)])
+        try:
+            _show(["evaluate", "elo", str(results.games)])
+        except SelectionError as error:  # such as games that are all ungraded; the other results stay
+            log.warning("%s", error)
     click.echo(_next_steps(engine.study, folder, results))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import is_canary
-from exam_pp.errors import CorruptFileError, DataError, ExamError
+from exam_pp.errors import CorruptFileError, DataError, ExamError, SelectionError, StoppedError
 from exam_pp.formats.base import FORMATS, all_formats, format_of
 from exam_pp.judges import LEXICAL
 from exam_pp.phases.evaluation.result import check_names
@@ -112,7 +112,7 @@ def _check_all(findings: Findings, judge: str | None) -> None:
         for noun, names in (("query", answered), ("system", systems), ("passage", findings.passages)):
             for name in sorted(names):
                 column(noun, name)
-    except ExamError as error:
+    except (DataError, SelectionError) as error:
         findings.add("name", "", None, "", str(error))
     for (content, file), given in findings.queries.items():
         apart = answered - given
@@ -184,6 +184,8 @@ def read_around_errors(
                 findings.add("unreadable", str(path), error.line, "", problem)
                 return []
             bad.add(error.line)
+        except StoppedError:
+            raise
         except ExamError as error:
             findings.add("format", str(path), None, "", f"cannot be read as {format_name}: {error}")
             return []

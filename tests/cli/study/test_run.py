@@ -18,7 +18,7 @@ from exam_pp.llm.lexical import LexicalLLM
 from exam_pp.store.atomic_writes import Lock
 from exam_pp.studies.inputs import StudyFile as Study
 from exam_pp.studies.inputs import read_study, write_study
-from tests.llm.endpoint_server import serve
+from tests.llm.endpoint_server import completion, serve
 
 QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr", "q3": "how do bees dance"}
 TEXTS = {
@@ -217,6 +217,21 @@ def test_answers_get_nuggets_and_games(files: Path, capsys: pytest.CaptureFixtur
     assert "Elo" in out
     assert "See why: open rag/report-nuggets/index.html" in out
     assert "Can I believe it?" in (files / "rag" / "report-nuggets" / "index.html").read_text("utf-8")
+
+
+def test_games_that_are_all_ungraded_leave_the_other_results(
+    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    systems = "--answers rag.jsonl --answers other.jsonl --queries queries.tsv --bank bank.csv"
+    with serve(lambda body, _: completion("4" if "Why does air" in str(body) else "Neither.")) as server:
+        judge = f"--model m --model-pipeline openai --base-url {server.url}"
+        main(f"run {systems} {judge} --games -o rag".split())
+    shown = capsys.readouterr()
+    assert "games are ungraded, or the game in the other order is missing" in shown.err
+    assert "Rubric-Cover" in shown.out
+    assert "Next:" in shown.out
 
 
 def test_runs_are_graded_against_questions_and_nuggets(

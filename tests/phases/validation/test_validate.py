@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from exam_pp.cli.main import cli
+from exam_pp.errors import StoppedError
+from exam_pp.formats.base import FORMATS
 from exam_pp.phases.validation.validate import validate
 from tests.conftest import PASSAGES, passage, rubric
 
@@ -372,6 +375,17 @@ def test_all_files_together(
     assert all(message in f.message for f, (_, _, message) in zip(findings, expected, strict=True))
     judged = validate([tmp_path / "bank.csv", tmp_path / "answers.csv"], judge="e5").kept
     assert judged == [finding for finding in findings if finding.check != "language"]
+
+
+def test_a_stop_is_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(_path: Path) -> list[Any]:
+        raise StoppedError("stopped by SIGTERM.")
+
+    monkeypatch.setattr("exam_pp.phases.validation.validate.format_of", lambda _: replace(form, records=stop))
+    form = FORMATS.get("qrels")
+    (tmp_path / "qrels").write_text("q 0 d 1\n")
+    with pytest.raises(StoppedError):
+        validate([tmp_path / "qrels"])
 
 
 def test_a_system_that_lacks_queries(tmp_path: Path, demo_data: Path) -> None:
