@@ -161,10 +161,9 @@ def _labels(
     work: Work, graded: Path, bank: TestBank, grade_filter: GradeFilter
 ) -> dict[tuple[str, str], int]:
     """Topic and part of an answer, as columns of qrels, to its label."""
-    settings = work.settings
     labels = rubric_qrels(
-        graded, bank, grade_filter=grade_filter, label=settings.label, min_grade=settings.min_grade,
-        role="answer",
+        graded, bank, grade_filter=grade_filter, label=work.settings.label,
+        min_grade=work.settings.min_grade, role="answer",
     )  # fmt: skip
     _log_notes(labels.notes)
     return {_columns(work, line.query_id, line.passage_id): line.whole for line in labels.qrels}

@@ -183,7 +183,8 @@ class Command(click.Command):
         described, kind = self.help, ctx.meta.get(KIND)
         self.help = _examples_first((self.kinds[kind].help if kind else described) or "")
         if self._is_short(ctx):
-            self.help = "\n\n".join(self.help.split("\n\n")[:_SHORT_HELP])
+            # The purpose, the examples in two parts, and the first paragraph of the details.
+            self.help = "\n\n".join(self.help.split("\n\n")[:4])
         try:
             super().format_help_text(ctx, formatter)
         finally:
@@ -211,8 +212,8 @@ class Command(click.Command):
             if isinstance(parameter, click.Option) and record is not None:
                 name = _long_names(parameter.opts)[-1]
                 shown = record[0].replace(f"{name} ", f"{name}=", 1) if " " in name else record[0]
-                described = _short(record[1], name) if is_short else record[1]
-                sections[section_of(name, own)].append((shown, described))
+                line = (shown, _short(record[1], name) if is_short else record[1])
+                sections[section_of(name, own)].append(line)
         records = [record for section in sections.values() for record in section]
         if len(records) <= MAX_WITHOUT_SECTIONS:
             sections = {"Options": records}
@@ -302,8 +303,6 @@ _HELP_ALL = click.Option(
     callback=_show_all,
     help="Show all options, with details.",
 )
-_SHORT_HELP = 4
-"""Number of paragraphs before the options: the purpose, the examples, and the first of the details."""
 MAX_WITHOUT_SECTIONS = 9
 """Maximum number of options that ``--help`` lists without sections; -q, -v and --help count."""
 

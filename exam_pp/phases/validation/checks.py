@@ -50,8 +50,6 @@ _CHECKS = (
     Check("other-system", "error", "ratings by criteria of the answer of another system"),
 )  # fmt: skip
 
-_MOST_TEXTS = 500  # a sample
-
 CHECKS: dict[str, Check] = {check.name: check for check in _CHECKS}
 
 
@@ -98,7 +96,7 @@ class Findings:
         self.passages.update(passages)
         for system in systems:
             self.systems[system].add(query_id)
-        if text and len(self.texts) < _MOST_TEXTS:
+        if text and len(self.texts) < 500:  # a sample shows the language
             self.texts.append(text)
 
     def checked(self, file: str, format_name: str, contents: str) -> None:

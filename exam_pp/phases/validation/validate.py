@@ -77,8 +77,8 @@ def validate(
                         getattr(record, "query_id", "") for record in records
                     )
                 for answer in (record for record in records if isinstance(record, Answer)):
-                    text = " ".join(part.text for part in answer.parts)
-                    findings.sees(answer.query_id, [answer.system], answer.references, text)
+                    texts = (part.text for part in answer.parts)
+                    findings.sees(answer.query_id, [answer.system], answer.references, " ".join(texts))
                     for docid in answer.unlisted:
                         findings.add(
                             "citation", str(path), answer.line, f"query {answer.query_id}",
@@ -124,9 +124,8 @@ def _check_all(findings: Findings, judge: str | None) -> None:
         answered = answered & ids or answered
     for system, of in systems.items():
         if lacking := answered - of:
-            share = f"{len(lacking)} of {counted(len(answered), 'query')}"
-            percent = f"{100 * len(lacking) / len(answered):.0f} %"
-            message = f"{system} lacks {share} ({percent}), such as {min(lacking)}"
+            share = f"{len(lacking)} of {len(answered)} queries ({100 * len(lacking) / len(answered):.0f} %)"
+            message = f"{system} lacks {share}, such as {min(lacking)}"
             findings.add("missing-queries", "", None, system, message)
     if judge in (None, LEXICAL) and not _are_english(findings.texts):
         message = f"the texts do not look like English, and the judge {LEXICAL} compares words of English"
