@@ -82,7 +82,7 @@ def study(
     finalize(read, rmtree, folder, ignore_errors=True)  # the study keeps the bank
     write_bank(read, folder / "bank.jsonl")
     inputs = StudyFile(
-        runs=_files(runs, lambda: _run_files(folder, runs, texts)),
+        runs=_files(runs, lambda: _runs(folder, runs, texts)),
         texts=_files(texts, lambda: _lines(folder, "texts", _pairs(texts, "texts", "passage_id", "text"))),
         queries=None if queries is None else str(_queries(folder, queries)),
         answers=_files(answers, lambda: _lines(folder, "answers", _nested(answers, "answers", "text"))),
@@ -192,8 +192,9 @@ class Study:
         sources = Sources(board.graded, [self._folder / "bank.jsonl"], review=target.suffix != ".html")
         if sources.review:
             return write_evaluation(sources, target)
-        page = write_evaluation(sources, self._folder / "report")
-        write_text(target, page.read_text(encoding="utf-8"))
+        with self._lock:
+            page = write_evaluation(sources, self._folder / "report")
+            write_text(target, page.read_text(encoding="utf-8"))
         return target
 
     def review(self, path: PathLike) -> Path:
@@ -227,8 +228,8 @@ def _in_python(message: str) -> str:
     return _OPTION.sub(lambda found: _FIELDS.get(found[1], found[1].replace("-", "_")), message)
 
 
-_TEMPORARY = re.compile(r"[^\s(]*/exam_pp-\w{8}/(.+?)\.(?:jsonl|run)\b")
-"""The file of an input that is an object, which messages name by the input, or by the system of a run."""
+_TEMPORARY = re.compile(r"[^\s(]*/exam_pp-\w{8}/(.+?)\.jsonl\b")
+"""The file of an input that is an object, which messages name by the input."""
 
 
 def _name_inputs(record: logging.LogRecord) -> bool:
@@ -252,27 +253,13 @@ def _queries(folder: Path, value: Any) -> Path:
     return _lines(folder, "queries", _pairs(value, "queries", "query_id", "query_text"))[0]
 
 
-def _run_files(folder: Path, value: Any, texts: Any) -> list[Path]:
-    """Run files, whose passages are among ``texts`` if these are a dictionary."""
-    by_system: dict[str, list[str]] = {}
+def _runs(folder: Path, value: Any, texts: Any) -> list[Path]:
+    """The runs as a table, with passages that are among ``texts`` if these are a dictionary."""
     rows = _ranked(value)
     ids = dict.fromkeys(row["passage_id"] for row in rows)
     if isinstance(texts, Mapping) and (missing := [key for key in ids if key not in texts]):
         raise SelectionError(f"texts lacks passages of the runs: {listed(missing)}.")
-    for row in rows:
-        for name in ("system", "query_id", "passage_id"):
-            if not row[name] or set(row[name]) & set(" \t\n"):
-                raise SelectionError(f"runs: the {name} {row[name]!r} is empty or has a blank.")
-        by_system.setdefault(row["system"], []).append(
-            f"{row['query_id']} Q0 {row['passage_id']} {row['rank']} {row['score']} {row['system']}\n"
-        )
-    files = []
-    for system, lines in by_system.items():
-        if "/" in system:
-            raise SelectionError(f"runs: the system {system!r} has a slash, which file names cannot have.")
-        files.append(folder / f"{system}.run")
-        files[-1].write_text("".join(lines), encoding="utf-8")
-    return files
+    return _lines(folder, "runs", rows)
 
 
 def _lines(folder: Path, name: str, rows: list[dict[str, Any]]) -> list[Path]:
@@ -348,7 +335,7 @@ def _nested(value: Any, what: str, text: str) -> list[dict[str, Any]]:
 def _ranked(value: Any) -> list[dict[str, Any]]:
     """Rows of system, query, passage, rank and score, best first in each ranking."""
     if isinstance(value, Mapping):
-        rows = []
+        rows: list[dict[str, Any]] = []
         for system, by_query in value.items():
             if not isinstance(by_query, Mapping):
                 raise SelectionError(
@@ -374,7 +361,9 @@ def _ranked(value: Any) -> list[dict[str, Any]]:
                 raise SelectionError("runs: a column 'rank' or 'score' is missing.")
             row["score"] = original["score"] if "score" in original else -_number(original["rank"])
     ranks: dict[tuple[str, str], int] = {}
-    for row in sorted(rows, key=lambda row: -_number(row["score"])):
+    for row in rows:
+        row["score"] = _number(row["score"])
+    for row in sorted(rows, key=lambda row: -row["score"]):
         key = (row["system"], row["query_id"])
         row["rank"] = ranks[key] = ranks.get(key, 0) + 1
     return rows

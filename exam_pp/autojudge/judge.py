@@ -100,7 +100,7 @@ class ExamJudge:
             own = read_settings(settings)
             work = Work(own, rag_topics, llm_config)
             graded, bank, grade_filter = _grades(work, rag_responses, work.bank(nugget_banks))
-            labels = _labels(graded, bank, grade_filter, own)
+            labels = _labels(work, graded, bank, grade_filter)
             return Qrels(rows=[QrelRow(query, passage, label) for (query, passage), label in labels.items()])
 
     def judge(
@@ -127,7 +127,7 @@ class ExamJudge:
             lines = work.bank(nugget_banks)
             graded, bank, grade_filter = _grades(work, reports, lines)
             if qrels is None:
-                labels = _labels(graded, bank, grade_filter, own)
+                labels = _labels(work, graded, bank, grade_filter)
             else:
                 labels = {(row.topic_id, row.doc_id): row.grade for row in qrels.rows}
             covered = cover(
@@ -136,7 +136,7 @@ class ExamJudge:
             )  # fmt: skip
             _log_notes(covered.notes)
             columns = {COVER: _table(score for score in covered.scores if score.metric.startswith("Cover("))}
-            columns[LABEL] = _label_means(graded, labels, own.cutoff)
+            columns[LABEL] = _label_means(work, graded, labels)
             if any(item.importance == "vital" for item in _nuggets(lines)):
                 columns[V_STRICT] = _vital_scores(work, reports, lines, own)
             else:
@@ -145,7 +145,7 @@ class ExamJudge:
                     "the setting importance: true, the model labels nuggets."
                 )
             runs = sorted({report.metadata.run_id for report in reports})
-            return _leaderboard(columns, runs, work.topics)
+            return _leaderboard(columns, runs, work)
 
 
 def _grades(
@@ -158,25 +158,29 @@ def _grades(
 
 
 def _labels(
-    graded: Path, bank: TestBank, grade_filter: GradeFilter, settings: Settings
+    work: Work, graded: Path, bank: TestBank, grade_filter: GradeFilter
 ) -> dict[tuple[str, str], int]:
-    """Topic and part of an answer to its label."""
+    """Topic and part of an answer, as columns of qrels, to its label."""
     labels = rubric_qrels(
-        graded, bank, grade_filter=grade_filter, label=settings.label, min_grade=settings.min_grade,
-        role="answer",
+        graded, bank, grade_filter=grade_filter, label=work.settings.label,
+        min_grade=work.settings.min_grade, role="answer",
     )  # fmt: skip
     _log_notes(labels.notes)
-    return {(line.query_id, line.passage_id): line.whole for line in labels.qrels}
+    return {_columns(work, line.query_id, line.passage_id): line.whole for line in labels.qrels}
 
 
-def _label_means(graded: Path, labels: Mapping[tuple[str, str], int], cutoff: int | None) -> ScoreTable:
+def _columns(work: Work, query_id: str, passage_id: str) -> tuple[str, str]:
+    return work.column("query", query_id), work.column("passage", passage_id)
+
+
+def _label_means(work: Work, graded: Path, labels: Mapping[tuple[str, str], int]) -> ScoreTable:
     """The mean label of the first parts of each answer; parts without a label count as 0."""
     of_parts: dict[tuple[str, str], list[int]] = defaultdict(list)
     for query in read_passages(graded):
         for passage in query.passages:
             for entry in passage.data.rankings:
-                if cutoff is None or entry.rank <= cutoff:
-                    label = labels.get((query.query_id, passage.passage_id), 0)
+                if work.settings.cutoff is None or entry.rank <= work.settings.cutoff:
+                    label = labels.get(_columns(work, query.query_id, passage.passage_id), 0)
                     of_parts[entry.method, query.query_id].append(label)
     return {key: sum(values) / len(values) for key, values in of_parts.items()}
 
@@ -203,19 +207,17 @@ def _table(scores: Iterable[Score]) -> ScoreTable:
     return {(score.system, score.query_id): score.value for score in scores}
 
 
-def _leaderboard(
-    columns: Mapping[str, ScoreTable], runs: Iterable[str], topics: Iterable[str]
-) -> Leaderboard:
+def _leaderboard(columns: Mapping[str, ScoreTable], runs: Iterable[str], work: Work) -> Leaderboard:
     from autojudge_base import LeaderboardBuilder, LeaderboardSpec, MeasureSpec  # noqa: PLC0415 - an extra
 
-    topics = list(topics)
+    topics = {topic: work.column("query", topic) for topic in work.topics}
     measures = tuple(MeasureSpec(name, description=_MEANINGS[name]) for name in columns)
     builder = LeaderboardBuilder(LeaderboardSpec(measures=measures))
     for run in runs:
-        for topic in topics:
+        for topic, column in topics.items():
             values = {name: table.get((run, topic), 0.0) for name, table in columns.items()}
-            builder.add(run_id=run, topic_id=topic, values=values)
-    return builder.build(expected_topic_ids=topics, on_missing="error")
+            builder.add(run_id=work.column("system", run), topic_id=column, values=values)
+    return builder.build(expected_topic_ids=list(topics.values()), on_missing="error")
 
 
 def _log_notes(notes: Iterable[str]) -> None:
@@ -234,4 +236,6 @@ def _command() -> Iterator[None]:
     except ExamError as error:
         if context is None:
             raise
-        raise click.ClickException(str(error)) from error
+        failure = click.ClickException(str(error))
+        failure.exit_code = error.exit_code  # type: ignore[misc]
+        raise failure from error

@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import write_text
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import write_queries
+from exam_pp.store.trec.runs import TrecColumns
 from exam_pp.studies.engine import Engine, Judge
 from exam_pp.studies.inputs import StudyFile
 from exam_pp.text.wording import counted, listed
@@ -56,7 +58,8 @@ class Work:
         self, settings: Settings, topics: Iterable[Request], llm_config: LlmConfig | None = None
     ) -> None:
         self.settings = settings
-        self.topics = {_name(topic.request_id, "topic"): _text(topic, settings) for topic in topics}
+        self.topics = {topic.request_id: _text(topic, settings) for topic in topics}
+        self.column = TrecColumns()
         self._llm_config = llm_config
         self._steps = Steps(settings.outdir / settings.work)
         self.folder = self._steps.folder
@@ -122,6 +125,9 @@ class Work:
         bank_file = self._written(bank, f"bank-{output.partition('.')[0]}.jsonl")
         answers = self.folder / "answers.jsonl"
         ordered = sorted(reports, key=lambda report: (report.metadata.run_id, str(report.metadata.topic_id)))
+        runs = {report.metadata.run_id for report in ordered}
+        for noun, name in chain(product(["query"], self.topics), product(["system"], sorted(runs))):
+            self.column(noun, name)  # a name that qrels cannot hold is an error before the grading
         write_text(answers, (json.dumps(_answer(report), ensure_ascii=False) + "\n" for report in ordered))
         inputs = StudyFile(answers=[str(answers)], queries=str(self._queries()))
         judge = Judge(self._model(), (), self._journal, self.settings.retry_failed)
@@ -263,19 +269,9 @@ def _answer(report: Report) -> dict[str, object]:
     return {
         "metadata": {
             "team_id": metadata.team_id,
-            "run_id": _name(metadata.run_id, "run"),
+            "run_id": metadata.run_id,
             "topic_id": str(metadata.topic_id),
         },
         "references": list(report.references or ()),
         "responses": responses,
     }
-
-
-def _name(name: str, what: str) -> str:
-    """The id, which is a column of qrels and leaderboards."""
-    if name.split() != [name]:
-        raise DataError(
-            f"the id {name!r} of a {what} is empty or contains whitespace, which qrels and leaderboards do "
-            "not allow."
-        )
-    return name

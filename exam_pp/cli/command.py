@@ -182,6 +182,9 @@ class Command(click.Command):
         # click takes the text from the command, so the command has the other text during the call.
         described, kind = self.help, ctx.meta.get(KIND)
         self.help = _examples_first((self.kinds[kind].help if kind else described) or "")
+        if self._is_short(ctx):
+            # The purpose, the examples in two parts, and the first paragraph of the details.
+            self.help = "\n\n".join(self.help.split("\n\n")[:4])
         try:
             super().format_help_text(ctx, formatter)
         finally:
@@ -199,7 +202,8 @@ class Command(click.Command):
             self._write_kinds(ctx, formatter)
         kinds = [kind] if kind else [] if with_all else list(self.kinds)
         parameters = self._parameters_of(ctx, kinds)
-        if with_all or _number_of_options(parameters) <= MAX_SHOWN:
+        is_short = self._is_short(ctx)
+        if not is_short:
             parameters = [parameter for parameter in parameters if not isinstance(parameter, KeyedOption)]
         else:
             parameters = _most_used(parameters)
@@ -208,7 +212,8 @@ class Command(click.Command):
             if isinstance(parameter, click.Option) and record is not None:
                 name = _long_names(parameter.opts)[-1]
                 shown = record[0].replace(f"{name} ", f"{name}=", 1) if " " in name else record[0]
-                sections[section_of(name, own)].append((shown, record[1]))
+                line = (shown, _short(record[1], name) if is_short else record[1])
+                sections[section_of(name, own)].append(line)
         records = [record for section in sections.values() for record in section]
         if len(records) <= MAX_WITHOUT_SECTIONS:
             sections = {"Options": records}
@@ -216,6 +221,11 @@ class Command(click.Command):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
+
+    def _is_short(self, ctx: click.Context) -> bool:
+        """Whether the help is one of two, of which ``--help-all`` shows the other."""
+        kinds = [ctx.meta[KIND]] if KIND in ctx.meta else list(self.kinds)
+        return not ctx.meta.get(WITH_ALL_OPTIONS) and _HELP_ALL in self._parameters_of(ctx, kinds)
 
     def _write_kinds(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         chooser = self._chooser
@@ -225,6 +235,14 @@ class Command(click.Command):
             formatter.write_dl([(name, _purpose(each.help)) for name, each in self.kinds.items()])
             formatter.write_paragraph()
             formatter.write_text(f"`{words} --help` describes one, with its options.")
+
+
+def _short(text: str, option: str) -> str:
+    """The first sentence of the help of an option, or its meaning in all commands, with its default."""
+    own, gap, default = text.partition("  [")
+    sentence = re.split(r"[.;] ", own, maxsplit=1)[0].rstrip(".")
+    is_long = len(sentence) > 80 and " " not in option  # keys have no meaning of their own
+    return f"{meaning_of(option) if is_long else sentence}.{gap}{default}"
 
 
 def _with_text(parameter: click.Parameter, text: str | None) -> click.Parameter:
@@ -283,7 +301,7 @@ _HELP_ALL = click.Option(
     is_eager=True,
     expose_value=False,
     callback=_show_all,
-    help="Show all options.",
+    help="Show all options, with details.",
 )
 MAX_WITHOUT_SECTIONS = 9
 """Maximum number of options that ``--help`` lists without sections; -q, -v and --help count."""

@@ -45,7 +45,7 @@ class _NotTwice(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is not of a phase or reader, or its message is new."""
-        if not record.name.startswith(("exam_pp.phases.", "exam_pp.store.")):
+        if not record.name.startswith(("exam_pp.phases.", "exam_pp.store.", "exam_pp.studies.")):
             return True
         message = record.getMessage()
         is_new = message not in self._seen

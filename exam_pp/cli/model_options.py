@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MODEL_HELP = (
-    "Hugging Face model, checkpoint folder, GGUF file, model of an endpoint, e5, or a baseline such as "
-    "lexical (see `exam-pp list models`)."
+    "Model, such as e5 or lexical; a Hugging Face model, checkpoint folder, GGUF file, model of an endpoint "
+    "or baseline (see `exam-pp list models`)."
 )
 
 
@@ -38,7 +38,7 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
             default="text2text",
             show_default=True,
             metavar="NAME",
-            help="Backend of the model: text2text (T5-like), text-generation (decoder-only), "
+            help="Backend of the model; text2text (T5-like), text-generation (decoder-only), "
             "question-answering (extractive), text-classification (scores of answers), sentence-similarity "
             "(encoders of sentences), openai (chat endpoint) or openai-completions (endpoint for plain "
             "text).",
@@ -56,13 +56,13 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         click.option(
             "--base-url",
             metavar="URL",
-            help="URL of the endpoint, such as http://localhost:8000/v1; its API key is read from "
+            help="URL of the endpoint; such as http://localhost:8000/v1. Its API key is read from "
             "OPENAI_API_KEY.  [default: OPENAI_BASE_URL, else https://api.openai.com/v1]",
         ),
         click.option(
             "--device",
             metavar="DEVICE",
-            help="Device of the model: cpu, cuda or cuda:N.  [default: the first GPU, else cpu]",
+            help="Device of the model; cpu, cuda or cuda:N.  [default: first GPU, else cpu]",
         ),
         click.option("--threads", type=IntRange(1), help="Number of CPU threads.  [default: all cores]"),
     )

@@ -151,7 +151,6 @@ ADVANCED = frozenset(
         "--answers-cite",
         "--both-orders",
         "--canaries",
-        "--columns",
         "--evidence",
         "--facets",
         "--factors",

@@ -392,7 +392,7 @@ part_to_grade = together(
         "only_unjudged",
         type=click.Choice(["unjudged"]),
         callback=lambda _context, _option, value: value is not None,
-        help="Grade only passages without a judgment, to fill holes of qrels.",
+        help="Grade only passages without a judgment; this fills holes of qrels.",
     ),
     role_option("all passages"),
     click.option(

@@ -29,6 +29,7 @@ from exam_pp.results import Score
 from exam_pp.store.files import atomic_output, read_text, read_text_lines
 from exam_pp.store.numbers import is_number, parse_number
 from exam_pp.store.parsing import parse_json, valid, write_json_lines
+from exam_pp.store.trec.runs import TrecColumns
 from exam_pp.store.trec.scores import without_duplicates
 
 _VERSION = "v3"
@@ -295,18 +296,16 @@ def _id_when_read(item: Entry) -> str:
 def _write_results(order: Order, scores: Iterable[Score], target: Target) -> None:
     """Write scores separated by tabs, with a header that gives the order.
 
-    Raises :class:`DataError` for a name with whitespace, which would shift the columns.
+    Names have ``_`` in place of blanks, which would shift the columns.
     """
+    column = TrecColumns()
     with atomic_output(target.path, inputs=target.inputs) as stream:
         for system, topic, measure, value in (("run_id", "query_id", "measure", "value"), *scores):
-            names = (system, topic, measure) if order == "ir_measures" else (system, measure, topic)
-            for name in names:
-                if name.split() != [name]:
-                    raise DataError(
-                        f"the name {name!r} is empty or contains whitespace, which the format does not allow."
-                    )
+            run, query, name = column("system", system), column("query", topic), column("measure", measure)
+            names = (run, query, name) if order == "ir_measures" else (run, name, query)
             number = value if isinstance(value, str) else repr(value)
             stream.write("\t".join((*names, number)).encode() + b"\n")
+    target.dropped.add("blanks in ids", len(column.changed))
 
 
 def _results(name: str, order: Order, about: str) -> Format:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Format, Source, Target, make_reader, make_writer, register
+from exam_pp.formats.base import Format, Source, Target, make_reader, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import Fit, Sample, fits, most
-from exam_pp.results import RunLine
+from exam_pp.results import Qrel, RunLine
 from exam_pp.store.csv_cells import plain_name
 from exam_pp.store.files import folder_output, is_stream, safe_name
 from exam_pp.store.numbers import is_integer, is_number
 from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, are_numbers_by_id, is_table
 from exam_pp.store.trec.runs import (
+    TrecColumns,
     are_results,
     is_qrels_header,
     is_short_judgment,
@@ -94,13 +95,21 @@ def _write_runs(runs: Runs, target: Target) -> None:
     is_output = is_stream(target.path) and not target.path.is_dir()
     if len(runs) > 1 and is_output:
         raise SelectionError(f"Standard output has no place for {len(runs)} runs; name a folder with -o.")
+    column = TrecColumns()
     if is_output or (len(runs) == 1 and target.path.suffix and not target.path.is_dir()):
         (lines,) = runs.values()
-        write_run(lines, target.path, inputs=target.inputs)
+        write_run(lines, target.path, inputs=target.inputs, column=column)
     else:
         with folder_output(target.path, target.inputs) as work:
             for system in runs:
-                write_run(runs[system], work / run_file_name(system))
+                write_run(runs[system], work / run_file_name(system), column=column)
+    target.dropped.add("blanks in ids", len(column.changed))
+
+
+def _write_qrels(qrels: Iterable[Qrel], target: Target) -> None:
+    column = TrecColumns()
+    write_qrels(qrels, target.path, inputs=target.inputs, column=column)
+    target.dropped.add("blanks in ids", len(column.changed))
 
 
 def run_file_name(system: str) -> str:
@@ -123,7 +132,7 @@ register(
     ),
     Format(
         "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read_qrels, "judgment",
-        read=make_reader(read_qrels, _count_second_columns), write=make_writer(write_qrels),
+        read=make_reader(read_qrels, _count_second_columns), write=_write_qrels,
     ),
     Format(
         "run", "runs", "TREC run, or a folder of runs", fits(_is_run, Fit.STRONG), read=_read_runs,

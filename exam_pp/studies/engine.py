@@ -132,12 +132,16 @@ class Engine:
         if not (self.folder / STUDY_FILE).exists():
             write_study(self.study, self.folder / STUDY_FILE)  # the judge, before it grades
         results = Results()
-        if rated:
-            self._rate(rated, results)
-        for number, bank in enumerate(of_answers, 1):
-            self._assign(bank, "" if len(of_answers) == 1 else f"-{number}", results)
-        if self.study.games:
-            results.games = self._compare()
+        pool = self.pool() if rated else None
+        answers = self.answers() if of_answers or self.study.games else None
+        self._check([*filter(None, (pool, answers)), *banks, *self._originals()])
+        if pool is not None:
+            self._rate(pool, rated, results)
+        if answers is not None:
+            for number, bank in enumerate(of_answers, 1):
+                self._assign(answers, bank, "" if len(of_answers) == 1 else f"-{number}", results)
+            if self.study.games:
+                results.games = self._compare(answers)
         # Options that failed, such as edits of another file, are not kept for the next time.
         write_study(self.study, self.folder / STUDY_FILE)
         return results
@@ -226,11 +230,9 @@ class Engine:
         command += options("--queries", files.queries)
         return self._ask(title, command, str(files.output), judge, prompts, work, replies)
 
-    def _rate(self, banks: Mapping[Path, EntryKind], results: Results) -> None:
+    def _rate(self, graded: Path, banks: Mapping[Path, EntryKind], results: Results) -> None:
         """Grade what the systems returned, and write the report."""
         study = self.study
-        passages = graded = self.pool()
-        self._check([passages, *banks])
         words = options("--prompt", study.prompt) + options("--prompt-file", study.prompt_file)
         named = choose_prompts(study.prompt, map(Path, study.prompt_file))
         for number, (bank, kind) in enumerate(banks.items(), 1):
@@ -244,9 +246,8 @@ class Engine:
         bank, kind = next(iter(banks.items()))  # the report has the leaderboards of all banks
         results.boards.append(Board(graded, bank, kind=kind if len(banks) > 1 else None))
 
-    def _assign(self, bank: Path, suffix: str, results: Results) -> None:
+    def _assign(self, answers: Path, bank: Path, suffix: str, results: Results) -> None:
         """Assign nuggets to whole answers, and write the report."""
-        answers = self.answers()
         prompt = assignment_prompt(self._judge_of(()).model)
         queries = self._ids_as_texts(answers, bank)
         files = GradeFiles(answers, Path(f"assigned{suffix}.jsonl.gz"), bank, queries=queries)
@@ -257,9 +258,9 @@ class Engine:
             results.reports.append(self._report(f"report-nuggets{suffix}", assigned, [bank]))
         results.boards.append(Board(assigned, bank, assigns=True))
 
-    def _compare(self) -> Path:
+    def _compare(self, answers: Path) -> Path:
         """Let the judge compare answers."""
-        judge, answers, queries = self._judge_of(()), self.answers(), self.study.sources.queries
+        judge, queries = self._judge_of(()), self.study.sources.queries
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
             files = CompareFiles(answers, output, journal=journal, queries=queries)
@@ -288,16 +289,29 @@ class Engine:
         return self._step("Correct", ["apply", graded, *edits, *options("--bank", bank)], name, work)
 
     def _check(self, files: Sequence[Path]) -> None:
-        """Check files that are about to be graded; raises SelectionError for errors."""
+        """Check files that are about to be graded; raises SelectionError for errors.
+
+        The log has the findings on whole files; the import has named those on lines.
+        """
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
-            findings = validate(files, limit=10)
+            findings = validate(files, limit=10, judge=self._judge_named.model.model)
             write_text(output, render(findings_report(findings), "text"))
+            for level, _, file, line, _, message in findings.kept:
+                if line is None or level == "error":
+                    log.warning("%s.", ": ".join(filter(None, (file, message.removesuffix(".")))))
             if errors := findings.number("error"):
                 raise SelectionError(f"{output} lists {counted(errors, 'error')} of the files: mend them.")
-            return ()
+            return [f"{counted(findings.number('warning'), 'warning')}."]
 
         self._step("Check", ["validate", *files], "checks.txt", work)
+
+    def _originals(self) -> Iterator[Path]:
+        """The inputs that show by themselves what they are; they hold more than the pool."""
+        for content in () if self.study.columns else ("runs", "answers", "qrels", "queries"):
+            for word in options(f"--{content}", getattr(self.study, content)):
+                if isinstance(word, Path) and (form := known_format(word)) and form.content == content:
+                    yield word
 
     def _report(
         self,

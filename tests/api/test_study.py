@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,25 @@ def test_data_frames_and_runs() -> None:
     assert study.leaderboard().metrics[0] == "Cover(min_grade=4)@1"
     lists = {"a": {"q1": ["p1", "p2"]}, "b": {"q1": {"p1": 0.5, "p2": 3.0}}}
     assert exam_pp.study(runs=lists, texts=texts, bank=bank, top=1).grade("lexical").verdict
+
+
+def test_names_with_blanks_and_slashes() -> None:
+    runs = {"app v1": {"topic 1": {"a b": 1.234, "c": 0.5}}, "team/app": {"topic 1": ["c"]}}
+    texts, bank = {"a b": GOOD["q1"], "c": "A train leaves."}, {"topic 1": BANK["q1"]}
+    study = exam_pp.study(runs=runs, texts=texts, bank=bank).grade("lexical")
+    assert study.leaderboard().means() == {"app v1": 1.0, "team/app": 0.0}
+
+
+def test_threads_may_share_a_study(tmp_path: Path) -> None:
+    study = exam_pp.study(queries=QUERIES, answers={"good": GOOD, "bad": BAD}, bank=BANK)
+
+    def use(number: int) -> bytes:
+        study.grade("lexical")
+        study.review(tmp_path / f"review-{number}.html")
+        return study.report(tmp_path / f"{number}.html").read_bytes()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(threads.map(use, range(8)))) == 1
 
 
 def test_inputs_may_be_files_and_banks(demo_data: Path) -> None:
@@ -103,14 +123,14 @@ def test_html_for_notebooks() -> None:
         ),
         (
             {"answers": {"a": {"1": "t"}}, "queries": {"001": "why"}},
-            "no query in common: 001 in the queries; 1 in the answers.",
+            "no query in common; ids differ in zeros at the front: 1 in the answers, 001 in",
         ),
         ({"answers": {}}, "answers is empty."),
         ({"runs": {"a": {"q1": ["p"]}}}, "The passages of runs need texts: texts={passage id: text}."),
         ({"runs": {"a": {"q1": ["p"]}}, "texts": {"z": "t"}}, "texts lacks passages of the runs: p."),
         (
-            {"runs": {"a": {"q1": ["p q"]}}, "texts": {"p q": "t"}},
-            "'p q' is empty or has a blank",
+            {"runs": {"a": {"q1": [""]}}, "texts": {"": "t"}},
+            "runs, line 1, passage_id: is empty.",
         ),
         (
             {"answers": {"a": GOOD}, "bank": {"q1": "x"}},
@@ -145,7 +165,7 @@ def test_wrong_inputs_have_a_sentence(inputs: dict[str, Any], sentence: str) -> 
 def test_warnings_name_inputs_and_not_temporary_files(caplog: pytest.LogCaptureFixture) -> None:
     exam_pp.study(runs={"a": {"q1": {"p1": 1.0, "p2": 1.0}}}, texts={"p1": "t", "p2": "u"}, bank=BANK)
     warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert warnings[0].startswith("a: the ranks are not trec_eval's order")
+    assert warnings[0].startswith("runs: the ranks are not trec_eval's order")
 
 
 def test_errors_of_models_name_their_fields() -> None:

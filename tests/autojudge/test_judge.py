@@ -231,6 +231,17 @@ def test_missing_answers_score_0_and_other_topics_are_ignored(
     assert {topic for _, topic in values["Cover"]} == {"all", *(topic.request_id for topic in topics)}
 
 
+def test_names_with_blanks(few: Any, settings: dict[str, Any], banks: Any) -> None:
+    topics, reports = few
+    report = reports[0].model_copy(deep=True)
+    before = table(ExamJudge().judge([report], topics, None, banks, **settings))["label_mean"]
+    name, report.metadata.run_id = report.metadata.run_id, "my run"
+    qrels = ExamJudge().create_qrels([report], topics, None, banks, **settings)
+    assert {row.doc_id.partition("/")[0] for row in qrels.rows} == {"my_run"}
+    values = table(ExamJudge().judge([report], topics, None, banks, qrels, **settings))["label_mean"]
+    assert values == {(run.replace(name, "my_run"), topic): value for (run, topic), value in before.items()}
+
+
 def test_qrels_of_others_make_the_label_means(few: Any, settings: dict[str, Any], banks: Any) -> None:
     from autojudge_base import QrelRow, Qrels
 
@@ -260,7 +271,7 @@ def test_finished_steps_ask_nothing_again(
         ({"prompt_class": "GradedRelevance"}, SelectionError, "of the setting prompt_class is of the kind"),
         ({"bank": "data/demo/qrels.txt"}, DataError, "is no test bank but qrels of trec_eval; name a"),
         ({"topic": "new"}, SelectionError, r"1 topic has no questions or nuggets in the bank: new\."),
-        ({"run_id": "my run"}, DataError, "the id 'my run' of a run is empty or contains whitespace"),
+        ({"run_id": " "}, DataError, "The system id ' ' is empty"),
     ],
 )
 def test_inputs_that_cannot_be_judged(

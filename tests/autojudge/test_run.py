@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from exam_pp.autojudge import WORKFLOWS
+from exam_pp.errors import StoppedError
 from exam_pp.llm import retries
 from tests.autojudge.conftest import AutoJudge, chat
 from tests.llm.endpoint_server import Answer, Server, completion, failure, serve
@@ -124,3 +127,15 @@ def test_failed_requests_are_sent_again_on_request(
         assert topics_asked(server) in (3, 4), "the batch of the failed request is sent again"
     banks = (tmp_path / "tmp-default.nuggets.jsonl").read_text(encoding="utf-8").splitlines()
     assert [len(json.loads(bank)["nugget_bank"]) for bank in banks] == [10, 10]
+
+
+def test_a_stop_ends_the_command() -> None:
+    from exam_pp.autojudge.judge import _command
+
+    @click.command()
+    def command() -> None:
+        with _command():
+            raise StoppedError("stopped by SIGTERM.")
+
+    done = CliRunner().invoke(command)
+    assert (done.exit_code, done.output) == (143, "Error: stopped by SIGTERM.\n")

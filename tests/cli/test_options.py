@@ -96,6 +96,18 @@ def test_the_full_help_is_an_option_where_the_help_is_short(capsys: pytest.Captu
     assert "--journal" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["grade", "import", "run"])
+def test_a_short_help_fits_a_screen(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    main([name, "--help"])
+    shown = capsys.readouterr().out
+    assert sum(1 + (len(line) - 1) // 80 for line in shown.splitlines()) <= (70 if name == "run" else 60)
+    assert name == "grade" or "--columns" in shown
+    assert name != "import" or re.search(r"--passages FILE +Passages file of umbrela", shown)
+
+
 @pytest.mark.parametrize("name", commands(cli))
 def test_every_help_has_a_section_for_each_option(name: str) -> None:
     """An option without a section in OPTIONS is a KeyError."""

@@ -109,7 +109,7 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
     "prompt_classes",
     multiple=True,
 )
-@prompt_file_option("TOML file with your own prompt, or your own criteria, to grade with; may be repeated.")
+@prompt_file_option("TOML file with your own prompt or criteria; may be repeated.")
 @model_options(required=False)
 @click.option(
     "--soft/--no-soft", default=None,
@@ -125,7 +125,7 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
 @part_to_grade
 @click.option(
     "--system", "systems", multiple=True, metavar="NAME",
-    help="Grade only answers of this system (citations, criteria, claims); may be repeated.",
+    help="Grade only answers of this system; for citations, criteria and claims. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--sources",
@@ -143,7 +143,7 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
 @click.option(
     "--closed-book",
     is_flag=True,
-    help="Grade the entries of --bank without passages, to find those that the model answers closed book.",
+    help="Grade the entries of --bank without passages; this finds those that the model answers closed book.",
 )
 @journal_options
 @click.option(
@@ -160,12 +160,12 @@ _OF_ALL |= {"threads", "regrade", *JOURNAL}
 )
 @click.option(
     "--plan", "planned", is_flag=True,
-    help="Do not grade; count the requests, time a sample, and estimate the total time.",
+    help="Estimate requests and time, without grading; a sample of the requests is timed.",
 )  # fmt: skip
 @click.option(
     "--again", type=click.IntRange(min=1), metavar="N",
-    help="Do not grade; grade N of the graded passages again, in another order, one at a time and with "
-    "another seed, and count the grades that change.",
+    help="Grade N graded passages again; in another order, one at a time and with another seed. "
+    "Counts the grades that change.",
 )  # fmt: skip
 @click.option(
     "--format",
@@ -188,11 +188,12 @@ def command(
 ) -> None:
     """Let a model grade every passage in PASSAGES against every bank entry of its query, or directly.
 
+    Grades that PASSAGES already holds are kept. To continue an interrupted run, repeat the command.
+
     The prompt decides what is graded: questions or nuggets of --bank, or the passage for its query (a direct
-    prompt); of answers, their citations (citation-support), the whole answer by criteria (criteria, or
-    a file of criteria), or its consistency with the sources (factual-consistency, or a classifier of pairs
-    with --model-pipeline text-classification). Grades that PASSAGES already holds are kept and not computed
-    again. To continue an interrupted run, repeat the command.
+    prompt); of answers, their citations (citation-support), the whole answer by criteria (criteria, or a file
+    of criteria), or its consistency with the sources (factual-consistency, or a classifier of pairs with
+    --model-pipeline text-classification).
 
     Citations: the model reads each part of an answer with each passage that it cites, and chooses
     full_support, partial_support or no_support. Criteria: the model reads the query, the documents that the
@@ -219,10 +220,10 @@ def command(
     Examples:
 
     \b
-      exam-pp grade passages.jsonl.gz --bank questions.jsonl -o new-graded.jsonl.gz \\
-        --prompt self-rated --model google/flan-t5-large
-      exam-pp grade passages.jsonl.gz --queries queries.jsonl -o new-labelled.jsonl.gz \\
-        --prompt relevance --model gpt-4o --model-pipeline openai
+      exam-pp grade passages.jsonl.gz --bank questions.jsonl --prompt self-rated \\
+        --model google/flan-t5-large -o new-graded.jsonl.gz
+      exam-pp grade passages.jsonl.gz --queries queries.jsonl --prompt relevance \\
+        --model gpt-4o --model-pipeline openai -o new-labelled.jsonl.gz
       exam-pp grade cited.jsonl.gz -o new-citations.jsonl.gz --prompt citation-support --model fake
       exam-pp grade --closed-book --bank questions.jsonl -o closed-book.jsonl.gz \\
         --prompt self-rated --model google/flan-t5-large

@@ -97,7 +97,8 @@ _ONLY_ALONE = ("passages", "grader_name", "bank", "bank_output", "queries_output
     multiple=True,
     type=(click.Choice([*_ALONE, *_POOLED]), FILE),
     metavar="FORMAT FILE",
-    help="File in another format; may be repeated: retrieved segments of rank_llm, UMBRELA or AutoNuggetizer "
+    help="File of candidates, nuggetizer-assignments, umbrela, car-pages or qrels; may be repeated. "
+    "These are retrieved segments of rank_llm, UMBRELA or AutoNuggetizer "
     "(candidates), answers with assignments of AutoNuggetizer (nuggetizer-assignments), labels of UMBRELA "
     "(umbrela), run pages of TREC CAR Y3 (car-pages), or judgments whose passages are all pooled (qrels).",
 )
@@ -114,8 +115,7 @@ _ONLY_ALONE = ("passages", "grader_name", "bank", "bank_output", "queries_output
 @click.option(
     "--passages",
     type=FILE,
-    help="With nuggetizer-assignments or umbrela: passages file to which the assignments or labels are "
-    "added.",
+    help="Passages file of umbrela or nuggetizer-assignments; the labels or assignments are added to it.",
 )
 @click.option(
     "--name",

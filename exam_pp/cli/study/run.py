@@ -171,7 +171,10 @@ def command(
     for note in engine.notes:
         click.echo(note)
     if results.games is not None:
-        _show(["evaluate", "elo", str(results.games)])
+        try:
+            _show(["evaluate", "elo", str(results.games)])
+        except SelectionError as error:  # such as games that are all ungraded; the other results stay
+            log.warning("%s", error)
     click.echo(_next_steps(engine.study, folder, results))
 
 

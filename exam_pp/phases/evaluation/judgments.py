@@ -15,7 +15,7 @@ from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import Qrel, SubtopicQrel
 from exam_pp.store.files import atomic_output, is_read_once, read_lines, read_text_lines
-from exam_pp.store.trec.runs import read_qrels, read_subtopic_qrels
+from exam_pp.store.trec.runs import TrecColumns, read_qrels, read_subtopic_qrels
 from exam_pp.text.wording import counted
 
 Q = TypeVar("Q", Qrel, SubtopicQrel)
@@ -184,11 +184,14 @@ def write_filled(filled: FilledQrels, path: PathLike, *, inputs: Iterable[str | 
 
 
 def _lines(filled: FilledQrels) -> Iterator[str]:
+    column = TrecColumns()
+    for qrel in filled.judged:
+        column("passage", qrel.passage_id)
     lines = [line for _, line in read_text_lines(filled.source)]
     last = {line.split(maxsplit=1)[0]: number for number, line in enumerate(lines)}
     holes: dict[str, list[str]] = {}
     for qrel in filled.filled:
-        line = f"{qrel.query_id} {FILLED} {qrel.passage_id} {qrel.relevance}"
+        line = f"{qrel.query_id} {FILLED} {column('passage', qrel.passage_id)} {qrel.relevance}"
         holes.setdefault(qrel.query_id, []).append(line)
     for number, line in enumerate(lines):
         yield line

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations
 
 from exam_pp.metrics.gains import RunMatrix
@@ -18,6 +19,8 @@ TOP = 10
 _FEW = 0.05
 _SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "case": str.casefold,
+    "blanks": lambda name: "_".join(name.split()),
+    "their Unicode form (NFC or NFD)": partial(unicodedata.normalize, "NFC"),
     "zeros at the front": lambda name: re.sub(r"(?<!\d)0+(?=\d)", "", name),
     "the file extension": lambda name: re.sub(r"\.[A-Za-z]\w{0,4}$", "", name),
     "a prefix": lambda name: re.sub(r"^.*[\W_]", "", name),
@@ -63,10 +66,19 @@ def _note(system: str, run: Run, judged: Mapping[str, Collection[str]]) -> str |
     )
 
 
-def ids_of_both(ours: Iterable[str], theirs: Iterable[str]) -> str:
-    """Ids of a run and of judgments, and the differences without which they would meet."""
+def ids_of_both(
+    ours: Iterable[str], theirs: Iterable[str], one: str = "the run", other: str = "the judgments"
+) -> str:
+    """Ids of both sides, and the differences without which they would meet."""
     run, judged = sorted(ours), sorted(theirs)
-    sides = f"{listed(run)} in the run, {listed(judged)} in the judgments"
+    rule = joining_rule(run, judged)
+    return (
+        f"ids {f'differ in {rule}:' if rule else 'are'} {listed(run)} in {one}, {listed(judged)} in {other}"
+    )
+
+
+def joining_rule(run: Collection[str], judged: Collection[str]) -> str:
+    """The differences without which ids of both sides would meet; empty if they would not."""
     for size in range(1, len(_SPELLINGS) + 1):
         for names in combinations(_SPELLINGS, size):
             a, b = _spelt(run, names), _spelt(judged, names)
@@ -74,8 +86,8 @@ def ids_of_both(ours: Iterable[str], theirs: Iterable[str]) -> str:
             is_one_sided = a == _spelt(run, others) or b == _spelt(judged, others)
             are_distinct = (len(a), len(b)) == (len(run), len(judged))
             if is_one_sided and are_distinct and 4 * len(a & b) >= min(len(a), len(b)):
-                return f"ids differ in {' and '.join(names)}: {sides}"
-    return f"ids are {sides}"
+                return " and ".join(names)
+    return ""
 
 
 def _spelt(names: Iterable[str], spellings: Iterable[str]) -> set[str]:

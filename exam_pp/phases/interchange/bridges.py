@@ -117,10 +117,7 @@ def _passages_to_runs(
     queries_of_role = choose_role(
         without_canaries(counting_dropped()), conversion.role, preferred="retrieved"
     )
-    runs = _runs_of(queries_of_role, conversion.source)
-    changed = sum(system.split() != [system] for system in runs)
-    dropped.add("whitespace in system names", changed)
-    return dict(sorted(runs.items()))
+    return dict(sorted(_runs_of(queries_of_role, conversion.source).items()))
 
 
 def _passages_to_answers(
@@ -138,8 +135,7 @@ def _runs_of(queries: Iterable[QueryView], passages: Path) -> dict[str, list[Run
     for query in queries:
         for passage in query.passages:
             for entry in passage.rankings:
-                tag = "_".join(entry.method.split())
-                line = RunLine(query.query_id, passage.passage_id, entry.rank, entry.score, tag)
+                line = RunLine(query.query_id, passage.passage_id, entry.rank, entry.score, entry.method)
                 ranked = runs[entry.method][query.query_id]
                 # A passage that the system ranks twice has its better rank.
                 ranked[passage.passage_id] = best_first([ranked.get(passage.passage_id, line), line])[0]

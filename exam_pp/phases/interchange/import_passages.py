@@ -26,6 +26,7 @@ from exam_pp.formats.car_pages import full_facet_id, read_run_pages
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.metrics.ties_in_runs import order_problem, trec_eval_ranking
 from exam_pp.phases.evaluation.judgments import fraction_notes
+from exam_pp.phases.evaluation.unjudged import ids_of_both
 from exam_pp.phases.interchange.answer_units import (
     Unit,
     answer_documents,
@@ -44,14 +45,13 @@ from exam_pp.store.trec.runs import (
     read_qrels,
     read_run,
     run_files,
+    title_query,
     warn_of_skipped_files,
 )
 from exam_pp.store.trec.texts import read_texts
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
-
-"""Default pool depth: passages per run and query; equal to the default cutoff of Rubric-Cover."""
 
 
 @dataclass(frozen=True)
@@ -489,20 +489,18 @@ class _Pool:
             have = counted(len(empty), "query has no passages and is", "queries have no passages and are")
             log.warning("%s not written (first: %s).", have, empty[0])
 
-    def _other_ids(self) -> str:
-        """Ids of queries on both sides, which show why they do not match, such as ``1`` and ``001``."""
-        sides = [("queries", self._passages), *self._ignored.items()]
-        ids = [f"{listed(sorted(found))} in the {source}" for source, found in sides if found]
-        return f": {'; '.join(ids)}" if len(ids) > 1 else ""
-
     def write(self, output: str | Path, inputs: Iterable[Path]) -> ImportSummary:
         """Write all queries with passages; raises :class:`DataError` for an empty pool."""
         if not any(self._passages.values()):
             raise DataError(
                 "No pooled passage has a text; check that --texts has the passage ids of runs and judgments."
                 if self._without_text
-                else f"The pool is empty; the runs, judgments, answers and queries have no query in common"
-                f"{self._other_ids()}."
+                else "The pool is empty; the runs, judgments, answers and queries have no query in common"
+                + "".join(
+                    f"; {ids_of_both(ids, self._passages, f'the {source}', 'the queries')}"
+                    for source, ids in self._ignored.items()
+                )
+                + "."
             )
         judged = passages = queries = 0
         systems: set[str] = set()
@@ -599,16 +597,6 @@ FacetRankings = Literal["title", "keep", "facet"]
 ``title``: the rankings of all facets become one ranking of the query. ``keep``: the rankings are stored with
 the query, each with the id of its facet. ``facet``: a facet is a query of its own.
 """
-
-
-def title_query(query_id: str, known: Collection[str], *, guess: bool) -> str:
-    """The title query of ``query`` or ``query/facet``."""
-    title = query_id
-    while title not in known and "/" in title:
-        title = title.rpartition("/")[0]
-    if title in known:
-        return title
-    return (query_id.partition("/")[0] or query_id) if guess else query_id
 
 
 def merged_ranking(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -36,6 +36,10 @@ _CHECKS = (
     Check("score-order", "warning", "the ranks are not the order of the scores, by which trec_eval sorts"),
     Check("citation", "warning", "an answer cites a document that is none of its references"),
     Check("unjudged", "warning", "none or hardly any of the first passages of a run is in the qrels"),
+    Check("query-ids", "warning", "the ids of queries do not meet: write them in one way"),
+    Check("missing-queries", "warning", "a system lacks queries: it scores 0 there, or is left out"),
+    Check("name", "error", "a name that is empty, reserved, or one with another name in TREC files"),
+    Check("language", "warning", "a judge of English words cannot read the texts: name another --model"),
     Check("rating-scale", "error", "a rating is outside the prompt's scale or below 0"),
     Check("rating-conflict", "error", "a rating contradicts the lists of correct and wrong entries"),
     Check("no-ratings", "warning", "a rating prompt has no ratings; thresholds then count correct as 1"),
@@ -62,12 +66,20 @@ class Finding(NamedTuple):
 
 @dataclass
 class Findings:
-    """Counts all findings, and keeps ``limit`` per check and file (0: all)."""
+    """Counts all findings, and keeps ``limit`` per check and file (0: all).
+
+    For the checks of all files together it has the ``queries`` by content (bank, queries, qrels) and file,
+    and by system, all ``passages``, and the first ``texts``.
+    """
 
     limit: int = 0
     kept: list[Finding] = field(default_factory=list)
     counts: Counter[tuple[str, str, Level]] = field(default_factory=Counter)
     files: list[tuple[str, str, str]] = field(default_factory=list)
+    queries: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    systems: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    passages: set[str] = field(default_factory=set)
+    texts: list[str] = field(default_factory=list)
 
     def add(
         self, check: str, file: str, line: int | None, where: str, message: str, level: Level | None = None
@@ -78,6 +90,14 @@ class Findings:
         self.counts[key] += 1
         if not self.limit or self.counts[key] <= self.limit:
             self.kept.append(finding)
+
+    def sees(self, query_id: str, systems: Iterable[str], passages: Iterable[str], text: str = "") -> None:
+        """Keep what the checks of all files together need."""
+        self.passages.update(passages)
+        for system in systems:
+            self.systems[system].add(query_id)
+        if text and len(self.texts) < 500:  # a sample shows the language
+            self.texts.append(text)
 
     def checked(self, file: str, format_name: str, contents: str) -> None:
         """Record a checked file with its format and a summary of its contents."""

@@ -41,6 +41,8 @@ def check_graded(path: Path, findings: Findings) -> str:
         _check_rankings(query, note)
         passages += len(query.passages)
         for passage in query.passages:
+            systems = [entry.method for entry in passage.rankings]
+            findings.sees(query.query_id, systems, [passage.passage_id], passage.text)
             grade_sets += sum(1 for _ in passage.grade_sets())
             grade_sets += len(passage.support_grades or ()) + len(passage.criteria_grades or ())
     if not first_line and not findings.has(file):

@@ -8,9 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from exam_pp.errors import CorruptFileError, DataError, ExamError
+from exam_pp.data_model import is_canary
+from exam_pp.errors import CorruptFileError, DataError, ExamError, SelectionError, StoppedError
 from exam_pp.formats.base import FORMATS, all_formats, format_of
-from exam_pp.phases.evaluation.unjudged import unjudged_notes
+from exam_pp.judges import LEXICAL
+from exam_pp.phases.evaluation.result import check_names
+from exam_pp.phases.evaluation.unjudged import ids_of_both, joining_rule, unjudged_notes
 from exam_pp.phases.validation.checks import Findings, ranking_problems
 from exam_pp.phases.validation.graded_file import check_graded
 from exam_pp.results import RunLine
@@ -20,13 +23,16 @@ from exam_pp.store.problems import MOST_KEPT, collecting
 from exam_pp.store.tables import RUNS, is_table
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.runs import (
+    TrecColumns,
     method_of,
     read_qrels,
     read_rankings,
     read_run,
     run_files,
+    title_query,
     warn_of_skipped_files,
 )
+from exam_pp.text.stemming import STOP_WORDS, tokens
 from exam_pp.text.wording import counted
 
 
@@ -40,11 +46,14 @@ def checkable_formats() -> list[str]:
     return [form.name for form in all_formats() if form.records or form.name in _own_checks()]
 
 
-def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) -> Findings:
+def validate(
+    files: Sequence[Path], *, kind: str | None = None, limit: int = 0, judge: str | None = None
+) -> Findings:
     """Check the format and consistency of files.
 
-    ``kind``: Name of the format of all files; None to detect it by the content of each file. Returns the
-    findings; an invalid line does not stop the check of the following lines.
+    ``kind``: Name of the format of all files; None to detect it by the content of each file. ``judge``: The
+    model that is to grade, if it is known. Returns the findings; an invalid line does not stop the check of
+    the following lines.
     """
     findings = Findings(limit)
     for path in files:
@@ -63,8 +72,14 @@ def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) 
                 check_duplicate_keys(path, findings)
                 records = read_around_errors(path, form.records, findings, form.name)
                 contents = counted(len(records), form.noun)
-                for answer in records:
-                    for docid in answer.unlisted if isinstance(answer, Answer) else ():
+                if form.content in ("bank", "queries", "qrels"):
+                    findings.queries[form.content, str(path)].update(
+                        getattr(record, "query_id", "") for record in records
+                    )
+                for answer in (record for record in records if isinstance(record, Answer)):
+                    texts = (part.text for part in answer.parts)
+                    findings.sees(answer.query_id, [answer.system], answer.references, " ".join(texts))
+                    for docid in answer.unlisted:
                         findings.add(
                             "citation", str(path), answer.line, f"query {answer.query_id}",
                             f"the citation {docid} is no reference of the answer",
@@ -74,7 +89,55 @@ def validate(files: Sequence[Path], *, kind: str | None = None, limit: int = 0) 
         finally:
             findings.checked(str(path), format_name, contents)
     _check_runs_with_judgments(findings)
+    _check_all(findings, judge)
     return findings
+
+
+def _check_all(findings: Findings, judge: str | None) -> None:
+    """Add findings on the names, queries and texts of all files together."""
+    described = {
+        content: set().union(*(ids for (of, _), ids in findings.queries.items() if of == content))
+        for content in ("queries", "bank")
+    }
+    titles = described["queries"] | described["bank"]
+    systems = {
+        system: {title_query(query_id, titles, guess=False) for query_id in of}
+        for system, of in sorted(findings.systems.items())
+        if not is_canary(system)
+    }
+    answered = set().union(*systems.values())
+    try:
+        check_names(answered, systems)
+        column = TrecColumns()
+        for noun, names in (("query", answered), ("system", systems), ("passage", findings.passages)):
+            for name in sorted(names):
+                column(noun, name)
+    except (DataError, SelectionError) as error:
+        findings.add("name", "", None, "", str(error))
+    for (content, file), given in findings.queries.items():
+        apart = answered - given
+        is_error = content == "bank" and apart == answered
+        if apart and given and (is_error or joining_rule(apart, given)):
+            message = ids_of_both(apart, given - answered or given, "the systems", f"the {content}")
+            findings.add("query-ids", file, None, "", message, "error" if is_error else None)
+    for ids in described.values():
+        answered = answered & ids or answered
+    for system, of in systems.items():
+        if lacking := answered - of:
+            share = f"{len(lacking)} of {len(answered)} queries ({100 * len(lacking) / len(answered):.0f} %)"
+            message = f"{system} lacks {share}, such as {min(lacking)}"
+            findings.add("missing-queries", "", None, system, message)
+    if judge in (None, LEXICAL) and not _are_english(findings.texts):
+        message = f"the texts do not look like English, and the judge {LEXICAL} compares words of English"
+        findings.add("language", "", None, "", message)
+
+
+def _are_english(texts: Iterable[str]) -> bool:
+    """Whether most letters are Latin, and stop words are frequent: a third, in other languages a tenth."""
+    words = [word for text in texts for word in tokens(text)]
+    others = sum(letter > "\u024f" for word in words for letter in word)
+    stop_words = sum(word in STOP_WORDS for word in words)
+    return 2 * others <= sum(map(len, words)) and (len(words) < 50 or stop_words >= 0.12 * len(words))
 
 
 def _check_runs_with_judgments(findings: Findings) -> None:
@@ -120,6 +183,8 @@ def read_around_errors(
                 findings.add("unreadable", str(path), error.line, "", problem)
                 return []
             bad.add(error.line)
+        except StoppedError:
+            raise
         except ExamError as error:
             findings.add("format", str(path), None, "", f"cannot be read as {format_name}: {error}")
             return []
@@ -169,8 +234,9 @@ def check_runs(path: Path, findings: Findings) -> str:
         queries.update(line.query_id for line in lines)
         if not lines and not findings.has(str(run)):
             findings.add("empty", str(run), None, "", "has no lines of a run")
-        names = dict.fromkeys(line.system for line in lines) if is_table(run, RUNS) else [method_of(run)]
-        if not is_table(run, RUNS) and len(tags := {line.system for line in lines}) > 1:
+        has_names = is_table(run, RUNS)
+        names = dict.fromkeys(line.system for line in lines) if has_names else [method_of(run)]
+        if not has_names and len(tags := {line.system for line in lines}) > 1:
             message = (
                 f"has {len(tags)} tags; without --method-name tag all lines count as one system, "
                 f"{method_of(run)}"
@@ -182,8 +248,9 @@ def check_runs(path: Path, findings: Findings) -> str:
                 findings.add("wrong-id", str(run), None, "", f"has the same system name as {first}")
         rankings: dict[str, list[RunLine]] = defaultdict(list)
         for line in lines:
-            system = line.system if len(names) > 1 else method_of(run)
+            system = line.system if has_names else method_of(run)
             rankings[f"{system}, query {line.query_id}"].append(line)
+            findings.sees(line.query_id, [system], [line.passage_id])
         for check, message in ranking_problems(rankings):
             findings.add(check, str(run), None, "", message)
     contents = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))

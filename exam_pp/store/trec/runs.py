@@ -454,15 +454,52 @@ def _judgments(
         yield number, (fields[0], fields[1], fields[2], fields[3])
 
 
-def _check_columns(*names: str) -> None:
-    """Raise DataError for a name that is no column; readers remove a byte order mark at a file's start."""
-    for name in names:
-        if name.split() != [name] or name.startswith("\ufeff"):
-            raise DataError(f"{name!r} is empty or has whitespace, which runs and qrels do not allow.")
+def title_query(query_id: str, known: Collection[str], *, guess: bool) -> str:
+    """The title query of ``query`` or ``query/facet``."""
+    title = query_id
+    while title not in known and "/" in title:
+        title = title.rpartition("/")[0]
+    if title in known:
+        return title
+    return (query_id.partition("/")[0] or query_id) if guess else query_id
+
+
+class TrecColumns:
+    """The columns of an output: in each id, ``_`` takes the place of blanks, which the log says once.
+
+    ``changed`` are the ids with blanks.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[str, str], str] = {}
+        self.changed: set[str] = set()
+
+    def __call__(self, noun: str, name: str) -> str:
+        """The column of an id, such as that of a ``query``.
+
+        Raises :class:`DataError` for an id that is empty, and for two ids of one noun with the same column.
+        """
+        column = "_".join(name.split())
+        if not column or column.startswith("\ufeff"):  # readers remove the mark at the start of a file
+            raise DataError(f"The {noun} id {name!r} is empty, or begins with a byte order mark: rename it.")
+        if (other := self._ids.setdefault((noun, column), name)) != name:
+            raise DataError(
+                f"The {noun} ids {other!r} and {name!r} are the same in TREC files, where blanks are written "
+                "as '_': rename one."
+            )
+        if column != name:
+            if not self.changed:
+                log.warning("TREC files have '_' in place of blanks in ids.")
+            self.changed.add(name)
+        return column
 
 
 def write_qrels(
-    qrels: Iterable[Qrel | SubtopicQrel], path: str | Path, *, inputs: Iterable[str | Path] = ()
+    qrels: Iterable[Qrel | SubtopicQrel],
+    path: str | Path,
+    *,
+    inputs: Iterable[str | Path] = (),
+    column: TrecColumns | None = None,
 ) -> None:
     """Write qrels for trec_eval; with subtopics, for ndeval.
 
@@ -470,25 +507,35 @@ def write_qrels(
         qrels: The lines.
         path: The file; a name that ends in ``.gz`` is compressed, ``-`` is standard output.
         inputs: Files that must not be overwritten.
+        column: Counts the ids with blanks, for which ``_`` is written.
 
     Raises:
-        DataError: An id is empty or has whitespace, which separates columns.
+        DataError: An id is empty, or two ids differ only in blanks.
         OutputError: The file cannot be written.
     """
+    column = column or TrecColumns()
     with atomic_output(path, inputs=inputs) as stream:
         for qrel in qrels:
-            _check_columns(qrel.query_id, qrel.passage_id)
-            subtopic = qrel.subtopic if isinstance(qrel, SubtopicQrel) else "0"
-            stream.write(f"{qrel.query_id} {subtopic} {qrel.passage_id} {qrel.relevance}\n".encode())
+            subtopic = column("subtopic", qrel.subtopic) if isinstance(qrel, SubtopicQrel) else "0"
+            query, passage = column("query", qrel.query_id), column("passage", qrel.passage_id)
+            stream.write(f"{query} {subtopic} {passage} {qrel.relevance}\n".encode())
 
 
-def write_run(lines: Iterable[RunLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+def write_run(
+    lines: Iterable[RunLine],
+    path: str | Path,
+    *,
+    inputs: Iterable[str | Path] = (),
+    column: TrecColumns | None = None,
+) -> None:
     """Write a run file; scores have enough digits to read the same number back.
 
-    Raises :class:`DataError` for an id or a system that is empty or has whitespace.
+    ``column`` is that of runs that go together. Raises :class:`DataError` for an id or a system that is
+    empty, and for two that differ only in blanks, for which ``_`` is written.
     """
+    column = column or TrecColumns()
     with atomic_output(path, inputs=inputs) as stream:
         for line in lines:
-            _check_columns(line.query_id, line.passage_id, line.system)
-            row = f"{line.query_id} Q0 {line.passage_id} {line.rank} {line.score!r} {line.system}\n"
+            query, passage = column("query", line.query_id), column("passage", line.passage_id)
+            row = f"{query} Q0 {passage} {line.rank} {line.score!r} {column('system', line.system)}\n"
             stream.write(row.encode())

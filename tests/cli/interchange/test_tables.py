@@ -79,7 +79,8 @@ def test_validate_reads_the_same_tables(capsys: pytest.CaptureFixture[str]) -> N
     names = ("runs", "texts.csv", "queries.csv", "bank.csv", "nuggets.csv", "v1.json")
     run("validate", *names)
     output = capsys.readouterr().out
-    assert "0 errors, 0 warnings." in output
+    assert "0 errors, 1 warning." in output
+    assert "v1 lacks 1 of 2 queries" in output
     assert "2 systems, 2 queries, 5 lines" in output
     Path("bad.csv").write_text("query_id,doc_id,rank\nq,d,1\nq,d,2\nq,,3\nq,e,x\n")
     with pytest.raises(SystemExit):

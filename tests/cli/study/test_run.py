@@ -18,7 +18,7 @@ from exam_pp.llm.lexical import LexicalLLM
 from exam_pp.store.atomic_writes import Lock
 from exam_pp.studies.inputs import StudyFile as Study
 from exam_pp.studies.inputs import read_study, write_study
-from tests.llm.endpoint_server import serve
+from tests.llm.endpoint_server import completion, serve
 
 QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr", "q3": "how do bees dance"}
 TEXTS = {
@@ -101,6 +101,45 @@ def test_a_bank_may_have_ids_in_its_column_of_queries(
     assert "1 query of the bank is not in queries.tsv: q 9" in capsys.readouterr().err
 
 
+def test_names_with_blanks(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = {"guide/a b.txt#1": TEXTS["blue"], "User manual.pdf p. 3": TEXTS["noise"]}
+    ranked = {"app v1": "guide/a b.txt#1", "app v2": "User manual.pdf p. 3"}
+    rows = "".join(f"topic 1,{passage},1,{system}\n" for system, passage in ranked.items())
+    Path("runs.csv").write_text(f"query_id,passage_id,rank,system\n{rows}")
+    Path("texts.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()))
+    Path("queries.tsv").write_text("topic 1\twhy is the sky blue\n")
+    write_bank({"topic 1": QUESTIONS["q1"]})
+    main(WORDS.replace("--runs runs", "--runs runs.csv").split())
+    shown = capsys.readouterr()
+    assert "app v1" in shown.out
+    assert shown.err.count("TREC files have '_' in place of blanks in ids.") == 1
+    labels = (files / "study" / "report" / "rubric.qrels").read_text().splitlines()
+    assert [line.split()[:3] for line in labels] == [
+        ["topic_1", "0", "guide/a_b.txt#1"], ["topic_1", "0", "User_manual.pdf_p._3"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bank", "rows", "expected"),
+    [
+        ("q01", "q1,A,x", "ids differ in zeros at the front: q1 in the systems, q01 in the bank"),
+        ("q1", "q1,a b,x\nq1,a_b,x", "The system ids 'a b' and 'a_b' are the same in TREC files"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["question", "nugget"])
+def test_what_is_wrong_is_known_before_the_judge_is_asked(
+    files: Path, bank: str, rows: str, expected: str, kind: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(LexicalLLM, "generate", lambda *_: pytest.fail("the judge is asked"))
+    write_bank({bank: ["Why does air make the sky blue?"]}, kind=kind)
+    Path("answers.csv").write_text(f"query_id,system,answer\n{rows}\n")
+    with pytest.raises(SystemExit):
+        run("run --answers answers.csv --bank bank.csv -o study", capsys)
+    assert expected in capsys.readouterr().err
+    assert expected in (files / "study" / "checks.txt").read_text()
+
+
 def test_options_that_failed_are_not_kept(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = run(WORDS, capsys)
     rating = {"query_id": "q1", "paragraph_id": "none", "entry_id": "q1/e", "rating": 5}
@@ -178,6 +217,21 @@ def test_answers_get_nuggets_and_games(files: Path, capsys: pytest.CaptureFixtur
     assert "Elo" in out
     assert "See why: open rag/report-nuggets/index.html" in out
     assert "Can I believe it?" in (files / "rag" / "report-nuggets" / "index.html").read_text("utf-8")
+
+
+def test_games_that_are_all_ungraded_leave_the_other_results(
+    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    systems = "--answers rag.jsonl --answers other.jsonl --queries queries.tsv --bank bank.csv"
+    with serve(lambda body, _: completion("4" if "Why does air" in str(body) else "Neither.")) as server:
+        judge = f"--model m --model-pipeline openai --base-url {server.url}"
+        main(f"run {systems} {judge} --games -o rag".split())
+    shown = capsys.readouterr()
+    assert "games are ungraded, or the game in the other order is missing" in shown.err
+    assert "Rubric-Cover" in shown.out
+    assert "Next:" in shown.out
 
 
 def test_runs_are_graded_against_questions_and_nuggets(

@@ -67,8 +67,11 @@ def test_names_cannot_leave_the_folder(write_jsonl: Write, tmp_path: Path) -> No
     ("lines", "message"),
     [
         ([["q", [ranked("a")]]], "rankings"),
-        ([["q", [ranked("a b", ("s", 1, 1.0))]]], "'a b'"),
-        ([["q 1", [ranked("a", ("s", 1, 1.0))]]], "'q 1'"),
+        (
+            [["q", [ranked("a b", ("s", 1, 1.0)), ranked("a_b", ("s", 2, 0.5))]]],
+            "ids 'a b' and 'a_b' are the same",
+        ),
+        ([["q", [ranked("a", ("s 1", 1, 1.0), ("s_1", 1, 1.0))]]], "ids 's 1' and 's_1' are the same"),
     ],
 )
 def test_ids_that_a_run_file_cannot_hold(

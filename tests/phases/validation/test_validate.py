@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from exam_pp.cli.main import cli
+from exam_pp.errors import StoppedError
+from exam_pp.formats.base import FORMATS
 from exam_pp.phases.validation.validate import validate
 from tests.conftest import PASSAGES, passage, rubric
 
@@ -336,8 +339,64 @@ def test_a_run_without_judged_passages(tmp_path: Path, qrels: str, run: str, exp
     (tmp_path / "qrels").write_text(f"{qrels}\n")
     (tmp_path / "s.run").write_text(f"{run} 1 1 s\n")
     findings = validate([tmp_path / "qrels", tmp_path / "s.run"]).kept
-    assert [finding.check for finding in findings] == ["unjudged"]
+    assert findings[0].check == "unjudged"
     assert expected in findings[0].message
+
+
+QUESTION = "query_id,question,kind\n{},What is it?,question\n"
+
+
+@pytest.mark.parametrize(
+    ("bank", "answers", "expected"),
+    [
+        ("01", ["1,A,x"], [("error", "query-ids", "ids differ in zeros at the front: 1 in the")]),
+        ("Q", ["q,A,x"], [("error", "query-ids", "ids differ in case")]),
+        ("trec_1", ["1,A,x"], [("error", "query-ids", "ids differ in a prefix")]),
+        ("q 1", ["q_1,A,x"], [("error", "query-ids", "ids differ in blanks")]),
+        ("\u00e9", ["e\u0301,A,x"], [("error", "query-ids", "ids differ in their Unicode form")]),
+        ("q", ["r,A,x"], [("error", "query-ids", "ids are r in the systems, q in the bank")]),
+        ("q", ["q,A,x", "r,A,x"], []),
+        ("01", ["01,A,x", "1,A,x"], [("warning", "query-ids", "ids differ in zeros at the front")]),
+        ("q", ["q,A,x", "q,B,x", "r,A,x"], []),
+        ("q", ["q,A,x", "q,_overall_,x"], [("error", "name", "'_overall_' is reserved for the upper bound")]),
+        ("q", ["q,a b,x", "q,a_b,x"], [("error", "name", "'a b' and 'a_b' are the same in TREC files")]),
+        ("q", [f"q,A,{'Das ist nicht einfach. ' * 20}"], [("warning", "language", "do not look like")]),
+        ("q", ["q,A,\u901f\u5ea6\u4f20\u611f\u5668"], [("warning", "language", "do not look like")]),
+        ("q", [f"q,A,{'It is not as simple as that. ' * 20}"], []),
+    ],
+)  # fmt: skip
+def test_all_files_together(
+    tmp_path: Path, bank: str, answers: list[str], expected: list[tuple[str, str, str]]
+) -> None:
+    (tmp_path / "bank.csv").write_text(QUESTION.format(bank), "utf-8")
+    (tmp_path / "answers.csv").write_text("query_id,system,answer\n" + "\n".join(answers), "utf-8")
+    findings = validate([tmp_path / "bank.csv", tmp_path / "answers.csv"]).kept
+    assert [(f.level, f.check) for f in findings] == [(level, check) for level, check, _ in expected]
+    assert all(message in f.message for f, (_, _, message) in zip(findings, expected, strict=True))
+    judged = validate([tmp_path / "bank.csv", tmp_path / "answers.csv"], judge="e5").kept
+    assert judged == [finding for finding in findings if finding.check != "language"]
+
+
+def test_a_stop_is_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(_path: Path) -> list[Any]:
+        raise StoppedError("stopped by SIGTERM.")
+
+    monkeypatch.setattr("exam_pp.phases.validation.validate.format_of", lambda _: replace(form, records=stop))
+    form = FORMATS.get("qrels")
+    (tmp_path / "qrels").write_text("q 0 d 1\n")
+    with pytest.raises(StoppedError):
+        validate([tmp_path / "qrels"])
+
+
+def test_a_system_that_lacks_queries(tmp_path: Path, demo_data: Path) -> None:
+    run = (demo_data / "runs" / "bm25.run").read_text().splitlines()
+    few = [line for line in run if line.split()[0] in {line.split()[0] for line in run[:1]}]
+    (tmp_path / "all.run").write_text("\n".join(run))
+    (tmp_path / "few.run").write_text("\n".join(few))
+    (finding,) = validate([tmp_path / "all.run", tmp_path / "few.run"]).kept
+    number = len({line.split()[0] for line in run})
+    assert finding.check == "missing-queries"
+    assert finding.message.startswith(f"few lacks {number - 1} of {number} queries (9")
 
 
 def test_a_bank_with_a_question_on_each_line(write_jsonl: Write) -> None:

@@ -296,10 +296,25 @@ def test_qrels_of_beir(tmp_path: Path) -> None:
         read_qrels(path)
 
 
-@pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d\u00a01", 1), Qrel("q", "", 1)])
-def test_ids_that_qrels_do_not_allow(tmp_path: Path, qrel: Qrel) -> None:
-    with pytest.raises(DataError, match="whitespace"):
-        write_qrels([Qrel("q", "d", 1), qrel], tmp_path / "qrels")
+def test_blanks_in_ids(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_qrels([Qrel("q 1", "a\u00a0 b", 1), Qrel("q 2", "c", 0)], tmp_path / "qrels")
+    assert read_qrels(tmp_path / "qrels") == [Qrel("q_1", "a_b", 1), Qrel("q_2", "c", 0)]
+    assert caplog.messages == ["TREC files have '_' in place of blanks in ids."]
+    write_run([RunLine("q 1", "a b", 1, 2.0, "app v1")], tmp_path / "app v1.run")
+    assert (tmp_path / "app v1.run").read_text() == "q_1 Q0 a_b 1 2.0 app_v1\n"
+
+
+@pytest.mark.parametrize(
+    ("qrel", "problem"),
+    [
+        (Qrel("q_1", "d", 1), "The query ids 'q 1' and 'q_1' are the same in TREC files"),
+        (Qrel("q", "d 1", 1), "The passage ids 'd\\\\xa01' and 'd 1' are the same in TREC files"),
+        (Qrel("q", " ", 1), "The passage id ' ' is empty"),
+    ],
+)
+def test_ids_that_qrels_do_not_allow(tmp_path: Path, qrel: Qrel, problem: str) -> None:
+    with pytest.raises(DataError, match=problem):
+        write_qrels([Qrel("q 1", "d\u00a01", 1), qrel], tmp_path / "qrels")
     assert not list(tmp_path.iterdir())
 
 
