@@ -101,6 +101,8 @@ def test_grades_are_edited_one_by_one() -> None:
     (full,) = first.grade_sets()
     assert isinstance(full, RubricGrades)
     assert full.answers == [("a", "1")]
+    first.edit_grades(lambda _grades: None)
+    assert list(first.grade_sets()) == [], "no set is as before"
 
 
 @given(lines)

@@ -94,6 +94,12 @@ def test_correlations_are_scores_of_methods(tmp_path: Path) -> None:
     ]
 
 
+def test_a_measure_may_be_a_correlation(tmp_path: Path) -> None:
+    """Only beside the measure that was correlated are the rows correlations of leaderboards."""
+    table = "Results\n\nmethod\tspearman\nb\t0.5\na\t0.25\n"
+    assert scores_of(tmp_path / "board.tsv", table) == [("b", "spearman", 0.5), ("a", "spearman", 0.25)]
+
+
 FOOTERS = [
     "spearman", "Kendall", "spearman_correlation =0.9", "kendall_tau", "spearman@10", "qrel_file",
     "qrels_file=x", "min_rating", "min_self_rating = 4",
