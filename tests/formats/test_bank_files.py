@@ -24,6 +24,7 @@ from exam_pp.phases.banks.compare import differences
 from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
+from tests.conftest import data_error
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs", "Cc"])).map(str.strip).filter(bool)
 CELLS = TEXTS | st.sampled_from(
@@ -108,6 +109,20 @@ def test_cells_of_a_person_are_understood(tmp_path: Path) -> None:
     assert [(item.kind, item.importance) for item in line.items] == [
         ("question", "vital"), ("nugget", "okay"), ("nugget", " Low"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "about"),
+    [
+        ("query_id,text\nq1,a\n", "'nugget', but the file has no such column"),
+        ("query_id,text,kind\nq1,a,claim\n", "'nugget', but is 'claim'"),
+    ],
+)
+def test_rows_of_unknown_kinds(content: str, about: str, tmp_path: Path) -> None:
+    sheet = tmp_path / "bank.csv"
+    sheet.write_text(content, encoding="utf-8")
+    with data_error(sheet, 2, "kind", about=about):
+        bank_of_rows((sheet, row) for row in read_bank_csv(sheet))
 
 
 def test_a_new_text_under_an_old_id_gets_a_new_id(tmp_path: Path) -> None:
