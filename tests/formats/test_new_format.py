@@ -18,7 +18,6 @@ from exam_pp.models import Record
 from exam_pp.results import Score
 from exam_pp.store.files import read_text_lines
 from exam_pp.store.parsing import read_records, write_records
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import Query
 
 
@@ -108,15 +107,6 @@ def test_the_new_format_is_validated_by_content_and_by_name(asks: Path) -> None:
         assert done.exit_code == 1
 
 
-def test_results_of_open_rag_eval_are_read_as_scores(tmp_path: Path) -> None:
-    path = tmp_path / "rag.csv"
-    path.write_text("query_id,query,retrieval_score_a\nq1,Why?,0.5\nq2,How?,0.25\n")
-    scores = read_all_scores(path)
-    assert [(score.query_id, score.metric) for score in scores] == [
-        ("q1", "retrieval_score_a"), ("q2", "retrieval_score_a"),
-    ]  # fmt: skip
-
-
 def test_scores_of_a_new_format_are_read(tmp_path: Path, tiny_passages: Path) -> None:
     path = tmp_path / "board.txt"
     path.write_text("a = 0.5\nb = 0.25\n")
@@ -126,34 +116,9 @@ def test_scores_of_a_new_format_are_read(tmp_path: Path, tiny_passages: Path) ->
     assert done.stdout.splitlines()[1:] == ["a\tgoodness\t0.5", "b\tgoodness\t0.25"]
 
 
-@pytest.mark.parametrize("official", [False, True])
-def test_scores_of_a_new_format_are_correlated_with_ranks(official: bool, tmp_path: Path) -> None:
-    path, ranks = tmp_path / "board.txt", tmp_path / "ranks.tsv"
-    path.write_text("a = 0.5\nb = 0.25\nc = 0.125\n")
-    ranks.write_text("system\tRR\na\t0.9\nb\t0.8\nc\t0.7\n" if official else "a\t1\nb\t2\nc\t3\n")
-    files = (ranks, path) if official else (path, ranks)
-    done = run("analyze", "correlation", files[0], "--official", files[1], "--format", "tsv")
-    assert done.stdout.splitlines()[-1].split("\t")[1:4] == ["3", "1.000000", "1.000000"]
-    assert (
-        "goodness"
-        in run(
-            "analyze", "correlation", files[0], "--by", "system", "--official", files[1], "--format", "tsv"
-        ).stdout
-    )
-
-
 def test_scores_of_single_queries_are_averaged(tmp_path: Path) -> None:
     path = tmp_path / "results.tsv"
     path.write_text("run_id\tquery_id\tmeasure\tvalue\na\tq1\tRR\t0.5\na\tq2\tRR\t1\nb\tq1\tRR\t0.25\n")
     assert read_means(path) == [Score("a", "all", "RR", 0.75), Score("b", "all", "RR", 0.25)]
     assert len(read_query_scores(path)) == 3
     assert contains_scores(path)
-
-
-def test_answers_of_every_format_are_imported(tmp_path: Path) -> None:
-    path, output = tmp_path / "answers.csv", tmp_path / "passages.jsonl"
-    path.write_text("qid,agent,answer\nq1,a,One. Two.\nq2,a,Three.\n")
-    assert run("import", "--answers", path, "--unit", "whole", "-o", output).exit_code == 0
-    assert [(query.query_id, query.passages[0].text) for query in read_passages(output)] == [
-        ("q1", "One. Two."), ("q2", "Three."),
-    ]  # fmt: skip

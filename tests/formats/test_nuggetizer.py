@@ -76,9 +76,6 @@ def test_metrics_become_scores(write_jsonl: Write, tmp_path: Path) -> None:
     ]
     both = write_jsonl("both.jsonl", [{**METRICS[0], "run_id": run} for run in "ab"])
     assert {score.system for score in read_nugget_metrics(both)} == {"a", "b"}
-    with pytest.raises(SelectionError, match="use exam-pp evaluate nuggets --format nuggetizer"):
-        convert(Conversion(rows, tmp_path / "again.jsonl", "nuggetizer-metrics"))
-    assert not (tmp_path / "again.jsonl").exists()
 
 
 def test_assignments_become_answers(write_jsonl: Write, tmp_path: Path) -> None:

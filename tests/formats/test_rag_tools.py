@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,9 +14,8 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.interchange.convert import convert
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
-from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
-from exam_pp.formats.open_rag_eval import GENERATIONS, cited_sentences, generations_of
+from exam_pp.formats.open_rag_eval import cited_sentences
 from exam_pp.formats.open_rag_eval_results import (
     ResultRow,
     read_result_rows,
@@ -30,9 +28,7 @@ from exam_pp.results import Score
 from exam_pp.store.games_files import read_games
 from exam_pp.store.parsing import write_records
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
-from exam_pp.store.tables import read_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, write_answers
-from exam_pp.store.trec.scores import read_score_rows
 from tests.conftest import data_error
 
 names = st.text("ab1_-é", min_size=1, max_size=5)
@@ -90,60 +86,13 @@ def test_answers_survive_open_rag_eval_except_for_dropped_fields(answers: list[A
                 ]
 
 
-@pytest.mark.parametrize("form", ["open-rag-eval", "open-rag-eval-passages", "open-rag-eval-scores"])
-def test_a_system_of_open_rag_eval_is_named_by_its_file(form: str, tmp_path: Path) -> None:
-    other = {"open-rag-eval": "rag24", "open-rag-eval-passages": "graded"}.get(form, "scores-jsonl")
-    with pytest.raises(SelectionError, match="stream"):
-        convert(Conversion(Path("-"), tmp_path / "out", other, form))
-
-
-def test_open_rag_eval_needs_the_texts_of_queries(
+def test_texts_of_queries_for_open_rag_eval_are_of_a_file(
     tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]
 ) -> None:
     source = write_jsonl("a.jsonl", [{"query_id": "q", "system": "s", "text": "One."}])
-    with pytest.raises(SelectionError, match=r"'s' .*'q'.*--queries"):
-        convert(Conversion(source, tmp_path / "b.csv", "open-rag-eval"))
-    assert not (tmp_path / "b.csv").exists()
     (tmp_path / "q.tsv").write_text("q\tWhat?\n")
     convert(Conversion(source, tmp_path / "b.csv", "open-rag-eval", queries=tmp_path / "q.tsv"))
     assert (tmp_path / "b.csv").read_text().splitlines()[1] == "q,What?,1,,,One."
-
-
-@pytest.mark.parametrize(
-    ("rows", "line", "field", "about"),
-    [
-        ("q,t,1,[1],x,a\nq,t,1,[1],y,", 3, None, "[1]"),
-        ("q,t,1,[1],x,a\nq,t,1,[2],y,b", 3, None, "answers"),
-        ("q,t,1,[1],x,a\nq,u,1,[2],y,", 3, None, "texts"),
-        ("q,t,1,,x,a", 2, "passage_id", "empty"),
-    ],
-)
-def test_contradictions_in_a_file_of_open_rag_eval(
-    rows: str, line: int, field: str | None, about: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(f"query_id,query,query_run,passage_id,passage,generated_answer\n{rows}\n")
-    with data_error(path, line, field, about=about):
-        generations_of(read_cells(path, GENERATIONS), path)
-
-
-def test_values_of_open_rag_eval_that_are_not_numbers_are_dropped(tmp_path: Path) -> None:
-    """The columns are those of its document on metrics (Output Format)."""
-    path = tmp_path / "vectara.csv"
-    path.write_text(
-        "query_id,query,run_1_retrieval_score_umbrela_scores,run_1_retrieval_score_mean_umbrela_score,"
-        "run_2_retrieval_score_mean_umbrela_score\n"
-        'q1,What?,"{""[1]"": 3}",3.0,\nq2,Why?,"{""[1]"": 0}",0,1\n'
-    )
-    assert format_of(path).name == "open-rag-eval-scores"
-    dropped = convert(Conversion(path, tmp_path / "s.jsonl", "scores-jsonl"))
-    assert dropped.counts == {"field 'run_1_retrieval_score_umbrela_scores'": 2}
-    metric = "retrieval_score_mean_umbrela_score"
-    assert list(read_score_rows(tmp_path / "s.jsonl")) == [
-        Score("vectara-run-1", "q1", metric, 3.0),
-        Score("vectara-run-1", "q2", metric, 0.0),
-        Score("vectara-run-2", "q2", metric, 1.0),
-    ]
 
 
 def results_of_open_rag_eval(tmp_path: Path, columns: Sequence[str], *rows: Sequence[str]) -> Path:
@@ -304,22 +253,6 @@ def test_games_of_ragelo_survive_except_for_dropped_fields(games: list[Game]) ->
         assert sum(dropped.get(name, 0) for name in counts) == len(with_extras)
 
 
-@pytest.mark.parametrize(
-    ("row", "field", "about"),
-    [
-        ("q,a,b,x,D,", "answer", "'D'"),
-        ("q,a,a,x,A,", None, "both 'a'"),
-        ("q,a,,x,A,", "agent_b", "empty"),
-    ],
-)
-def test_invalid_games(row: str, field: str | None, about: str, tmp_path: Path) -> None:
-    path = tmp_path / "g.csv"
-    path.write_text(f"qid,agent_a,agent_b,raw_answer,answer,relevance\n{row}\n")
-    with data_error(path, 2, field, about=about):
-        convert(Conversion(path, tmp_path / "g.jsonl", "ragelo-games-jsonl"))
-    assert not (tmp_path / "g.jsonl").exists()
-
-
 def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
     """Labels: RAGElo's paper, appendix A.1. Other evaluators answer with numbers."""
     rows = ["q,d1,The answer is 2,2", "q,d2,**Not relevant**: no.,", "q,d3,It is not very relevant,"]
@@ -370,18 +303,6 @@ def test_direct_grades_survive_except_for_dropped_fields(rows: list[tuple[Any, .
         assert dropped.get("passage texts", 0) == sum(bool(row[3]) for row in rows)
 
 
-def test_games_are_detected_by_their_keys(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
-    """Keys as in RAGElo's result files; unknown keys are kept. A null is left out, as for a missing key."""
-    line = {"qid": 1, "evaluator_name": "pairwise", "exception": None, "agent_a": "x", "agent_b": "y",
-            "answer": {"winner": "B", "differences": "y cites"}, "raw_answer": "..."}  # fmt: skip
-    source = write_jsonl("g.jsonl", [line])
-    assert format_of(source).name == "ragelo-games-jsonl"
-    out = source.with_name("out.jsonl")
-    assert not convert(Conversion(source, out, "ragelo-games-jsonl"))
-    del line["exception"]
-    assert json.loads(out.read_text()) == {**line, "qid": "1"}
-
-
 def results_of_ragelo(winner: str, first: str, second: str) -> list[dict[str, Any]]:
     """Results of an experiment: of a document, of a game in both orders, of an answer, and ratings."""
     common = {"qid": "q1", "evaluator_name": "pairwise", "exception": None}
@@ -411,16 +332,3 @@ def test_the_games_among_the_results_of_an_experiment_are_read(
         ("x", "A", 1),
         ("y", "C", 2),
     ]
-
-
-def test_results_of_ragelo_without_games(
-    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
-) -> None:
-    lines = results_of_ragelo("A", "A", "A")
-    documents = write_jsonl("documents.jsonl", lines[:1])
-    with data_error(documents, about="has no games"):
-        convert(Conversion(documents, tmp_path / "g.jsonl", "games"))
-    del lines[1]["b_vs_a_result"]
-    old = write_jsonl("old.jsonl", lines[1:2])
-    with data_error(old, about="b_vs_a_result: is missing"):
-        convert(Conversion(old, tmp_path / "g.jsonl", "games", "ragelo-orders-jsonl"))

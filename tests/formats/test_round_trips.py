@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.banks import BankLine, Nugget, Question, entry_id
 from exam_pp.cli.interchange.convert import convert
-from exam_pp.cli.main import cli
 from exam_pp.errors import SelectionError
-from exam_pp.formats.base import FORMATS
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.results import Qrel, RunLine, Score
@@ -29,7 +26,7 @@ from exam_pp.store.trec.queries import Facet, Query, read_queries, write_query_l
 from exam_pp.store.trec.ranks import read_ranks, write_ranks
 from exam_pp.store.trec.runs import read_qrels, read_run, write_qrels, write_run
 from exam_pp.store.trec.scores import read_score_rows, write_score_rows
-from tests.conftest import PASSAGES, data_error
+from tests.conftest import PASSAGES
 
 texts = st.text("aé1.)? \u4e2d\"',;=\t", min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
 names = st.text("ab1:_-/", min_size=1, max_size=6)
@@ -281,17 +278,6 @@ def test_passages_become_qrels_and_runs(
     assert [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()] == PASSAGES
 
 
-@pytest.mark.parametrize("form", ["rag24", "rag25", "ragtime"])
-def test_demo_answers_become_passages_and_come_back(form: str, demo_data: Path, tmp_path: Path) -> None:
-    source = demo_data / "answers" / "gen-long.jsonl"
-    convert(Conversion(source, tmp_path / "graded.jsonl", "graded"))
-    convert(Conversion(tmp_path / "graded.jsonl", tmp_path / "back.jsonl", form))
-    before, after = list(read_answers(source)), list(read_answers(tmp_path / "back.jsonl"))
-    assert [(a.system, a.query_id, a.parts) for a in before] == [
-        (a.system, a.query_id, a.parts) for a in after
-    ]
-
-
 def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
     text = "The heat pump moves heat. It needs power."
     file = {
@@ -360,55 +346,16 @@ def test_official_ranks_need_one_measure(tmp_path: Path) -> None:
         Score("b", "q2", "m", 0.6),
     ]
     write_score_rows([*rows, Score("b", "all", "n", 1.0)], tmp_path / "s.jsonl")
-    with pytest.raises(SelectionError, match=r"--measure.*: m, n"):
-        convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.json", "official-json"))
     convert(Conversion(tmp_path / "s.jsonl", tmp_path / "r.json", "official-json", measure="m"))
     assert read_ranks(tmp_path / "r.json") == {"b": 1.0, "a": 2.0}
 
 
-def test_impossible_conversions_list_the_possible_targets(tmp_path: Path, demo_data: Path) -> None:
-    with pytest.raises(SelectionError, match=r"graded .*: qrels"):
-        convert(Conversion(demo_data / "qrels.txt", tmp_path / "x", "graded"))
-    with pytest.raises(SelectionError, match="topics"):
-        convert(Conversion(demo_data / "queries.jsonl", tmp_path / "x", "topics"))
-    passages = tmp_path / "p.jsonl"
-    passages.write_text('["q", [{"paragraph_id": "p", "text": "t"}]]\n')
-    with data_error(passages, about="rankings"):
-        convert(Conversion(passages, tmp_path / "x", "run"))
-    assert not (tmp_path / "x").exists()
-
-
-def test_the_command(demo_data: Path, tmp_path: Path) -> None:
-    listing = CliRunner().invoke(cli, ["list", "formats"]).output
-    for name in FORMATS:
-        assert (name in listing) == (name not in ("edits", "manifest"))  # these cannot be converted
-    target = str(tmp_path / "q.json")
-    bank = str(demo_data / "questions.jsonl")
-    done = CliRunner().invoke(cli, ["convert", bank, "-o", target, "--to", "queries-json"])
-    assert done.exit_code == 0
-    assert len(read_queries(tmp_path / "q.json")) == 20
-    assert CliRunner().invoke(cli, ["convert", bank]).exit_code == 2
-
-
-def test_a_folder_holds_runs(tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match=f"{tmp_path} is a folder.* bank"):
-        convert(Conversion(tmp_path, tmp_path / "out", "bank", "bank"))
-
-
-def test_the_dropped_fields_output_is_not_the_output(tmp_path: Path) -> None:
-    source, target = tmp_path / "q.tsv", tmp_path / "q.json"
-    source.write_text("1\tone\n")
-    with pytest.raises(SelectionError, match="--also dropped-fields and -o "):
-        convert(Conversion(source, target, "queries-json"), target)
-    assert not target.exists()
-    with pytest.raises(SelectionError, match=r"--also dropped-fields and -o .*, -;"):
-        convert(Conversion(source, Path("-"), "queries-json"), Path("-"))
-
-
-GRADED = ["q", [{"paragraph_id": "p", "text": "t", "paragraph": {"x": 1}, "mine": 2, "paragraph_data": {
+GRADED: list[Any] = ["q", [{
+    "paragraph_id": "p", "text": "t", "paragraph": {"x": 1}, "mine": 2, "paragraph_data": {
     "judgments": [{"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q", "by": "me"}],
     "rankings": [{"method": "m", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0, "why": 2}],
 }}]]  # fmt: skip
+CRITERIA = {"method": "m", "ratings": [{"criterion": "depth", "rating": 1}]}
 TOPIC = "<top><num> Number: 1 <title> one <desc> Description: the long one <narr> more </top>"
 DROPPING: list[tuple[str, str, str, dict[str, int]]] = [
     ("topics", TOPIC, "queries-tsv", {"field 'desc'": 1, "field 'narr'": 1}),
@@ -431,6 +378,11 @@ DROPPING: list[tuple[str, str, str, dict[str, int]]] = [
     (
         "scores-jsonl", '{"system": "s", "query_id": "all", "metric": "m", "value": 0.5}\n',
         "ragelo-ranking", {"measure names": 1},
+    ),
+    (
+        "graded", json.dumps(["q", [GRADED[1][0] | {"criteria_grades": [CRITERIA]}]]), "run",
+        {"judgments": 1, "passage texts": 1, "ratings of answers by criteria": 1, "field 'mine'": 1,
+         "field 'paragraph'": 1, "field 'why'": 1},
     ),
 ]  # fmt: skip
 

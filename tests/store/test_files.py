@@ -116,12 +116,6 @@ def test_a_line_that_is_too_long(ending: bytes, tmp_path: Path, monkeypatch: pyt
         list(read_lines(tmp_path / "f"))
 
 
-@pytest.mark.parametrize("zipped", [False, True])
-def test_standard_input(monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:
-    monkeypatch.setattr("sys.stdin", Standard(gzip.compress(b"a\nb\n") if zipped else b"a\nb\n"))
-    assert list(read_lines("-")) == [(1, b"a"), (2, b"b")]
-
-
 def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the error the second read would be empty."""
     monkeypatch.setattr("sys.stdin", Standard(b"a\n"))
@@ -150,25 +144,6 @@ def test_standard_input_that_is_copied_can_be_read_again(
     assert copy.closed, "the copy is removed with its standard input"
 
 
-def test_standard_input_that_was_read_cannot_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", Standard(b"c\n"))
-    assert list(read_lines("-")) == [(1, b"c")]
-    assert is_read_once("-")
-
-
-def test_standard_input_that_does_not_fit_into_the_temporary_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("shutil.copyfileobj", full)
-    monkeypatch.setattr("sys.stdin", Standard(b"c\n"))
-    with pytest.raises(DataError, match=r"cannot be copied to a temporary file \(No space left.*set TMPDIR"):
-        is_read_once("-")
-
-
 def test_reading_a_pipe_twice_is_an_error() -> None:
     """The path that a shell passes for ``<(zcat graded.jsonl.gz)``."""
     for _ in range(2):  # a new pipe may have the inode of an old one
@@ -180,14 +155,6 @@ def test_reading_a_pipe_twice_is_an_error() -> None:
         with data_error(path, about="once"):
             list(read_lines(path))
         os.close(read)
-
-
-def test_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = Standard()
-    monkeypatch.setattr("sys.stdout", out)
-    with atomic_output("-", inputs=["-"]) as stream:
-        stream.write(b"a\n")
-    assert out.buffer.getvalue() == b"a\n"
 
 
 def test_control_characters_reach_files_and_pipes_but_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,13 +199,6 @@ def test_corrupt_gzip(many_lines: Path) -> None:
     many_lines.write_bytes(content)
     with pytest.raises(CorruptFileError, match=r"gzip .*line \d+"):
         list(read_lines(many_lines))
-
-
-def test_missing_file_and_folder(tmp_path: Path) -> None:
-    with data_error(tmp_path / "none", about="No such file or directory"):
-        list(read_lines(tmp_path / "none"))
-    with data_error(tmp_path, about="folder"):
-        list(read_lines(tmp_path))
 
 
 def test_not_utf8(tmp_path: Path) -> None:
@@ -324,11 +284,6 @@ def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(OutputError, match=f"permission .* {tmp_path}"):
         check_output(tmp_path / "f")
-
-
-def test_a_folder_that_is_locked(unwritable: Path) -> None:
-    with pytest.raises(OutputError, match=f"{unwritable}/f .*written"):
-        write_text(unwritable / "f", "text")
 
 
 def test_a_full_disk_is_an_output_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,66 +221,31 @@ def test_whole_numbers_with_a_fraction_of_zero(field: str, tmp_path: Path) -> No
         list(read_passages(file))
 
 
-_BANK = "query_id,kind,text,weight\n"
-
-
-def _ranked(file: Path) -> object:
-    return list(read_run(file))
-
-
-@pytest.mark.parametrize("read", [_ranked, read_rankings])
-@pytest.mark.parametrize(
-    ("line", "field"),
-    [
-        ("q Q0 p2 1_0 1.0 s", "rank"),
-        ("q Q0 p2 ２ 1.0 s", "rank"),
-        ("q Q0 p2 nan 1.0 s", "rank"),
-        ("q Q0 p2 2 1_0.5 s", "score"),
-        ("q Q0 p2 2 １.5 s", "score"),
-        ("q Q0 p2 2 nan s", "score"),
-    ],
-)
-def test_runs(read: Callable[[Path], object], line: str, field: str, tmp_path: Path) -> None:
-    file = tmp_path / "a.run"
-    file.write_text(f"q Q0 p 1 2.0 s\n{line}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=rf"a\.run, line 2, {field}: '.*' is not a (\w+ )?number\.$"):
-        read(file)
-
-
-@pytest.mark.parametrize("grade", ["1_0", "２", "nan"])
-def test_qrels(grade: str, tmp_path: Path) -> None:
-    file = tmp_path / "qrels"
-    file.write_text(f"q 0 p 1\nq 0 p2 {grade}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"qrels, line 2, grade: '.*' is not a number\.$"):
-        read_qrels(file)
-
-
-@pytest.mark.parametrize("cell", ["1_0", "２", "nan"])
-def test_official_ranks_and_scores(cell: str, tmp_path: Path) -> None:
-    ranks, scores = tmp_path / "ranks.tsv", tmp_path / "scores.tsv"
-    ranks.write_text(f"a\t1\nb\t{cell}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"ranks\.tsv, line 2, rank: .* is not a (finite )?number\.$"):
-        read_ranks(ranks)
-    scores.write_text(f"system\tnDCG\na\t0.5\nb\t{cell}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"scores\.tsv, line 3, nDCG: .* is not a number\.$"):
-        read_leaderboard_means(scores)
-
-
 @pytest.mark.parametrize(
     ("read", "content"),
     [
+        (lambda f: list(read_run(f)), "q Q0 p {} 1.0 s\n"),
+        (lambda f: list(read_run(f)), "q Q0 p 1 {} s\n"),
+        (read_rankings, "q Q0 p {} 1.0 s\n"),
+        (read_rankings, "q Q0 p 1 {} s\n"),
+        (read_qrels, "q 0 p {}\n"),
+        (read_ranks, "z\t1\na\t{}\n"),
+        (read_leaderboard_means, "system\tnDCG\nz\t0.5\na\t{}\n"),
         (lambda f: list(read_evaluation(f)), "run\tq\tF1\t{}\n"),
-        (lambda f: bank_of_rows((f, row) for row in read_bank_csv(f)), _BANK + "q,question,What?,{}\n"),
+        (
+            lambda f: bank_of_rows((f, row) for row in read_bank_csv(f)),
+            "query_id,kind,text,weight\nq,question,What?,{}\n",
+        ),
         (lambda f: read_results(f, "a"), "query_id,query,generation_score_f1\nq,What?,{}\n"),
     ],
 )
 @pytest.mark.parametrize("cell", ["1_0", "２", "nan", "1e400"])
-def test_tables_of_other_tools(read: Reader, content: str, cell: str, tmp_path: Path) -> None:
-    file = tmp_path / "file.csv"
-    file.write_text(content.format("1.5"), encoding="utf-8")
+def test_cells_that_are_no_numbers(read: Reader, content: str, cell: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text(content.format("1"), encoding="utf-8")
     read(file)
     file.write_text(content.format(cell), encoding="utf-8")
-    with pytest.raises(DataError, match=rf"file\.csv, line \d, \w+: '{cell}' is not a (finite )?number"):
+    with pytest.raises(DataError, match=rf"file, line \d, \w+: .*'{cell}' is not a (\w+ )?number"):
         read(file)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from exam_pp.data_model import QueryPassages
-from exam_pp.errors import DataError
 from exam_pp.phases.interchange.import_passages import (
     FacetRankings,
     ImportSources,
@@ -102,15 +101,3 @@ def test_pages_without_origins_and_texts(collection: Path) -> None:
     _, by_id = imported(collection, runs=[], pages=[collection / "short.jsonl"], facets="keep")
     assert rankings(by_id["car:bees"], "good") == MERGED
     assert {p.passage_id: p.text for p in by_id["car:bees"].passages}["p-store"] == PASSAGES["p-store"]
-
-
-def test_two_texts_or_pages_are_refused(collection: Path) -> None:
-    first, second = page("good", "car:bees"), page("poor", "car:bees")
-    write_lines(collection / "twice.jsonl", [first, first])
-    with pytest.raises(DataError, match="another page for the query 'car:bees' on line 1"):
-        imported(collection, runs=[], pages=[collection / "twice.jsonl"])
-    for paragraph in second["paragraphs"]:
-        paragraph["para_body"] = [{"text": "Another text."}]
-    write_lines(collection / "texts.pages", [first, second])
-    with pytest.raises(DataError, match=r"line 2, paragraphs: the text of the paragraph 'p-\w+' differs"):
-        imported(collection, runs=[], pages=[collection / "texts.pages"])

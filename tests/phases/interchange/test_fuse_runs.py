@@ -11,7 +11,7 @@ import pytest
 
 from exam_pp.cli.interchange.fuse import fuse, fuse_files
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import DataError
 from exam_pp.store.trec.runs import read_run
 
 DENSE = """q1 Q0 a 1 9.5 x
@@ -89,18 +89,3 @@ def test_systems_of_one_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="--method-name tag"):  # c twice for q1
         fuse_files([path], tmp_path / "out.run")
     assert fuse_files([path], tmp_path / "out.run", method="tag").startswith("Fused 2 runs")
-
-
-def test_runs_of_the_same_name_and_single_runs(runs: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "dense.run").write_text(DENSE)
-    output = tmp_path / "out.run"
-    with pytest.raises(SelectionError, match=r"dense.run and .*dense.run are both runs of 'dense'"):
-        fuse_files([runs, other], output)
-    with pytest.raises(SelectionError, match="needs at least two runs"):
-        fuse_files([runs / "dense.run", runs / "dense.run"], output)
-    (other / "empty.run").write_text("")
-    with pytest.raises(DataError, match="has no results"):
-        fuse_files([runs, other / "empty.run"], output)
-    assert not output.exists()

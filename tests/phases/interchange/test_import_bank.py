@@ -10,7 +10,6 @@ import pytest
 
 from exam_pp.banks import entry_id
 from exam_pp.cli.main import main
-from exam_pp.errors import OutputError, SelectionError
 from exam_pp.phases.banks.import_bank import import_questions
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
@@ -101,36 +100,6 @@ def test_squad(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("form", "value", "message"),
-    [
-        ("squad2", [LESSON], "SQuAD2"),
-        ("squad2", {"data": []}, "questions"),
-        ("squad2", {"data": [{"paragraphs": [{"qas": []}]}]}, "data.1.paragraphs.1.context: "),
-        ("tqa", SQUAD, "lesson 1 globalID: "),
-        ("tqa", [1], "lesson 1: "),
-        ("tqa", [LESSON, LESSON], "'NDQ_1'"),
-        (
-            "tqa",
-            [LESSON, LESSON | {"questions": {"nonDiagramQuestions": {"NDQ_9": ask("It is", "round", {})}}}],
-            "'tqa2:L_1'",
-        ),
-        ("tqa", [], "questions"),
-    ],
-)
-def test_bad_input(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, value: Any, message: str
-) -> None:
-    source = write(tmp_path, value)
-    with pytest.raises(SystemExit) as stop:
-        main(["-q", "bank", "import", "--from", form, str(source), "-o", str(tmp_path / "bank.jsonl")])
-    assert stop.value.code == 1
-    error = capsys.readouterr().err
-    assert message in error
-    assert "source.json" in error
-    assert not (tmp_path / "bank.jsonl").exists()
-
-
 def test_withheld_answers_are_counted(tmp_path: Path) -> None:
     """As in the test set of SQuAD2."""
     qas = [{"id": "a", "question": "What?", "answers": []}, {"id": "b", "question": "Who?"}]
@@ -140,29 +109,6 @@ def test_withheld_answers_are_counted(tmp_path: Path) -> None:
         "Imported 1 query, 2 questions.",
         "2 questions have no gold answers in the file; prompts with an answer key cannot use this bank.",
     ]
-
-
-def test_tqa_has_no_passages(tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match=r"TQA .*--also passages"):
-        import_questions("tqa", [write(tmp_path, [LESSON])], tmp_path / "b", tmp_path / "p")
-
-
-def test_outputs_must_differ(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="--also passages and -o "):
-        import_questions("squad2", [write(tmp_path, SQUAD)], tmp_path / "b", tmp_path / "b")
-
-
-@pytest.mark.parametrize("form", ["tqa", "csv", "nuggetizer"])
-def test_formats_without_passages_refuse_their_file_before_reading(
-    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    broken = tmp_path / "broken"
-    broken.write_text("{")
-    with pytest.raises(SystemExit) as stop:
-        main(["bank", "import", str(broken), "--from", form, "-o", str(tmp_path / "b"),
-              "--also", f"passages={tmp_path / 'p'}"])  # fmt: skip
-    assert stop.value.code == 2
-    assert "--also passages needs --from squad2." in capsys.readouterr().err
 
 
 def test_facets_as_queries_become_facets_of_their_title_query(tmp_path: Path) -> None:
@@ -196,30 +142,3 @@ def test_facets_as_queries_become_facets_of_their_title_query(tmp_path: Path) ->
     again = tmp_path / "again.jsonl"
     main(["-q", "bank", "import", str(output), "--from", "bank", "--facets", "title", "-o", str(again)])
     assert again.read_bytes() == output.read_bytes()
-
-
-def test_title_queries_are_for_banks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "tqa.json").write_text(json.dumps([LESSON]))
-    with pytest.raises(SystemExit):
-        main(["bank", "import", str(tmp_path / "tqa.json"), "--from", "tqa", "--facets", "title", "-o", "x"])
-    assert "--facets title cannot be combined with --from tqa" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("7\tWhy?\n", "is no test bank, but has the format queries-tsv"),
-        ("q1 Q0 p1 1 2.0 bm25\n", "is no test bank, but has the format run"),
-        ('{"a": 1}', "is no test bank, but has the format official-json"),
-        (
-            "Query;Frage\nq;Wer?\n",
-            "line 1: has no column 'text'; rename one of its columns (Query, Frage)",
-        ),
-        ("words\n", "has a format that cannot be detected; name the format with --from."),
-    ],
-)
-def test_other_files_are_no_banks(content: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("file.txt").write_text(content)
-    with pytest.raises(SystemExit):
-        main(["bank", "import", "file.txt", "-o", "bank.jsonl"])
-    assert sentence in capsys.readouterr().err

@@ -191,21 +191,6 @@ def test_judgments_outside_the_pool_are_counted(collection: Path, caplog: pytest
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("runs/third.run", "\n", r"third\.run: .*results"),
-        ("texts.tsv", "D1\tText.\n", r"No pooled .*--texts"),
-        ("queries.json", '{"x": "unknown"}', r"pool .*queries"),
-    ],
-    ids=["run without results", "texts with other ids", "queries without results"],
-)
-def test_files_that_do_not_fit_together(collection: Path, name: str, content: str, message: str) -> None:
-    (collection / name).write_text(content)
-    with pytest.raises(DataError, match=message):
-        built(collection, skip_missing_texts=True)
-
-
-@pytest.mark.parametrize(
     ("unit", "first"), [("sentence", "a/q1#1"), ("paragraph", "a/q1#1"), ("whole", "a/q1")]
 )
 def test_answers_without_text_are_counted(
@@ -276,37 +261,6 @@ def test_dropped_fields_of_answers_are_counted(collection: Path, write_jsonl: Wr
     assert convert(Conversion(path, collection / "graded.jsonl", "graded", unit=unit)).counts == (
         summary.dropped.counts
     )
-
-
-def test_unknown_fields_of_answers_are_counted(collection: Path, write_jsonl: Write) -> None:
-    answer = {
-        "metadata": {"run_id": "gen", "topic_id": "q1", "kind": "RAG"},
-        "responses": [{"text": "One.", "citations": {"a": 0.5, "b": 0.9}, "score": 3}],
-        "references": ["a", "b"],
-        "documents": {"a": "x"},
-    }
-    summary, _ = built(collection, runs=[], answers=[write_jsonl("answers.jsonl", [answer])], unit="whole")
-    assert summary.dropped.counts == {
-        "citation confidences": 2, "field 'documents'": 1, "field 'metadata.kind'": 1,
-        "field 'responses.score'": 1,
-    }  # fmt: skip
-
-
-def _answers(write: Write, **keys: str) -> Path:
-    return write("answers.jsonl", [{"query_id": "q1", "system": "s", "text": "Words.", **keys}])
-
-
-def test_duplicates_are_refused(collection: Path, write_jsonl: Write) -> None:
-    copy = collection / "first.txt"
-    copy.write_text((collection / "runs" / "first.run").read_text())
-    with pytest.raises(DataError, match=r"first\.txt: .*'first' .*first\.run"):
-        built(collection, runs=[collection / "runs", copy])
-    answers = _answers(write_jsonl)
-    with pytest.raises(DataError, match=r"'s' .*'q1'"):
-        built(collection, answers=[answers, answers])
-    (collection / "runs" / "second.run").write_text("q1 Q0 s/q1 1 3 t\n")
-    with pytest.raises(DataError, match=r"'s/q1'.* run"):
-        built(collection, answers=[_answers(write_jsonl)], unit="whole")
 
 
 def test_answers_above_the_limit_of_the_track_are_counted(

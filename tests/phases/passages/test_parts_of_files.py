@@ -13,9 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.cli.main import main
-from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.phases.passages.sample import allocate
 from tests.conftest import passage, rubric, without_times
 
@@ -72,13 +70,6 @@ def read(path: Path) -> list[Any]:
     return [json.loads(line) for line in content.splitlines()]
 
 
-def fails(capsys: pytest.CaptureFixture[str], command: str, *paths: Path) -> str:
-    with pytest.raises(SystemExit) as stop:
-        run(command, *paths)
-    assert stop.value.code in {1, 2}
-    return capsys.readouterr().err.strip().splitlines()[-1]
-
-
 # --- split ---------------------------------------------------------------------------------------
 
 
@@ -93,20 +84,6 @@ def test_parts_together_are_the_whole(file: Path, tmp_path: Path, parts: int) ->
     assert max(sizes) - min(sizes) <= max(map(len, whole)) + 1
     run(f"merge --passages {file} -o {tmp_path / 'united.jsonl'}", *files)
     assert (tmp_path / "united.jsonl").read_bytes() == file.read_bytes()
-
-
-def test_impossible_splits(
-    file: Path, write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    parts = tmp_path / "parts"
-    assert "--count 6" in fails(capsys, f"split {file} -o {parts} -n 6")
-    assert not parts.exists()
-    assert "--by query" in fails(capsys, f"split {file} -o {parts}")
-    twice = write_jsonl("twice.jsonl", [["q", []], ["r", []], ["q", []]])
-    assert "'q'" in fails(capsys, f"split {twice} -o {parts} --by query")
-    case = write_jsonl("case.jsonl", [["q", []], ["Q", []]])
-    assert "'q' and 'Q'" in fails(capsys, f"split {case} -o {parts} --by query")
-    assert f"{file}/parts" in fails(capsys, f"split {file} -o {file}/parts -n 1")
 
 
 # --- sample --------------------------------------------------------------------------------------
@@ -127,12 +104,9 @@ def test_samples_are_seeded_and_do_not_depend_on_order(file: Path, tmp_path: Pat
         assert all(raw in by_id[query_id] for raw in passages)
 
 
-def test_sampling_a_query_on_two_lines_is_an_error(
-    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_query_on_two_lines_is_sampled_as_one(write_jsonl: WriteLines, tmp_path: Path) -> None:
     lines = [["q", [passage("a"), passage("b")]], ["q", [passage("c")]]]
     source, out = write_jsonl("two.jsonl", lines), tmp_path / "out.jsonl"
-    assert "'q'" in fails(capsys, f"sample {source} -o {out} --max-passages 1")
     run(f"sample {source} -o {out} --max-queries 1")
     assert read(out) == lines
 
@@ -225,30 +199,6 @@ def test_rename_changes_only_names(file: Path, tmp_path: Path) -> None:
     assert back.read_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--rename grader=human:ana=google/flan-t5-large", "same model and prompt class"),
-        ("--rename system=x=y", "x and y "),
-        ("--rename grader=a=b", "model 'a'"),
-        ("--rename system=z=y", "system 'z'"),
-        ("--rename prompt-class=a=b", "prompt class 'a'"),
-        ("--rename grader=a", "OLD=NEW"),
-        ("--rename grader=a=b --rename grader=a=c", "'a' has two"),
-        ("", "Select what to keep"),
-        ("--query z", "query 'z'"),
-        ("--system z", "system 'z'"),
-        ("--min-grade 9", "passage of"),
-        ("--grader z --only judged", "grades in"),
-    ],
-)
-def test_filters_without_matches_and_names_that_do_not_fit(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
-) -> None:
-    assert message in fails(capsys, f"filter {file} -o {tmp_path / 'out'} {options}")
-    assert not (tmp_path / "out").exists()
-
-
 # --- strip ---------------------------------------------------------------------------------------
 
 FAILED = {"response": "SECRET reply", "prompt": "SECRET prompt", "failure_reason": "time-out"}
@@ -263,6 +213,8 @@ def secrets(write_jsonl: WriteLines) -> Path:
             answers=[["a", "SECRET excerpt"]],
             llm_response_errors={"b": FAILED},
             verifications=[["a", "SECRET yes"]],
+            answer="SECRET reply under an unknown key",
+            mine=[1],
         ),
         rubric({"a": 1}, llm="human:SECRET", answers=[]),
         rubric({"a": 1}, llm="old", answers=[], llm_response_errors=["SECRET of an old file"]),
@@ -274,31 +226,21 @@ def secrets(write_jsonl: WriteLines) -> Path:
     return write_jsonl("secrets.jsonl", [["q", [raw, passage("s")]]])
 
 
-def test_replies_under_an_unknown_key_of_rubric_grades_are_removed(
-    write_jsonl: WriteLines, tmp_path: Path
-) -> None:
-    raw = passage("p", exam_grades=[rubric({"a": 4}, answer="SECRET reply", mine=[1])])
-    source, output = write_jsonl("unknown.jsonl", [["q", [raw]]]), tmp_path / "bare.jsonl"
-    main(["-q", "filter", str(source), "--remove", "replies", "-o", str(output)])
-    assert "SECRET" not in output.read_text()
-    assert '"mine": [1]' in output.read_text()
-
-
 @pytest.mark.parametrize(
     ("options", "dropped", "left"),
     [
-        ("--remove texts", "texts (2), prompts (2), errors (1)", 6),
-        ("--remove prompts", "prompts (2), errors (1)", 8),
-        ("--remove replies", "replies (5), errors (1)", 5),
-        ("--remove human", "sets of human grades (1)", 10),
+        ("--remove texts", "texts (2), prompts (2), errors (1)", 7),
+        ("--remove prompts", "prompts (2), errors (1)", 9),
+        ("--remove replies", "replies (6), errors (1)", 5),
+        ("--remove human", "sets of human grades (1)", 11),
         ("--remove grades", "sets of grades (4)", 2),
-        ("--remove grades --grader human:SECRET", "sets of grades (1)", 10),
+        ("--remove grades --grader human:SECRET", "sets of grades (1)", 11),
         (
             "--remove texts --remove replies --remove human",
-            "texts (2), replies (5), prompts (2), sets of human grades (1), errors (1)",
+            "texts (2), replies (6), prompts (2), sets of human grades (1), errors (1)",
             0,
         ),
-        ("--remove judgments --remove rankings", "judgments (1), rankings (1)", 11),
+        ("--remove judgments --remove rankings", "judgments (1), rankings (1)", 12),
     ],
 )
 def test_strip_logs_the_removed_parts(
@@ -315,6 +257,7 @@ def test_strip_logs_the_removed_parts(
     assert raw["paragraph_id"] == "p"
     assert list(raw["paragraph_data"]) == ["judgments", "rankings", "x-inner"]
     if "--remove grades" not in options:
+        assert raw["exam_grades"][0]["mine"] == [1]
         assert raw["exam_grades"][0]["self_ratings"] == [{"question_id": "a", "self_rating": 4}]
         assert raw["exam_grades"][0]["llm_response_errors"]["b"]["failure_reason"] == "time-out"
 
@@ -334,29 +277,12 @@ def test_selection_removal_and_new_names_in_one_call(file: Path, tmp_path: Path)
             assert raw["text"] == ""
 
 
-def test_a_dropped_name_is_not_renamed(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    wrong = fails(capsys, f"filter {file} -o {tmp_path / 'o'} --system y --rename system=x=z")
-    assert "The selected part of" in wrong
-    assert "has no system 'x'. It has: y." in wrong
-
-
 def test_queries_without_passages_stay_if_nothing_is_selected(
     write_jsonl: WriteLines, tmp_path: Path
 ) -> None:
     source = write_jsonl("f.jsonl", [["q", []], ["r", [passage("p", paragraph_data=data("p", 1, "x"))]]])
     run(f"filter {source} -o {tmp_path / 'o'} --rename system=x=y --remove texts")
     assert kept(tmp_path / "o") == {"q": [], "r": ["p"]}
-
-
-def test_usage_errors_of_filter(secrets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    both = f"filter {secrets} -o {tmp_path / 'o'} --only graded --only ungraded"
-    assert "exclude each other" in fails(capsys, both)
-    assert "OLD=NEW" in fails(capsys, f"filter {secrets} -o {tmp_path / 'o'} --rename system=x")
-    slip = fails(capsys, f"filter {secrets} -o {tmp_path / 'o'} --remove grades --grader odl")
-    assert f"grades in {secrets}" in slip
-    assert not (tmp_path / "o").exists()
 
 
 def with_errors(path: Path, errors: str) -> Path:
@@ -381,117 +307,104 @@ def test_unchanged_parts_keep_their_bytes(tmp_path: Path) -> None:
     assert twice.read_bytes() == once.read_bytes()
 
 
-def test_stripping_a_duplicate_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = with_errors(tmp_path / "in.jsonl", '{"a": {"prompt": "Is it?", "n": 1, "n": 2}}')
-    assert "'n' twice" in fails(capsys, f"filter {source} -o {tmp_path / 'o'} --remove prompts")
+# --- grades of answers ---------------------------------------------------------------------------
 
-
-# --- all of them ---------------------------------------------------------------------------------
-
-
-def consistency_grades(file: Path) -> list[dict[str, Any]]:
-    return [g for p in json.loads(file.read_text())[1] for g in p["consistency_grades"]]
-
-
-def cited(key: str, **changes: Any) -> dict[str, Any]:
-    """A part of an answer whose citations a model and a reviewer graded."""
-    error = {"response": "secret reply", "prompt": "secret prompt", "failure_reason": "no label"}
-    supports: list[dict[str, Any]] = [
-        {"citation": "d1", "support": "full_support", "answer": "secret, but full_support"},
-        {"citation": "d2", "answer": "secret reply", "llm_response_error": error},
-    ]
-    by_judge: dict[str, Any] = {
-        "supports": supports, "llm": "judge", "prompt_info": {"prompt_class": "CitationSupport"},
-    }  # fmt: skip
-    by_person = {"supports": [{"citation": "d1", "support": "no_support"}], "llm": "human:ann"}
-    return passage(key, paragraph_data=data(key, None, "x"), support_grades=[by_judge | changes, by_person])
-
-
-def test_grades_of_citations_are_renamed_stripped_and_merged(write_jsonl: WriteLines, tmp_path: Path) -> None:
-    source = write_jsonl("cited.jsonl", [["q", [cited("p")]]])
-    output = tmp_path / "out.jsonl"
-
-    def support_grades(file: Path = output) -> list[dict[str, Any]]:
-        return [g for p in json.loads(file.read_text())[1] for g in p["support_grades"]]
-
-    before = support_grades(source)
-    names = "grader=judge=j prompt-class=CitationSupport=Mine"
-    main(["-q", "filter", str(source), *(f"--rename={name}" for name in names.split()), "-o", str(output)])
-    assert [g["llm"] for g in support_grades()] == ["j", "human:ann"]
-    assert support_grades()[0]["prompt_info"] == {"prompt_class": "Mine"}
-    assert support_grades()[0]["supports"] == before[0]["supports"]
-
-    main(["-q", "filter", str(source), "--remove", "replies", "--remove", "prompts", "-o", str(output)])
-    assert "secret" not in output.read_text()
-    assert support_grades()[0]["supports"] == [
+ERROR = {"response": "secret reply", "prompt": "secret prompt", "failure_reason": "no label"}
+BY_JUDGE: dict[str, dict[str, Any]] = {
+    "support_grades": {
+        "supports": [
+            {"citation": "d1", "support": "full_support", "answer": "secret, but full_support"},
+            {"citation": "d2", "answer": "secret reply", "llm_response_error": ERROR},
+        ],
+        "llm": "judge", "prompt_info": {"prompt_class": "Judge"},
+    },
+    "criteria_grades": {
+        "method": "x-run-2",
+        "ratings": [
+            {"criterion": "quality", "rating": 2}, {"criterion": "trust", "llm_response_error": ERROR},
+        ],
+        "llm": "judge", "prompt_info": {"prompt_class": "Judge"}, "answer": "secret reply", "mine": [1],
+    },
+}  # fmt: skip
+"""Grades of a part of an answer by a model: of its citations, and by criteria."""
+WITHOUT_REPLIES = {
+    "support_grades": [
         {"citation": "d1", "support": "full_support"},
         {"citation": "d2", "llm_response_error": {"failure_reason": "no label"}},
-    ]
-    assert support_grades()[1] == before[1]
-    main(["-q", "filter", str(source), "--remove", "texts", "-o", str(output)])
-    assert "secret prompt" not in output.read_text(), "prompts contain the texts"
-    assert "secret reply" in output.read_text()
-    main(["-q", "filter", str(source), "--remove", "human", "-o", str(output)])
-    assert support_grades() == before[:1]
-    main(["-q", "filter", str(source), "--remove", "grades", "--grader", "judge", "-o", str(output)])
-    assert support_grades() == before[1:]
-
-    other = write_jsonl("other.jsonl", [["q", [cited("p", llm="second")]]])
-    main(["-q", "merge", str(source), str(other), "-o", str(output)])
-    assert [g["llm"] for g in support_grades()] == ["judge", "human:ann", "second"]
-
-
-def by_criteria(key: str, **changes: Any) -> dict[str, Any]:
-    """The first part of an answer that a model and a reviewer rated by criteria."""
-    error = {"response": "secret reply", "prompt": "secret prompt", "failure_reason": "no number"}
-    ratings = [
-        {"criterion": "quality", "rating": 2}, {"criterion": "trust", "llm_response_error": error},
-    ]  # fmt: skip
-    by_judge: dict[str, Any] = {
-        "method": "x-run-2", "ratings": ratings, "llm": "judge", "prompt_info": {"prompt_class": "Criteria"},
-        "answer": "secret reply", "mine": [1],
-    }  # fmt: skip
-    by_person = {"method": "x-run-2", "ratings": [{"criterion": "quality", "rating": 1}], "llm": "human:ann"}
-    entry = {"method": "x", "paragraphId": key, "queryId": "q", "rank": 1, "score": 1.0, "repeat": 2}
-    rankings = [entry | {"role": "answer"}]
-    grades = [by_judge | changes, by_person]
-    return passage(key, paragraph_data={"judgments": [], "rankings": rankings}, criteria_grades=grades)
+    ],
+    "criteria_grades": [
+        {"criterion": "quality", "rating": 2},
+        {"criterion": "trust", "llm_response_error": {"failure_reason": "no label"}},
+    ],
+}
+BY_PERSON: dict[str, dict[str, Any]] = {
+    "support_grades": {"supports": [{"citation": "d1", "support": "no_support"}], "llm": "human:ann"},
+    "criteria_grades": {
+        "method": "x-run-2", "ratings": [{"criterion": "quality", "rating": 1}], "llm": "human:ann",
+    },
+}  # fmt: skip
 
 
-def test_grades_by_criteria_are_kept_renamed_stripped_and_merged(
+def graded_answer(kind: str, *sets: dict[str, Any]) -> list[Any]:
+    entry = {"method": "x", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0}
+    data = {"judgments": [], "rankings": [entry | {"repeat": 2, "role": "answer"}]}
+    return [["q", [passage("p", paragraph_data=data) | {kind: [*sets]}]]]
+
+
+@pytest.mark.parametrize("kind", BY_JUDGE)
+@pytest.mark.parametrize(
+    ("options", "changed", "judges"),
+    [
+        (
+            "--rename grader=judge=j --rename prompt-class=Judge=Mine",
+            {"llm": "j", "prompt_info": {"prompt_class": "Mine"}},
+            ["j", "human:ann"],
+        ),
+        ("--system x", {}, ["judge", "human:ann"]),
+        ("--remove human", {}, ["judge"]),
+        ("--remove grades --grader judge", {}, ["human:ann"]),
+    ],
+)
+def test_grades_of_answers_are_kept_renamed_and_removed(
+    kind: str, options: str, changed: Any, judges: list[str], write_jsonl: WriteLines, tmp_path: Path
+) -> None:
+    source = write_jsonl("a.jsonl", graded_answer(kind, BY_JUDGE[kind], BY_PERSON[kind]))
+    run(f"filter {source} -o {tmp_path / 'o'} {options}")
+    ((_, [raw]),) = read(tmp_path / "o")
+    sets = [BY_JUDGE[kind] | changed, BY_PERSON[kind]]
+    assert raw[kind] == [one for one in sets if one["llm"] in judges]
+
+
+@pytest.mark.parametrize("kind", BY_JUDGE)
+def test_replies_and_prompts_of_grades_of_answers_are_removed(
+    kind: str, write_jsonl: WriteLines, tmp_path: Path
+) -> None:
+    source = write_jsonl("a.jsonl", graded_answer(kind, BY_JUDGE[kind], BY_PERSON[kind]))
+    run(f"filter {source} -o {tmp_path / 'o'} --remove replies --remove prompts")
+    ((_, [raw]),) = read(tmp_path / "o")
+    left = {key: value for key, value in BY_JUDGE[kind].items() if key != "answer"}
+    of_parts = "supports" if kind == "support_grades" else "ratings"
+    assert raw[kind] == [left | {of_parts: WITHOUT_REPLIES[kind]}, BY_PERSON[kind]]
+    run(f"filter {source} -o {tmp_path / 'o'} --remove texts")
+    assert "secret prompt" not in (tmp_path / "o").read_text(), "prompts contain the texts"
+
+
+@pytest.mark.parametrize("kind", BY_JUDGE)
+def test_grades_of_answers_are_merged(kind: str, write_jsonl: WriteLines, tmp_path: Path) -> None:
+    one, other = BY_JUDGE[kind], BY_JUDGE[kind] | {"llm": "second"}
+    files = (
+        write_jsonl("a.jsonl", graded_answer(kind, one)),
+        write_jsonl("b.jsonl", graded_answer(kind, other)),
+    )
+    run(f"merge -o {tmp_path / 'o'}", *files)
+    ((_, [raw]),) = read(tmp_path / "o")
+    assert raw[kind] == [one, other]
+
+
+def test_ratings_by_criteria_have_the_new_name_of_their_system(
     write_jsonl: WriteLines, tmp_path: Path
 ) -> None:
-    source = write_jsonl("rated.jsonl", [["q", [by_criteria("p")]]])
-    output = tmp_path / "out.jsonl"
-
-    def criteria_grades(file: Path = output) -> list[dict[str, Any]]:
-        return [g for p in json.loads(file.read_text())[1] for g in p["criteria_grades"]]
-
-    before = criteria_grades(source)
-    names = "system=x=z grader=judge=j prompt-class=Criteria=Mine"
-    main(["-q", "filter", str(source), *(f"--rename={name}" for name in names.split()), "-o", str(output)])
-    assert criteria_grades() == [
-        before[0] | {"method": "z-run-2", "llm": "j", "prompt_info": {"prompt_class": "Mine"}},
-        before[1] | {"method": "z-run-2"},
-    ]
-
-    main(["-q", "filter", str(source), "--system", "x", "-o", str(output)])
-    assert criteria_grades() == before
-    main(["-q", "filter", str(source), "--remove", "replies", "--remove", "prompts", "-o", str(output)])
-    assert "secret" not in output.read_text()
-    ratings = [
-        before[0]["ratings"][0],
-        {"criterion": "trust", "llm_response_error": {"failure_reason": "no number"}},
-    ]
-    kept = {key: value for key, value in before[0].items() if key != "answer"}
-    assert criteria_grades() == [kept | {"ratings": ratings}, before[1]]
-    main(["-q", "filter", str(source), "--remove", "human", "-o", str(output)])
-    assert criteria_grades() == before[:1]
-    main(["-q", "filter", str(source), "--remove", "grades", "--grader", "judge", "-o", str(output)])
-    assert criteria_grades() == before[1:]
-
-    other = write_jsonl("other.jsonl", [["q", [by_criteria("p", llm="second")]]])
-    main(["-q", "merge", str(source), str(other), "-o", str(output)])
-    assert [g["llm"] for g in criteria_grades()] == ["judge", "human:ann", "second"]
-    counts = convert(Conversion(source, tmp_path / "x.run", "run")).counts
-    assert counts["ratings of answers by criteria"] == 2
+    source = write_jsonl("a.jsonl", graded_answer("criteria_grades", BY_PERSON["criteria_grades"]))
+    run(f"filter {source} -o {tmp_path / 'o'} --rename system=x=z")
+    ((_, [raw]),) = read(tmp_path / "o")
+    assert raw["criteria_grades"][0]["method"] == "z-run-2"

@@ -12,7 +12,6 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.cli.passages.sample import Strata, draw_queries, parse_strata
-from exam_pp.errors import SelectionError
 from exam_pp.store.trec.queries import Query, read_queries
 
 WriteLines = Callable[[str, list[Any]], Path]
@@ -74,38 +73,3 @@ def test_strata() -> None:
         for key in ("q1", "q2")
     ]
     assert [query.query_id for query in draw_queries(queries, parse_strata("hard=true:1"))] == ["q1"]
-
-
-@pytest.mark.parametrize(
-    "text", ["model", "model=", "model=a", "=a:1", "model=a:0", "model=a:1,", "model=a:-1"]
-)
-def test_strata_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(SelectionError, match=r"cannot be read; write .* FIELD=VALUE:NUMBER"):
-        parse_strata(text)
-
-
-@pytest.mark.parametrize(
-    ("by", "message"),
-    [
-        ("model=opus:211", "only 210 queries have the model 'opus', but --by asks for 211."),
-        ("model=opu:1", "no query has the model 'opu'. Did you mean 'opus'?"),
-        ("model=xy:1", "no query has the model 'xy'. Its values are gpt-4-turbo, haiku, opus, sonnet."),
-        ("models=opus:1", "no query has the field 'models' of --by; fields with a single value are model, "),
-        ("model=opus:1,opus:2", "has the value 'opus' twice."),
-    ],
-)
-def test_messages(
-    by: str, message: str, pooled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "out.jsonl"
-    with pytest.raises(SystemExit):
-        main(["sample", str(pooled), "--by", by, "-o", str(output)])
-    assert message in capsys.readouterr().err
-    assert not output.exists()
-
-
-@pytest.mark.parametrize("option", ["--max-queries=3", "--max-passages=3", "--by judgment=equal"])
-def test_options_of_passages(option: str, pooled: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["sample", str(pooled), "--by", "model=opus:1", *option.split()])
-    assert f"{option.partition('=')[0]} cannot be combined with --by" in capsys.readouterr().err

@@ -162,21 +162,6 @@ def test_written_files_are_read(tmp_path: Path, tiny_passages: Path, suffix: str
     assert (copy.read_bytes()[:2] == b"\x1f\x8b") == suffix.endswith("gz")
 
 
-def test_errors_name_file_line_and_field(write_jsonl: Write) -> None:
-    path = write_jsonl("p.jsonl", [["q", []], ["q", [{"paragraph_id": "p", "text": "t"}, {"text": "t"}]]])
-    for reader in (read_passages,):
-        with data_error(path, 2, "passage 2 paragraph_id", about="missing"):
-            list(reader(path))
-
-
-@pytest.mark.parametrize("read", [read_passages])
-def test_other_encodings_are_an_error(read: Any, tmp_path: Path) -> None:
-    path = tmp_path / "latin.jsonl"
-    path.write_bytes('["q", [{"paragraph_id": "p", "text": "caf\xe9"}]]\n'.encode("latin-1"))
-    with data_error(path, 1, about="UTF-8"):
-        list(read(path))
-
-
 @pytest.mark.parametrize("options", [[], "greedy", 5, None])
 def test_model_options_of_another_type_hide_no_ratings(
     options: Any, write_jsonl: Callable[[str, list[Any]], Path]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
@@ -136,32 +134,6 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
         Journal(tmp_path / "j")
 
 
-def test_a_run_that_starts_while_another_ends_loses_no_replies(tmp_path: Path) -> None:
-    """Each of many runs opens the journal, or gets the error that another run uses it."""
-    script = (
-        "import sys, pathlib\n"
-        "from exam_pp.errors import ExamError, OutputError\n"
-        "from exam_pp.llm_requests import Completion\n"
-        "from exam_pp.store.passages.journal import Journal\n"
-        "path, refused = pathlib.Path(sys.argv[1]), 0\n"
-        "for number in range(60):\n"
-        "    try:\n"
-        "        with Journal(path) as journal:\n"
-        "            assert len(journal) == 0\n"
-        "            journal.add({str(number): Completion('reply ' * 50)})\n"
-        "            assert path.exists() and len(journal) == 1\n"
-        "            journal.remove()\n"
-        "    except OutputError as error:\n"
-        "        assert 'in use' in str(error), error\n"
-    )
-    runs = [
-        subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "j")], stderr=subprocess.PIPE)
-        for _ in range(3)
-    ]
-    assert [run.communicate(timeout=60)[1] for run in runs] == [b""] * 3
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_file_that_is_not_a_journal_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_bytes(b"my notes, not a journal " * 100)
@@ -174,13 +146,6 @@ def test_replies_are_on_the_disk_before_the_next_batch(tmp_path: Path) -> None:
     with Journal(tmp_path / "j") as journal:
         assert journal._db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
         assert journal._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-
-
-def test_remove_deletes_all_files(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j")
-    journal.add({"a": Completion("1")})
-    journal.remove()
-    assert not list(tmp_path.iterdir())
 
 
 def test_another_sqlite_database_is_kept(tmp_path: Path) -> None:

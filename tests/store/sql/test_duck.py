@@ -274,14 +274,6 @@ def test_memory_for_filling_grows_with_the_lines_up_to_the_limit(tmp_path: Path)
     assert Limits("20MB").while_filling.bytes == 20_000_000
 
 
-def test_rows_of_long_lines_are_inserted_early(tmp_path: Path) -> None:
-    with new_database(tmp_path / "x.duckdb", Limits()) as filler:
-        for number in range(4):
-            filler.expect(5 * 2**20)
-            assert filler.connection.execute("SELECT count(*) FROM passages").fetchall() == [(number,)]
-            filler.add("passages", ("f", f"q{number}", "p", "text", number + 1, 1))
-
-
 def test_a_text_larger_than_the_memory_for_filling(tmp_path: Path) -> None:
     text = "word " * 8_000_000
     path = tmp_path / "x.duckdb"

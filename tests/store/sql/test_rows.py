@@ -8,12 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import DirectGrade, Passage, RubricGrades
-from exam_pp.errors import DataError, ExamError
+from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.roles import role_of
 from exam_pp.store.passages.graded_file import read_passages
@@ -50,6 +49,10 @@ def of_view(name: TableName, stored: dict[StoredName, list[dict[str, Any]]]) -> 
                 key: value[number] if isinstance(value, list) and number is not None else value
                 for key, value in columns.items()
             }
+
+
+def selected(rows: list[dict[str, Any]], columns: str) -> list[Any]:
+    return [tuple(row[name] for name in columns.split()) for row in rows]
 
 
 def outcome(read: Callable[[Path], Any], path: Path) -> Any:
@@ -98,39 +101,38 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
          for p in q.passages for j in p.judgments]
         for q in queries
     )  # fmt: skip
-    columns: tuple[str, ...] = ("query_id", "passage_id", "relevance", "judged_query", "title_query")
-    assert [tuple(row[name] for name in columns) for row in tables["judgments"]] == judged
+    columns = "query_id passage_id relevance judged_query title_query"
+    assert selected(tables["judgments"], columns) == judged
     ranked = once_a_line(
         [(q.query_id, p.passage_id, r.method, r.rank, r.score, r.citations,
           role_of(q.query_id, p.passage_id, r), r.repeat)
          for p in q.passages for r in p.rankings]
         for q in queries
     )  # fmt: skip
-    columns = ("query_id", "passage_id", "system", "rank", "score", "citations", "role", "repeat")
-    assert [tuple(row[name] for name in columns) for row in tables["rankings"]] == ranked
+    columns = "query_id passage_id system rank score citations role repeat"
+    assert selected(tables["rankings"], columns) == ranked
     sets = [
         (p.passage_id, g.model, GradeKey.of(g).prompt_class, g.is_rated)
         for _, p in passages
         for g in p.grade_sets()
     ]
-    columns = ("passage_id", "model", "prompt_class", "is_rated")
-    assert [tuple(row[name] for name in columns) for row in tables["grades"]] == sets
+    assert selected(tables["grades"], "passage_id model prompt_class is_rated") == sets
     labels = [
         (q, p.passage_id, item.citation, g.model, g.prompt_class)
         for q, p in passages
         for g in p.support_grades or ()
         for item in g.supports
     ]
-    columns = ("query_id", "passage_id", "citation", "model", "prompt_class")
-    assert {tuple(row[name] for name in columns) for row in tables["supports"]} == set(labels)
+    columns = "query_id passage_id citation model prompt_class"
+    assert set(selected(tables["supports"], columns)) == set(labels)
     rated_answers = [
         (q, g.system, g.model, g.prompt_class, item.criterion)
         for q, p in passages
         for g in p.criteria_grades or ()
         for item in g.ratings
     ]
-    columns = ("query_id", "system", "model", "prompt_class", "criterion")
-    assert {tuple(row[name] for name in columns) for row in tables["criteria"]} == set(rated_answers)
+    columns = "query_id system model prompt_class criterion"
+    assert set(selected(tables["criteria"], columns)) == set(rated_answers)
     answers = [
         (p.passage_id, entry, answer)
         for _, p in passages
@@ -138,10 +140,7 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
         if isinstance(g, RubricGrades)
         for entry, answer in g.answers
     ]
-    assert all(
-        answer in [(row["passage_id"], row["entry_id"], row["answer"]) for row in tables["answers"]]
-        for answer in answers
-    )
+    assert set(answers) <= set(selected(tables["answers"], "passage_id entry_id answer"))
     if all(with_one_hash(p) for _, p in passages) and len({(q, p.passage_id) for q, p in passages}) == len(
         passages
     ):
@@ -150,11 +149,9 @@ def test_rows_equal_the_objects_of_the_full_reader(values: list[Any]) -> None:
             for q, p in passages
             for (model, prompt, entry), rating in merged_ratings(p).items()
         )
-        columns = ("query_id", "passage_id", "model", "prompt_class", "entry_id", "rating")
-        rated = [
-            tuple(row[name] for name in columns) for row in tables["ratings"] if row["rating"] is not None
-        ]
-        assert sorted((*row[:2], str(row[2]), *row[3:]) for row in rated) == expected
+        rated = [row | {"model": str(row["model"])} for row in tables["ratings"] if row["rating"] is not None]
+        columns = "query_id passage_id model prompt_class entry_id rating"
+        assert sorted(selected(rated, columns)) == expected
 
 
 @given(lines, st.data())
@@ -235,12 +232,6 @@ def test_lines_that_the_fast_decoder_rejects(tmp_path: Path) -> None:
     assert (row["query_id"], row["passage_id"], row["passage_text"]) == ("7", "12", "? text")
 
 
-def test_an_id_with_two_texts_is_an_error(write_jsonl: Write) -> None:
-    path = write_jsonl("g.jsonl", [["q", [passage("p"), passage("p") | {"text": "other"}]]])
-    with pytest.raises(ExamError, match=r"'p'.* texts"):
-        rows_of(path)
-
-
 def test_direct_grades(write_jsonl: Write) -> None:
     grade: dict[str, Any] = {
         "correctAnswered": True,
@@ -253,13 +244,6 @@ def test_direct_grades(write_jsonl: Write) -> None:
     tables = rows_of(write_jsonl("g.jsonl", [["q", [passage("p", grades=[grade])]]]))
     assert [(r["entry_id"], r["rating"], r["kind"]) for r in tables["ratings"]] == [("direct", 2, "direct")]
     assert tables["grades"][0]["model_options"] == '{"a":1}'
-
-
-def test_replies_that_are_not_in_the_format_are_an_error(write_jsonl: Write) -> None:
-    grades = rubric({"q/a": 3}) | {"answers": 7}
-    path = write_jsonl("g.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
-    with pytest.raises(DataError, match=r"g.jsonl, line 1, passage 1 exam_grades.1.answers: input should be"):
-        rows_of(path)
 
 
 def test_grades_of_citations(write_jsonl: Write) -> None:
@@ -336,9 +320,3 @@ def test_games(write_jsonl: Write) -> None:
     }  # fmt: skip
     assert (second["winner"], second["answer"], second["failure"]) == (None, "?", "late")
     assert not any(tables.values())
-
-
-def test_invalid_games_are_errors(write_jsonl: Write) -> None:
-    path = write_jsonl("x.games.jsonl", [GAMES, GAMES])
-    with pytest.raises(ExamError, match="'q1' is also on line 1"):
-        rows_of(path)

@@ -95,13 +95,6 @@ def test_shapes(write_jsonl: Write, value: Any, answer: Answer) -> None:
     assert list(read_answers(write_jsonl("answers.jsonl", [value]))) == [answer]
 
 
-def test_bom_and_crlf(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    line = json.dumps({"query_id": "q", "system": "s", "text": "Words."}).encode()
-    path.write_bytes(b"\xef\xbb\xbf" + line + b"\r\n\r\n")
-    assert [answer.query_id for answer in read_answers(path)] == ["q"]
-
-
 @pytest.mark.parametrize(
     ("value", "field", "about"),
     [
@@ -154,26 +147,6 @@ def test_broken_answers(write_jsonl: Write, value: Any, field: str | None, about
         list(read_answers(path))
 
 
-def test_a_file_without_json(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text("time;reply\nq;x\n")
-    with data_error(path, 1, about="a table (CSV, TSV) with the columns query_id, system and answer"):
-        list(read_answers(path))
-
-
-def test_an_answer_that_occurs_twice(write_jsonl: Write) -> None:
-    line = {"query_id": "q", "system": "s", "text": "x"}
-    path = write_jsonl("answers.jsonl", [line, line])
-    with data_error(path, 2, about="'s' answers the query 'q' twice"):
-        list(read_answers(path))
-
-
-def test_an_empty_file(tmp_path: Path) -> None:
-    (tmp_path / "none.jsonl").touch()
-    with data_error(tmp_path / "none.jsonl", about="no answers"):
-        list(read_answers(tmp_path / "none.jsonl"))
-
-
 ARRAY: list[dict[str, Any]] = [
     {"query_id": "q", "system": "s", "text": "One."},
     {
@@ -200,6 +173,12 @@ def test_a_json_array_of_answers(indent: int | None, tmp_path: Path, write_jsonl
     ("text", "message"),
     [
         ("[]", "x.json: has no answers."),
+        ("", "x.json: has no answers."),
+        ("time;reply\nq;x\n", "x.json, line 1: is not a file of answers: "),
+        (
+            '{"query_id": "q", "system": "s", "text": "x"}\n' * 2,
+            "x.json, line 2: the system 's' answers the query 'q' twice",
+        ),
         ("[\n", "x.json: is not valid JSON"),
         (json.dumps(ARRAY) + "\n{}", "x.json: has several JSON values"),
         ("[1]", "x.json, line 1: is not an answer in a known format"),
@@ -214,7 +193,7 @@ def test_a_json_array_of_answers(indent: int | None, tmp_path: Path, write_jsonl
         ),
     ],
 )
-def test_a_json_array_with_an_error(
+def test_errors_of_whole_files(
     text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.interchange.convert import convert
-from exam_pp.errors import DataError
 from exam_pp.formats.base import format_of
 from exam_pp.formats.scores import contains_scores, read_all_scores
 from exam_pp.phases.interchange.bridges import Conversion
@@ -95,22 +94,22 @@ def test_correlations_are_scores_of_methods(tmp_path: Path) -> None:
     ]
 
 
-def test_a_row_that_is_too_long_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 3: has 3 columns, but the header has 2"):
-        scores_of(tmp_path / "board.tsv", "method\texam\nb\t0.5\na\t0.25\t7\n")
+def test_a_measure_may_be_a_correlation(tmp_path: Path) -> None:
+    """Only beside the measure that was correlated are the rows correlations of leaderboards."""
+    table = "Results\n\nmethod\tspearman\nb\t0.5\na\t0.25\n"
+    assert scores_of(tmp_path / "board.tsv", table) == [("b", "spearman", 0.5), ("a", "spearman", 0.25)]
 
 
-@pytest.mark.parametrize("name", [
+FOOTERS = [
     "spearman", "Kendall", "spearman_correlation =0.9", "kendall_tau", "spearman@10", "qrel_file",
     "qrels_file=x", "min_rating", "min_self_rating = 4",
-])  # fmt: skip
-def test_footers(name: str) -> None:
-    assert is_footer(name)
+]  # fmt: skip
+SYSTEMS = ["kendall_run", "spearmint", "my_min_rating", "qrel", "rating", "file", ""]
 
 
-@pytest.mark.parametrize("name", ["kendall_run", "spearmint", "my_min_rating", "qrel", "rating", "file", ""])
-def test_systems_with_similar_names(name: str) -> None:
-    assert not is_footer(name)
+@pytest.mark.parametrize("name", FOOTERS + SYSTEMS)
+def test_footers_and_systems_with_similar_names(name: str) -> None:
+    assert is_footer(name) == (name in FOOTERS)
 
 
 NAMES = st.text("abcz_-", min_size=1, max_size=5).filter(

@@ -43,24 +43,23 @@ def test_white_space_around_an_id_is_removed_but_texts_stay_as_they_are(texts_fi
     assert read_texts(texts_file, texts) == {"a": " First.\n"}
 
 
-def test_numbers_as_ids_are_strings(texts_file: Path) -> None:
-    texts_file.write_text('{"id": 17, "contents": "Seventeen."}\n')
-    assert read_texts(texts_file, {"17"}) == {"17": "Seventeen."}
-
-
-def test_passages_of_ms_marco_v2_have_the_id_pid(texts_file: Path) -> None:
-    texts_file.write_text('{"pid": "p_0", "passage": "A passage.", "spans": "(0,10)", "docid": "d_0"}\n')
-    assert read_texts(texts_file, {"p_0"}) == {"p_0": "A passage."}
-
-
-def test_equal_duplicates_are_fine(texts_file: Path) -> None:
-    texts_file.write_text("a\tSame.\na\tSame.\n")
-    assert read_texts(texts_file, {"a"}) == {"a": "Same."}
-
-
-def test_lone_surrogates_become_question_marks(texts_file: Path) -> None:
-    texts_file.write_text('{"id": "a", "text": "x \\ud83d y"}\n')
-    assert read_texts(texts_file, {"a"}) == {"a": "x ? y"}
+@pytest.mark.parametrize(
+    ("content", "passage_id", "text"),
+    [
+        ('{"id": 17, "contents": "Seventeen."}\n', "17", "Seventeen."),
+        (
+            '{"pid": "p_0", "passage": "V2.", "spans": "(0,10)", "docid": "d_0"}\n',
+            "p_0",
+            "V2.",
+        ),
+        ("a\tSame.\na\tSame.\n", "a", "Same."),
+        ('{"id": "a", "text": "x \\ud83d y"}\n', "a", "x ? y"),
+    ],
+    ids=["number as id", "pid", "equal lines", "lone surrogate"],
+)
+def test_unusual_texts(texts_file: Path, content: str, passage_id: str, text: str) -> None:
+    texts_file.write_text(content)
+    assert read_texts(texts_file, {passage_id}) == {passage_id: text}
 
 
 def test_an_empty_text_is_kept_and_logged(texts_file: Path, caplog: pytest.LogCaptureFixture) -> None:

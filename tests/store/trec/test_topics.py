@@ -52,22 +52,6 @@ def test_topics(tmp_path: Path, content: str) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("content", "about"),
-    [
-        ("<html></html>", "<topic>"),
-        ("<top><title>a</top>", "number"),
-        ("<top><num>1</top>", "text"),
-        ("<top><num>1<title>a</top><top><num>1<title>b</top>", "twice"),
-    ],
-)
-def test_broken_topics(tmp_path: Path, content: str, about: str) -> None:
-    path = tmp_path / "topics"
-    path.write_text(content, encoding="utf-8")
-    with data_error(path, about=about):
-        read_queries(path)
-
-
 LEFT_OUT = (
     "{}: the text of a query is its title, without {}; --columns query_text=title+{} reads all of them."
 )
@@ -170,28 +154,23 @@ def test_many_topics_without_end(tmp_path: Path) -> None:
         read_queries(path)
 
 
-def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(name: str) -> Any:
-        return {"robust04": SimpleNamespace(queries_iter=lambda: iter([TitledQuery("301", "Crime", "...")]))}[
-            name
-        ]
-
-    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=load))
-    assert read_queries("irds:robust04")["301"].query_text == "Crime"
-    with data_error("irds:robust05", about="ir_datasets"):
-        read_queries("irds:robust05")
-
-
 class Patient(NamedTuple):
     query_id: str
     disease: str
     gene: str
 
 
-def test_ir_datasets_with_fields_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = SimpleNamespace(queries_iter=lambda: iter([Patient("1", "melanoma", "BRAF")]))
-    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=lambda _name: data))
-    assert read_queries("irds:trec-pm")["1"].query_text == "melanoma BRAF"
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [(TitledQuery("1", "Crime", "..."), "Crime"), (Patient("1", "melanoma", "BRAF"), "melanoma BRAF")],
+)
+def test_ir_datasets(query: NamedTuple, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The title, or all fields of a collection without one."""
+    data = {"robust04": SimpleNamespace(queries_iter=lambda: iter([query]))}
+    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=data.__getitem__))
+    assert read_queries("irds:robust04")["1"].query_text == text
+    with data_error("irds:robust05", about="ir_datasets"):
+        read_queries("irds:robust05")
 
 
 def test_ir_datasets_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:

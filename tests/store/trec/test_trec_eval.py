@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.cli.main import main
-from exam_pp.formats.base import format_of
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.reports.evaluation.leaderboards import trec_eval_text
 from exam_pp.results import Score
 from exam_pp.store.trec.scores import is_leaderboard, read_leaderboard_means, read_leaderboard_queries
-from tests.conftest import data_error
 
 GOLDEN = Path(__file__).parents[2] / "data" / "trec_eval"
 
@@ -58,19 +55,3 @@ def test_without_runid_the_system_is_the_file_name(tmp_path: Path) -> None:
 
     assert read_leaderboard_queries(path) == [Score("bm25", "01", "map", 0.5)]
     assert read_leaderboard_means(path) == [Score("bm25", "all", "map", 0.5)]
-
-
-def test_the_format_is_detected_and_validated(capsys: pytest.CaptureFixture[str]) -> None:
-    assert format_of(GOLDEN / "out.test.aq").name == "trec-eval"
-    main(["validate", str(GOLDEN / "out.test.aq")])
-    assert "383 scores" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("line", "field", "about"), [("map\tq1", None, "value"), ("map\tq1\tnan", "value", "'nan'")]
-)
-def test_broken_lines_are_named(tmp_path: Path, line: str, field: str | None, about: str) -> None:
-    path = tmp_path / "board.txt"
-    path.write_text(f"map\tq0\t0.5\nmap\tq2\t0.5\n{line}\n")
-    with data_error(path, 3, field, about=about):
-        read_leaderboard_queries(path)
