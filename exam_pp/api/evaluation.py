@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from exam_pp.data_model import PassageView, Role
 from exam_pp.defaults import CONFIDENCE
@@ -42,7 +42,7 @@ from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.runs import MethodName, read_qrels
 from exam_pp.text.wording import counted
 
-Labels = PathLike | RubricQrels | Iterable[Qrel | SubtopicQrel]
+Labels = PathLike | RubricQrels[Any] | Iterable[Qrel | SubtopicQrel]
 """A qrels file, the result of :func:`exam_pp.rubric_qrels`, or lines of qrels."""
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,12 +32,12 @@ from exam_pp.cli.options import (
 )
 from exam_pp.metrics.qrels import LabelRule, judgment_qrels
 from exam_pp.phases.evaluation.result import Evaluation, grader_columns, threshold_columns
-from exam_pp.provenance import Provenance, file_names, with_thresholds
+from exam_pp.provenance import file_names, with_thresholds
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.metrics.gains import Ungraded
-    from exam_pp.results import Qrel, SubtopicQrel
+    from exam_pp.phases.evaluation.rubric import RubricQrels
+    from exam_pp.results import Qrel
 
 
 _NAMES = ("max", "mean", "count", "binary")
@@ -176,7 +176,7 @@ def command(
     if not scored:
         ((labels,),) = label_sets.values()
         log_notes(labels.notes)
-        labels.write(output.path, inputs=inputs)
+        _write(labels, output.path, fill_holes, inputs)
         return
     from exam_pp.store.trec.runs import run_files, systems_of, warn_of_other_names
 
@@ -184,14 +184,25 @@ def command(
     score = partial(
         _scores,
         ranked=runs or graded,
-        measures=measures,
+        measures=measures or (["alpha_nDCG@20"] if subtopics else ["nDCG@10"]),
         facets="title" if subtopics else facets,
         method=method_name,
         scope=scope,
     )
+
+    def levels(labels: RubricQrels[Any], grades: Sequence[int]) -> Sequence[int]:
+        # Labels of count and binary already use the threshold, so they need no relevance level.
+        used = (labels.min_grade,) if subtopics else grades
+        return used if label in _LEVELLED else ()
+
     evaluation = grader_columns(
         {
-            grader: threshold_columns({labels.min_grade: score(labels) for labels in of_grader})
+            grader: threshold_columns(
+                {
+                    labels.min_grade: score(labels, levels(labels, grades))
+                    for labels, grades in zip(of_grader, sets, strict=True)
+                }
+            )
             for grader, of_grader in label_sets.items()
         }
     )
@@ -200,7 +211,7 @@ def command(
         warn_of_other_names(systems_of(runs, method_name), ranked, graded)
     if qrels_output is not None:
         ((labels,),) = label_sets.values()
-        labels.write(qrels_output, inputs=inputs)
+        _write(labels, qrels_output, fill_holes, inputs)
     output.write(evaluation, f"Rubric-Qrels ({'subtopics' if subtopics else rule or label})", inputs)
 
 
@@ -224,8 +235,17 @@ def _check_single(graders: Sized, label_sets: Sized) -> None:
         raise click.UsageError("Qrels have the labels of one threshold; use --min-grade once.")
 
 
+def _write(labels: RubricQrels[Any], path: Path, fill_holes: Path | None, inputs: Sequence[Path]) -> None:
+    from exam_pp.phases.evaluation.judgments import write_filled
+    from exam_pp.store.trec.runs import write_qrels
+
+    write = write_qrels if fill_holes is None else partial(write_filled, fill_holes)
+    write(labels.qrels, path, inputs=inputs)
+
+
 def _scores(
-    labels: _Labels,
+    labels: RubricQrels[Any],
+    levels: Sequence[int],
     ranked: Path | tuple[Path, ...],
     measures: Sequence[str],
     facets: Any,
@@ -235,46 +255,25 @@ def _scores(
     """Score runs, or the rankings of a graded file, by labels."""
     from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 
-    names = measures or (labels.default_measure,)
     settings: Any = {
-        "min_grade": labels.levels or None,
-        "default_min_grade": labels.default_level,
+        "min_grade": levels or None,
+        "default_min_grade": labels.level,
         "ungraded": labels.ungraded,
     }
     if isinstance(ranked, Path):
         evaluation = score_rankings(
-            labels.lines,
+            labels.qrels,
             ranked,
-            names,
+            measures,
             facets=facets,
             **scope,
             **settings,
         )
     else:
-        evaluation = score_runs(labels.lines, ranked, names, method=method, **settings)
+        evaluation = score_runs(labels.qrels, ranked, measures, method=method, **settings)
     evaluation.notes[:0] = labels.notes
     evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
     return evaluation
-
-
-@dataclass(frozen=True)
-class _Labels:
-    """Labels, notes and the settings for scoring.
-
-    ``min_grade`` is the threshold of the labels; ``levels`` are the relevance levels of measures. Without
-    ``levels``, ``default_level`` is that of measures that can have it.
-    """
-
-    lines: Sequence[Qrel | SubtopicQrel]
-    notes: list[str]
-    min_grade: int
-    levels: Sequence[int]
-    write: Callable[..., None]
-    default_measure: str = "nDCG@10"
-    ungraded: Callable[[], Ungraded] | None = None
-    default_level: int | None = None
-    provenance: Provenance = field(default_factory=Provenance)
-    systems: Sequence[str] = ()
 
 
 def _labels(
@@ -288,12 +287,10 @@ def _labels(
     facets: Any,
     fill_holes: Path | None,
     scope: Mapping[str, Any],
-) -> _Labels:
+) -> RubricQrels[Any]:
     from exam_pp.phases.evaluation import rubric as evaluate
     from exam_pp.store.files import is_read_once
-    from exam_pp.store.trec.runs import write_qrels
 
-    compared = rule is not None and not is_read_once(graded)
     rubric = evaluate.rubric_qrels(
         graded,
         bank=bank,
@@ -305,34 +302,21 @@ def _labels(
         facets=facets,
         **scope,
     )
-    # Labels of count and binary already use the threshold, so they need no relevance level.
-    levels = min_grades if label in _LEVELLED else ()
     if fill_holes is None:
-        notes = [*rubric.notes, *(_scale_notes(rubric.qrels, graded) if compared else [])]
-        write = partial(write_qrels, rubric.qrels)
-        return _Labels(
-            rubric.qrels,
-            notes,
-            rubric.min_grade,
-            levels,
-            write,
-            ungraded=rubric.ungraded,
-            default_level=rubric.level,
-            provenance=rubric.provenance,
-            systems=rubric.systems,
-        )
-    # Judgments have a scale of their own, so the default threshold of grades is not used for them.
+        compared = rule is not None and not is_read_once(graded)
+        notes = _scale_notes(rubric.qrels, graded) if compared else []
+        return replace(rubric, notes=[*rubric.notes, *notes])
     from exam_pp.phases.evaluation import judgments
 
-    filled = judgments.fill_holes(fill_holes, rubric.qrels)
-    return _Labels(
-        filled.qrels,
-        [*rubric.notes, *filled.notes],
-        rubric.min_grade,
-        levels,
-        partial(judgments.write_filled, filled),
+    filled, notes = judgments.fill_holes(fill_holes, rubric.qrels)
+    return replace(
+        rubric,
+        qrels=filled,
+        notes=[*rubric.notes, *notes],
+        ungraded=None,
+        # Judgments have a scale of their own, so the default threshold of grades is not used for them.
+        level=None,
         provenance=replace(rubric.provenance, judgments=file_names(fill_holes)),
-        systems=rubric.systems,
     )
 
 
@@ -353,11 +337,10 @@ def _subtopics(
     min_grades: Sequence[int],
     label: Any,
     scope: Mapping[str, Any],
-) -> _Labels:
+) -> RubricQrels[Any]:
     from exam_pp.phases.evaluation.rubric import subtopic_labels
-    from exam_pp.store.trec.runs import write_qrels
 
-    subtopics = subtopic_labels(
+    return subtopic_labels(
         graded,
         bank=bank,
         grade_filter=selection,
@@ -365,16 +348,6 @@ def _subtopics(
         min_grade=min_grades[0] if min_grades else None,
         queries=queries,
         **scope,
-    )
-    return _Labels(
-        subtopics.qrels,
-        subtopics.notes,
-        subtopics.min_grade,
-        (subtopics.min_grade,) if label == "max" else (),
-        partial(write_qrels, subtopics.qrels),
-        "alpha_nDCG@20",
-        provenance=subtopics.provenance,
-        systems=subtopics.systems,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,25 +129,11 @@ FILLED = "1"
 """Second column of added lines; in lines of judgments it is unchanged, and usually 0."""
 
 
-@dataclass(frozen=True)
-class FilledQrels:
-    """The ``judged`` lines of the qrels file ``source``, and ``filled`` lines with labels for its holes."""
+def fill_holes(existing: PathLike, labels: Iterable[Qrel]) -> tuple[list[Qrel], list[str]]:
+    """The judgments of a qrels file, then labels for unjudged passages; judgments are never changed.
 
-    source: PathLike
-    judged: Sequence[Qrel]
-    filled: Sequence[Qrel]
-    notes: Sequence[str]
-
-    @property
-    def qrels(self) -> list[Qrel]:
-        """Judgments and added labels together."""
-        return [*self.judged, *self.filled]
-
-
-def fill_holes(existing: PathLike, labels: Iterable[Qrel]) -> FilledQrels:
-    """Add labels for unjudged passages to the qrels; judgments are never changed.
-
-    Labels of queries without judgments are skipped, because means are over the queries of the qrels.
+    Labels of queries without judgments are skipped, because means are over the queries of the qrels. Returns
+    the lines and notes on them.
     Raises :class:`~exam_pp.errors.DataError` for invalid qrels, and
     :class:`~exam_pp.errors.SelectionError` if no query has both judgments and labels.
     """
@@ -173,24 +159,26 @@ def fill_holes(existing: PathLike, labels: Iterable[Qrel]) -> FilledQrels:
     notes += outside_scale_notes(
         (qrel.relevance for qrel in filled), (qrel.relevance for qrel in judged), "Filled holes: "
     )
-    return FilledQrels(existing, judged, filled, notes)
+    return [*judged, *filled], notes
 
 
-def write_filled(filled: FilledQrels, path: PathLike, *, inputs: Iterable[str | Path] = ()) -> None:
-    """Write the judgments unchanged, and the added lines of a query after its last judgment."""
+def write_filled(
+    existing: PathLike, qrels: Sequence[Qrel], path: PathLike, *, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write the judgments unchanged, and those of :func:`fill_holes` after the last one of their query."""
     with atomic_output(path, inputs=inputs) as stream:
-        for line in _lines(filled):
+        for line in _lines(existing, qrels):
             stream.write(line.encode() + b"\n")
 
 
-def _lines(filled: FilledQrels) -> Iterator[str]:
-    column = TrecColumns()
-    for qrel in filled.judged:
+def _lines(existing: PathLike, qrels: Sequence[Qrel]) -> Iterator[str]:
+    column, judged = TrecColumns(), len(read_qrels(existing))
+    for qrel in qrels[:judged]:
         column("passage", qrel.passage_id)
-    lines = [line for _, line in read_text_lines(filled.source)]
+    lines = [line for _, line in read_text_lines(existing)]
     last = {line.split(maxsplit=1)[0]: number for number, line in enumerate(lines)}
     holes: dict[str, list[str]] = {}
-    for qrel in filled.filled:
+    for qrel in qrels[judged:]:
         line = f"{qrel.query_id} {FILLED} {column('passage', qrel.passage_id)} {qrel.relevance}"
         holes.setdefault(qrel.query_id, []).append(line)
     for number, line in enumerate(lines):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from exam_pp.banks import TestBank
 from exam_pp.data_model import Role
@@ -49,18 +49,22 @@ if TYPE_CHECKING:
     from exam_pp.metrics.fair_sample import DecidedUnits
 
 
+Q = TypeVar("Q", bound=Qrel | SubtopicQrel)
+
+
 @dataclass(frozen=True)
-class RubricQrels:
+class RubricQrels(Generic[Q]):
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 
     ``level`` is the lowest label of a relevant passage: ``min_grade`` for the label ``max``, None for labels
     that have used the threshold. ``qrels`` is lazy: each iteration computes the labels again, query by query.
+    With bank entries as subtopics, ``qrels`` is a list.
     ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade; None
     for ``mean``. ``provenance`` has the grader, the bank, the number of queries, and for ``count`` and
     ``binary`` the threshold. ``systems`` are those of the file.
     """
 
-    qrels: Sequence[Qrel]
+    qrels: Sequence[Q]
     min_grade: int
     notes: list[str] = field(default_factory=list)
     ungraded: Callable[[], Ungraded] | None = None
@@ -257,7 +261,7 @@ def rubric_qrels(
     facets: Facets = "title",
     role: Role | None = None,
     canaries: bool = False,
-) -> RubricQrels:
+) -> RubricQrels[Qrel]:
     """Rubric-Qrels: a relevance label for every graded passage.
 
     Source: Dietz, "A Workbench for Autograding Retrieve/Generate Systems", SIGIR 2024, section 4.5.
@@ -294,7 +298,7 @@ def rubric_qrels(
 
 
 @without_garbage_collection()
-def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "title") -> RubricQrels:
+def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "title") -> RubricQrels[Qrel]:
     """Rubric-Qrels of grades that are already read."""
     with_threshold = label in ("count", "binary")
     of_threshold = threshold_notes(data)
@@ -432,20 +436,6 @@ def _facet_of_id(entry_id: str, query_id: str) -> str:
     return rest.rpartition("/")[0] if rest != entry_id else ""
 
 
-@dataclass(frozen=True)
-class SubtopicLabels:
-    """Qrels with bank entries as subtopics; ``min_grade`` is the threshold that was used.
-
-    ``systems`` are those of the file.
-    """
-
-    qrels: list[SubtopicQrel]
-    min_grade: int
-    notes: list[str] = field(default_factory=list)
-    provenance: Provenance = field(default_factory=Provenance)
-    systems: Sequence[str] = ()
-
-
 def subtopic_labels(
     graded: PathLike,
     *,
@@ -456,7 +446,7 @@ def subtopic_labels(
     queries: PathLike | None = None,
     role: Role | None = None,
     canaries: bool = False,
-) -> SubtopicLabels:
+) -> RubricQrels[SubtopicQrel]:
     """Subtopic labels of all graded pairs: the grade, or with ``binary`` 1 from the threshold on, else 0.
 
     The other arguments are those of :func:`exam_pp.phases.evaluation.rubric.cover`. Entries that no passage
@@ -481,4 +471,5 @@ def subtopic_labels(
     if any(query.weights for query in data.queries):
         notes.append("All subtopics have the same weight: the weights of the bank are ignored.")
     provenance = replace(data.provenance, min_grades=(data.min_grade,))
-    return SubtopicLabels(lines, data.min_grade, notes, provenance, list(data.file.first_ranks))
+    systems = list(data.file.first_ranks)
+    return RubricQrels(lines, data.min_grade, notes, provenance=provenance, systems=systems)

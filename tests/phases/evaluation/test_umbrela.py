@@ -128,17 +128,17 @@ def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path)
     existing = tmp_path / "human.qrels"
     existing.write_text("q Q0 p2  1\nother 0 x 3\nq 0 p1 0\n")
     labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
-    filled = fill_holes(existing, [*labels.qrels, Qrel("new", "y", 1)])
-    write_filled(filled, tmp_path / "filled.qrels", inputs=[existing])
+    filled, notes = fill_holes(existing, [*labels.qrels, Qrel("new", "y", 1)])
+    write_filled(existing, filled, tmp_path / "filled.qrels", inputs=[existing])
 
     assert (tmp_path / "filled.qrels").read_text() == (
         "q Q0 p2  1\nother 0 x 3\nq 0 p1 0\nq 1 p3 3\nq 1 p5 1\n"
     )
-    assert sorted(read_qrels(tmp_path / "filled.qrels")) == sorted(filled.qrels)
-    assert "3 judgments" in filled.notes[0]
-    assert "filled 2 holes" in filled.notes[0]
-    assert "2 judged passages are also graded" in filled.notes[1]
-    assert "labels of 1 query without judgments in" in filled.notes[2]
+    assert sorted(read_qrels(tmp_path / "filled.qrels")) == sorted(filled)
+    assert "3 judgments" in notes[0]
+    assert "filled 2 holes" in notes[0]
+    assert "2 judged passages are also graded" in notes[1]
+    assert "labels of 1 query without judgments in" in notes[2]
     with pytest.raises(SelectionError, match=r"queries .*human\.qrels"):
         fill_holes(existing, [Qrel("new", "y", 1)])
 
