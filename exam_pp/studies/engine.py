@@ -117,9 +117,9 @@ class Engine:
             lock.release()
 
     def _run(self) -> Results:
-        if self.study.passages is not None and self.study.model is None:
-            return self._known_grades(Path(self.study.passages))
         banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
+        if self.study.passages is not None and self.study.model is None:
+            return self._known_grades(Path(self.study.passages), banks)
         kinds = {bank: read_bank(bank).kinds for bank in banks}
         of_answers = [bank for bank in banks if self.study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
@@ -154,9 +154,8 @@ class Engine:
         outdated = {place: any(each[place] for each in self._outdated) for place in places}
         return AppliedRatings(outdated=outdated).lines()
 
-    def _known_grades(self, graded: Path) -> Results:
+    def _known_grades(self, graded: Path, banks: Sequence[Path]) -> Results:
         """The leaderboards of a file that is graded already."""
-        banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
         self._check([graded, *banks])
         graded = self._correct(graded, banks or [None])
         sources = Sources(graded, banks)

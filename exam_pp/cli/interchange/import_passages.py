@@ -223,18 +223,17 @@ def _import_alone(form: str, files: list[Path], output: Path, options: dict[str,
         lines = import_candidates(files, output, queries_output=options["queries_output"])
     elif form == "nuggetizer-assignments":
         from exam_pp.formats.nugget_assignments import DEFAULT_GRADER
-        from exam_pp.phases.interchange.assignments import AssignmentSources, import_assignments
+        from exam_pp.phases.interchange.assignments import import_assignments
 
-        sources = AssignmentSources(
+        lines = import_assignments(
             files,
             output,
-            options["grader_name"] or DEFAULT_GRADER,
-            options["passages"],
-            options["bank_output"],
-            options["queries_output"],
-            options["bank"],
-        )
-        lines = import_assignments(sources).lines()
+            grader=options["grader_name"] or DEFAULT_GRADER,
+            passages=options["passages"],
+            bank=options["bank"],
+            bank_output=options["bank_output"],
+            queries_output=options["queries_output"],
+        ).lines()
     else:
         from exam_pp.phases.interchange.umbrela_rows import import_judge_rows
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.banks import BankLine, Entry
+from exam_pp.banks import Entry
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -153,62 +153,42 @@ def _nugget(entry: Entry, label: str) -> AssignedNugget:
     return AssignedNugget(text=entry.text, **importance, assignment=label)
 
 
-@dataclass(frozen=True)
-class AssignmentSources:
-    """Inputs and outputs of an import of nugget assignments.
+def import_assignments(
+    files: Sequence[Path],
+    output: Path,
+    *,
+    grader: str = DEFAULT_GRADER,
+    passages: Path | None = None,
+    bank: Path | None = None,
+    bank_output: Path | None = None,
+    queries_output: Path | None = None,
+) -> AssignmentSummary:
+    """Write a graded file, and the nuggets and the texts of the queries if they have files.
 
     Answers in ``passages`` get the assignments as additional grades; all other answers become passages.
-    Nuggets get the ids of ``bank``, joined by query and text; without a bank, ids are digests of both.
-    ``bank_output`` and ``queries_output`` are files for the nuggets and the query texts.
+    Nuggets get the ids of ``bank``, joined by query and text; without a bank, ids are digests of both. Labels
+    are read as in replies ("Not Support" is valid); a nugget with an unknown label is ungraded and keeps the
+    label. Raises :class:`~exam_pp.errors.DataError` for an answer that occurs twice or differs from its text
+    in ``passages``, and :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
     """
-
-    files: Sequence[Path]
-    output: Path
-    grader: str = DEFAULT_GRADER
-    passages: Path | None = None
-    bank_output: Path | None = None
-    queries_output: Path | None = None
-    bank: Path | None = None
-
-    @property
-    def inputs(self) -> list[Path]:
-        """All input files."""
-        return [*self.files, *(path for path in (self.passages, self.bank) if path)]
-
-
-def import_assignments(sources: AssignmentSources) -> AssignmentSummary:
-    """Write a graded file, and the nuggets as a bank if ``bank_output`` is set.
-
-    Nuggets are joined by query and text. Labels are read as in replies ("Not Support" is valid); a nugget
-    with an unknown label is ungraded and keeps the label. Raises :class:`~exam_pp.errors.DataError` for an
-    answer that occurs twice or differs from its text in ``passages``, and
-    :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
-    """
-    outputs = [sources.output, sources.bank_output, sources.queries_output]
-    for output in outputs:
-        if output is not None:
-            check_output(output, sources.inputs)
+    inputs = [*files, *filter(None, (passages, bank))]
+    for path in filter(None, (output, bank_output, queries_output)):
+        check_output(path, inputs)
     summary = AssignmentSummary()
     queries: dict[str, QueryPassages] = {}
-    for query in read_passages(sources.passages) if sources.passages else ():
+    for query in read_passages(passages) if passages else ():
         known = queries.setdefault(query.query_id, QueryPassages(query.query_id, []))
         known.passages += query.passages
-    ids = NuggetIds(read_bank(sources.bank)) if sources.bank is not None else NuggetIds()
-    bank = add_assignments(queries, sources.files, sources.grader, summary, ids)
-    if sources.bank is not None and summary.foreign and not summary.matched:
+    ids = NuggetIds(read_bank(bank)) if bank is not None else NuggetIds()
+    nuggets = add_assignments(queries, files, grader, summary, ids)
+    if bank is not None and summary.foreign and not summary.matched:
         raise SelectionError(
-            f"No nugget is in {sources.bank} (compared by query and text); name the bank that was assigned."
+            f"No nugget is in {bank} (compared by query and text); name the bank that was assigned."
         )
-    _write(sources, queries.values(), bank)
+    if bank_output is not None:
+        write_bank(nuggets.values(), bank_output, inputs=inputs)
+    if queries_output is not None:
+        texts = {query_id: line.query_text for query_id, line in nuggets.items() if line.query_text}
+        write_queries(texts, queries_output, inputs=inputs)
+    write_passages(queries.values(), output, inputs=inputs)
     return summary
-
-
-def _write(
-    sources: AssignmentSources, queries: Iterable[QueryPassages], bank: Mapping[str, BankLine]
-) -> None:
-    if sources.bank_output is not None:
-        write_bank(bank.values(), sources.bank_output, inputs=sources.inputs)
-    if sources.queries_output is not None:
-        texts = {query_id: line.query_text for query_id, line in bank.items() if line.query_text}
-        write_queries(texts, sources.queries_output, inputs=sources.inputs)
-    write_passages(queries, sources.output, inputs=sources.inputs)

@@ -16,7 +16,7 @@ from exam_pp.cli.main import main
 from exam_pp.formats.base import format_of
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.interchange.assignments import AssignmentSources, import_assignments
+from exam_pp.phases.interchange.assignments import import_assignments
 from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.phases.interchange.candidate_segments import import_candidates
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
@@ -68,14 +68,12 @@ def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Pa
             assignment("s", "007", "NNNN"),
         ],
     )
-    sources = AssignmentSources(
-        [source],
-        tmp_path / "g.jsonl.gz",
-        bank_output=tmp_path / "b.jsonl",
-        queries_output=tmp_path / "q.json",
+    output = tmp_path / "g.jsonl.gz"
+    imported = import_assignments(
+        [source], output, bank_output=tmp_path / "b.jsonl", queries_output=tmp_path / "q.json"
     )
-    summary = " ".join(import_assignments(sources).lines())
-    (query,) = read_passages(sources.output)
+    summary = " ".join(imported.lines())
+    (query,) = read_passages(output)
     first = query.passages[0]
     (grades,) = first.rubric_grades or []
 
@@ -105,14 +103,12 @@ def test_a_repeated_nugget_keeps_every_label(write_jsonl: WriteJsonl, tmp_path: 
     line = assignment("r", "1", ["?", "S", "N"])
     for nugget in line["nuggets"][:2]:
         nugget |= {"text": "the same", "importance": "vital"}
-    sources = AssignmentSources(
-        [write_jsonl("a.jsonl", [line])], tmp_path / "g.jsonl", bank_output=tmp_path / "b.jsonl"
-    )
-    import_assignments(sources)
-    (scores,) = nugget_scores(sources.output, tmp_path / "b.jsonl").values()
+    output = tmp_path / "g.jsonl"
+    import_assignments([write_jsonl("a.jsonl", [line])], output, bank_output=tmp_path / "b.jsonl")
+    (scores,) = nugget_scores(output, tmp_path / "b.jsonl").values()
     assert {row.metric: row.value for row in scores.scores}["V_strict"] == 0.5
     assert {row.metric: row.value for row in scores.best_case}["V_strict"] == 1.0
-    write_assignments(sources.output, tmp_path / "b.jsonl", tmp_path / "o.jsonl")
+    write_assignments(output, tmp_path / "b.jsonl", tmp_path / "o.jsonl")
     assert read_json(tmp_path / "o.jsonl") == [line]
 
 
@@ -123,8 +119,8 @@ def test_assignments_of_a_judge_are_added_to_those_of_a_model(
     automatic = write_jsonl("auto.jsonl", [assignment("r", "q", "SN")])
     manual = write_jsonl("manual.jsonl", [assignment("r", "q", "NS"), assignment("new", "q", "SS")])
     first, both = tmp_path / "auto.jsonl.gz", tmp_path / "both.jsonl.gz"
-    import_assignments(AssignmentSources([automatic], first))
-    import_assignments(AssignmentSources([manual], both, grader="human:alice", passages=first))
+    import_assignments([automatic], first)
+    import_assignments([manual], both, grader="human:alice", passages=first)
     (query,) = read_passages(both)
 
     assert [p.passage_id for p in query.passages] == ["r/q", "new/q"]
@@ -143,16 +139,16 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
     bank = write_jsonl("bank.jsonl", [{"query_id": "q", "items": items}])
     line = assignment("r", "q", "SPNN")
     line["nuggets"][2]["text"] = "nugget 0"
-    sources = AssignmentSources([write_jsonl("a.jsonl", [line])], tmp_path / "g.jsonl", bank=bank)
-    summary = " ".join(import_assignments(sources).lines())
-    (query,) = read_passages(sources.output)
+    output = tmp_path / "g.jsonl"
+    summary = " ".join(import_assignments([write_jsonl("a.jsonl", [line])], output, bank=bank).lines())
+    (query,) = read_passages(output)
     (grades,) = query.passages[0].rubric_grades or []
 
     assert [(key.rpartition("/")[0], label) for key, label in grades.nugget_labels() or ()] == [
         ("q/f", "support"), ("q/g", "partial_support"), ("q/h", "not_support"), ("q", "not_support"),
     ]  # fmt: skip
     assert "1 nugget has no match in the bank" in summary
-    write_assignments(sources.output, bank, tmp_path / "again.jsonl")
+    write_assignments(output, bank, tmp_path / "again.jsonl")
     again = read_json(tmp_path / "again.jsonl")[0]["nuggets"]
     assert [nugget["assignment"] for nugget in again] == ["support", "partial_support", "not_support"]
 
@@ -354,7 +350,7 @@ def test_any_assignments_survive_both_ways(
     ]
     source = folder / "a.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    import_assignments(AssignmentSources([source], folder / "g.jsonl", bank_output=folder / "b.jsonl"))
+    import_assignments([source], folder / "g.jsonl", bank_output=folder / "b.jsonl")
     write_assignments(folder / "g.jsonl", folder / "b.jsonl", folder / "o.jsonl")
     after = {(line["run_id"], line["qid"]): line for line in read_json(folder / "o.jsonl")}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exam_pp.phases.banks.import_bank import import_bank
 from exam_pp.phases.interchange.answer_units import answer_units
-from exam_pp.phases.interchange.assignments import AssignmentSources, import_assignments
+from exam_pp.phases.interchange.assignments import import_assignments
 from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
@@ -31,7 +31,7 @@ def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
     """301 real answers survive, with unknown labels and repeated nuggets."""
     source = shared_data / "rag24" / "assignments.command-r-plus.jsonl"
     graded, bank, out = tmp_path / "g.jsonl.gz", tmp_path / "b.jsonl", tmp_path / "a.jsonl"
-    summary = import_assignments(AssignmentSources([source], graded, bank_output=bank))
+    summary = import_assignments([source], graded, bank_output=bank)
     write_assignments(graded, bank, out)
     before, after = read_json(source), read_json(out)
 
