@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
 from exam_pp.banks import TestBank
@@ -120,6 +120,7 @@ def cover(
     )
     if data.provenance.reviewed and can_be_read_again(passages):
 
+        @cache
         def of_judge() -> SelectedGrades:
             return read_selected(
                 passages,
