@@ -89,6 +89,8 @@ def test_answers_are_compared_with_the_key(graded: Path, caplog: pytest.LogCaptu
     assert grades.relevance_label == 3
     info = grades.prompt_info or {}
     assert (info["check_answer_key"], info["answer_match"]) == (True, "strict")
+    warnings = [record.getMessage() for record in caplog.get_records("setup")]
+    assert any("all of the above" in text and text.endswith(": all") for text in warnings)
 
 
 def test_the_rule_of_the_paper_asks_about_all_of_the_above(
