@@ -52,8 +52,8 @@ PARTLY = "[checked-in-part]"
 
 
 def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
-    """On what claims on the first measure rest; None if there are no ratings of people in the scores."""
-    if evaluation.corrections is None:
+    """On what claims on the first measure rest; None without ratings of people in the scores, or systems."""
+    if evaluation.corrections is None or not evaluation.corrections.systems:
         return None
     import numpy as np  # noqa: PLC0415 - slow to import
 
