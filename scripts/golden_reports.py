@@ -19,7 +19,6 @@ REPORTS = {
     "spurious": ["-S", "often=2"],
     "disagreements": [],
     "unparsed": [],
-    "sample": ["--limit", "6"],
 }
 """Report name to command line options."""
 VERSION = "VERSION"

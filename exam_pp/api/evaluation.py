@@ -245,7 +245,10 @@ def agreement(first: Labels, second: Labels) -> LabelAgreement:
         SelectionError: The two sets of labels have no passage in common.
         DataError: A file cannot be read or has the wrong format.
     """
-    a, b = (_by_passage(_labels(labels)[0]) for labels in (first, second))
+    a, b = (
+        {(line.query_id, line.passage_id): int(line.relevance) for line in _labels(labels)[0]}
+        for labels in (first, second)
+    )
     common = [passage for passage in a if passage in b]
     if not common:
         raise SelectionError("The two sets of labels have no passage in common.")
@@ -286,16 +289,15 @@ def _ratings(
 ) -> Iterator[tuple[str, str, str, int, float | None]]:
     merged: dict[GradeKey, dict[str, tuple[int, float | None]]] = {}
     for grades in selector.select(passage):
-        soft = {entry: _expected(probabilities) for entry, probabilities in grades.distributions().items()}
+        soft = {
+            entry: sum(grade * probability for grade, probability in enumerate(probabilities))
+            for entry, probabilities in grades.distributions().items()
+        }
         ratings = merged.setdefault(GradeKey.of(grades, selector.filter), {})
         ratings |= {entry: (rating, soft.get(entry)) for entry, rating in grades.entry_ratings().items()}
     for key, ratings in merged.items():
         for entry, rated in ratings.items():
             yield entry, key.model, key.prompt_class, *rated
-
-
-def _expected(probabilities: Sequence[float]) -> float:
-    return sum(grade * probability for grade, probability in enumerate(probabilities))
 
 
 def _with_origin(evaluation: Evaluation, labels: Labels, notes: Sequence[str]) -> Evaluation:
@@ -320,7 +322,3 @@ def _labels(
     if isinstance(labels, RubricQrels):
         return labels.qrels, labels.ungraded, labels.notes, labels.level
     return (read_qrels(labels) if isinstance(labels, PathLike) else labels), None, (), None
-
-
-def _by_passage(labels: Iterable[Qrel | SubtopicQrel]) -> dict[tuple[str, str], int]:
-    return {(line.query_id, line.passage_id): int(line.relevance) for line in labels}

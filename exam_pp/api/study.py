@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -29,7 +29,6 @@ from exam_pp.reports.review.page import render_page
 from exam_pp.results import Leaderboard
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import write_text
-from exam_pp.store.numbers import parse_number
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.studies.boards import Board
 from exam_pp.studies.engine import Engine, Judge
@@ -266,7 +265,7 @@ def _lines(folder: Path, name: str, rows: list[dict[str, Any]]) -> list[Path]:
     if not rows:
         raise SelectionError(f"{name} is empty.")
     path = folder / f"{name}.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows), encoding="utf-8")
     return [path]
 
 
@@ -313,68 +312,48 @@ def _pairs(value: Any, what: str, key: str, text: str) -> list[dict[str, Any]]:
     return _rows(value, what, (key, text), f"a dictionary of {key} to text")
 
 
+def _by_query(value: Mapping[Any, Any], what: str) -> Iterator[tuple[str, Any, Any]]:
+    """System, query and value of a dictionary of system to query to value."""
+    for system, by_query in value.items():
+        if not isinstance(by_query, Mapping):
+            raise SelectionError(f"{what}: {system!r} must map query ids; it is a {type(by_query).__name__}.")
+        yield from ((_text(system, what, "system"), query_id, of) for query_id, of in by_query.items())
+
+
 def _nested(value: Any, what: str, text: str) -> list[dict[str, Any]]:
     """Rows of system, query and text."""
     if not isinstance(value, Mapping):
         return _rows(value, what, ("system", "query_id", text), "a dictionary of system to query id to text")
-    rows = []
-    for system, by_query in value.items():
-        if not isinstance(by_query, Mapping):
-            raise SelectionError(f"{what}: {system!r} must map query ids; it is a {type(by_query).__name__}.")
-        rows += [
-            {
-                "system": _text(system, what, "system"),
-                "query_id": _text(q, what, "query_id"),
-                text: _text(t, f"{what} of {system!r} for query {q!r}", text),
-            }
-            for q, t in by_query.items()
-        ]
-    return rows
+    return [
+        {
+            "system": system,
+            "query_id": _text(query_id, what, "query_id"),
+            text: _text(answer, f"{what} of {system!r} for query {query_id!r}", text),
+        }
+        for system, query_id, answer in _by_query(value, what)
+    ]
 
 
 def _ranked(value: Any) -> list[dict[str, Any]]:
-    """Rows of system, query, passage, rank and score, best first in each ranking."""
-    if isinstance(value, Mapping):
-        rows: list[dict[str, Any]] = []
-        for system, by_query in value.items():
-            if not isinstance(by_query, Mapping):
-                raise SelectionError(
-                    f"runs: {system!r} must map query ids; it is a {type(by_query).__name__}."
-                )
-            for query_id, ranking in by_query.items():
-                if isinstance(ranking, str) or not isinstance(ranking, Iterable):
-                    raise SelectionError(
-                        f"runs of {system!r} for query {query_id!r} must be a list of passage ids, or a "
-                        f"dictionary of ids and scores; it is a {type(ranking).__name__}."
-                    )
-                scored = ranking if isinstance(ranking, Mapping) else {p: -n for n, p in enumerate(ranking)}
-                rows += [
-                    {"system": str(system), "query_id": str(query_id), "passage_id": str(p), "score": score}
-                    for p, score in scored.items()
-                ]
-    else:
-        rows = _rows(
-            value, "runs", ("system", "query_id", "passage_id"), "a dictionary of system to query id"
-        )
-        for row, original in zip(rows, _records(value), strict=True):
-            if "score" not in original and "rank" not in original:
-                raise SelectionError("runs: a column 'rank' or 'score' is missing.")
-            row["score"] = original["score"] if "score" in original else -_number(original["rank"])
-    ranks: dict[tuple[str, str], int] = {}
-    for row in rows:
-        row["score"] = _number(row["score"])
-    for row in sorted(rows, key=lambda row: -row["score"]):
-        key = (row["system"], row["query_id"])
-        row["rank"] = ranks[key] = ranks.get(key, 0) + 1
-    return rows
-
-
-def _number(value: Any) -> float:
-    """A rank or score; raises :class:`SelectionError`."""
-    try:
-        return parse_number(str(value))
-    except ValueError as error:
-        raise SelectionError(f"runs: the rank or score {error}.") from error
+    """Rows of system, query, passage, and rank or score."""
+    if not isinstance(value, Mapping):
+        names = ("system", "query_id", "passage_id")
+        rows = _rows(value, "runs", names, "a dictionary of system to query id")
+        places = [{name: row[name] for name in ("rank", "score") if name in row} for row in _records(value)]
+        if not all(places):
+            raise SelectionError("runs: a column 'rank' or 'score' is missing.")
+        return [ids | place for ids, place in zip(rows, places, strict=True)]
+    ranked: list[dict[str, Any]] = []
+    for system, query_id, ranking in _by_query(value, "runs"):
+        if isinstance(ranking, str) or not isinstance(ranking, Iterable):
+            raise SelectionError(
+                f"runs of {system!r} for query {query_id!r} must be a list of passage ids, or a "
+                f"dictionary of ids and scores; it is a {type(ranking).__name__}."
+            )
+        scored = ranking if isinstance(ranking, Mapping) else {p: -n for n, p in enumerate(ranking)}
+        ids = {"system": system, "query_id": str(query_id)}
+        ranked += [{**ids, "passage_id": str(p), "score": score} for p, score in scored.items()]
+    return ranked
 
 
 def _bank(value: Any, *, nuggets: bool) -> TestBank:

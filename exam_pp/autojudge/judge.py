@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.autojudge.settings import LlmConfig, Settings, read_settings
-from exam_pp.autojudge.work import Work
+from exam_pp.autojudge.work import Work, of_kind
 from exam_pp.banks import BankLine, TestBank
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError
@@ -137,8 +137,9 @@ class ExamJudge:
             _log_notes(covered.notes)
             columns = {COVER: _table(score for score in covered.scores if score.metric.startswith("Cover("))}
             columns[LABEL] = _label_means(work, graded, labels)
-            if any(item.importance == "vital" for item in _nuggets(lines)):
-                columns[V_STRICT] = _vital_scores(work, reports, lines, own)
+            nuggets = of_kind(lines, "nugget")
+            if any(item.importance == "vital" for line in nuggets for item in line.items):
+                columns[V_STRICT] = _vital_scores(work, reports, nuggets, own)
             else:
                 log.warning(
                     "V_strict is left out, because the bank has no nuggets with the importance 'vital'; with "
@@ -185,19 +186,12 @@ def _label_means(work: Work, graded: Path, labels: Mapping[tuple[str, str], int]
     return {key: sum(values) / len(values) for key, values in of_parts.items()}
 
 
-def _nuggets(lines: Iterable[BankLine]) -> Iterator[Any]:
-    return (item for line in lines for item in line.items if item.kind == "nugget")
-
-
 def _vital_scores(
-    work: Work, reports: Sequence[Report], lines: Sequence[BankLine], settings: Settings
+    work: Work, reports: Sequence[Report], nuggets: Sequence[BankLine], settings: Settings
 ) -> ScoreTable:
-    kept = [
-        line.model_copy(update={"items": list(_nuggets([line]))}) for line in lines if any(_nuggets([line]))
-    ]
-    assigned = work.assigned(reports, kept)
+    assigned = work.assigned(reports, nuggets)
     (evaluation,) = nugget_scores(
-        assigned, TestBank.from_lines(kept), cutoff=settings.cutoff, role="answer"
+        assigned, TestBank.from_lines(nuggets), cutoff=settings.cutoff, role="answer"
     ).values()
     _log_notes(evaluation.notes)
     return _table(score for score in evaluation.scores if score.metric == V_STRICT)

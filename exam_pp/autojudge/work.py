@@ -26,10 +26,9 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.generate import GenerateOptions, generate_file
 from exam_pp.phases.banks.importance import ImportanceOptions, importance_file
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles
-from exam_pp.phases.grading.prompt_files import assignment_prompt
+from exam_pp.phases.grading.prompt_files import assignment_prompt, rating_prompt
 from exam_pp.phases.grading.steps import Steps, asked, make_folder
 from exam_pp.prompts import Prompt
-from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import write_text
 from exam_pp.store.passages.journal import journal_path
@@ -47,8 +46,6 @@ log = logging.getLogger(__name__)
 
 CACHE = "exam_pp.journal"
 """Name of the journal in the cache folder."""
-
-_DEFAULT_PROMPTS: dict[EntryKind, Prompt] = {"question": QUESTION_SELF_RATED, "nugget": NUGGET_SELF_RATED}
 
 
 class Work:
@@ -99,7 +96,7 @@ class Work:
         """
         kinds: set[EntryKind] = {item.kind for line in bank for item in line.items}
         if self.settings.prompt_class is None:
-            prompt = _DEFAULT_PROMPTS["question" if "question" in kinds else "nugget"]
+            prompt = rating_prompt("question" if "question" in kinds else "nugget")
         else:
             prompt = prompt_of(self.settings.prompt_class)
         if prompt.entry_kind is None:
@@ -107,7 +104,7 @@ class Work:
                 f"The prompt {prompt.name!r} of the setting prompt_class is of the kind {prompt.kind}, but "
                 "the judge grades a bank; choose a prompt of the kind question or nugget."
             )
-        return prompt, _of_kind(bank, prompt.entry_kind)
+        return prompt, of_kind(bank, prompt.entry_kind)
 
     def graded(self, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt) -> Path:
         """The graded file of the reports' answers."""
@@ -239,7 +236,8 @@ def _read_bank(path: Path) -> list[BankLine]:
     return list(form.read(Source(path, DroppedFields())))
 
 
-def _of_kind(lines: Iterable[BankLine], kind: EntryKind) -> list[BankLine]:
+def of_kind(lines: Iterable[BankLine], kind: EntryKind) -> list[BankLine]:
+    """The lines with entries of a kind, with only these."""
     kept = []
     for line in lines:
         if items := [item for item in line.items if item.kind == kind]:

@@ -153,16 +153,6 @@ def option_of(key: str) -> str:
     return "-M response_format" if key == "settings" else f"--{key.replace('_', '-')}"
 
 
-def _recorded_study(path: Path) -> StudyFile:
-    """The content of a study file as it stands, which sends and reads no file that it names.
-
-    Raises :class:`DataError`.
-    """
-    return SettingsFile(str(path), path.parent).table(
-        StudyFile, parse_toml(read_file(path), str(path)), "", "a study has"
-    )
-
-
 def read_study(path: Path, given: Mapping[str, Any], *, outside: bool = False) -> StudyFile:
     """Read a study file whose values under the keys of ``given`` are replaced by what the user named.
 
@@ -172,7 +162,9 @@ def read_study(path: Path, given: Mapping[str, Any], *, outside: bool = False) -
     """
     base_url = given.get("base_url")
     source = SettingsFile(str(path), path.parent, [base_url] if base_url else [])
-    study = _recorded_study(path)
+    study = SettingsFile(str(path), path.parent).table(
+        StudyFile, parse_toml(read_file(path), str(path)), "", "a study has"
+    )
     by_name = study.model is not None and "model" not in given and not study.has_local_model
     table = {
         **study.settings,

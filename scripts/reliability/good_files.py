@@ -337,7 +337,6 @@ _GRADED_COMMANDS = (
     f"verify uncovered {{}} --bank bank.jsonl {_SET} -o out",
     f"verify disagreements {{}} --bank bank.jsonl {_SET} -o out",
     f"verify unparsed {{}} --bank bank.jsonl {_SET} -o out",
-    f"verify sample {{}} --bank bank.jsonl {_SET} -o out",
     f"sample-pairs {{}} --bank bank.jsonl --count 2 {_SET} -o out",
     f"review {{}} --bank bank.jsonl --pairs pairs.json --force {_SET} -o out",
     f"bank clinic {{}} --bank bank.jsonl {_SET} -o out",

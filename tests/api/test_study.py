@@ -142,14 +142,14 @@ def test_html_for_notebooks() -> None:
             {"answers": {"a": {1: "t", "1": "t"}}},
             "answers, line 2: the system 'a' answers the query '1' twice.",
         ),
-        ({"runs": {"a": {"q1": {"p": "x"}}}, "texts": {"p": "t"}}, "runs: the rank or score 'x' is not a"),
+        ({"runs": {"a": {"q1": {"p": "x"}}}, "texts": {"p": "t"}}, "runs, line 1, score: 'x' is not a"),
         ({"runs": {"a": {"q1": "p"}}, "texts": {"p": "t"}}, "runs of 'a' for query 'q1' must be a list"),
         (
             {
                 "runs": [{"system": "a", "query_id": "q1", "passage_id": "p", "rank": "abc"}],
                 "texts": {"p": "t"},
             },
-            "runs: the rank or score 'abc' is not a finite number.",
+            "runs, line 1, rank: 'abc' is not a whole number.",
         ),
         ({"answers": {"a": GOOD}, "bank": {}}, "bank is empty."),
         ({"answers": {"a": GOOD}, "queries": ["why"]}, "queries must be a dictionary of query_id to text"),

@@ -21,7 +21,6 @@ from exam_pp.cli.main import main
         ("nuggetize file -o out --model fake --regrade", "--regrade needs"),
         ("grade file -o out --model fake", "grade needs --prompt or --prompt-file."),
         ("review file --pairs file --limit 3 -o out", "--limit would drop pairs of --pairs"),
-        ("verify sample file --pairs file --limit 3", "--limit"),
         ("review-games file --queries file --only ungraded -o out", "--only choose games of --games."),
         ("review-games file --queries file --grader x -o out", "--grader and --only choose games of"),
         ("evaluate elo scores --min-grade 3", "--min-grade needs a graded file."),

@@ -29,7 +29,7 @@ from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, 
 if TYPE_CHECKING:
     from exam_pp.metrics.agreement import Estimate as Measured
     from exam_pp.metrics.calibration import Calibration
-    from exam_pp.metrics.game_biases import Biases, Share
+    from exam_pp.metrics.game_biases import Share
     from exam_pp.metrics.partial_correlation import Estimate
     from exam_pp.metrics.uncertainty import Interval
     from exam_pp.phases.analysis.audit import Audit, CircularityAudit, FamilyAdvantage
@@ -151,7 +151,18 @@ def biases_report(result: GameBiases, *, decimals: int = 3) -> Report:
     """Tables of the games, the biases, the longer answer by difference in length, and both orders."""
     games = Table(
         [*_JUDGE, "family", "queries", "games", "ungraded", "by rule", "ties"],
-        [[*row.judge, row.family or "", row.queries, *_counts(row.biases)] for row in result.judges],
+        [
+            [
+                *row.judge,
+                row.family or "",
+                row.queries,
+                row.biases.games,
+                row.biases.ungraded,
+                row.biases.by_rule,
+                row.biases.ties,
+            ]
+            for row in result.judges
+        ],
         title="Games",
     )
     shares = _share_table("Biases", "bias", _biases(result), decimals)
@@ -174,10 +185,6 @@ def biases_report(result: GameBiases, *, decimals: int = 3) -> Report:
     blocks: list[Block] = [games, *(table for table in (shares, lengths, orders) if table.rows)]
     blocks += [Paragraph(note) for note in [*_notes(result), *result.notes]]
     return Report("Biases of judges", blocks, result.provenance)
-
-
-def _counts(biases: Biases) -> list[Cell]:
-    return [biases.games, biases.ungraded, biases.by_rule, biases.ties]
 
 
 def _biases(result: GameBiases) -> Iterator[tuple[JudgeBiases, str, Share]]:

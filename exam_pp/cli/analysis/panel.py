@@ -91,7 +91,16 @@ def command(
 
 def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
     """Tables of the graders, their agreement, all leaderboards, and the systems that change places."""
-    tables = [_graders(result, decimals), _agreement(result, decimals), _alphas(result, decimals)]
+    tables = [
+        _graders(result, decimals),
+        _agreement(result, decimals),
+        Table(
+            ["graders", "pairs", "α (nominal)", "α (ordinal)", "α (interval)"],
+            [[len(result.graders), result.shared, *result.alphas]],
+            title="Krippendorff's α of all graders",
+            decimals=decimals,
+        ),
+    ]
     if result.consensus is not None:
         tables += [
             _leaderboards(result, decimals),
@@ -123,15 +132,6 @@ def _agreement(result: PanelAnalysis, decimals: int) -> Table:
         ["grader", "other grader", "pairs", *COEFFICIENTS, "τ of leaderboards"],
         [[pair.first, pair.second, pair.common, *pair.coefficients, pair.kendall] for pair in result.pairs],
         title="Agreement of every two graders",
-        decimals=decimals,
-    )
-
-
-def _alphas(result: PanelAnalysis, decimals: int) -> Table:
-    return Table(
-        ["graders", "pairs", "α (nominal)", "α (ordinal)", "α (interval)"],
-        [[len(result.graders), result.shared, *result.alphas]],
-        title="Krippendorff's α of all graders",
         decimals=decimals,
     )
 

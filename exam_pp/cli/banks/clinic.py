@@ -35,7 +35,6 @@ from exam_pp.results import ALL_QUERIES
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
-    from exam_pp.metrics.clinic import EntryHealth
     from exam_pp.phases.banks.clinic import Examination
 
 
@@ -160,10 +159,10 @@ _UNKNOWN = "unknown"
 
 
 def clinic_report(examination: Examination, *, flat: bool = False, limit: int | None = None) -> Report:
-    """Findings, spurious entries, similar entries, the curve of bank sizes and all entries.
+    """Findings, similar entries, the curve of bank sizes and all entries.
 
     With ``flat``, only the tables of entries, similar entries and the curve. ``limit`` is the largest number
-    of rows of a list of findings, spurious or similar entries.
+    of rows of a list of findings or similar entries.
     """
     tables = [_entries(examination), _pairs(examination), _curve(examination, of_queries=True)]
     grader = f"{examination.prompt_class} by {examination.model}"
@@ -181,9 +180,6 @@ def clinic_report(examination: Examination, *, flat: bool = False, limit: int | 
         if rows:
             blocks.append(Heading(sign.title))
             blocks += _listed(Table(("query_id", "entry", "reason", "entry_id"), rows), limit)
-    spurious = _spurious(examination)
-    if spurious.rows:
-        blocks += [Heading("Entries covered by non-relevant passages"), *_listed(spurious, limit)]
     if examination.pairs:
         blocks.append(Heading("Entries with similar texts or covering passages"))
         blocks += [*_listed(tables[1], limit), Paragraph(_PAIRS_TEXT)]
@@ -272,18 +268,6 @@ def _summary(examination: Examination) -> Table:
     return Table(("entries", "number"), counts)
 
 
-def _spurious(examination: Examination) -> Table:
-    """The spurious-entries report of the workbench paper (section 4.4), most frequent first."""
-    columns = ("query_id", "entry", "non-relevant", "judged", "share", "entry_id")
-    spurious = [entry for entry in examination.entries if entry.non_relevant]
-    rows: list[Sequence[Cell]] = [
-        (e.query_id, examination.text(e.query_id, e.entry_id), e.non_relevant, e.judged,
-         e.non_relevant / e.judged, e.entry_id)
-        for e in sorted(spurious, key=lambda e: (-e.non_relevant, e.entry_id))
-    ]  # fmt: skip
-    return Table(columns, rows)
-
-
 def _entries(examination: Examination) -> Table:
     signs: dict[tuple[str, str], list[str]] = {}
     for finding in examination.findings:
@@ -294,33 +278,30 @@ def _entries(examination: Examination) -> Table:
         "query_id", "entry", "signs", "asked", "passing", "pass", "r", "bits", "judged", "non-relevant",
         "systems", "tau", "closed book", "entry_id",
     ]  # fmt: skip
-    rows = [_entry_row(examination, entry, signs) for entry in examination.entries]
+    rows = [
+        [
+            entry.query_id,
+            examination.text(entry.query_id, entry.entry_id),
+            ", ".join(signs.get((entry.query_id, entry.entry_id), [])),
+            entry.asked,
+            entry.passing,
+            entry.pass_rate,
+            entry.discrimination,
+            entry.entropy,
+            entry.judged,
+            entry.non_relevant,
+            entry.systems,
+            entry.tau,
+            entry.closed_book,
+            entry.entry_id,
+        ]
+        for entry in examination.entries
+    ]
     left_out = {8, 9} if not examination.with_judgments else set()
     left_out |= {10, 11} if not examination.with_systems else set()
     left_out |= {12} if not examination.with_closed_book else set()
     kept = [i for i in range(len(columns)) if i not in left_out]
     return Table([columns[i] for i in kept], [[row[i] for i in kept] for row in rows])
-
-
-def _entry_row(
-    examination: Examination, entry: EntryHealth, signs: dict[tuple[str, str], list[str]]
-) -> list[Cell]:
-    return [
-        entry.query_id,
-        examination.text(entry.query_id, entry.entry_id),
-        ", ".join(signs.get((entry.query_id, entry.entry_id), [])),
-        entry.asked,
-        entry.passing,
-        entry.pass_rate,
-        entry.discrimination,
-        entry.entropy,
-        entry.judged,
-        entry.non_relevant,
-        entry.systems,
-        entry.tau,
-        entry.closed_book,
-        entry.entry_id,
-    ]
 
 
 def _pairs(examination: Examination) -> Table:

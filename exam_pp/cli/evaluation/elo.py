@@ -46,7 +46,6 @@ from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix
-    from exam_pp.metrics.uncertainty import Interval
     from exam_pp.phases.evaluation.leaderboards import Standings
     from exam_pp.phases.tournaments.from_grades import RatedGames
     from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings
@@ -529,16 +528,16 @@ def head_to_head_table(pairs: Sequence[HeadToHead], *, formatted: bool = True) -
             (pair.tied, pair.tied_interval),
             (pair.lost, pair.lost_interval),
         ):
-            cells += [_share(share, interval)] if formatted else [share, *interval]
+            cells += (
+                [f"{share:.3f} [{interval.low:.3f}, {interval.high:.3f}]"]
+                if formatted
+                else [share, *interval]
+            )
         rows.append([*cells, pair.p, pair.adjusted_p])
     columns += ["p (sign test)", "p (Holm)"]
     return Table(
         columns, rows, title="Head to head", decimals=3, significant={len(columns) - 2, len(columns) - 1}
     )
-
-
-def _share(share: float, interval: Interval) -> str:
-    return f"{share:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def _defined(value: float) -> float | None:

@@ -145,7 +145,7 @@ def draw_queries(queries: Sequence[Query], strata: Strata, seed: int = 0, *, fil
 
     by_value: defaultdict[str, list[str]] = defaultdict(list)
     for query in queries:
-        value = _value(query, strata.field)
+        value = _fields(query).get(strata.field)
         if value is not None:
             by_value[value].append(query.query_id)
     where = file or "The queries"
@@ -182,10 +182,6 @@ def _fields(query: Query) -> dict[str, str]:
         for name, value in fields.items()
         if isinstance(value, str | int | float)
     }
-
-
-def _value(query: Query, field: str) -> str | None:
-    return _fields(query).get(field)
 
 
 @reading()

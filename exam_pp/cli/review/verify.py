@@ -11,7 +11,6 @@ import click
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import (
     ANSWERS_CLASS,
-    FILE,
     FILTER,
     GRADED,
     MIN_GRADE_DEFAULT,
@@ -140,25 +139,6 @@ _KINDS = {
         (*_GRADES, "min_judgment"),
         {"min_judgment": _JUDGED, "limit": "Maximum number of rows of each list.  [default: all]"},
     ),
-    "sample": Kind(
-        """Draw a random sample of pairs of passage and bank entry to check.
-
-        The sample is spread as evenly as possible over the ratings, then over the queries. It depends only on
-        the seed and the ids, not on the order of the file.
-
-        Examples:
-
-        \b
-          exam-pp verify sample graded.jsonl.gz --bank questions.jsonl --limit 30 --seed 1
-          exam-pp verify sample graded.jsonl.gz --bank questions.jsonl --pairs pairs.json
-        """,
-        (*_COVERED, "seed", "pairs", "force"),
-        {
-            "min_grade": "Only pairs with a rating of at least this.",
-            "min_judgment": _JUDGED,
-            "limit": "Maximum number of pairs.  [default: 50, or all of --pairs]",
-        },
-    ),
     "citations": Kind(
         """List the citations of answers with statement, cited passage and label, most doubtful first.
 
@@ -197,7 +177,7 @@ _KINDS = {
 @click.option(
     "--min-grade",
     type=int,
-    help="Lowest grade that covers an entry; in grading and sample, only ratings of at least this.",
+    help="Lowest grade that covers an entry; in grading, only ratings of at least this.",
 )
 @click.option(
     "--min-answers",
@@ -218,16 +198,10 @@ _KINDS = {
     show_default=True,
     help="Only entries that at least this many non-relevant passages cover.",
 )
-@click.option("--seed", type=int, help="Seed of the random sample.  [default: 0]")
-@click.option("--pairs", type=FILE, help="Show the pairs of this file of `exam-pp sample-pairs` instead.")
-@click.option(
-    "--force", is_flag=True, help="Also accept --pairs that were drawn from another version of GRADED."
-)
 @click.option(
     "--limit",
     type=IntRange(min=1),
-    help="Maximum number of rows of each list.  [default: 20 of disagreements, 50 of a sample and of "
-    "citations, else all]",
+    help="Maximum number of rows of each list.  [default: 20 of disagreements, 50 of citations, else all]",
 )
 @format_option()
 @output_option()
@@ -285,28 +259,6 @@ def _unparsed(options: dict[str, Any]) -> Content:
     return Unparsed(options["limit"]), REPORT
 
 
-def _sample(options: dict[str, Any]) -> Content:
-    from exam_pp.cli.review.verification.sample import REPORT, Sample
-
-    if options["pairs"] is not None:
-        return _given_pairs(options)
-    return Sample(options["limit"] or 50, options["seed"] or 0, options.pop("min_grade")), REPORT
-
-
-def _given_pairs(options: dict[str, Any]) -> Content:
-    from exam_pp.cli.review.verification.sample import GIVEN_REPORT, GivenPairs
-    from exam_pp.phases.review.pairs_to_label import read_pairs_to_label
-    from exam_pp.store.files import allow_rereading
-
-    if any(options[name] is not None for name in ("min_grade", "seed", "limit")):
-        raise click.UsageError("--min-grade, --seed and --limit do not fit --pairs, which has the pairs.")
-    allow_rereading(options["graded"])
-    given = read_pairs_to_label(options["pairs"], options["graded"], force=options["force"])
-    options["grader"] = options["grader"] or given.sample.model
-    options["prompt_class"] = options["prompt_class"] or given.sample.prompt_class
-    return GivenPairs(given), GIVEN_REPORT
-
-
 def _take_relevant(options: dict[str, Any]) -> int:
     """Remove the lowest judgment that counts as relevant, and return it."""
     judgment: int | None = options.pop("min_judgment")
@@ -320,7 +272,6 @@ _CONTENTS: dict[str, Callable[[dict[str, Any]], Content]] = {
     "spurious": _spurious,
     "disagreements": _disagreements,
     "unparsed": _unparsed,
-    "sample": _sample,
 }
 """Report to the function that makes its empty selection from the options."""
 
@@ -332,8 +283,8 @@ def _write(
     from exam_pp.store.files import check_output
 
     selection, report = content
-    inputs = [graded, bank, options["pairs"]]
-    check_output(output, [path for path in inputs if path is not None])
+    inputs = [graded] if bank is None else [graded, bank]
+    check_output(output, inputs)
     shown = Shown(
         min_judgment=options.get("min_judgment"),
         min_grade=options.get("min_grade"),

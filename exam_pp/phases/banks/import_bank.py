@@ -6,13 +6,12 @@ import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from exam_pp.banks import BankLine, Entry, TestBank, entry_id, is_stale, of_title_query
-from exam_pp.data_model import QueryPassages
-from exam_pp.errors import DataError, OutputError, SelectionError
+from exam_pp.errors import DataError, OutputError
 from exam_pp.formats.bank_csv import (
     BANK,
     Row,
@@ -26,8 +25,7 @@ from exam_pp.formats.bank_csv import (
 )
 from exam_pp.formats.base import FORMATS, format_of, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.formats.squad import read_squad
-from exam_pp.formats.tqa import read_tqa
+from exam_pp.formats.squad import SquadParagraph, read_squad
 from exam_pp.phases.banks.edit import add_history
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
@@ -39,8 +37,7 @@ from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
-BankFormat = Literal["tqa", "squad2"]
-TextFormat = Literal["bank", "csv", "genq", "nuggetizer", "autojudge"]
+BankFormat = Literal["tqa", "squad2", "bank", "csv", "genq", "nuggetizer", "autojudge"]
 _NAMES = {"autojudge": "autojudge-bank"}
 """Short names of formats in `exam-pp bank import` to the names in the registry."""
 
@@ -65,16 +62,20 @@ def bank_format(files: Sequence[Path]) -> Any:
     return short.get(name, name)
 
 
-@dataclass
+@dataclass(frozen=True)
 class ImportedBank:
-    """Counts for the summary.
+    """Counts for the summary, edits in a spreadsheet, and dropped fields.
 
-    ``held_back`` counts questions of SQuAD2 files without gold answers, ``not_checkable`` those with a gold
-    answer that refers to other choices, such as "all of the above".
+    Those of question collections (TQA and SQuAD2): ``noun`` is that of their entries, ``held_back`` counts
+    questions of SQuAD2 files without gold answers, ``not_checkable`` those with a gold answer that refers to
+    other choices, such as "all of the above".
     """
 
-    queries: int = 0
-    entries: int = 0
+    queries: int
+    entries: int
+    changes: SpreadsheetChanges
+    dropped: DroppedFields
+    noun: str = "entry"
     unanswerable: int = 0
     not_checkable: int = 0
     held_back: int = 0
@@ -83,7 +84,7 @@ class ImportedBank:
     def lines(self) -> Iterator[str]:
         """The lines of the summary."""
         passages = f", {counted(self.passages, 'passage')}" if self.passages else ""
-        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, 'question')}{passages}."
+        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, self.noun)}{passages}."
         if self.unanswerable:
             are = counted(self.unanswerable, "question is", "questions are")
             yield f"{are} unanswerable (gold_answers: [])."
@@ -96,120 +97,45 @@ class ImportedBank:
                 f'{have} a gold answer that refers to other choices (such as "all of the above"); few '
                 "replies match it, and `exam-pp grade --answer-match strict` skips such questions."
             )
+        yield from self.changes.lines()
+        yield from self.dropped.lines()
 
 
 def import_bank(
     files: Sequence[Path],
     output: Path,
-    form: BankFormat | TextFormat | None = None,
+    form: BankFormat | None = None,
     *,
     passages: Path | None = None,
     base: Path | None = None,
     queries: Path | None = None,
     title_queries: bool = False,
-) -> ImportedBank | ImportedTexts:
+) -> ImportedBank:
     """Write the bank of files in one of the formats of ``exam-pp bank import``; None to detect it.
 
-    ``passages`` belongs to ``squad2``; for the others see :func:`import_texts`.
-    """
-    form = form or bank_format(files)
-    if form == "tqa" or form == "squad2":  # noqa: PLR1714 - for the types
-        return import_questions(form, files, output, passages)
-    return import_texts(form, files, output, base, queries, title_queries=title_queries)
-
-
-def import_questions(
-    form: BankFormat, files: Sequence[Path], output: Path, passages: Path | None = None
-) -> ImportedBank:
-    """Write the bank of TQA or SQuAD2 files, and for SQuAD2 the paragraphs to ``passages``.
-
-    Both outputs are written or neither. Raises :class:`ExamError`.
-    """
-    check_output(output, files)
-    if passages is not None:
-        if form == "tqa":
-            raise SelectionError("TQA files have no passages; remove --also passages.")
-        check_output(passages, files)
-        if passages.resolve() == output.resolve():
-            raise OutputError("--also passages and -o name the same file; name two files.")
-    texts: list[QueryPassages] = []
-    if form == "tqa":
-        lines = [line for file in files for line in read_tqa(file)]
-    else:
-        paragraphs = [paragraph for file in files for paragraph in read_squad(file)]
-        lines, texts = [p.bank for p in paragraphs], [p.passages for p in paragraphs]
-    bank = TestBank.from_lines(lines)
-    _check(bank, lines, files)
-    with ExitStack() as outputs:
-        if passages is not None:
-            writer = outputs.enter_context(passages_writer(passages, inputs=files))
-            for query in texts:
-                writer.write(query)
-        write_bank(lines, output, inputs=files)
-    entries = [entry for query in bank for entry in query.entries.values()]
-    return ImportedBank(
-        queries=len(bank.queries),
-        entries=len(entries),
-        unanswerable=sum(entry.gold_answers == [] for entry in entries),
-        not_checkable=sum(e.gold_answers is not None and gold_answers(e, "strict") is None for e in entries),
-        held_back=sum(entry.gold_answers is None for entry in entries) if form == "squad2" else 0,
-        passages=len(texts) if passages is not None else 0,
-    )
-
-
-def _check(bank: TestBank, lines: Sequence[BankLine], files: Sequence[Path]) -> None:
-    names = ", ".join(str(file) for file in files)
-    if not any(query.entries for query in bank):
-        raise DataError("has no questions.", file=names)
-    if bank.duplicates:
-        raise DataError(f"the question id {bank.duplicates[0]!r} occurs twice in a query.", file=names)
-    if len(bank.queries) < len(lines):
-        duplicate = Counter(line.query_id for line in lines).most_common(1)[0][0]
-        raise DataError(
-            f"the query {duplicate!r} occurs twice; check that no file is named twice.", file=names
-        )
-
-
-@dataclass(frozen=True)
-class ImportedTexts:
-    """Counts for the summary, edits in a spreadsheet, and dropped fields."""
-
-    queries: int
-    entries: int
-    changes: SpreadsheetChanges
-    dropped: DroppedFields
-
-    def lines(self) -> Iterator[str]:
-        """The lines of the summary."""
-        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, 'entry')}."
-        yield from self.changes.lines()
-        yield from self.dropped.lines()
-
-
-def import_texts(
-    form: TextFormat,
-    files: Sequence[Path],
-    output: Path,
-    base: Path | None = None,
-    queries: Path | None = None,
-    *,
-    title_queries: bool = False,
-) -> ImportedTexts:
-    """Write the bank of spreadsheets, of files of other tools, or of banks.
-
+    With ``passages`` (for ``squad2``), their paragraphs are written, too: both outputs or neither.
     With ``title_queries``, the queries ``query/facet`` become facets of their title query.
 
     With a ``base`` (for ``csv``) the spreadsheets are an edited copy of this bank: fields without a column
     are kept, and every change is recorded in the bank's history. A query that a spreadsheet names by its text
     has its id in ``queries``. Raises :class:`ExamError`.
     """
+    form = form or bank_format(files)
     inputs = [*files, *filter(None, (base, queries))]
     check_output(output, inputs)
+    if passages is not None:
+        check_output(passages, files)
+        if passages.resolve() == output.resolve():
+            raise OutputError("--also passages and -o name the same file; name two files.")
     changes, dropped = SpreadsheetChanges(), DroppedFields()
+    paragraphs: list[SquadParagraph] = []
     if form == "csv":
         lines = _bank_of_spreadsheets(files, base, queries, changes, dropped)
     elif form == "bank":
         lines = [line for file in files for line in read_bank(file).lines]
+    elif form == "squad2":
+        paragraphs = [paragraph for file in files for paragraph in read_squad(file)]
+        lines = [paragraph.bank for paragraph in paragraphs]
     else:
         read = FORMATS.get(_NAMES.get(form, form)).records
         assert read is not None, "all formats of banks have a reader"
@@ -217,16 +143,46 @@ def import_texts(
     if title_queries:
         lines = [of_title_query(line) for line in lines]
     bank = TestBank.from_lines(lines)
-    entries = sum(len(query.entries) for query in bank)
+    names = ", ".join(map(str, files))
+    entries = [entry for query in bank for entry in query.entries.values()]
     if not entries:
-        raise DataError("has no questions or nuggets.", file=", ".join(map(str, files)))
-    if bank.duplicates:
+        raise DataError("has no questions or nuggets.", file=names)
+    summary = ImportedBank(len(bank.queries), len(entries), changes, dropped)
+    if form in ("tqa", "squad2"):
+        _check_collection(bank, lines, names)
+        summary = replace(
+            summary,
+            noun="question",
+            unanswerable=sum(entry.gold_answers == [] for entry in entries),
+            not_checkable=sum(
+                entry.gold_answers is not None and gold_answers(entry, "strict") is None for entry in entries
+            ),
+            held_back=sum(entry.gold_answers is None for entry in entries) if form == "squad2" else 0,
+            passages=0 if passages is None else len(paragraphs),
+        )
+    elif bank.duplicates:
         log.warning(
             "%s more than once (first: %s); `exam-pp bank show` lists all of them.",
             counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
         )  # fmt: skip
-    write_bank(lines, output, inputs=inputs)
-    return ImportedTexts(len(bank.queries), entries, changes, dropped)
+    with ExitStack() as outputs:
+        if passages is not None:
+            writer = outputs.enter_context(passages_writer(passages, inputs=files))
+            for paragraph in paragraphs:
+                writer.write(paragraph.passages)
+        write_bank(lines, output, inputs=inputs)
+    return summary
+
+
+def _check_collection(bank: TestBank, lines: Sequence[BankLine], names: str) -> None:
+    """Raise DataError if a question or query occurs twice, which ids of a collection do not."""
+    if bank.duplicates:
+        raise DataError(f"the question id {bank.duplicates[0]!r} occurs twice in a query.", file=names)
+    if len(bank.queries) < len(lines):
+        duplicate = Counter(line.query_id for line in lines).most_common(1)[0][0]
+        raise DataError(
+            f"the query {duplicate!r} occurs twice; check that no file is named twice.", file=names
+        )
 
 
 def _bank_of_spreadsheets(

@@ -89,7 +89,9 @@ def graded_contents(
                 if key not in graders:
                     graders[key] = GraderContents(_kind(grades))
                 graders[key].rated |= grades.is_rated
-                graded_entries.setdefault(key, set()).update(grades.graded_ids() or _assigned(grades))
+                graded_entries.setdefault(key, set()).update(
+                    grades.graded_ids() or {nugget_id for nugget_id, _ in assigned_labels(grades) or ()}
+                )
             for key, ids in graded_entries.items():
                 grader = graders[key]
                 grader.selected |= key in selected
@@ -122,10 +124,6 @@ def _kind(grades: AnyGrades) -> GradeKind:
         return "nugget" if grades.prompt_type.startswith("nugget") else "question"
     prompt = PROMPTS.find(grades.prompt_class)
     return "nugget" if prompt is not None and prompt.kind == "nugget" else "question"
-
-
-def _assigned(grades: AnyGrades) -> set[str]:
-    return {nugget_id for nugget_id, _ in assigned_labels(grades) or ()}
 
 
 class HardQuery(NamedTuple):

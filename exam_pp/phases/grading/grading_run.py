@@ -169,7 +169,9 @@ def grade_file(
             "(--unparsed chat).",
             model.max_tokens or RATING_TOKENS,
         )
-    without_soft = not model.thinking_tokens and _skips_soft(requested, options)
+    without_soft = not model.thinking_tokens and (
+        requested.soft is None and not options.soft and any(prompt.labels for prompt in requested.prompts)
+    )
     summary = FileSummary(output=str(files.output), without_soft=without_soft)
     # Around the writer, so that the journal is deleted only after the output is complete.
     with open_journal(files, group) as journal:
@@ -312,10 +314,6 @@ def resolve_options(options: GradeOptions, llm: LLM, model: ModelOptions) -> Gra
     if options.soft is not None or model.thinking_tokens:
         return replace(options, soft=bool(options.soft))
     return replace(options, soft=not getattr(llm, "labels_are_expensive", False))
-
-
-def _skips_soft(requested: GradeOptions, resolved: GradeOptions) -> bool:
-    return requested.soft is None and not resolved.soft and any(prompt.labels for prompt in requested.prompts)
 
 
 def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:

@@ -287,7 +287,17 @@ class QueryTable:
         system_indexes = {system: index for index, system in enumerate(systems)}
         strings: dict[str, int] = {}
         rows = list(self._rows.values())
-        citations = [[_citation(item, texts) for item in row.citations.values()] for row in rows]
+        citations = [
+            [
+                {
+                    "id": item.citation,
+                    "text": None if item.text is None else texts[item.text],
+                    "labels": [label._asdict() for label in item.labels.values()],
+                }
+                for item in row.citations.values()
+            ]
+            for row in rows
+        ]
         return (
             {
                 "texts": [shared_texts.get(text, text) for text in texts],
@@ -333,14 +343,6 @@ class QueryTable:
         return {
             name: values for name, values in columns.items() if any(value is not None for value in values)
         }
-
-
-def _citation(item: Citation, texts: Mapping[str, int]) -> dict[str, Any]:
-    return {
-        "id": item.citation,
-        "text": None if item.text is None else texts[item.text],
-        "labels": [label._asdict() for label in item.labels.values()],
-    }
 
 
 def _spans(text: str, answer: str | None) -> list[int] | None:

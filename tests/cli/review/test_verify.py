@@ -9,7 +9,7 @@ import pytest
 
 from exam_pp.cli.main import main
 
-REPORTS = ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed", "sample")
+REPORTS = ("grading", "grid", "uncovered", "spurious", "disagreements", "unparsed")
 
 
 @pytest.fixture
@@ -59,7 +59,6 @@ def test_grades_that_cover(golden: list[str], capsys: pytest.CaptureFixture[str]
         ("spurious", [], "0 of 2 entries of 1 query are covered"),
         ("disagreements", ["--min-grade", "1"], "judgments and grades agree."),
         ("unparsed", ["--system", "dense"], "All 2 pairs are graded, all replies are numbers"),
-        ("sample", ["--min-grade", "9"], "0 of 0 graded pairs"),
     ],
 )
 def test_an_empty_report_gives_the_reason(

@@ -10,7 +10,7 @@ import pytest
 
 from exam_pp.banks import entry_id
 from exam_pp.cli.main import main
-from exam_pp.phases.banks.import_bank import import_questions
+from exam_pp.phases.banks.import_bank import import_bank
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 
@@ -70,7 +70,7 @@ def write(tmp_path: Path, value: Any) -> Path:
 def test_tqa(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     output = tmp_path / "bank.jsonl"
     empty = {"globalID": "L_2", "lessonName": "empty", "questions": {"nonDiagramQuestions": {}}}
-    counts = import_questions("tqa", [write(tmp_path, [LESSON, empty])], output)
+    counts = import_bank([write(tmp_path, [LESSON, empty])], output, "tqa")
     (query,) = read_bank(output)
     assert (query.query_id, query.query_text) == ("tqa2:L_1", "the moon")
     golds = {key: entry.gold_answers for key, entry in query.entries.items()}
@@ -104,7 +104,7 @@ def test_withheld_answers_are_counted(tmp_path: Path) -> None:
     """As in the test set of SQuAD2."""
     qas = [{"id": "a", "question": "What?", "answers": []}, {"id": "b", "question": "Who?"}]
     data = {"data": [{"title": "T", "paragraphs": [{"context": "x", "qas": qas}]}]}
-    summary = list(import_questions("squad2", [write(tmp_path, data)], tmp_path / "bank.jsonl").lines())
+    summary = list(import_bank([write(tmp_path, data)], tmp_path / "bank.jsonl", "squad2").lines())
     assert summary == [
         "Imported 1 query, 2 questions.",
         "2 questions have no gold answers in the file; prompts with an answer key cannot use this bank.",

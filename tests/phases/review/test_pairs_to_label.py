@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shlex
 from collections.abc import Callable
@@ -149,22 +148,3 @@ def test_from_the_sample_to_labels_in_the_file(
     assert drawn <= {
         (pair.query_id, pair.passage_id, pair.entry_id) for pair in read_pair_sample("more.json").pairs
     }
-
-
-def test_a_list_of_the_sampled_pairs(
-    tiny_passages: Path, tiny_bank: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tiny_passages.parent)
-    sample_file(tiny_passages, ("q1", "p1", "q1/b"), ("007", "p3", "007/a"), seed=7)
-    run("verify sample graded.jsonl --bank bank.jsonl --pairs pairs.json --format tsv -o out.tsv")
-    with Path("out.tsv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t"))
-    assert [(row["query_id"], row["passage_id"], row["entry_id"], row["rating"]) for row in rows] == [
-        ("q1", "p1", "q1/b", "0"),
-        ("007", "p3", "007/a", "2"),
-    ]
-    assert {row["probability"] for row in rows} == {"1.000000000"}
-    run("verify sample graded.jsonl --bank bank.jsonl --pairs pairs.json --query q1")
-    text = " ".join(capsys.readouterr().out.split())
-    assert "1 of 2 sampled pairs of pairs.json, drawn from 2 graded pairs (--by even, seed 7)." in text
-    assert "1. rating 0: Who wrote the text?" in text

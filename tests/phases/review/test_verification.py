@@ -12,7 +12,6 @@ import pytest
 from exam_pp.cli.review.verification.base import Selection, Shown, verify
 from exam_pp.cli.review.verification.grading import Grading
 from exam_pp.cli.review.verification.grid import Grid
-from exam_pp.cli.review.verification.sample import Sample
 from exam_pp.cli.review.verification.spurious import Spurious
 from exam_pp.cli.review.verification.uncovered import Uncovered
 from exam_pp.cli.review.verification.unparsed import Unparsed
@@ -146,7 +145,7 @@ def test_a_query_on_two_lines(
 ) -> None:
     first, second = (json.loads(line) for line in tiny_passages.read_text().splitlines())
     split = write_jsonl("split.jsonl", [["q1", first[1][1:]], second, ["q1", first[1][:1]]])
-    for make in (Grid, lambda: Uncovered(4), lambda: Sample(9), lambda: Spurious(4, often=1)):
+    for make in (Grid, lambda: Uncovered(4), lambda: Spurious(4, often=1)):
         assert flat(split, report=make()) == flat(tiny_passages, report=make())
     assert "1 query" in caplog.text
     assert "exam-pp merge" in caplog.text

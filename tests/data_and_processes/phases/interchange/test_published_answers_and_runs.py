@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from exam_pp.phases.banks.import_bank import import_questions
+from exam_pp.phases.banks.import_bank import import_bank
 from exam_pp.phases.interchange.answer_units import answer_units
 from exam_pp.phases.interchange.assignments import AssignmentSources, import_assignments
 from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
@@ -47,9 +47,9 @@ def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
 def test_samples_of_the_collections(shared_data: Path, tmp_path: Path) -> None:
     """The counts are those of the files: 532 questions in 48 paragraphs, 289 of them unanswerable."""
     folder = shared_data / "importers"
-    squad = import_questions("squad2", [folder / "dev-sample.json"], tmp_path / "b.gz", tmp_path / "p.gz")
+    squad = import_bank([folder / "dev-sample.json"], tmp_path / "b.gz", "squad2", passages=tmp_path / "p.gz")
     assert (squad.queries, squad.entries, squad.unanswerable, squad.passages) == (48, 532, 289, 48)
-    tqa = import_questions("tqa", [folder / "tqa_L_0002_sample.json"], tmp_path / "t")
+    tqa = import_bank([folder / "tqa_L_0002_sample.json"], tmp_path / "t", "tqa")
     assert (tqa.queries, tqa.entries, tqa.not_checkable) == (1, 11, 2)
     (query,) = read_bank(tmp_path / "t")
     assert query.entries["NDQ_000053"].gold_answers == ["meteorology"]

@@ -10,7 +10,6 @@ from exam_pp.cli.review.verification import (
     disagreements,
     grading,
     grid,
-    sample,
     spurious,
     uncovered,
     unparsed,
@@ -19,7 +18,6 @@ from exam_pp.cli.review.verification.base import Selection, VerificationReport
 from exam_pp.cli.review.verification.disagreements import Disagreements
 from exam_pp.cli.review.verification.grading import Grading
 from exam_pp.cli.review.verification.grid import Grid
-from exam_pp.cli.review.verification.sample import Sample
 from exam_pp.cli.review.verification.spurious import Spurious
 from exam_pp.cli.review.verification.uncovered import Uncovered
 from exam_pp.cli.review.verification.unparsed import Unparsed
@@ -37,7 +35,6 @@ REPORTS: dict[type[Selection], VerificationReport[Any]] = {
     Disagreements: disagreements.REPORT,
     Grading: grading.REPORT,
     Grid: grid.grid_report(),
-    Sample: sample.REPORT,
     Spurious: spurious.REPORT,
     Uncovered: uncovered.REPORT,
     Unparsed: unparsed.REPORT,

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from typing import Any
-
-from hypothesis import given
-from hypothesis import strategies as st
 
 from exam_pp.cli.review.verification.base import Selection
 from exam_pp.cli.review.verification.disagreements import HIGH, LOW, Disagreements
 from exam_pp.cli.review.verification.grid import Grid, grid_report
-from exam_pp.cli.review.verification.sample import Sample
 from exam_pp.cli.review.verification.spurious import Spurious
 from exam_pp.cli.review.verification.uncovered import Uncovered
 from exam_pp.cli.review.verification.unparsed import Unparsed
@@ -283,53 +278,3 @@ def with_reader(subject: CheckedQuery, source: Passage, read: Any) -> CheckedQue
 
     selector = GradeSelector(GradeFilter(prompt_class=RATED))
     return replace(subject, passages=checked_passages([source], selector, read_again=read))
-
-
-class TestSample:
-    @staticmethod
-    def lines(sizes: dict[tuple[str, int], int]) -> list[CheckedQuery]:
-        """Query and rating to the number of passages that have the rating."""
-        lines: dict[str, list[Passage]] = {}
-        for (query_id, rating), size in sizes.items():
-            for n in range(size):
-                lines.setdefault(query_id, []).append(
-                    passage(f"{query_id}{rating}-{n}", rated({"q/a": rating}))
-                )
-        only = {"q/a": BANK["q/a"]}
-        return [query(*passages, query_id=query_id, bank=only) for query_id, passages in lines.items()]
-
-    def test_ratings_take_turns_then_queries(self) -> None:
-        many = self.lines({("x", 0): 50, ("y", 0): 5, ("x", 4): 2, ("y", 4): 1, ("y", 5): 1})
-        rows = shown(Sample(8), *many)
-        assert column(rows, "rating") == [5, 4, 0, 4, 0, 4, 0, 0]
-        assert sorted(column(rows[1:4:2], "query_id")) == ["x", "y"]
-        assert {(row["query_id"], row["rating"], row["stratum_pairs"]) for row in rows} == {
-            ("y", 5, 1), ("x", 4, 2), ("y", 4, 1), ("x", 0, 50), ("y", 0, 5),
-        }  # fmt: skip
-
-    @given(
-        st.dictionaries(
-            st.tuples(st.sampled_from("abc"), st.integers(0, 5)), st.integers(1, 6), min_size=1, max_size=8
-        ),
-        st.integers(1, 30),
-        st.integers(0, 5),
-        st.randoms(use_true_random=False),
-    )
-    def test_order_of_the_file_does_not_matter(
-        self, sizes: dict[tuple[str, int], int], size: int, seed: int, order: random.Random
-    ) -> None:
-        lines = self.lines(sizes)
-        first = shown(Sample(size, seed), *lines)
-        assert len(first) == min(size, sum(sizes.values()))
-        shuffled = []
-        for line in order.sample(lines, len(lines)):
-            mixed = order.sample(line.passages, len(line.passages))
-            half = len(mixed) // 2
-            shuffled += [_with(line, mixed[:half]), _with(line, mixed[half:])]
-        assert shown(Sample(size, seed), *shuffled) == first
-        assert shown(Sample(size + 1, seed), *lines)[:size] == first
-
-
-def _with(line: CheckedQuery, passages: Any) -> CheckedQuery:
-
-    return replace(line, passages=passages)
