@@ -13,9 +13,8 @@ from exam_pp.store.passages.graded_file import read_passages
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files() -> None:
     """Two runs, one of them CSV; texts and a bank of a German Excel; two versions of an application."""
-    monkeypatch.chdir(tmp_path)
     Path("runs").mkdir()
     Path("runs/a.run").write_text("q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\nq2 Q0 d3 1 1 t\n")
     Path("runs/b.csv").write_text("\ufeffQuery ID;Doc ID;Score\r\nq1;d2;1,5\r\nq2;d3;0,5\r\n", "utf-8")

@@ -22,8 +22,7 @@ GONE = "{} ratings are of texts or entries that are gone, and kept for their ret
 
 
 @pytest.fixture(autouse=True)
-def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _files() -> None:
     Path("queries.tsv").write_text("".join(f"{query}\twhat is thing {query}\n" for query in QUERIES))
     write_answers("v1", ROUND)
     write_answers("v2", FLAT)

@@ -13,9 +13,8 @@ from exam_pp.cli.main import main
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path: Path) -> Path:
     """Scores of five versions of a system on sixteen queries."""
-    monkeypatch.chdir(tmp_path)
     versions = {
         "base": (0.5, 0.6, 0.7, 0.4), "same": (0.5, 0.6, 0.7, 0.4), "bad": (0.1, 0.21, 0.35, 0.02),
         "noisy": (0.9, 0.15, 0.7, 0.4), "worse": (0.9, 0.1, 0.7, 0.1),

@@ -429,10 +429,3 @@ def test_the_command(systems: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     arguments = [str(systems), "--families", str(families), "-S", "samples=100", "--format", "json"]
     main(["-q", "analyze", "audit", *arguments, "--reviewer", "judgments", "--cutoff", "2"])
     assert json.loads(capsys.readouterr().out)["title"] == "Audit of gpt-4"
-    with pytest.raises(SystemExit) as stop:
-        main(["analyze", "audit", *arguments, "--reviewer", "human:ana", "--qrels", str(families)])
-    assert stop.value.code == 2
-    assert "--qrels are judgments" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["analyze", "audit", str(systems), "--official", str(families)])
-    assert "--official needs --families" in capsys.readouterr().err

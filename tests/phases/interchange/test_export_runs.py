@@ -6,7 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from exam_pp.cli.interchange.convert import convert
+from exam_pp.errors import DataError
 from exam_pp.phases.interchange.bridges import Conversion
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.results import RunLine

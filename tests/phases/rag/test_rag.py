@@ -236,9 +236,8 @@ def test_results_are_read_back_from_the_files(evaluated: tuple[RagEvaluation, Pa
 
 
 def test_the_command_writes_the_folder(
-    tides: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tides: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     config = tmp_path / "rag.toml"
     config.write_text('[model]\nmodel = "random"\n[retrieval]\nk_values = [2]\n')
     arguments = ["evaluate", "rag", str(tides), "--config", "rag.toml", "--model", "fake", "-o", "out"]
@@ -284,9 +283,8 @@ def test_consistency_of_a_file_and_of_scores(evaluated: tuple[RagEvaluation, Pat
 
 
 def test_the_command_evaluate_consistency(
-    tides: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tides: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     main(["-q", "import", "--answers", str(tides), "--unit", "sentence", "-o", "tides.jsonl"])
     capfd.readouterr()
     main(["-q", "evaluate", "consistency", "tides.jsonl", "--format", "tsv", "--also", "pairs=pairs.jsonl"])

@@ -379,11 +379,8 @@ def test_judges_without_a_model(judge: LLM, winners: set[str], prompt: str) -> N
     assert found == winners
 
 
-def test_csv_files_of_ragelo_become_ratings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_csv_files_of_ragelo_become_ratings(capsys: pytest.CaptureFixture[str]) -> None:
     """The judge reads the texts and the reasons of documents; the lexical judge prefers more query words."""
-    monkeypatch.chdir(tmp_path)
     Path("queries.csv").write_text("qid,query\n0, How often do tides rise?\n1, What is salt?\n")
     Path("answers.csv").write_text(
         'qid,agent,answer\n0, short,"Twice [0]."\n0, long,"The tides rise twice a day [0]."\n'

@@ -291,21 +291,29 @@ def test_canaries_twice_are_refused_and_can_be_removed(files: Files, tmp_path: P
     assert [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()] == _pool()
 
 
-def test_refused_inputs(files: Files, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("pool", "error", "message"),
+    [
+        (_pool()[:1], SelectionError, "no passages of a second query"),
+        (_pool() + _pool(), DataError, "on several lines"),
+        ([["x", _pool()[0][1]], ["y", _pool()[1][1]]], SelectionError, "None of the queries"),
+        (
+            json.loads(json.dumps(_pool()).replace('_id": "t1"', '_id": "canary:query:tides:1"')),
+            DataError, "has the passage id 'canary:query:tides:1', which a canary needs",
+        ),
+    ],
+)  # fmt: skip
+def test_refused_inputs(
+    files: Files, tmp_path: Path, pool: list[Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        add_canaries(_write(tmp_path / "pool.jsonl", pool), files.bank, tmp_path / "out")
+
+
+def test_canaries_of_a_single_query(files: Files, tmp_path: Path) -> None:
     one = _write(tmp_path / "one.jsonl", _pool()[:1])
-    with pytest.raises(SelectionError, match="no passages of a second query"):
-        add_canaries(one, files.bank, tmp_path / "out")
     add_canaries(one, files.bank, tmp_path / "out", CanaryOptions(["query"]))
-    twice = _write(tmp_path / "twice.jsonl", _pool() + _pool())
-    with pytest.raises(DataError, match="on several lines"):
-        add_canaries(twice, files.bank, tmp_path / "out")
-    foreign = _write(tmp_path / "foreign.jsonl", [["x", _pool()[0][1]], ["y", _pool()[1][1]]])
-    with pytest.raises(SelectionError, match="None of the queries"):
-        add_canaries(foreign, files.bank, tmp_path / "out")
-    pool = _pool()
-    pool[0][1][0]["paragraph_id"] = "canary:query:tides:1"
-    with pytest.raises(DataError, match="has the passage id 'canary:query:tides:1', which a canary needs"):
-        add_canaries(_write(tmp_path / "taken.jsonl", pool), files.bank, tmp_path / "out")
+    assert list(_canaries(tmp_path / "out")) == ["tides"]
 
 
 @pytest.mark.parametrize("with_bank", [True, False])
@@ -509,7 +517,7 @@ def test_the_control_is_for_the_queries_of_the_canary(files: Files, tmp_path: Pa
     rows = {row.canary: row for row in report.rows}
     control = rows["canary:negated"].control
 
-    assert control is not None
+    assert control
     assert set(control.by_query) == {"bread", "bees"}
     assert len(control.ratings) == len(rows["canary:original"].ratings) - 2 * len(ENTRIES["tides"])
     table = canary_grades_report(report, formatted=False).blocks[0]
@@ -536,6 +544,3 @@ def test_leaderboards_of_commands(files: Files, capsys: pytest.CaptureFixture[st
 
     assert (tmp_path / "after.qrels").read_text() == (tmp_path / "before.qrels").read_text()
     assert "canary:bank" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as stop:
-        main(["evaluate", "qrels", after, *bank, "--canaries"])
-    assert stop.value.code == 2
