@@ -22,7 +22,6 @@ from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.phases.grading.settings_files import REFUSED, ModelSettings
 from exam_pp.phases.rag.config import read_config, read_open_rag_eval_config
 from exam_pp.phases.trust.grade_panel import read_panel
-from tests.conftest import passage
 from tests.llm.endpoint_server import Server, serve
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -44,15 +43,13 @@ def of_panel(values: Values, *servers: str) -> ModelOptions:
 
 
 def of_rag(values: Values, *servers: str) -> ModelOptions:
-    model = read_config(written("rag.toml", f"[model]\n{toml(values)}"), *servers).model
-    assert model is not None
-    return model
+    config = read_config(written("rag.toml", f"[model]\n{toml(values)}"), *servers)
+    return config.model  # type: ignore[return-value]
 
 
 def of_step(values: Values, *servers: str) -> ModelOptions:
-    model = read_config(written("rag.toml", f"[hallucination.model]\n{toml(values)}"), *servers)
-    assert model.hallucination.model is not None
-    return model.hallucination.model
+    config = read_config(written("rag.toml", f"[hallucination.model]\n{toml(values)}"), *servers)
+    return config.hallucination.model  # type: ignore[return-value]
 
 
 def of_autojudge(values: Values, *servers: str) -> ModelOptions:
@@ -251,24 +248,6 @@ def test_a_second_server_is_named_in_the_environment(monkeypatch: pytest.MonkeyP
 )
 def test_servers_are_compared_by_scheme_host_and_port(url: object, other: str, same: bool) -> None:
     assert is_same_server(url, other) is same
-
-
-def test_no_code_of_a_model_runs(write_jsonl: Callable[[str, list[Any]], Path], capfd: Any) -> None:
-    auto = {"AutoConfig": "evil.EvilConfig", "AutoModelForSequenceClassification": "evil.Evil"}
-    config = {"model_type": "evil", "auto_map": auto, "id2label": {"0": "no", "1": "yes"}}
-    written("scorer/config.json", json.dumps(config))
-    written("scorer/evil.py", 'open("RAN", "w")\n')
-    scorer = {"model": "scorer", "pipeline": "text-classification", "positive_class": "yes"}
-    written("rag.toml", f"[hallucination.model]\n{toml({**scorer, 'trust_remote_code': True})}")
-    ranking = {"method": "s", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0, "role": "answer"}
-    source = write_jsonl(
-        "p.jsonl", [["q", [passage("p", paragraph_data={"judgments": [], "rankings": [ranking]})]]]
-    )
-    with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", "rag", str(source), "--config", "rag.toml", "-o", "rag"])
-    assert stopped.value.code == 1
-    assert "rag.toml, hallucination.model.trust_remote_code: would run code" in capfd.readouterr().err
-    assert not Path("RAN").exists()
 
 
 @pytest.fixture
