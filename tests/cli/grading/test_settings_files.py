@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from exam_pp.autojudge.judge import ExamJudge
 from exam_pp.autojudge.settings import model_of, read_settings
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError, ExamError
+from exam_pp.errors import DataError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.transport import is_same_server
 from exam_pp.phases.grading.prompt_files import read_prompt
@@ -291,18 +289,3 @@ def test_only_a_server_that_the_user_names_gets_passages_and_key(
         main([*command, "--base-url", server.url])
         assert {headers["authorization"] for headers in server.headers} == {"Bearer sk-victim"}
         assert f"go to the server {server.url}." in capfd.readouterr().err
-
-
-def test_autojudge_names_its_server_in_the_environment(
-    server: Server, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    topics: Any = [SimpleNamespace(request_id="q", title="why?", problem_statement="", background="")]
-    settings: Values = {"model_options": {"base_url": server.url, "timeout": 5}, "outdir": folder, "count": 1}
-    with pytest.raises(DataError, match=f"name the server again: OPENAI_BASE_URL={server.url}"):
-        ExamJudge().create_nuggets(None, topics, SimpleNamespace(model="m", base_url=None), **settings)
-    assert server.bodies == []
-    named: Any = SimpleNamespace(model="m", base_url=server.url)
-    with caplog.at_level(logging.INFO), pytest.raises(ExamError, match="wrote no questions"):
-        ExamJudge().create_nuggets(None, topics, named, **settings)
-    assert len(server.bodies) > 0
-    assert f"Prompts, with queries and passages, go to the server {server.url}." in caplog.messages

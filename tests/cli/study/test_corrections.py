@@ -145,21 +145,6 @@ def test_ratings_are_of_the_entries_of_one_bank(run: Callable[..., str]) -> None
     assert f"who checked {len(ratings)}" in re.sub(r"\s+", " ", alone)
 
 
-def test_ratings_without_keys_are_of_the_file_that_was_reviewed(run: Callable[..., str]) -> None:
-    write_bank("question")
-    run(*START)
-    save("graded", lambda name: 5 if name.startswith("v1/") else 0)
-    edits = json.loads(Path("edits.json").read_text())
-    for rating in edits["ratings"]:
-        del rating["key"]
-    Path("edits.json").write_text(json.dumps(edits))
-    assert scores(run("run", "st", "--edits", "edits.json")) == {"v1": 100, "v2": 0}
-    write_answers("v1", SAYS_NOTHING)
-    problem = run("run", "st", code=1)
-    assert "edits.json, graded_sha256: the edits are for another file than st/graded.jsonl.gz" in problem
-    assert "Review it again, or use `exam-pp apply --force`" in problem
-
-
 def test_the_printed_commands_correct_in_the_same_way(run: Callable[..., str]) -> None:
     write_bank("nugget")
     run(*START)

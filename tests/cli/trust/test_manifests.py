@@ -328,20 +328,6 @@ def change(name: str, **values: Any) -> None:
     place.write_text(json.dumps(json.loads(place.read_text()) | values))
 
 
-def test_equal_steps_differ_in_the_named_options_only() -> None:
-    """So ``diff`` of two manifests, or of two reports, shows why two files differ."""
-    for name, cutoff in (("a", 20), ("b", 1)):
-        run(f"evaluate cover graded.jsonl --bank bank.jsonl --grader model --grades type=question "
-            f"--cutoff {cutoff} --format tsv -o {name}.tsv")  # fmt: skip
-    left, right = (json.loads(Path(f"{name}.tsv{SUFFIX}").read_text()) for name in "ab")
-    assert {key for key in left if left[key] != right[key]} == {"output", "options", "report"}
-    assert [
-        (mine["name"], mine["value"], other["value"])
-        for mine, other in zip(left["options"], right["options"], strict=True)
-        if mine != other
-    ] == [("--cutoff", 20, 1)]
-
-
 def test_the_manifest_of_a_folder_is_that_of_its_files() -> None:
     run("split graded.jsonl -n 2 -o parts")
     for name in ("parts", "parts/graded-1-of-2.jsonl", f"parts{SUFFIX}"):
@@ -369,18 +355,3 @@ def test_files_outside_of_a_folder_are_not_opened(monkeypatch: pytest.MonkeyPatc
     with Path(f"parts{SUFFIX}").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
         assert find_manifest(Path("-")).state == "unknown"
-
-
-def test_a_file_without_a_manifest() -> None:
-    for name in ("graded.jsonl", "runs"):
-        with data_error(name, about="has no manifest"):
-            find_manifest(Path(name))
-
-
-@pytest.mark.parametrize("form", ["text", "md", "html", "json", "tsv", "latex"])
-def test_the_report_in_every_format(form: str) -> None:
-    run("filter graded.jsonl --rename system=a=z -o renamed.jsonl")
-    assert run(f"show manifest renamed.jsonl --format {form} -o show") == 0
-    text = Path("show").read_text()
-    assert "graded.jsonl" in text
-    assert "--rename system" in text or form == "latex"

@@ -15,7 +15,7 @@ from exam_pp.phases.analysis.sweep import Sweep, sweep
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.reports.analysis.correlation import sweep_picture, sweep_report
 from exam_pp.reports.analysis.legacy_tsv import published_sweep
-from tests.conftest import passage, rubric
+from tests.conftest import passage, rubric, written
 
 
 @pytest.fixture
@@ -51,9 +51,7 @@ def graded(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
 
 @pytest.fixture
 def official(tmp_path: Path) -> Path:
-    path = tmp_path / "official.json"
-    path.write_text(json.dumps({"one": 1, "two": 2, "three": 3}))
-    return path
+    return written(tmp_path / "official.json", json.dumps({"one": 1, "two": 2, "three": 3}))
 
 
 @pytest.fixture
@@ -165,8 +163,7 @@ def test_a_single_query_gives_no_interval_over_queries(
 
 def test_official_scores_are_ranked_and_unmatched_systems_are_listed(graded: Path, tmp_path: Path) -> None:
     """The largest official score is best, but the smallest official rank."""
-    official = tmp_path / "scores.tsv"
-    official.write_text("system\tRR\none\t0.9\ntwo\t0.5\nabsent\t0.1\n")
+    official = written(tmp_path / "scores.tsv", "system\tRR\none\t0.9\ntwo\t0.5\nabsent\t0.1\n")
     swept = sweep(graded, official, min_grades=[4])
     best = {s.prompt_class: s.correlation.kendall for s in swept.settings if s.measure == "nCover@2"}
     notes = [block.text for block in sweep_report(swept).blocks if isinstance(block, Paragraph)]
@@ -177,11 +174,9 @@ def test_official_scores_are_ranked_and_unmatched_systems_are_listed(graded: Pat
 
 
 def test_a_file_of_selected_queries(graded: Path, official: Path, tmp_path: Path) -> None:
-    queries = tmp_path / "queries.tsv"
-    queries.write_text("q2\twords\n")
+    queries = written(tmp_path / "queries.tsv", "q2\twords\n")
     line = graded.read_text().splitlines()[1]
-    alone = tmp_path / "alone.jsonl"
-    alone.write_text(line + "\n")
+    alone = written(tmp_path / "alone.jsonl", line + "\n")
 
     assert sweep(graded, official, queries=queries).settings == sweep(alone, official).settings
     queries.write_text("q9\twords\n")
@@ -196,16 +191,6 @@ def test_a_figure_needs_a_measure_with_a_threshold(graded: Path, official: Path,
     assert without.settings
     with pytest.raises(SelectionError, match=r"nDCG .*threshold"):
         sweep_picture(without)
-
-
-def test_settings_are_in_order_of_prompt_measure_and_threshold(
-    graded: Path, official: Path, runs: Path
-) -> None:
-    swept = sweep(graded, official, runs=runs, measures=["RR", "nDCG@10"], min_grades=[4, 1])
-    order = [(s.prompt_class, s.measure, s.min_grade) for s in swept.settings]
-
-    assert order == sorted(order, key=lambda key: (key[0], key[1], key[2] or 0))
-    assert [key[1:] for key in order[:4]] == [("Cover@2", 1), ("Cover@2", 4), ("RR", 1), ("RR", 4)]
 
 
 def test_queries_without_grades_of_a_prompt_are_not_counted(
@@ -230,7 +215,6 @@ def test_queries_without_grades_of_a_prompt_are_not_counted(
 
 @pytest.mark.parametrize("systems", ['{"one": 1, "y": 2}', '{"x": 1, "y": 2}'])
 def test_fewer_than_two_systems_in_common_are_refused(graded: Path, tmp_path: Path, systems: str) -> None:
-    other = tmp_path / "other.json"
-    other.write_text(systems)
+    other = written(tmp_path / "other.json", systems)
     with pytest.raises(SelectionError, match=r"other\.json.*--runs"):
         sweep(graded, other)
