@@ -154,7 +154,8 @@ def _of_queries(standings: Standings) -> Iterator[Check]:
 
 def _of_judge(evidence: Evidence) -> Iterator[Check]:
     grader = evidence.leaderboards[0].grader
-    if grader is None:
+    basis = evidence.leaderboards[0].standings.uncertainty.basis
+    if grader is None or (basis and basis.kind == "people"):  # then the judge has no part in the scores
         return
     grades = counted(evidence.contents.graders[grader].grades, "grade")
     own = "".join(f" {sentence}" for sentence in preferences(evidence.leaderboards[0].standings))

@@ -7,6 +7,7 @@ from typing import Any
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.contents import GradedContents, GraderContents, MissingGrades
+from exam_pp.phases.evaluation.corrections import Basis
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
@@ -101,6 +102,14 @@ def test_a_judge_of_the_family_of_a_system_is_doubted() -> None:
         "doubt: The judge is google/flan-t5-large, with 900 grades. google/flan-t5-large is of one model "
         "family with the system flan-t5-answers; it may favour them."
     )
+
+
+def test_a_judge_without_part_in_the_scores_is_not_named() -> None:
+    first = board({"a": 0.8, "b": 0.3})
+    uncertainty = first.standings.uncertainty
+    basis = Basis("people", "9 ratings of 1 person", Evaluation([]), 0.05)
+    decided = replace(first.standings, uncertainty=replace(uncertainty, basis=basis))
+    assert not any("The judge" in line for line in lines_of(evidence(replace(first, standings=decided))))
 
 
 def test_lines_without_content_do_not_appear() -> None:
