@@ -84,6 +84,15 @@ def test_nuggets_of_answers() -> None:
     assert board.means("A")["good"] > board.means("A")["bad"]
 
 
+def test_a_table_of_nuggets_may_have_importance() -> None:
+    rows = [
+        {"query_id": "q1", "nugget": "Air scatters blue light.", "importance": "Vital"},
+        {"query_id": "q2", "nugget": "Cats purr.", "importance": float("nan")},
+    ]
+    study = exam_pp.study(queries=QUERIES, answers={"good": GOOD}, bank=rows).grade("lexical")
+    assert study.leaderboard().metrics[0] == "V_strict"
+
+
 def test_html_for_notebooks() -> None:
     study = exam_pp.study(answers={"<a>": {"q1": GOOD["q1"]}, "b": {"q1": "x"}}, bank=BANK).grade("lexical")
     html = study.leaderboard()._repr_html_()

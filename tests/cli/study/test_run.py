@@ -433,6 +433,16 @@ def test_a_study_harms_no_file_outside_and_no_input(files: Path, capsys: pytest.
     Path("study/checks.txt").unlink()
     Path("study/report").symlink_to("..")
     assert "study/report is a link" in refusal(WORDS, capsys)
+    Path("study/report").unlink()
+    Path("study/report").mkdir()
+    for name in ("study.toml", "steps.json", "replies-1.journal", "report/review.html"):
+        link = Path("study", name)
+        link.unlink(missing_ok=True)
+        link.symlink_to(Path("mine.txt").resolve())
+        Path("mine.txt").write_text("")
+        assert f"study/{name} is a link" in refusal(WORDS, capsys)
+        assert Path("mine.txt").read_text() == ""
+        link.unlink()
     Path("new").mkdir()
     Path("rag.jsonl").rename("new/graded.jsonl.gz")
     assert "is an input" in refusal("run --answers new/graded.jsonl.gz --bank bank.csv -o new", capsys)
@@ -469,10 +479,19 @@ def test_inputs_of_another_kind(
 
 def test_names_that_look_like_options(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("rag.jsonl").rename("-rag.jsonl")
-    out = run("run --answers=-rag.jsonl --queries queries.tsv --bank bank.csv -o study", capsys)
+    out = run("run --answers=-rag.jsonl --queries queries.tsv --bank bank.csv -o ./-study", capsys)
     for line in out.splitlines():
         if line.startswith("$ exam-pp "):
             main(shlex.split(line)[2:])
+    main(shlex.split(out.rpartition("change the bank: exam-pp ")[2]))
+
+
+def test_inputs_that_nuggets_do_not_use_are_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_bank(QUESTIONS, kind="nugget")
+    command = "run --answers rag.jsonl --runs runs --texts texts.tsv --bank bank.csv -o study"
+    main(command.split())
+    err = capsys.readouterr().err
+    assert "Not used: runs, texts.tsv. A bank of nuggets is for answers alone." in err
 
 
 def test_one_run_at_a_time(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
