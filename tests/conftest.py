@@ -222,6 +222,12 @@ def data_error(
     assert about in error.problem
 
 
+def written(path: Path, text: str) -> Path:
+    """Write a text to a file; returns its path."""
+    path.write_text(text)
+    return path
+
+
 def passage(passage_id: str = "p1", **keys: Any) -> dict[str, Any]:
     """A passage of a graded file, with the required keys."""
     return {

@@ -92,14 +92,11 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_broken_file(
-    case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_broken_file(case: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if case["name"] == "grade: no such checkpoint":
         pytest.importorskip("torch")
     lay_out(tmp_path, case)
     before = snapshot(tmp_path)
-    monkeypatch.chdir(tmp_path)
     command = case["command"]
     with pytest.raises(SystemExit) as stop:
         main(_with_options(COMMANDS.get(command, command), case.get("options", "")))
@@ -120,10 +117,9 @@ def test_broken_file(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_good_files_are_good(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_good_files_are_good(command: str, tmp_path: Path) -> None:
     """The cases are meaningful only if the undamaged files are valid."""
     lay_out(tmp_path, {})
-    monkeypatch.chdir(tmp_path)
     with suppress(SystemExit):
         main(shlex.split(COMMANDS[command]))
     assert list(tmp_path.glob("out.*"))

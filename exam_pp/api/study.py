@@ -56,7 +56,8 @@ def study(
     of dictionaries.
 
     Args:
-        bank: Query id to questions; or a table with ``query_id`` and ``question`` or ``nugget``.
+        bank: Query id to questions; or a table with ``query_id`` and ``question`` or ``nugget``,
+            and optionally ``importance``.
         queries: Query id to text; or a table with ``query_id`` and ``query_text``.
         answers: System to query id to answer; or a table with ``system``, ``query_id`` and ``text``.
         runs: System to query id to passage ids, best first, or to a dictionary of ids and scores; or a table
@@ -362,6 +363,7 @@ def _bank(value: Any, *, nuggets: bool) -> TestBank:
     if isinstance(value, PathLike):
         return read_bank(value)
     texts: dict[str, list[str]] = {}
+    importance: dict[tuple[str, str], str] = {}
     if isinstance(value, Mapping):
         for query_id, entries in value.items():
             if isinstance(entries, str) or not isinstance(entries, Iterable):
@@ -374,18 +376,26 @@ def _bank(value: Any, *, nuggets: bool) -> TestBank:
         records = _records(value)
         nuggets = isinstance(records, list) and bool(records) and "nugget" in records[0]
         column = "nugget" if nuggets else "question"
-        for row in _rows(value, "bank", ("query_id", column), "a dictionary of query id to questions"):
+        rows = _rows(value, "bank", ("query_id", column), "a dictionary of query id to questions")
+        for row, original in zip(rows, records, strict=True):
             texts.setdefault(row["query_id"], []).append(row[column])
+            if isinstance(label := original.get("importance"), str) and label.strip():  # else None or NaN
+                importance[row["query_id"], row[column]] = label.strip().lower()
     if not any(texts.values()):
         raise SelectionError("bank is empty.")
     return TestBank.from_lines(
-        BankLine(query_id=query_id, items=[_entry(query_id, text, nuggets=nuggets) for text in of_query])
+        BankLine(
+            query_id=query_id,
+            items=[
+                _entry(query_id, text, importance.get((query_id, text)), nuggets=nuggets) for text in of_query
+            ],
+        )
         for query_id, of_query in texts.items()
     )
 
 
-def _entry(query_id: str, text: str, *, nuggets: bool) -> Question | Nugget:
+def _entry(query_id: str, text: str, importance: str | None, *, nuggets: bool) -> Question | Nugget:
     key = entry_id(query_id, text)
     if nuggets:
-        return Nugget(query_id=query_id, nugget_id=key, nugget_text=text)
-    return Question(query_id=query_id, question_id=key, question_text=text)
+        return Nugget(query_id=query_id, nugget_id=key, nugget_text=text, importance=importance)
+    return Question(query_id=query_id, question_id=key, question_text=text, importance=importance)

@@ -45,5 +45,10 @@ class Board:
             named |= {"--grader": self.grader.model, "--prompt": self.grader.prompt_class}
         if self.kind is not None:
             named["--grades"] = f"type={self.kind}"
-        words = [word for name, value in named.items() if value is not None for word in (name, str(value))]
-        return ["evaluate", "nuggets" if self.assigns else "cover", str(self.graded), *words]
+        words = [word for name, value in named.items() if value is not None for word in (name, typed(value))]
+        return ["evaluate", "nuggets" if self.assigns else "cover", typed(self.graded), *words]
+
+
+def typed(word: object) -> str:
+    """A word as it is typed: a file whose name begins with a hyphen is no option."""
+    return f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)

@@ -42,12 +42,14 @@ from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.tables import columns_named, columns_of
 from exam_pp.store.trec.queries import write_queries
-from exam_pp.studies.boards import Board
+from exam_pp.studies.boards import Board, typed
 from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_study
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
+_WRITTEN = (STUDY_FILE, "steps.json", "queries.json")
+"""Files of a study that are of no step."""
 Words = list[str | Path]
 """Words of a command, with its input files as paths."""
 Work = Callable[[Path, Path, Advance], Iterable[str]]
@@ -97,6 +99,7 @@ class Engine:
     ) -> None:
         self.study = study
         self.folder = folder
+        _refuse_links(folder / name for name in (*_WRITTEN, ".study.lock"))
         self._steps = Steps(folder, progress)
         self._inputs = {os.path.realpath(file) for path in study.paths for file in _files(path)}
         self._judge = judge
@@ -121,7 +124,8 @@ class Engine:
         if self.study.passages is not None and self.study.model is None:
             return self._known_grades(Path(self.study.passages), banks)
         kinds = {bank: read_bank(bank).kinds for bank in banks}
-        of_answers = [bank for bank in banks if self.study.answers and kinds[bank] == {"nugget"}]
+        study = self.study
+        of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
         self._asks_questions = "question" in rated.values()
         if self.study.model is None:
@@ -132,6 +136,9 @@ class Engine:
         if not (self.folder / STUDY_FILE).exists():
             write_study(self.study, self.folder / STUDY_FILE)  # the judge, before it grades
         results = Results()
+        unused = [] if rated else [*study.runs, *study.texts, *study.qrels, *filter(None, [study.official])]
+        if unused:
+            log.warning("Not used: %s. A bank of nuggets is for answers alone.", listed(unused))
         pool = self.pool() if rated else None
         answers = self.answers() if of_answers or self.study.games else None
         self._check([*filter(None, (pool, answers)), *banks, *self._originals()])
@@ -406,14 +413,13 @@ class Engine:
         """Do a step unless it is complete; ``facts`` are its options, by default the words of its command."""
         path = self.folder / output
         target = path.parent if path.parent != self.folder else path
-        for place in (path, target):
-            if place.is_symlink():
-                raise OutputError(f"{place} is a link, which a study does not write through: remove it.")
+        inside = target.iterdir() if target.is_dir() else []
+        _refuse_links([path, target, *inside, *([journal] if journal else [])])
         if os.path.realpath(path) in self._inputs:
             raise OutputError(f"{path} is an input, and the study would write it: rename it.")
         inputs = [file for word in words if isinstance(word, Path) for file in _files(word)]
         command: Words = [*words, *options("--journal", journal), "-o", target]
-        self._say(shlex.join(["exam-pp", *map(_typed, command)]))
+        self._say(shlex.join(["exam-pp", *map(typed, command)]))
         names = [os.path.relpath(file, self.folder) for file in inputs]
         texts = [word if isinstance(word, str) else os.path.relpath(word, self.folder) for word in words]
 
@@ -423,6 +429,13 @@ class Engine:
 
         known = {"words": texts} if facts is None else facts
         return self._steps.run(title, output, inputs, {**known, "files": names}, protected)
+
+
+def _refuse_links(places: Iterable[Path]) -> None:
+    """Raise OutputError for a link in place of an output, which would lead outside the study."""
+    for place in places:
+        if place.is_symlink():
+            raise OutputError(f"{place} is a link, which a study does not write through: remove it.")
 
 
 def _is_by_similarity(model: ModelOptions) -> bool:
@@ -435,17 +448,22 @@ def options(name: str, values: Any) -> Words:
     return [word for item in items if item is not None for word in (name, _path_or_text(name, item))]
 
 
-_FILES = {"--runs", "--texts", "--queries", "--qrels", "--answers", "--bank", "--official", "--prompt-file"}
+_FILES = {
+    "--journal",
+    "--runs",
+    "--texts",
+    "--queries",
+    "--qrels",
+    "--answers",
+    "--bank",
+    "--official",
+    "--prompt-file",
+}
 
 
 def _path_or_text(name: str, value: Any) -> str | Path:
     is_file = name in _FILES and not is_data_set(Path(value))
     return Path(value) if is_file else str(value)
-
-
-def _typed(word: str | Path) -> str:
-    """A word as it is typed: a file whose name begins with a hyphen is no option."""
-    return f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
 
 
 def _files(path: Path) -> list[Path]:

@@ -149,7 +149,7 @@ def false_claims(
             basis = basis_of_claims(evaluation, ALPHA)
             assert basis is not None
             rests = rests or (basis.kind != "judge" and claims(basis))
-            tested = tested or claims(Basis("people", "", evaluation, ALPHA))
+            tested = tested or claims(Basis("people", "", evaluation, ALPHA, 0, 0, {}))
             if rests:
                 break
         found += (rests, tested)

@@ -91,17 +91,6 @@ def test_scores_of_rankings_in_objects_and_files_are_equal(demo: Path, demo_data
         exam_pp.score_rankings(qrels, [])
 
 
-def test_nugget_scores_of_objects(demo_data: Path, tmp_path: Path) -> None:
-    bank = demo_data / "nuggets.jsonl"
-    answers = tmp_path / "answers.jsonl"
-    main(f"import --answers {demo_data / 'answers' / 'gen-long.jsonl'} --unit whole -o {answers}".split())
-    graded = list(exam_pp.grade(answers, bank, prompts="NuggetAssignmentPointwise", model="lexical"))
-    exam_pp.write_passages(graded, tmp_path / "graded.jsonl")
-    ((grader, of_objects),) = exam_pp.nugget_scores(graded, exam_pp.read_bank(bank)).items()
-    assert of_objects == exam_pp.nugget_scores(tmp_path / "graded.jsonl", bank)[grader]
-    assert {score.metric for score in of_objects.scores} >= {"V_strict", "A", "L"}
-
-
 def test_errors_name_objects_in_memory(demo: Path, bank: Path) -> None:
     ungraded = [exam_pp.QueryPassages("q", [exam_pp.Passage(passage_id="p", text="A text.")])]
     with pytest.raises(exam_pp.ExamError, match="no grades"):

@@ -47,13 +47,6 @@ def test_data_frames_and_runs() -> None:
     assert exam_pp.study(runs=lists, texts=texts, bank=bank, top=1).grade("lexical").verdict
 
 
-def test_names_with_blanks_and_slashes() -> None:
-    runs = {"app v1": {"topic 1": {"a b": 1.234, "c": 0.5}}, "team/app": {"topic 1": ["c"]}}
-    texts, bank = {"a b": GOOD["q1"], "c": "A train leaves."}, {"topic 1": BANK["q1"]}
-    study = exam_pp.study(runs=runs, texts=texts, bank=bank).grade("lexical")
-    assert study.leaderboard().means() == {"app v1": 1.0, "team/app": 0.0}
-
-
 def test_threads_may_share_a_study(tmp_path: Path) -> None:
     study = exam_pp.study(queries=QUERIES, answers={"good": GOOD, "bad": BAD}, bank=BANK)
 
@@ -89,6 +82,15 @@ def test_nuggets_of_answers() -> None:
     assert board.metrics[0] == "A_strict"  # without vital nuggets, V is 0 for everybody
     assert "lexical only compares words" in board.verdict
     assert board.means("A")["good"] > board.means("A")["bad"]
+
+
+def test_a_table_of_nuggets_may_have_importance() -> None:
+    rows = [
+        {"query_id": "q1", "nugget": "Air scatters blue light.", "importance": "Vital"},
+        {"query_id": "q2", "nugget": "Cats purr.", "importance": float("nan")},
+    ]
+    study = exam_pp.study(queries=QUERIES, answers={"good": GOOD}, bank=rows).grade("lexical")
+    assert study.leaderboard().metrics[0] == "V_strict"
 
 
 def test_html_for_notebooks() -> None:

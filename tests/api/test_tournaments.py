@@ -67,24 +67,6 @@ def test_mistakes_are_one_sentence(file: Path) -> None:
         exam_pp.elo(exam_pp.read_games(file), systems=["a", "z"])
 
 
-def test_grades_are_a_tournament(demo_data: Path, tmp_path: Path) -> None:
-    passages = tmp_path / "passages.jsonl"
-    main(
-        f"-q import --runs {demo_data / 'runs'} --texts {demo_data / 'passages.tsv'} --top 2 "
-        f"--queries {demo_data / 'queries.jsonl'} -o {passages}".split()
-    )
-    bank = exam_pp.read_bank(demo_data / "questions.jsonl")
-    graded = list(
-        exam_pp.grade(
-            passages, bank, prompts="QuestionSelfRatedUnanswerablePromptWithChoices", model="lexical"
-        )
-    )
-    played = exam_pp.games_from_grades(graded, bank, cutoff=2)
-    board = exam_pp.elo(played.queries, tournaments=5, intervals=False)
-    assert len(board) == played.systems == 10
-    assert played.games == 45 * 20
-
-
 def test_comparisons_equal_those_of_the_command(demo_data: Path, tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     names = " ".join(

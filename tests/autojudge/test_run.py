@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 from exam_pp.autojudge import WORKFLOWS
 from exam_pp.errors import StoppedError
-from exam_pp.llm import retries
 from tests.autojudge.conftest import AutoJudge, chat
 from tests.llm.endpoint_server import Answer, Server, completion, failure, serve
 
@@ -57,32 +56,6 @@ def test_a_second_run_needs_only_the_cache(
     monkeypatch.delenv("OPENAI_BASE_URL")
     monkeypatch.delenv("OPENAI_API_KEY")
     assert judged("no-url") == first
-
-
-@pytest.mark.usefixtures("endpoint")
-def test_an_interrupted_run_continues_from_its_journal(
-    auto_judge: AutoJudge, demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ("--nugget-banks", demo / "bank.jsonl", "--topic", "007", "--no-create-qrels")
-    monkeypatch.setattr(retries, "ATTEMPTS", 1)
-
-    def refuses(body: dict[str, Any], count: int) -> Answer:
-        del count
-        return chat(body) if len(server.bodies) < 100 else failure(401, "no money left")
-
-    with serve(refuses) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        stopped = auto_judge(WORKFLOWS / "endpoint.yml", *arguments)
-        assert stopped.exit_code == 1
-        assert "Traceback" not in stopped.output
-        assert "no money left" in stopped.output
-        before = +server.answered
-        server.script = chat
-        server.answered.clear()
-        done = auto_judge(WORKFLOWS / "endpoint.yml", *arguments)
-        assert done.exit_code == 0, done.output
-        assert before.total() > 90
-        assert (before & server.answered).total() < 30, "only replies of the last batch are asked for again"
 
 
 def test_an_unknown_setting_ends_the_command_with_one_sentence(auto_judge: AutoJudge, demo: Path) -> None:

@@ -15,9 +15,8 @@ WriteLines = Callable[[str, list[Any]], Path]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, write_jsonl: WriteLines, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, write_jsonl: WriteLines) -> Path:
     """Three leaderboards, a graded file of two models, and a games file of two judges."""
-    monkeypatch.chdir(tmp_path)
     for name, values in (("a", (1, 2, 3)), ("b", (1, 3, 2)), ("c", (3, 2, 1))):
         rows = [
             f"{system}\t{query_id}\tRR\t{value / 4}\n"

@@ -81,9 +81,8 @@ def test_the_shell_completes_keys() -> None:
     assert {"-S", "--grades", "--also", "--plot"} <= set(names)
 
 
-def test_the_file_of_a_key_is_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_of_a_key_is_an_output(tmp_path: Path) -> None:
     """It may be neither an input nor the file of another output."""
-    monkeypatch.chdir(tmp_path)
 
     @click.command(cls=Command)
     @click.argument("source", type=FILE)

@@ -39,9 +39,8 @@ def error(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     ],
 )
 def test_an_input_without_permission(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("here").touch()
     Path("private").write_text("[]")
     monkeypatch.setattr(os, "access", lambda path, _mode: os.fspath(path) != "private")

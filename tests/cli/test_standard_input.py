@@ -180,9 +180,10 @@ def test_an_input_from_standard_input(line: list[str], position: int, folder: Pa
 
 @pytest.mark.parametrize("command", ["merge - -o out.jsonl", "verify grading -", "validate -"])
 def test_a_closed_standard_input_is_one_sentence(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", None)  # as Python starts after `<&-`
     with pytest.raises(SystemExit) as stop:
         main(shlex.split(command))

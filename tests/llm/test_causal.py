@@ -15,13 +15,11 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.llm_requests import Completion, Part, Request
+from exam_pp.llm_requests import Part, Request
 from tests.llm.asking import ENGINES, LABELS, answers, ask, texts
 from tests.llm.small_models import CONTEXT, rendered
 
@@ -288,37 +286,6 @@ def fast(folder: Path, **more: Any) -> ModelOptions:
 def instructed(text: str, labels: tuple[str, ...] = LABELS, instruction: str = SHORT_INSTRUCTION) -> Request:
     parts = (Part(instruction), Part(text, "context", may_be_cut=True))
     return Request(parts if instruction else parts[1:], labels, 16, one_line=True)
-
-
-def assert_same(reply: Completion, expected: Completion) -> None:
-    assert (reply.text, reply.error, reply.tokens_cut) == (expected.text, expected.error, expected.tokens_cut)
-    for logprob, expected_logprob in zip(reply.label_logprobs, expected.label_logprobs, strict=True):
-        assert math.exp(logprob) == pytest.approx(math.exp(expected_logprob), abs=1e-4)
-
-
-@pytest.fixture(scope="module")
-def both(causal_checkpoints: dict[str, Path], prompts: list[str]) -> tuple[Any, dict[Any, Completion]]:
-    """The engine with the flat checkpoint, and the reference's replies to single requests."""
-    folder = causal_checkpoints["flat"]
-    reference = load_llm(options(folder))
-    expected = {
-        (text, labels, instruction): answers(reference, [instructed(text, labels, instruction)])[0]
-        for text in prompts[:5]
-        for labels in ((), LABELS)
-        for instruction in ("", SHORT_INSTRUCTION)
-    }
-    return load_llm(fast(folder)), expected
-
-
-@needs_ctranslate2
-@given(data=st.data(), budget=st.sampled_from([1, 900, 9000]))
-@settings(max_examples=10)
-def test_replies_do_not_depend_on_the_batch(both: Any, data: st.DataObject, budget: int) -> None:
-    llm, expected = both
-    keys = data.draw(st.lists(st.sampled_from(sorted(expected)), min_size=1, max_size=10))
-    llm._batch_tokens = budget
-    for key, reply in zip(keys, answers(llm, [instructed(*key) for key in keys]), strict=True):
-        assert_same(reply, expected[key])
 
 
 _WINDOW = {"model_type": "mistral", "architectures": ["MistralForCausalLM"], "sliding_window": 64}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import random
 import re
 import threading
 from collections.abc import Callable
@@ -478,27 +477,3 @@ def test_an_invalid_key_is_not_quoted(monkeypatch: pytest.MonkeyPatch, key: str)
     with pytest.raises(ModelError, match=r"OPENAI_API_KEY .*characters") as caught:
         load_llm(options("http://localhost:1/v1"))
     assert "cret" not in str(caught.value)
-
-
-def test_grading_with_a_faulty_server(write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path) -> None:
-    """All pairs are graded once, and the grades equal those of a server without faults."""
-    passages, entries = study(write_jsonl, 3, 4, 5)
-    chance, lock = random.Random(3), threading.Lock()
-
-    def faulty(body: dict[str, Any], _count: int) -> Any:
-        with lock:
-            draw = chance.random()
-        busy = failure(429, "slow down", retry_after="0.01")
-        return failure(500, "boom") if draw < 0.1 else busy if draw < 0.2 else rating(body)
-
-    results = []
-    for name, script in (("faulty", faulty), ("sound", rating)):
-        with serve(script) as server:
-            files = GradeFiles(passages, tmp_path / f"{name}.jsonl", entries)
-            model = options(server.url, concurrency=12)
-            summary = grade_file(files, model, GradeOptions(prompts=[PROMPTS.get(RATING)]))
-        assert (summary.graded, summary.ungraded, summary.asked) == (60, 0, 60)
-        assert len(server.seen) == 60
-        assert (server.seen.total() > 60) == (name == "faulty")
-        results.append(files.output.read_text().replace(server.url, ""))
-    assert results[0] == results[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import shlex
@@ -252,19 +253,29 @@ def _check(study: StudyFile) -> None:
 
 def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:
     """What to do with the results."""
+    from exam_pp.studies.boards import typed
     from exam_pp.studies.inputs import STUDY_FILE, words_again
 
     words = ["exam-pp", "run", folder, *words_again(study, folder / STUDY_FILE)]
-    again = shlex.join(map(str, words))
+    again = shlex.join(map(typed, words))
     lines = ["", "Next:", f"  See why: open {' and '.join(map(str, results.reports))}"]
     pages = [path for report in results.reports if (path := report.parent / "review.html").exists()]
     if pages:
-        lines.append(
-            f"  Correct grades: open {' or '.join(map(str, pages))}, save edits.json, then "
-            f"{again} --edits edits.json"
-        )
+        # The page saves only new ratings, and --edits replaces earlier files: so these are named again.
+        new = _new_edits(study)
+        saved = "save edits.json" if new == "edits.json" else f"save edits.json as {new}"
+        files = [typed(Path(file)) for file in (*study.edits, new)]
+        edits = shlex.join(word for file in files for word in ("--edits", file))
+        lines.append(f"  Correct grades: open {' or '.join(map(str, pages))}, {saved}, then {again} {edits}")
     lines.append(f"  Add systems or change the bank: {again}")
     return "\n".join(lines)
+
+
+def _new_edits(study: StudyFile) -> str:
+    """A name for the next edits file, which is not that of an earlier one."""
+    names = itertools.chain(["edits.json"], (f"edits-{number}.json" for number in itertools.count(2)))
+    taken = {Path(path).resolve() for path in study.edits}
+    return next(name for name in names if Path(name).resolve() not in taken)
 
 
 def _show(words: Sequence[str]) -> None:

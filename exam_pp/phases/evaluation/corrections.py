@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from exam_pp.defaults import CONFIDENCE
@@ -28,9 +28,9 @@ class Basis:
     ratings: str
     evaluation: Evaluation
     alpha: float
-    look: int = 0
-    left: int = 0
-    checked: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    look: int
+    left: int
+    checked: Mapping[str, tuple[int, int]]
 
     @property
     def shares(self) -> str:
@@ -52,31 +52,28 @@ PARTLY = "[checked-in-part]"
 
 
 def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
-    """On what claims on the first measure rest; None if there are no ratings of people in the scores."""
-    if evaluation.corrections is None:
+    """On what claims on the first measure rest; None without ratings of people in the scores, or systems."""
+    if evaluation.corrections is None or not evaluation.corrections.systems:
         return None
     import numpy as np  # noqa: PLC0415 - slow to import
 
     from exam_pp.metrics.fair_sample import complete_look, level, looks, sample_scores  # noqa: PLC0415
 
     metric = evaluation.scores[0].metric
-    claims = evaluation.corrections.judge_alone().of_metric(metric)
-    basis = Basis("judge", evaluation.corrections.ratings, claims, alpha)
+    systems, ratings = evaluation.corrections.systems, evaluation.corrections.ratings
     queries = [query for query in evaluation.corrections.queries(metric) if query.judged.size]
-    if not queries:
-        return basis
-    systems = evaluation.corrections.systems
-    counts = np.sum([query.checked for query in queries], axis=0)
-    checked = {name: (int(rated), int(pairs)) for name, (rated, pairs) in zip(systems, counts, strict=True)}
-    numbers, look = looks(max(len(query.weights) for query in queries)), complete_look(queries)
+    numbers = looks(max((len(query.weights) for query in queries), default=1))
+    look = complete_look(queries) if queries else 0
     following = next((number for number in numbers if number > look), look)
     left = sum(int(np.isnan(query.people[:, :following]).sum()) for query in queries)
-    basis = replace(basis, look=look, left=left, checked=checked)
+    counts = np.sum([query.checked for query in queries], axis=0).tolist() if queries else []
+    checked = {system: (rated, pairs) for system, (rated, pairs) in zip(systems, counts, strict=False)}
     if not look:
-        return basis
-    basis = replace(basis, kind="people", evaluation=evaluation, alpha=level(queries, look, alpha))
+        alone = evaluation.corrections.judge_alone().of_metric(metric)
+        return Basis("judge", ratings, alone, alpha, look, left, checked)
+    alpha = level(queries, look, alpha)
     if look == numbers[-1]:
-        return basis
+        return Basis("people", ratings, evaluation, alpha, look, left, checked)
     scores = sample_scores(queries, look)
     estimates = {
         (system, query.query_id): float(scores[row, column])
@@ -85,7 +82,7 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
     }
     known = [score for score in evaluation.of_metric(metric).scores if score[:2] in estimates]
     of_sample = [score._replace(value=estimates[score[:2]]) for score in known]
-    return replace(basis, kind="sample", evaluation=Evaluation(of_sample))
+    return Basis("sample", ratings, Evaluation(of_sample), alpha, look, left, checked)
 
 
 def marked(evaluation: Evaluation) -> Evaluation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
@@ -360,15 +359,18 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         evaluation.notes,
         evaluation.provenance,
         evaluation.scores,
-        None
-        if evaluation.corrections is None
-        else partial(_alone, evaluation.corrections.judge_alone, metrics[0], options),
+        standings_of_judge(evaluation, metrics[0] if metrics else "", options),
         evaluation.of_answers,
     )
 
 
-def _alone(judge_alone: Callable[[], Evaluation], metric: str, options: Statistics) -> Standings:
-    return leaderboard(judge_alone().of_metric(metric), options)
+def standings_of_judge(
+    evaluation: Evaluation, metric: str, options: Statistics
+) -> Callable[[], Standings] | None:
+    """Computes a metric without the ratings of people; None if there are no ratings of people in it."""
+    if (corrections := evaluation.corrections) is None:
+        return None
+    return lambda: leaderboard(corrections.judge_alone().of_metric(metric), options)
 
 
 class Move(NamedTuple):

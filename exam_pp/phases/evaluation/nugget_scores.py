@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -363,6 +363,7 @@ def nugget_scores(
     _check_ids(assigned, items, name_of(answers, "the passages"), name_of(bank, "the bank"))
     rules = MissingRules(missing_queries, missing_vital)
 
+    @cache
     def of_judge(key: GradeKey) -> LabelledAnswers:
         alone = replace(criteria, model=key.model, prompt_class=key.prompt_class, reviewed=False)
         return labelled_answers(answers, alone, cutoff, role, canaries=canaries)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from exam_pp.banks import TestBank
@@ -119,11 +119,13 @@ def cover(
     data = read_selected(
         passages, bank, grade_filter, first, queries, soft=soft, role=role, canaries=canaries
     )
-    evaluation = cover_of(
-        data, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft
+    scored = partial(
+        cover_of, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft
     )
+    evaluation = scored(data)
     if data.provenance.reviewed and can_be_read_again(passages):
 
+        @cache
         def of_judge() -> SelectedGrades:
             return read_selected(
                 passages,
@@ -136,15 +138,23 @@ def cover(
                 canaries=canaries,
             )
 
-        evaluation.corrections = Corrections(
-            data.selector.review.ratings,
-            list(data.file.first_ranks),
-            lambda: cover_of(
-                of_judge(), min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft
-            ),
-            lambda metric: _units(data, of_judge().file, cutoff or data.file.cutoff, metric),
-        )
+        evaluation.corrections = corrections_of(data, of_judge, scored, cutoff)
     return evaluation
+
+
+def corrections_of(
+    data: SelectedGrades,
+    of_judge: Callable[[], SelectedGrades],
+    scored: Callable[[SelectedGrades], Evaluation],
+    cutoff: int | None,
+) -> Corrections:
+    """What people decided of Rubric-Cover (``scored``) of grades, beside the same grades without theirs."""
+    return Corrections(
+        data.selector.review.ratings,
+        list(data.file.first_ranks),
+        lambda: scored(of_judge()),
+        lambda metric: _units(data, of_judge().file, cutoff or data.file.cutoff, metric),
+    )
 
 
 @without_garbage_collection()

@@ -49,13 +49,9 @@ def verdict(standings: Standings) -> Verdict | None:
     many. Equal leaderboards have the same words in every output.
     """
     basis = standings.uncertainty.basis
-    if basis is None or basis.kind == "people":
-        said = _said(standings)
+    said = _said(claims_of(standings))
+    if said is None or basis is None or basis.kind == "people":
         return said and replace(said, sentence=said.sentence + _doubts(standings))
-    claims = leaderboard(basis.evaluation, Statistics(confidence=1 - basis.alpha, places=True))
-    said = _said(claims)
-    if said is None:
-        return None
     if basis.kind == "judge":
         by = "The judge alone"
         beside = f" Corrected scores make no claim: {basis.shares}; rate the fair sample{basis.more}."
@@ -67,6 +63,14 @@ def verdict(standings: Standings) -> Verdict | None:
             beside = f" More of the sample may show it{basis.more}.{beside}"
     sentence = f"{by}: {said.sentence}{beside}{_doubts(standings)}"
     return Verdict(f"{by}: {said.headline}", sentence, said.leaders)
+
+
+def claims_of(standings: Standings) -> Standings:
+    """The leaderboard on whose places claims rest: itself, unless people checked its grades in part."""
+    basis = standings.uncertainty.basis
+    if basis is None or basis.kind == "people":
+        return standings
+    return leaderboard(basis.evaluation, Statistics(confidence=1 - basis.alpha, places=True))
 
 
 def _said(standings: Standings) -> Verdict | None:

@@ -17,7 +17,12 @@ from exam_pp.phases.evaluation.inputs import Study
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import ReadRuns, read_matrix
-from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected, within_scale
+from exam_pp.phases.evaluation.selected_grades import (
+    SelectedGrades,
+    judge_alone,
+    read_selected,
+    within_scale,
+)
 from exam_pp.prompts.base import with_aliases
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.render import render
@@ -158,6 +163,13 @@ class Inputs:
             )
             self._grades[grade_set] = within_scale(grades) if len(self.sets) > 1 else grades
         return self._grades[grade_set]
+
+    def read_judge_alone(self, grade_set: GradeSet) -> SelectedGrades:
+        """The grades of a set without those of people."""
+        grades, role = self.read(grade_set), self.sources.role
+        return read_selected(
+            self.study, grade_set.bank, judge_alone(grades), grades.min_grade, None, role=role
+        )
 
     def banks(self) -> Iterator[tuple[PathLike | None, str, GradeFilter]]:
         """Each bank with its name in titles, which is empty for a single bank, and the filter of its grades.

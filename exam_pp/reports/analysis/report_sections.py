@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from itertools import permutations
 from typing import Any
 
@@ -56,7 +57,13 @@ class LeaderboardSections:
         inputs, folder = self._inputs, self._folder
         covered = {}
         for grade_set in inputs.of_kind("question", "nugget"):
-            evaluation = evaluate.cover_of(inputs.read(grade_set), cutoff=inputs.sources.cutoff)
+            grades, scored = inputs.read(grade_set), partial(evaluate.cover_of, cutoff=inputs.sources.cutoff)
+            evaluation = scored(grades)
+            if grades.provenance.reviewed:
+                of_judge = cache(partial(inputs.read_judge_alone, grade_set))
+                evaluation.corrections = evaluate.corrections_of(
+                    grades, of_judge, scored, inputs.sources.cutoff
+                )
             cutoff = (evaluation.provenance or Provenance()).cutoff
             verb = "answer" if grade_set.kind == "question" else "contain"
             by = "an answer covers" if evaluation.of_answers else f"the first {cutoff} passages {verb}"

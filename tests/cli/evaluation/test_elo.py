@@ -14,8 +14,7 @@ from tests.phases.tournaments.games import file_of, game, game_set, games_file
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(tmp_path: Path) -> Path:
     file_of(tmp_path / "games.jsonl.gz", [g for g in table_5_games() if int(g.query_id[1:]) < 20])
     sets = [
         game_set([game("a", "b", w)], m)

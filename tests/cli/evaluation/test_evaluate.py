@@ -145,50 +145,6 @@ def test_judgments_of_subtopics(run: Run, tmp_path: Path) -> None:
     assert "Its second column may be a subtopic, for measures such as alpha_nDCG@20" in err
 
 
-PROBLEMS = [
-    (["cover", "GRADED", "--grader", "other"], 1, "--grader"),
-    (["cover", "GRADED", "--format", "text", "-o", "GRADED"], 1, " input"),
-    (["cover", "GRADED", "-o", "RUNS"], 1, "runs is a folder"),
-    (["cover", "GRADED", "--bank", "absent"], 1, "absent: "),
-    (["cover", "GRADED", "--cutoff", "0"], 2, "--cutoff"),
-    (["cover", "absent"], 1, "absent: "),
-    (["qrels", "GRADED", "--per-query"], 2, "--runs"),
-    (["qrels", "GRADED", "--label", "maximum"], 2, "neither one of max, mean"),
-    (["qrels", "GRADED", "--runs", "RUNS", "-m", "nDGC@10"], 1, "'nDCG@10'"),
-    (["qrels", "GRADED", "--runs", "GRADED"], 1, ", line 1: "),
-    (
-        ["judgments", "GRADED", "--runs", "RUNS", "-m", "RR", "-m", "AP", "--format", "official"],
-        1,
-        " measure",
-    ),
-    (["qrels", "GRADED", "--facets", "entry", "--label", "count"], 2, "--label count"),
-    (["qrels", "GRADED", "--format", "trec_eval"], 2, "--runs"),
-    (["qrels", "GRADED", "--format", "json"], 2, "--runs"),
-    (["qrels", "GRADED", "--significance"], 2, "--runs"),
-    (["qrels", "GRADED", "--runs", "RUNS", "--format", "published"], 2, "--official"),
-    (["cover", "GRADED", "--per-query", "--significance"], 2, "--significance"),
-    (["cover", "GRADED", "--format", "trec_eval", "--intervals", "queries"], 2, "--intervals"),
-    (["cover", "GRADED", "--per-query", "--official", "GRADED"], 2, "--per-query"),
-    (["qrels", "GRADED", "--facets", "facet"], 1, " facet"),
-    (["qrels", "GRADED", "--runs", "RUNS", "-m", "alpha_nDCG@10"], 1, "--facets entry"),
-    (["judgments", "RUNS/one.run", "--runs", "RUNS"], 1, "one.run, line 1: "),
-]
-
-
-@pytest.mark.parametrize(("arguments", "code", "text"), PROBLEMS)
-def test_problems_are_one_sentence(
-    run: Run, tiny_passages: Path, runs: Path, arguments: list[str], code: int, text: str
-) -> None:
-    before = tiny_passages.read_bytes()
-    filled = [a.replace("GRADED", str(tiny_passages)).replace("RUNS", str(runs)) for a in arguments]
-    status, out, err = run("evaluate", *filled)
-
-    assert (status, out) == (code, "")
-    assert text in err
-    assert "Traceback" not in err
-    assert tiny_passages.read_bytes() == before
-
-
 def test_a_sweep_names_systems_by_tag(run: Run, tiny_passages: Path, runs: Path, tmp_path: Path) -> None:
     """The run files have one tag, which does not name two systems."""
     for name in ("one", "two"):
@@ -242,13 +198,6 @@ def test_qrels_by_a_label_rule(run: Run, write_jsonl: Callable[..., Path], tmp_p
     for command in ("agreement", "graders"):
         _, report, _ = run("analyze", command, graded, "--label-rule", "2nd>=5:5, 2nd>=4:4, else -1")
         assert note in " ".join(report.split())
-
-
-@pytest.mark.parametrize("more", [["--min-grade", "4"], ["--facets", "entry"]])
-def test_a_label_rule_alone_makes_labels(run: Run, tiny_passages: Path, more: list[str]) -> None:
-    code, _, err = run("evaluate", "qrels", tiny_passages, "--label", "2nd>=5:3", *more)
-    assert code == 2
-    assert "cannot be combined" in err
 
 
 def test_quiet_commands_log_only_what_affects_the_numbers(

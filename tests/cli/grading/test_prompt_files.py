@@ -19,9 +19,8 @@ WriteLines = Callable[[str, list[Any]], Path]
 
 
 @pytest.fixture
-def folder(write_jsonl: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(write_jsonl: WriteLines, tmp_path: Path) -> Path:
     """Queries with and without facets, passages with judgments, and banks of both kinds."""
-    monkeypatch.chdir(tmp_path)
     facets = [{"facet_id": "moon", "facet_text": "the moon"}]
     write_jsonl("queries.jsonl", [{"query_id": "q", "query_text": "ocean tides"}])
     write_jsonl("faceted.jsonl", [{"query_id": "q", "query_text": "ocean tides", "facets": facets}])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -12,17 +11,15 @@ from typing import Any
 
 import pytest
 
-from exam_pp.autojudge.judge import ExamJudge
 from exam_pp.autojudge.settings import model_of, read_settings
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError, ExamError
+from exam_pp.errors import DataError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.transport import is_same_server
 from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.phases.grading.settings_files import REFUSED, ModelSettings
 from exam_pp.phases.rag.config import read_config, read_open_rag_eval_config
 from exam_pp.phases.trust.grade_panel import read_panel
-from tests.conftest import passage
 from tests.llm.endpoint_server import Server, serve
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -44,15 +41,13 @@ def of_panel(values: Values, *servers: str) -> ModelOptions:
 
 
 def of_rag(values: Values, *servers: str) -> ModelOptions:
-    model = read_config(written("rag.toml", f"[model]\n{toml(values)}"), *servers).model
-    assert model is not None
-    return model
+    config = read_config(written("rag.toml", f"[model]\n{toml(values)}"), *servers)
+    return config.model  # type: ignore[return-value]
 
 
 def of_step(values: Values, *servers: str) -> ModelOptions:
-    model = read_config(written("rag.toml", f"[hallucination.model]\n{toml(values)}"), *servers)
-    assert model.hallucination.model is not None
-    return model.hallucination.model
+    config = read_config(written("rag.toml", f"[hallucination.model]\n{toml(values)}"), *servers)
+    return config.hallucination.model  # type: ignore[return-value]
 
 
 def of_autojudge(values: Values, *servers: str) -> ModelOptions:
@@ -253,24 +248,6 @@ def test_servers_are_compared_by_scheme_host_and_port(url: object, other: str, s
     assert is_same_server(url, other) is same
 
 
-def test_no_code_of_a_model_runs(write_jsonl: Callable[[str, list[Any]], Path], capfd: Any) -> None:
-    auto = {"AutoConfig": "evil.EvilConfig", "AutoModelForSequenceClassification": "evil.Evil"}
-    config = {"model_type": "evil", "auto_map": auto, "id2label": {"0": "no", "1": "yes"}}
-    written("scorer/config.json", json.dumps(config))
-    written("scorer/evil.py", 'open("RAN", "w")\n')
-    scorer = {"model": "scorer", "pipeline": "text-classification", "positive_class": "yes"}
-    written("rag.toml", f"[hallucination.model]\n{toml({**scorer, 'trust_remote_code': True})}")
-    ranking = {"method": "s", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 1.0, "role": "answer"}
-    source = write_jsonl(
-        "p.jsonl", [["q", [passage("p", paragraph_data={"judgments": [], "rankings": [ranking]})]]]
-    )
-    with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", "rag", str(source), "--config", "rag.toml", "-o", "rag"])
-    assert stopped.value.code == 1
-    assert "rag.toml, hallucination.model.trust_remote_code: would run code" in capfd.readouterr().err
-    assert not Path("RAN").exists()
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
     pytest.importorskip("openai")
@@ -312,18 +289,3 @@ def test_only_a_server_that_the_user_names_gets_passages_and_key(
         main([*command, "--base-url", server.url])
         assert {headers["authorization"] for headers in server.headers} == {"Bearer sk-victim"}
         assert f"go to the server {server.url}." in capfd.readouterr().err
-
-
-def test_autojudge_names_its_server_in_the_environment(
-    server: Server, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    topics: Any = [SimpleNamespace(request_id="q", title="why?", problem_statement="", background="")]
-    settings: Values = {"model_options": {"base_url": server.url, "timeout": 5}, "outdir": folder, "count": 1}
-    with pytest.raises(DataError, match=f"name the server again: OPENAI_BASE_URL={server.url}"):
-        ExamJudge().create_nuggets(None, topics, SimpleNamespace(model="m", base_url=None), **settings)
-    assert server.bodies == []
-    named: Any = SimpleNamespace(model="m", base_url=server.url)
-    with caplog.at_level(logging.INFO), pytest.raises(ExamError, match="wrote no questions"):
-        ExamJudge().create_nuggets(None, topics, named, **settings)
-    assert len(server.bodies) > 0
-    assert f"Prompts, with queries and passages, go to the server {server.url}." in caplog.messages

@@ -14,9 +14,8 @@ from scripts.reliability.good_files import lay_out
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path) -> Path:
     lay_out(tmp_path)
-    monkeypatch.chdir(tmp_path)
     ratings = json.loads(Path("ratings.json").read_text())["ratings"]
     games = json.loads(Path("decisions.json").read_text())["games"]
     Path("mixed.json").write_text(json.dumps({"format": FORMAT, "ratings": ratings, "games": games}))

@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import nullcontext
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.metrics.fair_sample import sample_order
 from tests.review_pages import edits_of
 
 QUERIES = [f"q{number}" for number in range(3)]
@@ -22,8 +24,7 @@ GONE = "{} ratings are of texts or entries that are gone, and kept for their ret
 
 
 @pytest.fixture(autouse=True)
-def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _files() -> None:
     Path("queries.tsv").write_text("".join(f"{query}\twhat is thing {query}\n" for query in QUERIES))
     write_answers("v1", ROUND)
     write_answers("v2", FLAT)
@@ -90,6 +91,10 @@ def test_ratings_count_for_the_texts_that_people_read(
     assert "changed by 1 person, who checked 12" in re.sub(r"\s+", " ", out)
     assert f"-o st/{corrected}.jsonl.gz" in out
     assert "ratings are of" not in out
+    # The page saves new ratings only, and this option replaces all files.
+    assert (
+        "save edits.json as edits-2.json, then exam-pp run st --edits edits.json --edits edits-2.json" in out
+    )
 
     write_answers("v2", FLAT, order=-1)
     write_answers("v3", ROUND)
@@ -103,6 +108,36 @@ def test_ratings_count_for_the_texts_that_people_read(
     assert run("run", "st") == out, "also when nothing is computed again"
     write_answers("v1", ROUND)
     assert scores(run("run", "st")) == {"v1": full, "v2": 0}
+
+
+@KINDS
+@pytest.mark.parametrize("rated", ["v1", "first", "all"])
+def test_the_report_says_what_the_command_says(
+    run: Callable[..., str], kind: str, graded: str, corrected: str, best: int, full: float, rated: str
+) -> None:
+    """Also on what claims rest: the judge alone, a fair sample, or people."""
+    write_bank(kind)
+    run(*START)
+    save(graded, lambda name: best if name.startswith("v1/") else 0)
+    edits = json.loads(Path("edits.json").read_text())
+    entries = {
+        query: [each["id"] for each in edits["ratings"] if each["query_id"] == query] for query in QUERIES
+    }
+    first = {sample_order(query, sorted(set(ids)))[0] for query, ids in entries.items()}
+    kept = {
+        "v1": lambda each: each["passage_id"].startswith("v1/"),
+        "first": lambda each: each["id"] in first,
+        "all": lambda _each: True,
+    }[rated]
+    edits["ratings"] = list(filter(kept, edits["ratings"]))
+    Path("edits.json").write_text(json.dumps(edits))
+    out = run("run", "st", "--edits", "edits.json")
+    said = " ".join(re.split(r"\n\n", out.rpartition("$ exam-pp evaluate ")[2])[1].split())
+    assert said.startswith(
+        {"v1": "The judge alone: ", "first": "By 6 ratings of 1 person ", "all": "v1 (100 %)"}[rated]
+    )
+    page = Path("st", "report" if kind == "question" else "report-nuggets", "index.html").read_text("utf-8")
+    assert said in " ".join(unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
 @KINDS
@@ -144,21 +179,6 @@ def test_ratings_are_of_the_entries_of_one_bank(run: Callable[..., str]) -> None
     alone = run("evaluate", "cover", "st/corrected.jsonl.gz", "--bank", "st/bank-2.jsonl")
     assert scores(alone) == {"v1": 100, "v2": 0}
     assert f"who checked {len(ratings)}" in re.sub(r"\s+", " ", alone)
-
-
-def test_ratings_without_keys_are_of_the_file_that_was_reviewed(run: Callable[..., str]) -> None:
-    write_bank("question")
-    run(*START)
-    save("graded", lambda name: 5 if name.startswith("v1/") else 0)
-    edits = json.loads(Path("edits.json").read_text())
-    for rating in edits["ratings"]:
-        del rating["key"]
-    Path("edits.json").write_text(json.dumps(edits))
-    assert scores(run("run", "st", "--edits", "edits.json")) == {"v1": 100, "v2": 0}
-    write_answers("v1", SAYS_NOTHING)
-    problem = run("run", "st", code=1)
-    assert "edits.json, graded_sha256: the edits are for another file than st/graded.jsonl.gz" in problem
-    assert "Review it again, or use `exam-pp apply --force`" in problem
 
 
 def test_the_printed_commands_correct_in_the_same_way(run: Callable[..., str]) -> None:

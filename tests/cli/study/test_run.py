@@ -37,7 +37,6 @@ QUESTIONS = {
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two runs, of which one is better, with all files of a study, in the working folder."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("exam_pp.llm.packaged_e5.e5_problem", lambda: MissingExtraError("The model e5", "e5"))
     runs = tmp_path / "runs"
     runs.mkdir()
@@ -67,6 +66,12 @@ WORDS = "run --runs runs --texts texts.tsv --queries queries.tsv --bank bank.csv
 def run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     main(command.split())
     return capsys.readouterr().out
+
+
+def refusal(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit):
+        main(shlex.split(command))
+    return capsys.readouterr().err
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -134,9 +139,7 @@ def test_what_is_wrong_is_known_before_the_judge_is_asked(
     monkeypatch.setattr(LexicalLLM, "generate", lambda *_: pytest.fail("the judge is asked"))
     write_bank({bank: ["Why does air make the sky blue?"]}, kind=kind)
     Path("answers.csv").write_text(f"query_id,system,answer\n{rows}\n")
-    with pytest.raises(SystemExit):
-        run("run --answers answers.csv --bank bank.csv -o study", capsys)
-    assert expected in capsys.readouterr().err
+    assert expected in refusal("run --answers answers.csv --bank bank.csv -o study", capsys)
     assert expected in (files / "study" / "checks.txt").read_text()
 
 
@@ -144,9 +147,7 @@ def test_options_that_failed_are_not_kept(files: Path, capsys: pytest.CaptureFix
     first = run(WORDS, capsys)
     rating = {"query_id": "q1", "paragraph_id": "none", "entry_id": "q1/e", "rating": 5}
     Path("edits.json").write_text(json.dumps({"format": "exam_pp.edits.v1", "ratings": [rating]}))
-    with pytest.raises(SystemExit):
-        main(["run", "study/study.toml", "--edits", "edits.json"])
-    capsys.readouterr()
+    refusal("run study/study.toml --edits edits.json", capsys)
     assert run("run study/study.toml", capsys).rpartition("\nNext:")[2] == first.rpartition("\nNext:")[2]
 
 
@@ -248,15 +249,12 @@ def test_runs_are_graded_against_questions_and_nuggets(
 
 def test_the_judge_of_a_study_does_not_change(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(f"{WORDS} --model random", capsys)
-    with pytest.raises(SystemExit):
-        main([*WORDS.split(), "--model", "lexical"])
-    assert "was graded by random: leave out --model" in capsys.readouterr().err
+    assert "was graded by random: leave out --model" in refusal(f"{WORDS} --model lexical", capsys)
     assert "grade study/passages.jsonl.gz" in run("run -o study", capsys)
     assert 'model = "random"' in (files / "study" / "study.toml").read_text()
 
 
-def test_a_study_file_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_study_file_round_trip(tmp_path: Path) -> None:
     study = Study(
         runs=["runs", 'odd "name" ü\t.run'], queries="irds:nfcorpus/test", top=5, games=True, bank=["b"],
         model="gpt-4o", model_pipeline="openai",
@@ -339,9 +337,7 @@ def test_a_server_of_a_study_file_gets_nothing_unless_it_is_typed(
         Path("own/study.toml").write_text(inputs if recorded else named)
         Path("other/study.toml").write_text(named if recorded else inputs)
         words = f"run own/study.toml -o other {JUDGE}"
-        with pytest.raises(SystemExit):
-            main(words.split())
-        assert f"name the server again: --base-url {server.url}" in capsys.readouterr().err
+        assert f"name the server again: --base-url {server.url}" in refusal(words, capsys)
         assert not server.bodies
         again = run(f"{words} --base-url {server.url}", capsys)
         schemas = [body.get("response_format") for body in server.bodies]
@@ -402,9 +398,7 @@ def test_options_add_replace_and_remove_systems(files: Path, capsys: pytest.Capt
     Path("two.jsonl").write_text(third + third.replace('"third"', '"fourth"'))
     run("run study --without third --answers two.jsonl", capsys)
     for words, problem in {"fourth": "has other systems beside fourth", "none": "no system none"}.items():
-        with pytest.raises(SystemExit):
-            main(["run", "study", "--without", words])
-        assert problem in capsys.readouterr().err
+        assert problem in refusal(f"run study --without {words}", capsys)
 
 
 def test_a_folder_of_runs_loses_the_run_that_is_replaced(
@@ -434,20 +428,24 @@ def test_a_study_harms_no_file_outside_and_no_input(files: Path, capsys: pytest.
     Path("study").mkdir()
     Path("mine.txt").write_text("mine")
     Path("study/checks.txt").symlink_to("../mine.txt")
-    with pytest.raises(SystemExit):
-        main(WORDS.split())
-    assert "study/checks.txt is a link" in capsys.readouterr().err
+    assert "study/checks.txt is a link" in refusal(WORDS, capsys)
     assert Path("mine.txt").read_text() == "mine"
     Path("study/checks.txt").unlink()
     Path("study/report").symlink_to("..")
-    with pytest.raises(SystemExit):
-        main(WORDS.split())
-    assert "study/report is a link" in capsys.readouterr().err
+    assert "study/report is a link" in refusal(WORDS, capsys)
+    Path("study/report").unlink()
+    Path("study/report").mkdir()
+    for name in ("study.toml", "steps.json", "replies-1.journal", "report/review.html"):
+        link = Path("study", name)
+        link.unlink(missing_ok=True)
+        link.symlink_to(Path("mine.txt").resolve())
+        Path("mine.txt").write_text("")
+        assert f"study/{name} is a link" in refusal(WORDS, capsys)
+        assert Path("mine.txt").read_text() == ""
+        link.unlink()
     Path("new").mkdir()
     Path("rag.jsonl").rename("new/graded.jsonl.gz")
-    with pytest.raises(SystemExit):
-        main(["run", "--answers", "new/graded.jsonl.gz", "--bank", "bank.csv", "-o", "new"])
-    assert "is an input" in capsys.readouterr().err
+    assert "is an input" in refusal("run --answers new/graded.jsonl.gz --bank bank.csv -o new", capsys)
 
 
 def test_a_passages_file_is_graded_and_a_graded_one_has_its_verdict(
@@ -476,25 +474,30 @@ def test_inputs_of_another_kind(
     files: Path, capsys: pytest.CaptureFixture[str], words: str, answer: str
 ) -> None:
     Path("nuggets.csv").write_text("query_id,nugget\nq1,air scatters blue light\n")
-    with pytest.raises(SystemExit):
-        main(f"run {words} -o new".split())
-    assert answer in capsys.readouterr().err
+    assert answer in refusal(f"run {words} -o new", capsys)
 
 
 def test_names_that_look_like_options(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("rag.jsonl").rename("-rag.jsonl")
-    out = run("run --answers=-rag.jsonl --queries queries.tsv --bank bank.csv -o study", capsys)
+    out = run("run --answers=-rag.jsonl --queries queries.tsv --bank bank.csv -o ./-study", capsys)
     for line in out.splitlines():
         if line.startswith("$ exam-pp "):
             main(shlex.split(line)[2:])
+    main(shlex.split(out.rpartition("change the bank: exam-pp ")[2]))
+
+
+def test_inputs_that_nuggets_do_not_use_are_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_bank(QUESTIONS, kind="nugget")
+    command = "run --answers rag.jsonl --runs runs --texts texts.tsv --bank bank.csv -o study"
+    main(command.split())
+    err = capsys.readouterr().err
+    assert "Not used: runs, texts.tsv. A bank of nuggets is for answers alone." in err
 
 
 def test_one_run_at_a_time(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(WORDS, capsys)
     lock = Lock.take(Path("study/.study.lock"), "")
-    with pytest.raises(SystemExit):
-        main(["run", "study"])
-    assert "study is in use by another run: wait for it." in capsys.readouterr().err
+    assert "study is in use by another run: wait for it." in refusal("run study", capsys)
     lock.release()
     run("run study", capsys)
 
@@ -506,13 +509,10 @@ def test_a_file_that_never_ends_is_refused(files: Path, capsys: pytest.CaptureFi
         kept = path.read_bytes()
         path.unlink()
         os.mkfifo(path)
-        with pytest.raises(SystemExit):
-            main(["run", "-o", "study"])
-        assert f"study/{name}: is not a regular file." in capsys.readouterr().err
+        assert f"study/{name}: is not a regular file." in refusal("run -o study", capsys)
         path.unlink()
         path.write_bytes(kept)
     os.mkfifo("pipe")
     for option in ("official", "edits", "prompt-file"):
-        with pytest.raises(SystemExit):
-            main(["run", "study/study.toml", f"--{option}", "pipe"])
-        assert f"--{option} is read several times and cannot be a stream" in capsys.readouterr().err
+        message = refusal(f"run study/study.toml --{option} pipe", capsys)
+        assert f"--{option} is read several times and cannot be a stream" in message

@@ -19,9 +19,8 @@ OF_ALL_JUDGED = ["map", "Rprec", "bpref", "recall_100", "ndcg", "ndcg_cut_10"]
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path: Path) -> Path:
     """The texts of all ranked passages, the queries and a bank, in the working folder."""
-    monkeypatch.chdir(tmp_path)
     ids = sorted({line.split()[2] for line in (DATA / "results.test").read_text().splitlines()})
     Path("texts.tsv").write_text("".join(f"{name}\tplaceholder\n" for name in ids))
     Path("queries.csv").write_text(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from exam_pp.errors import StoppedError
 from exam_pp.store.manifests import SUFFIX
 from scripts.reliability.good_files import GOOD, RATED, lay_out
 from scripts.reliability.kills import writing_commands
-from tests.conftest import without_times
+from tests.conftest import data_error, without_times
 
 COMMANDS = writing_commands()
 GRADE = f"grade graded.jsonl --bank bank.jsonl --model fake --prompt {RATED} -o out.jsonl"
@@ -30,7 +31,6 @@ COVER = "evaluate cover graded.jsonl --bank bank.jsonl --grader model --grades t
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The good files in the working directory; manifests are switched on."""
     monkeypatch.setenv("EXAM_PP_MANIFEST", "1")
-    monkeypatch.chdir(tmp_path)
     lay_out(tmp_path)
     (tmp_path / "existing").mkdir()
     (tmp_path / "existing" / "other").write_text("of somebody else\n")
@@ -320,3 +320,38 @@ def test_a_name_that_is_too_long_for_a_manifest(capsys: pytest.CaptureFixture[st
     assert f"{name} has no manifest: " in capsys.readouterr().err
     assert run(f"filter {name} --rename system=a=z -o out.jsonl") == 0
     assert manifest("out.jsonl")["inputs"][0]["path"] == name
+
+
+def change(name: str, **values: Any) -> None:
+    """Change a manifest, as another version or machine would have written it."""
+    place = Path(f"{name}{SUFFIX}")
+    place.write_text(json.dumps(json.loads(place.read_text()) | values))
+
+
+def test_the_manifest_of_a_folder_is_that_of_its_files() -> None:
+    run("split graded.jsonl -n 2 -o parts")
+    for name in ("parts", "parts/graded-1-of-2.jsonl", f"parts{SUFFIX}"):
+        found = find_manifest(Path(name))
+        assert (found.manifest.command, found.state) == ("split", "unchanged")
+    Path("parts/graded-1-of-2.jsonl").write_text("other\n")
+    for name in ("parts", "parts/graded-1-of-2.jsonl"):
+        assert find_manifest(Path(name)).state == "changed"
+    Path("parts/mine.jsonl").write_text("mine\n")
+    with data_error("parts/mine.jsonl", about="has no manifest"):
+        find_manifest(Path("parts/mine.jsonl"))
+
+
+def test_files_outside_of_a_folder_are_not_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A manifest is data: of a folder of others, it could name /proc/kmsg, which never ends."""
+    assert run("split graded.jsonl -n 1 -o parts") == 0
+    content = json.loads(Path(f"parts{SUFFIX}").read_text())["output"]
+    (file,) = content["files"]
+    shutil.move(f"parts/{file['path']}", "outside")
+    Path(f"parts/{file['path']}").symlink_to("../outside")
+    assert find_manifest(Path("parts")).state == "changed"
+    change("parts", output=content | {"files": [file | {"path": "../outside"}]})
+    assert find_manifest(Path("parts")).state == "changed"
+    change("parts", output=content | {"path": str(tmp_path.parent), "files": None})
+    with Path(f"parts{SUFFIX}").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert find_manifest(Path("-")).state == "unknown"

@@ -108,3 +108,11 @@ def test_the_first_queue_is_fair(page: Tab, tmp_path: Path) -> None:
     run("apply", tmp_path / "graded.jsonl", edits, "--bank", bank, "-o", corrected)
     rows = standings(cover(corrected, bank).scores)
     assert board == {row.system: row.mean for row in rows if row.metric.startswith("Cover")}
+
+
+def test_agreement_moves_no_score(demo: Path, tab: OpenTab) -> None:
+    """Sums of equal scores in another order are no change."""
+    page = tab(demo / "review.html").go("#/q/0").press("a", "j", "a", "j", "a").go("#/")
+    assert "3 ratings" in page.text("#status")
+    assert "↑" not in page.text("#lead") + page.text(".leaderboard")
+    assert "↓" not in page.text("#lead") + page.text(".leaderboard")

@@ -28,13 +28,6 @@ from tests.conftest import passage, rubric
 from tests.tables import pictures_of, tables_of
 
 
-def are_like_judgments(path: Path) -> bool:
-    """Whether the grades of a file are labels on the scale of TREC judgments."""
-    qrels = path.with_name("qrels")
-    qrels.write_text("".join(f"q 0 {passage_id} 1\n" for passage_id in "p0"))
-    return rated_passages(path, qrels=qrels).like_judgments
-
-
 def rated(count: int, rating: int, judgment: int) -> list[RatedPassage]:
     return [RatedPassage(f"q{n % 5}", [rating, 0], frozenset({judgment})) for n in range(count)]
 
@@ -154,33 +147,35 @@ def test_a_column_without_passages_is_allowed() -> None:
     assert not tables_of(agreement_report(agreement(one_label)))["STRICT, best rating"].bold
 
 
+def direct(label: int = 1, **prompt: Any) -> dict[str, Any]:
+    return {
+        "correctAnswered": True, "answer": "1", "self_ratings": label, "llm": "m", "llm_options": {},
+        "prompt_info": prompt, "prompt_type": "direct_grading",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("prompt", "same_scale"), [("GradedRelevance", True), ("Thomas", False), ("Sun", False)]
-)
+    ("grades", "same_scale"),
+    [
+        # TREC judgments are 0 to 3; other prompts for direct grades have shorter scales.
+        ([direct(prompt_class="GradedRelevance")], True),
+        ([direct(prompt_class="Thomas")], False),
+        ([direct(prompt_class="Sun")], False),
+        # Grades with an unknown prompt record their scale, or their highest label decides.
+        ([direct(prompt_class="UMBRELA", max_rating=3)], True),
+        ([direct(prompt_class="UMBRELA", max_rating=5)], False),
+        ([direct(prompt_class="UMBRELA")], False),
+        *(([direct(label, prompt_class="mine", is_self_rated=True) for label in (0, highest)], highest == 3)
+          for highest in (2, 3, 4)),
+    ],
+)  # fmt: skip
 def test_labels_on_the_scale_of_judgments(
-    write_jsonl: Callable[[str, list[Any]], Path], prompt: str, same_scale: bool
+    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path, grades: list[Any], same_scale: bool
 ) -> None:
-    """TREC judgments are 0 to 3; other prompts for direct grades have shorter scales."""
-    grades = {
-        "correctAnswered": True, "answer": "1", "self_ratings": 1, "llm": "m", "llm_options": {},
-        "prompt_info": {"prompt_class": prompt}, "prompt_type": "direct_grading",
-    }  # fmt: skip
-    path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
-
-    assert are_like_judgments(path) is same_scale
-
-
-@pytest.mark.parametrize(("top", "same_scale"), [(3, True), (5, False), (None, False)])
-def test_grades_with_an_unknown_prompt_record_their_scale(
-    write_jsonl: Callable[[str, list[Any]], Path], top: int | None, same_scale: bool
-) -> None:
-    recorded = {} if top is None else {"max_rating": top}
-    grades = {
-        "correctAnswered": True, "answer": "1", "self_ratings": 1, "llm": "m", "llm_options": {},
-        "prompt_info": {"prompt_class": "UMBRELA", **recorded}, "prompt_type": "direct_grading",
-    }  # fmt: skip
-    path = write_jsonl("direct.jsonl", [["q", [passage("p", grades=[grades])]]])
-    assert are_like_judgments(path) is same_scale
+    passages = [passage(f"p{number}", grades=[grade]) for number, grade in enumerate(grades)]
+    (tmp_path / "qrels").write_text("q 0 p0 1\n")
+    path = write_jsonl("direct.jsonl", [["q", passages]])
+    assert rated_passages(path, qrels=tmp_path / "qrels").like_judgments is same_scale
 
 
 def test_grades_of_right_and_wrong_have_one_table() -> None:
@@ -244,21 +239,6 @@ def test_the_highest_of_several_judgments_is_compared(
     ]
     summary = tables_of(agreement_report(agreement(rated_passages(path))))["Labels and judgments as numbers"]
     assert list(summary.rows[0])[1:] == [1.0] * 4
-
-
-@pytest.mark.parametrize(("highest", "expected"), [(3, True), (2, False), (4, False)])
-def test_the_highest_label_decides_for_an_unknown_direct_prompt(
-    write_jsonl: Callable[[str, list[Any]], Path], highest: int, expected: bool
-) -> None:
-    def labelled(label: int) -> dict[str, Any]:
-        return {
-            "correctAnswered": True, "answer": "", "self_ratings": label, "llm": "m", "llm_options": {},
-            "prompt_info": {"prompt_class": "mine", "is_self_rated": True}, "prompt_type": "direct_grading",
-        }  # fmt: skip
-
-    passages = [passage(str(label), grades=[labelled(label)]) for label in (0, highest)]
-    path = write_jsonl("direct.jsonl", [["q", passages]])
-    assert are_like_judgments(path) is expected
 
 
 def test_fractions_of_qrels_are_cut_off(tmp_path: Path) -> None:

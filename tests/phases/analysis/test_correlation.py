@@ -26,6 +26,7 @@ from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report, unmatched_notes
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 from exam_pp.results import OVERALL_SYSTEM, Score
+from tests.conftest import written
 from tests.tables import rows_of
 
 VALUES = {"a": (0.9, 0.1), "b": (0.5, 0.3), "c": (0.1, 0.2), OVERALL_SYSTEM: (1.0, 1.0)}
@@ -41,9 +42,7 @@ EVALUATION = Evaluation(
 
 @pytest.fixture
 def official(tmp_path: Path) -> Path:
-    path = tmp_path / "official.json"
-    path.write_text('{"a": 1, "b": 2, "c": 3, "absent": 4}')
-    return path
+    return written(tmp_path / "official.json", '{"a": 1, "b": 2, "c": 3, "absent": 4}')
 
 
 @pytest.mark.parametrize("layout", ["tsv", "json", "per-query tsv", "per-query json"])
@@ -54,8 +53,7 @@ def test_leaderboards_of_exam_pp_are_read(layout: str, official: Path, tmp_path:
         if per_query
         else leaderboard_report(leaderboard(EVALUATION), "", audience="scripts")
     )
-    path = tmp_path / "board"
-    path.write_text(render(report, form))
+    path = written(tmp_path / "board", render(report, form))
     rows = rows_of(correlation_report(correlation(path, official)))
 
     assert [row["measure"] for row in rows] == ["Cover(min_grade=4)@20", "RR"]
@@ -65,8 +63,7 @@ def test_leaderboards_of_exam_pp_are_read(layout: str, official: Path, tmp_path:
 
 
 def test_published_leaderboards_are_read(official: Path, tmp_path: Path) -> None:
-    path = tmp_path / "board.tsv"
-    path.write_text(published_cover(EVALUATION.scores))
+    path = written(tmp_path / "board.tsv", published_cover(EVALUATION.scores))
 
     assert [row["measure"] for row in rows_of(correlation_report(correlation(path, official)))] == [
         "ExamCover"
@@ -87,8 +84,7 @@ def test_the_published_leaderboard_of_nine_columns_is_read(official: Path, tmp_p
 
 
 def test_systems_on_one_side_only_are_listed(official: Path, tmp_path: Path) -> None:
-    path = tmp_path / "board.csv"
-    path.write_text("system,RR\na,0.5\nb,0.4\nextra,0.1\n")
+    path = written(tmp_path / "board.csv", "system,RR\na,0.5\nb,0.4\nextra,0.1\n")
     notes = [
         block.text
         for block in correlation_report(correlation(path, official)).blocks
@@ -99,32 +95,30 @@ def test_systems_on_one_side_only_are_listed(official: Path, tmp_path: Path) -> 
     assert unmatched_notes(list("zyxwvut"), [], "us", "them") == ["Only in us: t, u, v, w, x, y, z."]
 
 
-def test_an_official_leaderboard_may_hold_scores(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "official",
+    ["system\tRR\tRR stderr\na\t0.5\t0.1\nb\t0.4\t0.1\nc\t0.4\t0.1\n",
+     "system\tofficial_rank\na\t1\nb\t2\n"],
+)  # fmt: skip
+def test_an_official_leaderboard_holds_scores_or_ranks(official: str, tmp_path: Path) -> None:
     """Scores read as ranks would reverse the sign of the correlation."""
-    path = tmp_path / "board.tsv"
+    path, ranks = tmp_path / "board.tsv", tmp_path / "ranks.tsv"
     path.write_text("system\tRR\tRR stderr\na\t0.5\t0.1\nb\t0.4\t0.1\nc\t0.4\t0.1\n")
-
-    assert rows_of(correlation_report(correlation(path, path)))[0]["Kendall tau-b"] == pytest.approx(1)
+    ranks.write_text(official)
+    assert rows_of(correlation_report(correlation(path, ranks)))[0]["Kendall tau-b"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("separator", ["\t", ","])
 def test_ranks_without_a_header_are_not_read_as_scores(separator: str, tmp_path: Path) -> None:
     """Ranks read as scores would reverse the order of the systems."""
-    path = tmp_path / "ranks"
-    path.write_text("".join(f"{system}{separator}{rank}\n" for rank, system in enumerate("abc", 1)))
+    path = written(
+        tmp_path / "ranks", "".join(f"{system}{separator}{rank}\n" for rank, system in enumerate("abc", 1))
+    )
 
     actual = read_official(path)
     assert (actual.ranks, actual.measure) == ({"a": 1.0, "b": 2.0, "c": 3.0}, "")
     with pytest.raises(DataError, match=r"ranks.* official ranks"):
         scores_by_measure(path)
-
-
-def test_a_header_with_ranks_is_an_official_leaderboard(tmp_path: Path) -> None:
-    scores_file, ranks = tmp_path / "board.tsv", tmp_path / "ranks.tsv"
-    scores_file.write_text("system\tRR\na\t0.5\nb\t0.4\n")
-    ranks.write_text("system\tofficial_rank\na\t1\nb\t2\n")
-
-    assert rows_of(correlation_report(correlation(scores_file, ranks)))[0]["Spearman"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +136,7 @@ def test_a_header_with_ranks_is_an_official_leaderboard(tmp_path: Path) -> None:
 def test_a_file_that_is_not_a_leaderboard_is_refused(
     text: str, place: tuple[int | None, str | None], word: str, official: Path, tmp_path: Path
 ) -> None:
-    path = tmp_path / "board"
-    path.write_text(text)
+    path = written(tmp_path / "board", text)
 
     with pytest.raises(DataError, match=word) as error:
         correlation(path, official)
@@ -151,25 +144,14 @@ def test_a_file_that_is_not_a_leaderboard_is_refused(
 
 
 def test_leaderboards_of_other_systems_are_refused(official: Path, tmp_path: Path) -> None:
-    path = tmp_path / "board.tsv"
-    path.write_text("system\tRR\na\t0.5\nother\t0.4\n")
+    path = written(tmp_path / "board.tsv", "system\tRR\na\t0.5\nother\t0.4\n")
 
     with pytest.raises(SelectionError, match=r"board\.tsv \(a, other\) and .*official\.json \(a.*1 system"):
         correlation(path, official)
 
 
-def test_intervals_over_systems(official: Path, tmp_path: Path) -> None:
-    scores_file = tmp_path / "board.tsv"
-    scores_file.write_text(render(leaderboard_report(leaderboard(EVALUATION), "", audience="scripts"), "tsv"))
-    row = rows_of(correlation_report(correlation(scores_file, official, intervals="systems", samples=200)))[0]
-
-    assert row["Spearman"] == 1.0
-    assert row["Spearman interval"] == ""  # three systems
-
-
 def test_a_measure_of_systems_without_ranks_has_no_interval(official: Path, tmp_path: Path) -> None:
-    path = tmp_path / "gaps.csv"
-    path.write_text("system,m1,m2\na,1,\nb,2,\nother,,3\n")
+    path = written(tmp_path / "gaps.csv", "system,m1,m2\na,1,\nb,2,\nother,,3\n")
     first, second = rows_of(correlation_report(correlation(path, official, intervals="systems", samples=100)))
 
     assert (first["systems"], first["Spearman interval"]) == (2, "")
@@ -187,8 +169,7 @@ def test_numbers_of_topics_are_no_ranks(tmp_path: Path) -> None:
 
 def test_the_upper_bound_is_not_a_system(tmp_path: Path) -> None:
     """`_overall_` is left out of scores and official ranks, for means and for single queries."""
-    scores_file = tmp_path / "board.tsv"
-    scores_file.write_text(render(per_query_report(EVALUATION, ""), "tsv"))
+    scores_file = written(tmp_path / "board.tsv", render(per_query_report(EVALUATION, ""), "tsv"))
 
     assert (
         scores_by_measure(scores_file)["RR"].keys()
@@ -252,9 +233,7 @@ def test_correlation_by_query(tmp_path: Path) -> None:
             for query, values in (("1", first), ("2", second))
             for i, system in enumerate("abc")
         ]
-        path = tmp_path / name
-        path.write_text(render(per_query_report(Evaluation(scores), ""), "tsv"))
-        return path
+        return written(tmp_path / name, render(per_query_report(Evaluation(scores), ""), "tsv"))
 
     computed = write("ours.tsv", [0.3, 0.2, 0.1], [0.3, 0.2, 0.1])
     reference = write("theirs.tsv", [0.9, 0.8, 0.7], [0.7, 0.8, 0.9])
@@ -263,7 +242,6 @@ def test_correlation_by_query(tmp_path: Path) -> None:
     assert [(row["query"], row["Kendall tau-b"]) for row in rows] == [
         ("1", pytest.approx(1)), ("2", pytest.approx(-1)), ("all", pytest.approx(0)),
     ]  # fmt: skip
-    scores_file = tmp_path / "means.tsv"
-    scores_file.write_text("system\tm\na\t1\nb\t2\n")
+    scores_file = written(tmp_path / "means.tsv", "system\tm\na\t1\nb\t2\n")
     with pytest.raises(SelectionError, match="--per-query"):
         query_correlation(computed, scores_file)

@@ -17,6 +17,7 @@ from exam_pp.rendering.document import Picture, Table
 from exam_pp.rendering.render import render
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.store.trec.scores import write_score_rows, write_scores
+from tests.conftest import written
 
 RAG_COLUMNS = (
     "query_id,query,run_1_retrieval_score_mean_umbrela_score,run_1_generation_score_no_answer_score,"
@@ -89,9 +90,9 @@ def test_several_files(tmp_path: Path) -> None:
 
 def test_repeats_are_averaged_and_their_consistency_is_a_measure(tmp_path: Path) -> None:
     """Open RAG Eval: mean/(1+sd) over the runs of a query, with the population sd."""
-    path = tmp_path / "rag.csv"
-    path.write_text(
-        RAG_COLUMNS + 'q1,,3,"{""query_answered"": ""yes""}",1,no\nq2,,2,yes,2,yes\nq3,,1,yes,,\nq4,,,,,\n'
+    path = written(
+        tmp_path / "rag.csv",
+        RAG_COLUMNS + 'q1,,3,"{""query_answered"": ""yes""}",1,no\nq2,,2,yes,2,yes\nq3,,1,yes,,\nq4,,,,,\n',
     )
     result = score_distributions([path])
     assert [(row.measure, row.system, row.distribution.count, row.missing) for row in result.rows] == [
@@ -150,12 +151,16 @@ def test_the_report_has_a_picture_of_each_measure(tmp_path: Path) -> None:
         ('{"system": "a", "query_id": "q", "metric": "m", "value": NaN}\n', DataError, "finite"),
         ("system\tquery\tmeasure\tvalue\na\tq1\tF1\tnan\n", DataError, "not a number"),
         (RAG_COLUMNS + "q1,,nan,,,\n", DataError, "not a finite number"),
+        (
+            "query_id,query,query_run,passage_id,passage,generated_answer\nq,what,1,[1],text,answer [1]\n",
+            DataError,
+            "has answers, not scores; `exam-pp evaluate`",
+        ),
         (RAG_COLUMNS + 'q1,,"{""a"": ",,,\n', DataError, "not valid JSON"),
     ],
 )
 def test_refused_files(content: str, error: type[Exception], about: str, tmp_path: Path) -> None:
-    path = tmp_path / "scores"
-    path.write_text(content)
+    path = written(tmp_path / "scores", content)
     with pytest.raises(error, match=about) as caught:
         score_distributions([path])
     assert "scores" in str(caught.value)
@@ -182,11 +187,3 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         "Distribution of RR",
         "Distribution of F1",
     ]
-
-
-def test_answers_are_not_scores(tmp_path: Path) -> None:
-    path = tmp_path / "answers.csv"
-    header = "query_id,query,query_run,passage_id,passage,generated_answer"
-    path.write_text(f"{header}\nq,what,1,[1],text,answer [1]\nq,what,2,[1],text,answer\n")
-    with pytest.raises(DataError, match=r"answers\.csv: has answers, not scores; `exam-pp evaluate`"):
-        score_distributions([path])

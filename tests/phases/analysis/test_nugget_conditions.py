@@ -26,6 +26,7 @@ from exam_pp.rendering.pictures.svg import svg_file
 from exam_pp.reports.analysis.correlation import correlation_report
 from exam_pp.reports.analysis.nugget_conditions import conditions_picture, length_picture, meta_report
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
+from tests.conftest import written
 from tests.phases.nugget_material import answer, bank_line
 
 PUBLISHED: dict[str, Any] = json.loads(
@@ -120,8 +121,7 @@ def test_two_graders_of_one_file(both_graders: tuple[Path, Path]) -> None:
 def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) -> None:
     """Figures 6 and 7, drawn by the command: the same bytes for the same data."""
     graded, bank = both_graders
-    types = tmp_path / "types.tsv"
-    types.write_text("a\tRAG\nb\tAG\nc\tRAG\n")
+    types = written(tmp_path / "types.tsv", "a\tRAG\nb\tAG\nc\tRAG\n")
     scatter, length = tmp_path / "6.svg", tmp_path / "7.svg"
     main(
         ["analyze", "correlation", "--by", "condition", str(graded), "--bank", str(bank),
@@ -181,8 +181,7 @@ def test_one_run_is_compared_over_its_queries(both_graders: tuple[Path, Path]) -
 def test_conditions_that_cannot_be_compared(tables: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(SelectionError, match=r"1 \(table7\)"):
         two_conditions(read_conditions(tables[:1]))
-    other = tmp_path / "other.tsv"
-    other.write_text("Run ID\tV_strict\nx\t0.5\ny\t0.4\n")
+    other = written(tmp_path / "other.tsv", "Run ID\tV_strict\nx\t0.5\ny\t0.4\n")
     with pytest.raises(
         SelectionError, match=r"table7 and other .*runs in common: table7 has .*files of metrics"
     ):

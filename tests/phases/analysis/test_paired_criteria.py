@@ -91,21 +91,21 @@ def test_queries_with_one_rating_are_left_out_and_said(write_jsonl: WriteLines) 
     ]
 
 
-def test_refusals(write_jsonl: WriteLines) -> None:
-    path = rated(write_jsonl, gpt={"a": 1})
-    with pytest.raises(SelectionError, match=r"2 graders; choose one: --grader 'gpt'.*'human:ann'"):
-        paired_criteria(path)
-    with pytest.raises(SelectionError, match=r"needs two systems.* 1 system .*\(RAG\)"):
-        paired_criteria(path, selection=AnswerFilter("human:ann", systems=["RAG"]))
-    apart = write_jsonl(
-        "apart.jsonl",
-        [
-            [query, [answer(query, system, {"gpt": {"a": 1}})]]
-            for query, system in (("q1", "RAG"), ("q2", "B"))
-        ],
-    )
-    with pytest.raises(SelectionError, match="No two of the systems have ratings by gpt"):
-        paired_criteria(apart)
+APART = [[q, [answer(q, system, {"gpt": {"a": 1}})]] for q, system in (("q1", "RAG"), ("q2", "B"))]
+
+
+@pytest.mark.parametrize(
+    ("lines", "selection", "message"),
+    [
+        (None, None, r"2 graders; choose one: --grader 'gpt'.*'human:ann'"),
+        (None, AnswerFilter("human:ann", systems=["RAG"]), r"needs two systems.* 1 system .*\(RAG\)"),
+        (APART, None, "No two of the systems have ratings by gpt"),
+    ],
+)
+def test_refusals(write_jsonl: WriteLines, lines: Any, selection: Any, message: str) -> None:
+    path = write_jsonl("apart.jsonl", lines) if lines else rated(write_jsonl, gpt={"a": 1})
+    with pytest.raises(SelectionError, match=message):
+        paired_criteria(path, selection=selection)
 
 
 def test_the_command(write_jsonl: WriteLines, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,27 +12,26 @@ from exam_pp.phases.analysis.correlation import ComparedLeaderboards, compare_le
 from exam_pp.rendering.document import Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import compared_picture, compared_report
+from tests.conftest import written
 
 
 @pytest.fixture
 def leaderboards(tmp_path: Path) -> list[Path]:
     """A leaderboard of means, and one with scores of each query, of the same measure."""
-    means = tmp_path / "means.tsv"
-    means.write_text(
-        "system\tRR\tRR stderr\none\t0.9\t0.1\ntwo\t0.5\t0.1\nthree\t0.1\t0.1\n_overall_\t1\t0\n"
+    means = written(
+        tmp_path / "means.tsv",
+        "system\tRR\tRR stderr\none\t0.9\t0.1\ntwo\t0.5\t0.1\nthree\t0.1\t0.1\n_overall_\t1\t0\n",
     )
     rows = ["system\tquery\tmeasure\tvalue"]
     for system, values in {"one": (0.2, 0.4), "two": (1.0, 0.8)}.items():
         rows += [f"{system}\tq{n}\tRR\t{value}" for n, value in enumerate(values)]
         rows.append(f"{system}\tall\tRR\t{sum(values) / 2}")
-    single = tmp_path / "single.tsv"
-    single.write_text("\n".join(rows) + "\n")
+    single = written(tmp_path / "single.tsv", "\n".join(rows) + "\n")
     return [means, single]
 
 
 def test_leaderboards_are_scaled_and_in_the_official_order(leaderboards: list[Path], tmp_path: Path) -> None:
-    official = tmp_path / "official.json"
-    official.write_text('{"two": 1, "one": 2, "elsewhere": 3}')
+    official = written(tmp_path / "official.json", '{"two": 1, "one": 2, "elsewhere": 3}')
     result = compare_leaderboards(leaderboards, official)
     table = compared_report(result).blocks[0]
     assert isinstance(table, Table)
@@ -51,8 +50,7 @@ def test_leaderboards_are_scaled_and_in_the_official_order(leaderboards: list[Pa
 
 def test_without_ranks_the_first_leaderboard_orders(leaderboards: list[Path], tmp_path: Path) -> None:
     """Systems that are not in it come last; distinct measures are named without their file."""
-    other = tmp_path / "other.tsv"
-    other.write_text("system\tAP\nzero\t0.5\ntwo\t0.25\n")
+    other = written(tmp_path / "other.tsv", "system\tAP\nzero\t0.5\ntwo\t0.25\n")
     result = compare_leaderboards([leaderboards[0], other])
 
     assert result.order == ["one", "two", "three", "zero"]
@@ -91,13 +89,10 @@ def test_standard_errors_are_scaled_like_their_leaderboard() -> None:
 
 
 def test_leaderboards_without_a_common_system_are_refused(leaderboards: list[Path], tmp_path: Path) -> None:
-    other = tmp_path / "other.tsv"
-    other.write_text("system\tRR\nx\t0.9\n")
+    other = written(tmp_path / "other.tsv", "system\tRR\nx\t0.9\n")
     with pytest.raises(SelectionError, match="system in common"):
         compare_leaderboards([leaderboards[0], other])
-    ranks = tmp_path / "ranks.json"
-    ranks.write_text('{"x": 1, "y": 2}')
-    two_measures = tmp_path / "two.tsv"
-    two_measures.write_text("system\tRR\tAP\none\t0.9\t0.8\n")
+    ranks = written(tmp_path / "ranks.json", '{"x": 1, "y": 2}')
+    two_measures = written(tmp_path / "two.tsv", "system\tRR\tAP\none\t0.9\t0.8\n")
     with pytest.raises(SelectionError, match="system in common"):
         compare_leaderboards([two_measures], ranks)

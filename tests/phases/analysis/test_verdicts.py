@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.analysis.graders import verdict_agreement, verdicts_report
-from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.agreement import cohen_kappa
 from tests.tables import notes_of, tables_of
@@ -89,18 +88,14 @@ def test_no_common_games(write_jsonl: WriteLines) -> None:
     assert list(tables_of(report)["Every two judges"].rows[0][2:]) == [0, *[None] * 7]
 
 
-def test_refusals(files: list[Path], write_jsonl: WriteLines) -> None:
-    with pytest.raises(SelectionError, match=r"needs the games of two judges.* 1 judge \(gpt\)"):
-        verdict_agreement([files[1]])
-    with pytest.raises(SelectionError, match=r"no decided games of 'bob' \(judges: gpt, human:ann\)"):
-        verdict_agreement(files, models=["bob"])
-    undecided = write_jsonl("none.jsonl", [games("q", "gpt", ("x", "y", None))])
-    with pytest.raises(SelectionError, match="0 judges"):
-        verdict_agreement([undecided])
-
-
-def test_the_command(files: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    main(["analyze", "graders", *map(str, files), "--grader", "gpt", "--grader", "human:ann"])
-    out = " ".join(capsys.readouterr().out.split())
-    assert "Cohen's κ" in out
-    assert "models gpt, human:ann; prompt Pairwise; 2 queries" in out
+@pytest.mark.parametrize(
+    ("lines", "models", "message"),
+    [
+        ([games("q", "gpt", ("x", "y", "A"))], (), r"needs the games of two judges.* 1 judge \(gpt\)"),
+        ([games("q", "gpt", ("x", "y", "A"))], ["bob"], r"no decided games of 'bob' \(judges: gpt\)"),
+        ([games("q", "gpt", ("x", "y", None))], (), "0 judges"),
+    ],
+)
+def test_refusals(write_jsonl: WriteLines, lines: Any, models: Any, message: str) -> None:
+    with pytest.raises(SelectionError, match=message):
+        verdict_agreement([write_jsonl("games.jsonl", lines)], models=models)

@@ -189,33 +189,6 @@ def test_top_ups_are_limited(more: str | Completion, top_ups: int, calls: int) -
     assert f"1 query has fewer questions than requested: 'q1' ({number} of 5)." in [*summary.lines()]
 
 
-def test_a_run_interrupted_in_top_ups_continues(
-    write_jsonl: WriteLines, tmp_path: Path, backend: Callable[[FakeLLM], None]
-) -> None:
-    queries = write_jsonl("q.jsonl", [{"query_id": f"q{i}", "query_text": f"text {i}"} for i in range(5)])
-
-    def reply(request: Request) -> str:
-        turn = (request.slot("reply") or "").count("?")
-        return json.dumps([f"What is {request.slot('query')}?", f"Why {turn}?", f"Who {turn}?"])
-
-    def dies(request: Request) -> str:
-        if request.slot("reply") and request.slot("query") == "text 3":
-            raise KeyboardInterrupt
-        return reply(request)
-
-    whole, bank = tmp_path / "whole.jsonl", tmp_path / "bank.jsonl"
-    uninterrupted, again = FakeLLM(reply), FakeLLM(reply)
-    backend(uninterrupted)
-    command(queries, whole, "-S", "top-ups=2", "--count", "9")
-    backend(FakeLLM(dies))
-    with pytest.raises(SystemExit):
-        command(queries, bank, "-S", "top-ups=2", "--count", "9")
-    backend(again)
-    command(queries, bank, "-S", "top-ups=2", "--count", "9")
-    assert bank.read_bytes() == whole.read_bytes()
-    assert (uninterrupted.calls, again.calls) == (15, 10), "the first five replies are in the journal"
-
-
 def test_failures_are_listed_and_the_rest_is_kept() -> None:
     def reply(request: Request) -> Completion | str:
         if request.slot("subtopic") == "dance language":

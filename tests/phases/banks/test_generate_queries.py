@@ -24,6 +24,7 @@ from exam_pp.phases.banks.generate_queries import (
 from exam_pp.prompts import QUERIES, QUERIES_FEW_SHOT
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import read_queries
+from tests.conftest import written
 
 WriteLines = Callable[[str, list[Any]], Path]
 Backend = Callable[[FakeLLM], None]
@@ -34,9 +35,7 @@ SKY = "Air scatters blue light."
 
 @pytest.fixture
 def documents(tmp_path: Path) -> Path:
-    path = tmp_path / "documents.tsv"
-    path.write_text(f"d1\t{TIDES}\nd2\t{SKY}\n")
-    return path
+    return written(tmp_path / "documents.tsv", f"d1\t{TIDES}\nd2\t{SKY}\n")
 
 
 def listed(*questions: str) -> str:
@@ -99,8 +98,7 @@ def test_windows_are_drawn_by_seed_whatever_their_order(tmp_path: Path, backend:
     backend(FakeLLM(lambda request: listed(f"Is it {request.slot('context')}")))
     drawn = {}
     for name, order, seed in (("a", rows, 1), ("b", rows[::-1], 1), ("c", rows, 2)):
-        documents = tmp_path / f"{name}.tsv"
-        documents.write_text("".join(order))
+        documents = written(tmp_path / f"{name}.tsv", "".join(order))
         lines, summary = generate(documents, tmp_path / name, max_windows=5, seed=seed, top_ups=0)
         drawn[name] = {line["document_id"] for line in lines}
         assert list(summary.lines())[1] == "Drawn: 5 of 20 windows."
@@ -169,8 +167,9 @@ def test_a_pooled_id_has_one_text(documents: Path, tmp_path: Path, write_jsonl: 
 
 
 def test_documents_without_queries_are_listed(tmp_path: Path, backend: Backend) -> None:
-    documents = tmp_path / "documents.tsv"
-    documents.write_text(f"d1\t{TIDES}\nd2\t{SKY}\nd3\t\nd4\tTides are waves.\nd5\tBroken.\n")
+    documents = written(
+        tmp_path / "documents.tsv", f"d1\t{TIDES}\nd2\t{SKY}\nd3\t\nd4\tTides are waves.\nd5\tBroken.\n"
+    )
     replies: dict[str, Completion | str] = {
         TIDES: listed("What are tides?"), SKY: "No idea.", "Tides are waves.": listed("what are tides"),
         "Broken.": Completion("", error="the server is down"),

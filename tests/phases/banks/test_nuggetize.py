@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from exam_pp.banks import BankLine
 from exam_pp.cli.main import main
@@ -264,29 +262,6 @@ def test_for_editing_stops_before_importance() -> None:
     assert texts(line) == many
     assert {item.importance for item in line.items} == {None}
     assert "importance_prompt_info" not in line.info
-
-
-names = st.lists(st.text(st.characters(codec="utf-8", categories=("L", "Zs")), max_size=70), max_size=45)
-
-
-@given(st.lists(names, min_size=1, max_size=4), st.data())
-def test_every_bank_keeps_the_limits(replies: list[list[str]], data: st.DataObject) -> None:
-    coming = iter(replies)
-
-    def reply(request: Request) -> str:
-        if is_creation(request):
-            return json.dumps(next(coming))
-        labels = data.draw(st.lists(st.sampled_from(["vital", "okay", "?"]), min_size=0, max_size=10))
-        return json.dumps(labels)
-
-    limits = {"max_words": 12}
-    lines, summary, _ = run([segments(10 * len(replies))], reply, repairs=0, **limits)
-    for line in lines:
-        assert 1 <= len(line.items) <= 20
-        assert all(1 <= len(item.text.split()) <= 12 for item in line.items)
-        order = ["vital", "okay", None]
-        assert sorted(line.items, key=lambda item: order.index(item.importance)) == line.items
-    assert summary.windows.total() == len(replies)
 
 
 # --- from file to file ------------------------------------------------------------------------------

@@ -182,16 +182,6 @@ def test_a_passage_without_text_stays_ungraded(write_jsonl: WriteLines, tiny_ban
     assert summary.reasons == {"the passage has no text": 2}
 
 
-def test_soft_grades_come_from_label_likelihoods(tiny_passages: Path, tiny_bank: Path) -> None:
-    import math
-
-    logprobs = tuple(math.log(p) for p in (0.1, 0.1, 0.1, 0.1, 0.5, 0.1))
-    llm = FakeLLM(lambda request: Completion("4", label_logprobs=logprobs))
-    queries, _ = run(tiny_passages, tiny_bank, llm)
-    (rating, _) = (queries[0].passages[0].rubric_grades or [])[-1].self_ratings or []
-    assert (rating.expected, rating.margin) == (3.1, 0.4)
-
-
 @pytest.mark.parametrize(
     ("option", "expensive", "stored"),
     [(None, False, True), (None, True, False), (True, True, True), (False, False, False)],

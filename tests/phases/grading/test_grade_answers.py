@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts.base import NO_DOCUMENTS
 from exam_pp.prompts.criteria import NO_KEY, RAGELO, parse_criteria
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
+from tests.llm.asking import answers
 
 Json = dict[str, Any]
 TEXTS = {"q": "what do bees do?"}
@@ -74,13 +76,10 @@ def run(
     chosen = AnswerOptions(**options)
     grader = make_criteria_grader(llm, chosen)
 
-    def answer(requests: Any) -> list[Completion]:
-        return [reply for _, reply in sorted(llm.generate(requests), key=lambda item: item[0])]
-
     texts = TEXTS if texts is None else texts
     (graded,) = with_grades(
         [query or line()],
-        answer,
+        partial(answers, llm),
         "criteria_grades",
         lambda query: rating_tasks(query, texts, grader, chosen, summary),
         summary.add,

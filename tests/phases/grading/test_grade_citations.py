@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from exam_pp.phases.grading.grade_answers import (
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
+from tests.llm.asking import answers
 
 Json = dict[str, Any]
 
@@ -70,13 +72,10 @@ def run(
     prompt = options.get("prompt", CITATION_SUPPORT)
     grader = SupportGrader(prompt, llm.name, llm.provenance())
 
-    def answer(requests: Any) -> list[Completion]:
-        return [reply for _, reply in sorted(llm.generate(requests), key=lambda item: item[0])]
-
     chosen = CitationOptions(**options)
     (graded,) = with_grades(
         [query or line()],
-        answer,
+        partial(answers, llm),
         "support_grades",
         lambda query: support_tasks(query, grader, chosen, summary),
         summary.add,

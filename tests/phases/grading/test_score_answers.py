@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from exam_pp.phases.grading.grade_answers import (
 )
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts import PROMPTS
+from tests.llm.asking import answers
 
 Json = dict[str, Any]
 
@@ -91,13 +93,10 @@ def run(
     summary = ScoreSummary()
     grader = ConsistencyGrader(scorer.name, scorer.provenance())
 
-    def answer(requests: Any) -> list[Completion]:
-        return [reply for _, reply in sorted(scorer.generate(requests), key=lambda item: item[0])]
-
     chosen = ScoreOptions(**options)
     (scored,) = with_grades(
         [query or line()],
-        answer,
+        partial(answers, scorer),
         "consistency_grades",
         lambda query: claim_tasks(query, grader, chosen, summary),
         summary.add,

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from exam_pp.cli.interchange.convert import convert
+from exam_pp.errors import DataError
 from exam_pp.phases.interchange.bridges import Conversion
-from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.results import RunLine
 from exam_pp.store.trec.runs import method_of, read_run
 
@@ -77,15 +79,6 @@ def test_ids_that_a_run_file_cannot_hold(
     with pytest.raises(DataError, match=message):
         written_runs(write_jsonl("p.jsonl", lines), tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
-
-
-def test_import_and_export_give_the_runs_back(demo_data: Path, tmp_path: Path) -> None:
-    sources = ImportSources(runs=[demo_data / "runs"], texts=[demo_data / "passages.tsv"], top=1000)
-    import_passages(sources, tmp_path / "all.jsonl.gz")
-    files = written_runs(tmp_path / "all.jsonl.gz", tmp_path / "runs")
-    assert sorted(file.name for file in files) == sorted(file.name for file in (demo_data / "runs").iterdir())
-    for file in files:
-        assert sorted(read_run(file)) == sorted(read_run(demo_data / "runs" / file.name))
 
 
 def test_one_run_is_a_file_if_the_output_has_an_extension(write_jsonl: Write, tmp_path: Path) -> None:

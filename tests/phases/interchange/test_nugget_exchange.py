@@ -24,6 +24,8 @@ from exam_pp.phases.interchange.umbrela_rows import import_judge_rows
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import read_answers
+from tests.conftest import written
+from tests.phases.nugget_material import answer, bank_line
 
 WriteJsonl = Callable[[str, list[Any]], Path]
 Lines = list[dict[str, Any]]
@@ -154,8 +156,6 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
 
 
 def test_answers_in_pieces_are_exported_as_one(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    from tests.phases.nugget_material import answer, bank_line
-
     parts = [answer("r", "q1", "NS", "Two.", part=2), answer("r", "q1", "P-", "One.", part=1)]
     graded, bank = write_jsonl("g.jsonl", [["q1", parts]]), write_jsonl("b.jsonl", [bank_line("q1", "vo")])
     dropped = write_assignments(graded, bank, tmp_path / "a.jsonl")
@@ -167,8 +167,6 @@ def test_answers_in_pieces_are_exported_as_one(write_jsonl: WriteJsonl, tmp_path
 
 
 def test_export_of_one_grader(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
-    from tests.phases.nugget_material import answer, bank_line
-
     graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S", human_ann="N")]]])
     bank = write_jsonl("b.jsonl", [bank_line("q1", "v")])
     main(
@@ -189,9 +187,7 @@ Labels = Callable[..., tuple[Any, dict[str, list[tuple[str | None, dict[str, int
 
 @pytest.fixture
 def queries(tmp_path: Path) -> Path:
-    path = tmp_path / "queries.tsv"
-    path.write_text("q1\twho wrote it\n007\twhere is it from\n")
-    return path
+    return written(tmp_path / "queries.tsv", "q1\twho wrote it\n007\twhere is it from\n")
 
 
 @pytest.fixture
@@ -278,26 +274,10 @@ def test_candidates_become_ranked_passages(write_jsonl: WriteJsonl, tmp_path: Pa
 
 
 def test_results_of_rank_llm_are_an_array(tmp_path: Path) -> None:
-    path = tmp_path / "zephyr.json"
-    path.write_text(json.dumps([CANDIDATES]))
+    path = written(tmp_path / "zephyr.json", json.dumps([CANDIDATES]))
     assert format_of(path).name == "candidates"
     summary = import_candidates([path], tmp_path / "p.jsonl", queries_output=tmp_path / "q.json")
     assert summary[0] == f"Imported 1 query, {len(CANDIDATES['candidates'])} passages."
-
-
-@pytest.mark.parametrize("form", ["rag24", "rag25", "ragtime"])
-def test_answers_both_ways(form: str, demo_data: Path, tmp_path: Path) -> None:
-    """The demo's answers: parts and citations survive in every format that has them."""
-    sources = [demo_data / "answers" / name for name in ("gen-long.jsonl", "gen-short.jsonl")]
-    passages, out = tmp_path / "p.jsonl", tmp_path / "a.jsonl"
-    import_passages(ImportSources(answers=sources, unit="sentence"), passages)
-    convert(Conversion(passages, out, form, queries=demo_data / "queries.jsonl"))
-    before = {(a.system, a.query_id): a.parts for source in sources for a in read_answers(source)}
-    after = list(read_answers(out))
-
-    assert {(a.system, a.query_id): a.parts for a in after} == before
-    assert len(after) == 40
-    assert all(answer.query_text for answer in after) == (form != "ragtime")
 
 
 def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from exam_pp.errors import DataError
 from exam_pp.phases.rag.config import read_open_rag_eval_config
+from tests.conftest import written
 
 YAML = """
 connector: {type: csv}
@@ -31,8 +32,7 @@ evaluator:
 def test_the_configuration_of_open_rag_eval_is_read(tmp_path: Path) -> None:
     """The blocks are those of its document on metrics (Configuration Options)."""
     pytest.importorskip("yaml")
-    path = tmp_path / "eval.yaml"
-    path.write_text(YAML)
+    path = written(tmp_path / "eval.yaml", YAML)
     config, left_out = read_open_rag_eval_config(path)
     assert config.retrieval.k_values == [1, 7]
     nuggets = config.nuggets
@@ -68,8 +68,7 @@ def test_the_configuration_of_open_rag_eval_is_read(tmp_path: Path) -> None:
 )
 def test_a_mistake_in_yaml_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     pytest.importorskip("yaml")
-    path = tmp_path / "eval.yaml"
-    path.write_text(text)
+    path = written(tmp_path / "eval.yaml", text)
     with pytest.raises(DataError) as caught:
         read_open_rag_eval_config(path)
     assert message in str(caught.value)

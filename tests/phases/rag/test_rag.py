@@ -22,6 +22,7 @@ from exam_pp.phases.rag.config import ConsistencyStep, NuggetStep, RagConfig, Re
 from exam_pp.phases.rag.evaluation import RagEvaluation, evaluate_rag
 from exam_pp.results import Score
 from exam_pp.store.trec.scores import read_score_rows, write_score_rows
+from tests.conftest import written
 
 TIDES = """query_id,query,query_run,passage_id,passage,generated_answer
 q1,How often do tides rise?,1,[1],The tides rise twice.,The tides rise twice [1].
@@ -36,9 +37,7 @@ FAKE = RagConfig(model=ModelOptions("fake"))
 def tides(tmp_path: Path) -> Path:
     """Two repeats of one system; the second has no output for q2. Passage [3] of q2 is missing."""
     pytest.importorskip("rouge_score")
-    path = tmp_path / "tides.csv"
-    path.write_text(TIDES)
-    return path
+    return written(tmp_path / "tides.csv", TIDES)
 
 
 @pytest.fixture(scope="module")
@@ -236,11 +235,9 @@ def test_results_are_read_back_from_the_files(evaluated: tuple[RagEvaluation, Pa
 
 
 def test_the_command_writes_the_folder(
-    tides: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tides: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = tmp_path / "rag.toml"
-    config.write_text('[model]\nmodel = "random"\n[retrieval]\nk_values = [2]\n')
+    config = written(tmp_path / "rag.toml", '[model]\nmodel = "random"\n[retrieval]\nk_values = [2]\n')
     arguments = ["evaluate", "rag", str(tides), "--config", "rag.toml", "--model", "fake", "-o", "out"]
     main(arguments)
     names = {path.name for path in (tmp_path / "out").iterdir()}
@@ -284,9 +281,8 @@ def test_consistency_of_a_file_and_of_scores(evaluated: tuple[RagEvaluation, Pat
 
 
 def test_the_command_evaluate_consistency(
-    tides: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tides: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     main(["-q", "import", "--answers", str(tides), "--unit", "sentence", "-o", "tides.jsonl"])
     capfd.readouterr()
     main(["-q", "evaluate", "consistency", "tides.jsonl", "--format", "tsv", "--also", "pairs=pairs.jsonl"])

@@ -33,7 +33,7 @@ from exam_pp.store.atomic_writes import create_work_folder, lock_path
 from exam_pp.store.files import work_folder
 from exam_pp.store.sql.duck import Limits
 from exam_pp.store.sql.tables import TABLES
-from tests.conftest import passage, rubric
+from tests.conftest import passage, rubric, written
 
 LIMITS = Limits("500MB", 2)
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -268,8 +268,7 @@ def test_the_command(graded: Path, tmp_path: Path) -> None:
     done = command("query", str(graded), sql, "--param", "least=4", "--format", "jsonl")
     assert done.exit_code == 0
     assert [json.loads(line)["model"] for line in done.stdout.splitlines()] == ["m", "n"]
-    file = tmp_path / "q.sql"
-    file.write_text(sql)
+    file = written(tmp_path / "q.sql", sql)
     again = command("query", str(graded), str(file), "--param", "least=4", "--format", "jsonl")
     assert again.stdout == done.stdout
     assert "bad-questions" in command("list", "sql").stdout
@@ -297,8 +296,7 @@ def test_duplicates_are_a_single_row(tmp_path: Path) -> None:
         "rankings": [place, place, {**place, "citations": ["d"]}],
     }
     line = json.dumps(["q", 2 * [{"paragraph_id": "p", "text": "t", "paragraph_data": data}]]) + "\n"
-    path = tmp_path / "g.jsonl"
-    path.write_text(line + line)
+    path = written(tmp_path / "g.jsonl", line + line)
     rows = ask(SqlSources([path]), "SELECT relevance FROM judgments ORDER BY ALL")
     assert [row["relevance"] for row in rows] == [1, 2]
     rows = ask(SqlSources([path]), "SELECT citations FROM rankings ORDER BY len(citations) NULLS FIRST")

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
-from exam_pp.errors import SelectionError, StoppedError
+from exam_pp.errors import SelectionError
 from exam_pp.games import Game, QueryGames
 from exam_pp.graders.pairwise import AnswerText, PairGrader, PairUnit
 from exam_pp.llm import LLM, ModelOptions
@@ -275,31 +274,6 @@ def test_ungraded_games_are_played_again(folder: Folder) -> None:
     assert [[game.winner is None for game in games] for games in folder.games().values()] == [[False]] * 3
 
 
-@pytest.mark.parametrize("stop_at", [1, 6, 13])
-def test_an_interrupted_comparison_continues(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, stop_at: int
-) -> None:
-    monkeypatch.setattr(FakeLLM, "batch_size", 4)
-    folder.compare("whole.jsonl")
-    whole = len(folder.asked)
-
-    def stopping(request: Request) -> str:
-        if len(folder.asked) == stop_at:
-            raise StoppedError("stopped by SIGTERM.")
-        return longer_wins(request)
-
-    folder.script = stopping
-    with pytest.raises(StoppedError):
-        folder.compare()
-    assert not (folder.path / "g.jsonl").exists()
-    folder.script = longer_wins
-    folder.compare()
-    assert (folder.path / "g.jsonl").read_bytes() == (folder.path / "whole.jsonl").read_bytes()
-    known = (stop_at - 1) // 4 * 4
-    assert len(folder.asked) == whole - known, "complete batches are not asked again"
-    assert not list(folder.path.glob("*.journal*")), "the journal is removed at the end"
-
-
 def test_the_likeliest_label(folder: Folder) -> None:
     folder.script = lambda request: Completion(request.labels[2], label_logprobs=(-2.0, -2.0, -1.0))
     summary = folder.compare(model={"choose": True})
@@ -377,37 +351,3 @@ def test_judges_without_a_model(judge: LLM, winners: set[str], prompt: str) -> N
             game.send([reply])
         found.add(stop.value.value.winner)
     assert found == winners
-
-
-def test_csv_files_of_ragelo_become_ratings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The judge reads the texts and the reasons of documents; the lexical judge prefers more query words."""
-    monkeypatch.chdir(tmp_path)
-    Path("queries.csv").write_text("qid,query\n0, How often do tides rise?\n1, What is salt?\n")
-    Path("answers.csv").write_text(
-        'qid,agent,answer\n0, short,"Twice [0]."\n0, long,"The tides rise twice a day [0]."\n'
-        "1, short,A mineral.\n1, long,Salt is a mineral.\n"
-    )
-    Path("documents.csv").write_text(
-        "qid,did,document\n0,0, The tides rise twice a day.\n1,1, Salt is a mineral.\n1,2, Waves break.\n"
-    )
-    for command in (
-        "convert queries.csv --to queries-jsonl -o queries.jsonl",
-        "convert documents.csv --to graded -o documents.jsonl",
-        "import --answers answers.csv --unit whole -o answers.jsonl",
-        "merge documents.jsonl answers.jsonl -o passages.jsonl",
-        "grade passages.jsonl --queries queries.jsonl --role retrieved --prompt RAGEloReasoner "
-        "--model lexical -o reasons.jsonl",
-        "compare reasons.jsonl --queries queries.jsonl --evidence both --both-orders --model lexical "
-        "-o games.jsonl",
-        "evaluate elo games.jsonl --format tsv",
-    ):
-        main(["-q", *command.split()])
-    header, first, second = capsys.readouterr().out.splitlines()
-    assert header.split("\t")[:2] == ["system", "Elo"]
-    assert (first.partition("\t")[0], second.partition("\t")[0]) == ("long", "short")
-    for query in read_games("games.jsonl"):
-        info = query.game_sets[0].prompt_info or {}
-        assert (info["evidence"], info["reasons_by"]) == ("both", ["lexical", "RAGEloReasoner"])
-        assert len(query.game_sets[0].games) == 2

@@ -227,54 +227,66 @@ def test_two_systems_of_a_file(tmp_path: Path) -> None:
     result = gate(path, path, max_drop=0.02, system="a", system_after="b")
     assert (result.baseline, result.new) == ("a", "b")
     assert result.measures[0].drop == pytest.approx(-0.05)
-    for system_after in (None, "a"):
-        with pytest.raises(SelectionError, match=r"is the baseline and the new version; name two"):
-            gate(path, path, max_drop=0.02, system="a", system_after=system_after)
-    with pytest.raises(SelectionError, match=r"jsonl has scores of 2 systems; choose one with --sys.*: a, b"):
-        gate(path, path, max_drop=0.02, system_after="b")
-    with pytest.raises(SelectionError, match=r"no scores of the system 'c' .* with --system\."):
-        gate(path, path, max_drop=0.02, system="a", system_after="c")
-    # The name of the baseline is also expected in the new version.
-    with pytest.raises(SelectionError, match=r"^the new version has no scores of the system 'a' "):
-        gate(path, scores([0.1], "b"), max_drop=0.02, system="a")
 
 
-def test_refused_measures() -> None:
-    one, two = scores([0.5, 0.4]), [*scores([0.5, 0.4]), *scores([0.5, 0.3], measure="RR")]
-
-    assert gate(two, one, max_drop=0.02).measures[0].measure == "F1"
-    with pytest.raises(SelectionError, match=r"have 2 measures; choose with -m: F1, RR\."):
-        gate(two, two, max_drop=0.02)
-    with pytest.raises(SelectionError, match=r"do not both have the measure 'RR' \(measures of both: F1\)"):
-        gate(two, one, max_drop=0.02, measures=["RR"])
-    with pytest.raises(SelectionError, match=r"no measure in common \(F1; AP\)"):
-        gate(one, scores([0.5, 0.4], measure="AP"), max_drop=0.02)
-
-
-@pytest.mark.parametrize("max_drop", [-0.1, math.inf, math.nan])
-def test_refused_limits(max_drop: float) -> None:
-    with pytest.raises(SelectionError, match=r"^--max-drop is .*; expected a number of at least 0\."):
-        dropped([0.1, 0.0], max_drop)
-
-
-@pytest.mark.parametrize("worst_drop", [0, -1, math.inf, math.nan])
-def test_refused_worst_drops(worst_drop: float) -> None:
-    with pytest.raises(SelectionError, match=r"^--worst-drop is .*; expected a number above 0\."):
-        dropped([0.1, 0.0], worst_drop=worst_drop)
+@pytest.mark.parametrize(
+    ("new", "options", "message"),
+    [
+        (None, {"system": "a"}, r"is the baseline and the new version; name two"),
+        (None, {"system": "a", "system_after": "a"}, r"is the baseline and the new version; name two"),
+        (None, {"system_after": "b"}, r"jsonl has scores of 2 systems; choose one with --sys.*: a, b"),
+        (None, {"system": "a", "system_after": "c"}, r"no scores of the system 'c' .* with --system\."),
+        # The name of the baseline is also expected in the new version.
+        (scores([0.1], "b"), {"system": "a"}, r"^the new version has no scores of the system 'a' "),
+    ],
+)
+def test_refused_systems(tmp_path: Path, new: Any, options: dict[str, str], message: str) -> None:
+    path = tmp_path / "scores.jsonl"
+    write_score_rows([*scores([0.4, 0.6], "a"), *scores([0.5, 0.6], "b")], path)
+    with pytest.raises(SelectionError, match=message):
+        gate(path, new or path, max_drop=0.02, **options)
 
 
-def test_refused_scores(tmp_path: Path) -> None:
-    with pytest.raises(SelectionError, match=r"no query of F1 in common"):
-        gate(scores([0.5, None]), scores([None, 0.5]), max_drop=0.02)
-    with pytest.raises(SelectionError, match=r"the baseline has no scores of single queries"):
-        gate([], scores([0.5]), max_drop=0.02)
-    for value in (math.nan, math.inf):
-        with pytest.raises(DataError, match=r"^the new version: .*, the F1 of the query q1, is not a sc"):
-            gate(scores([0.5, 0.5]), scores([0.5, value]), max_drop=0.02)
-    means = tmp_path / "means.tsv"
-    means.write_text("system\tF1\na\t0.5\n")
-    with pytest.raises(SelectionError, match=r"means\.tsv has no scores of single queries; write them with"):
-        gate(means, scores([0.5]), max_drop=0.02)
-    (tmp_path / "nan.tsv").write_text("system\tquery\tmeasure\tvalue\na\tq0\tF1\tnan\n")
-    with pytest.raises(DataError, match=r"nan\.tsv, line 2, value: 'nan' is not a number"):
-        gate(tmp_path / "nan.tsv", scores([0.5]), max_drop=0.02)
+ONE, TWO = scores([0.5, 0.4]), [*scores([0.5, 0.4]), *scores([0.5, 0.3], measure="RR")]
+
+
+def test_the_common_measure_is_compared() -> None:
+    assert gate(TWO, ONE, max_drop=0.02).measures[0].measure == "F1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "options", "message"),
+    [
+        (TWO, TWO, {}, r"have 2 measures; choose with -m: F1, RR\."),
+        (TWO, ONE, {"measures": ["RR"]}, r"do not both have the measure 'RR' \(measures of both: F1\)"),
+        (ONE, scores([0.5, 0.4], measure="AP"), {}, r"no measure in common \(F1; AP\)"),
+        *((ONE, ONE, {"max_drop": drop}, r"^--max-drop is .*; expected a number of at least 0\.")
+          for drop in (-0.1, math.inf, math.nan)),
+        *((ONE, ONE, {"worst_drop": drop}, r"^--worst-drop is .*; expected a number above 0\.")
+          for drop in (0, -1, math.inf, math.nan)),
+        (scores([0.5, None]), scores([None, 0.5]), {}, r"no query of F1 in common"),
+        ([], ONE, {}, r"the baseline has no scores of single queries"),
+    ],
+)  # fmt: skip
+def test_refused_scores_and_limits(old: Any, new: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SelectionError, match=message):
+        gate(old, new, **{"max_drop": 0.02, **options})
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_scores_are_numbers(value: float) -> None:
+    with pytest.raises(DataError, match=r"^the new version: .*, the F1 of the query q1, is not a sc"):
+        gate(scores([0.5, 0.5]), scores([0.5, value]), max_drop=0.02)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("system\tF1\na\t0.5\n", r"s\.tsv has no scores of single queries; write them with"),
+        ("system\tquery\tmeasure\tvalue\na\tq0\tF1\tnan\n", r"s\.tsv, line 2, value: 'nan' is not a number"),
+    ],
+)
+def test_refused_files(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "s.tsv").write_text(content)
+    with pytest.raises((SelectionError, DataError), match=message):
+        gate(tmp_path / "s.tsv", scores([0.5]), max_drop=0.02)

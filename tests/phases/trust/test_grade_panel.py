@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError, ModelError, OutputError, SelectionError
+from exam_pp.errors import DataError, ExamError, ModelError, OutputError
 from exam_pp.llm.baselines import RandomLLM
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.trust.grade_panel import PanelFiles, grade_panel
@@ -96,19 +96,26 @@ def test_an_interrupted_panel_continues(
     assert not files.folder.exists()
 
 
-def test_all_graders_are_checked_before_the_first_one_runs(files: PanelFiles) -> None:
+ENDPOINT = 'model_pipeline = "openai"\nbase_url = "http://ana:secret@host/v1"\n'
+
+
+@pytest.mark.parametrize(
+    ("model", "prompt", "more", "message"),
+    [
+        ("random", "NuggetAssignment", "", r"panel\.toml, grader 2 \(random\): The prompt "),
+        ("randon", RATED, "", r"grader 2 \(randon\): No model named 'randon'. Did you mean"),
+        ("m", RATED, ENDPOINT, r"panel\.toml, grader 2 base_url: .*credentials"),
+    ],
+)
+def test_all_graders_are_checked_before_the_first_one_runs(
+    files: PanelFiles, model: str, prompt: str, more: str, message: str
+) -> None:
     write_panel(files, "lexical")
-    text = files.panel.read_text() + '[[grader]]\nmodel = "random"\nprompt_class = "NuggetAssignment"\n'
-    files.panel.write_text(text)
-    with pytest.raises(SelectionError, match=r"panel\.toml, grader 2 \(random\): The prompt "):
+    second = f'[[grader]]\nmodel = "{model}"\nprompt_class = "{prompt}"\n{more}'
+    files.panel.write_text(files.panel.read_text() + second)
+    with pytest.raises(ExamError, match=message) as error:
         grade_panel(files)
-    assert not files.folder.exists()
-
-
-def test_a_misspelt_model_is_found_before_the_first_grader_runs(files: PanelFiles) -> None:
-    write_panel(files, "lexical", "randon")
-    with pytest.raises(ModelError, match=r"grader 2 \(randon\): No model named 'randon'. Did you mean"):
-        grade_panel(files)
+    assert "secret" not in str(error.value)
     assert not files.folder.exists()
 
 
@@ -119,19 +126,6 @@ def test_packages_are_checked_before_the_first_grader_runs(
     write_panel(files, "lexical", "google/flan-t5-large")
     with pytest.raises(ModelError, match=r"grader 2 \(google/flan-t5-large\): .* extra 'hf'"):
         grade_panel(files)
-    assert not files.folder.exists()
-
-
-def test_the_address_of_an_endpoint_is_checked_first_and_not_shown(files: PanelFiles) -> None:
-    write_panel(files, "lexical")
-    files.panel.write_text(
-        files.panel.read_text()
-        + '[[grader]]\nmodel = "m"\nmodel_pipeline = "openai"\nbase_url = "http://ana:secret@host/v1"\n'
-        f'prompt_class = "{RATED}"\n'
-    )
-    with pytest.raises(DataError, match=r"panel\.toml, grader 2 base_url: .*credentials") as error:
-        grade_panel(files)
-    assert "secret" not in str(error.value)
     assert not files.folder.exists()
 
 

@@ -225,30 +225,36 @@ def of_model(model: str, ratings: dict[str, int]) -> list[Any]:
     return [["q1", [ranked("p1", "q1", {"a": 1}, rubric(ratings, llm=model))]]]
 
 
-def test_refusals(graded: Path, write_jsonl: WriteLines) -> None:
-    with pytest.raises(SelectionError, match="2 sets of grades"):
-        sample_pairs(graded, budget=3)
-    with pytest.raises(SelectionError, match="has no grades; run"):
-        sample_pairs(write_jsonl("bare.jsonl", [["q1", [ranked("p1", "q1", {"a": 1})]]]), budget=3)
-    human = write_jsonl("human.jsonl", of_model("human:ann", {"q1/a": 2}))
-    with pytest.raises(SelectionError, match="are those of the reviewer 'human:ann'"):
-        sample_pairs(human, budget=3)
-    deep = write_jsonl("deep.jsonl", [["q1", [ranked("p1", "q1", {"a": 9}, rubric({"q1/a": 1}))]]])
-    with pytest.raises(SelectionError, match="No passage within the first 2 ranks"):
-        sample_pairs(deep, budget=3, cutoff=2)
-    with pytest.raises(SelectionError, match="needs the grades of two models"):
-        sample_pairs(deep, budget=3, by="disagreement")
-    with pytest.raises(SelectionError, match="--grader names 'one' twice"):
-        drawn(graded, 3, "disagreement", compared=["one"])
-    with pytest.raises(SelectionError, match=r"no such grades by 'gpt' \(graders: one, two\)"):
-        drawn(graded, 3, "disagreement", compared=["gpt"])
+DEEP = [["q1", [ranked("p1", "q1", {"a": 9}, rubric({"q1/a": 1}))]]]
+APART = [rubric({"q1/a": 1}, llm="one"), rubric({"q1/b": 4}, llm="two")]
+ONE = GradeFilter(model="one", prompt_class=RATED)
 
 
-def test_graders_without_common_pairs(write_jsonl: WriteLines) -> None:
-    lines = of_model("one", {"q1/a": 1})
-    lines[0][1][0]["exam_grades"].append(rubric({"q1/b": 4}, llm="two"))
-    with pytest.raises(SelectionError, match=r"no other grader in .* rated the pairs of 'one'"):
-        drawn(write_jsonl("graded.jsonl", lines), 1, "disagreement")
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        (graded_lines(), {}, "2 sets of grades"),
+        ([["q1", [ranked("p1", "q1", {"a": 1})]]], {}, "has no grades; run"),
+        (of_model("human:ann", {"q1/a": 2}), {}, "are those of the reviewer 'human:ann'"),
+        (DEEP, {"cutoff": 2}, "No passage within the first 2 ranks"),
+        (DEEP, {"by": "disagreement"}, "needs the grades of two models"),
+        (
+            graded_lines(), {"by": "disagreement", "grade_filter": ONE, "compared": ["one"]},
+            "--grader names 'one' twice",
+        ),
+        (
+            graded_lines(), {"by": "disagreement", "grade_filter": ONE, "compared": ["gpt"]},
+            r"no such grades by 'gpt' \(graders: one, two\)",
+        ),
+        (
+            [["q1", [ranked("p1", "q1", {"a": 1}, *APART)]]], {"by": "disagreement", "grade_filter": ONE},
+            r"no other grader in .* rated the pairs of 'one'",
+        ),
+    ],
+)  # fmt: skip
+def test_refusals(write_jsonl: WriteLines, lines: list[Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SelectionError, match=message):
+        sample_pairs(write_jsonl("graded.jsonl", lines), budget=3, **options)
 
 
 def test_people_count_as_graders_only_if_they_are_named(write_jsonl: WriteLines) -> None:
@@ -292,10 +298,3 @@ def test_command(graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     err = run([*arguments, "--count", 25, "--cutoff", 0], capsys)
     assert err.startswith("--count 25 is above the number of graded pairs (24): the sample has all of them")
     assert json.loads(output.read_text()).keys().isdisjoint({"cutoff"})
-
-
-def test_several_graders_need_disagreement(graded: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["sample-pairs", str(graded), "--grader", "one", "--grader", "two", "--count", "3", "-o", "-"])
-    assert stop.value.code == 2
-    assert "--by even uses the grades of one grader" in capsys.readouterr().err

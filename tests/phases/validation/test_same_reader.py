@@ -19,6 +19,7 @@ from exam_pp.store.trec.runs import read_qrels, read_run
 from exam_pp.store.trec.texts import read_texts
 from scripts.reliability.good_files import TARGETS
 from scripts.reliability.good_files import lay_out as lay_out_good_files
+from tests.conftest import written
 from tests.test_broken_files import CASES, lay_out
 
 READING = ("import --", "bank import", "evaluate judgments", "analyze correlation", "grade graded.jsonl")
@@ -81,8 +82,7 @@ SHAPES = {
 
 @pytest.mark.parametrize(("kind", "content"), [(kind, text) for kind in SHAPES for text in SHAPES[kind]])
 def test_shapes(kind: str, content: str, tmp_path: Path) -> None:
-    path = tmp_path / "file.csv"
-    path.write_text(content)
+    path = written(tmp_path / "file.csv", content)
     READERS[kind](path)
     assert not validate([path]).number("error")
 
@@ -101,16 +101,14 @@ def test_shapes(kind: str, content: str, tmp_path: Path) -> None:
     ],
 )
 def test_refused_files(kind: str, content: str, tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text(content)
+    path = written(tmp_path / "file", content)
     with pytest.raises(DataError) as refused:
         READERS[kind](path)
     assert refused.value.problem in [finding.message for finding in validate([path]).kept]
 
 
 def test_a_bank_without_kinds_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "bank.csv"
-    path.write_text("query_id,entry\nq,Why?\n")
+    path = written(tmp_path / "bank.csv", "query_id,entry\nq,Why?\n")
     with pytest.raises(AssertionError):
         _bank(path)
     (finding,) = validate([path]).kept

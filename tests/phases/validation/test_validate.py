@@ -16,7 +16,7 @@ from exam_pp.cli.main import cli
 from exam_pp.errors import StoppedError
 from exam_pp.formats.base import FORMATS
 from exam_pp.phases.validation.validate import validate
-from tests.conftest import PASSAGES, passage, rubric
+from tests.conftest import PASSAGES, passage, rubric, written
 
 Write = Callable[[str, list[Any]], Path]
 MD5 = "0cc175b9c0f1b6a831c399e269772661"
@@ -174,8 +174,7 @@ def test_a_file_of_blank_lines_is_empty(tmp_path: Path) -> None:
     ],
 )
 def test_a_duplicate_key(content: str, line: int | None, tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text(content)
+    path = written(tmp_path / "file", content)
     assert ("duplicate-key", line) in checks_and_lines(path)
 
 
@@ -250,8 +249,7 @@ GAMES = f'{{"query_id": "q", "game_sets": [{{"llm": "m", "games": [{GAME}]}}]}}'
     ],
 )
 def test_other_files(content: str, kind: Any, lines: list[int | None], tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text(content)
+    path = written(tmp_path / "file", content)
     assert checks_and_lines(path, kind=kind) == [("format", line) for line in lines]
 
 
@@ -271,13 +269,6 @@ def test_unreadable_and_empty_files(tmp_path: Path) -> None:
     assert [f.check for f in validate([tmp_path / "odd", tmp_path / "missing"]).kept] == ["unreadable"] * 2
     (tmp_path / "empty").write_text("")
     assert [f.check for f in validate([tmp_path / "empty"], kind="graded").kept] == ["empty"]
-
-
-def test_demo_data(demo_data: Path) -> None:
-    files = [p for p in demo_data.iterdir() if p.name not in ("README.md", "answers", "study.toml")]
-    findings = validate([*files, *(demo_data / "answers").iterdir()])
-    assert findings.number("error") == 0
-    assert len(findings.files) == len(files) + 2
 
 
 def test_limits_and_counts(write_jsonl: Write) -> None:

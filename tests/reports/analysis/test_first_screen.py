@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
+
+import pytest
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.contents import GradedContents, GraderContents, MissingGrades
+from exam_pp.phases.evaluation.corrections import Basis
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
@@ -110,3 +113,35 @@ def test_lines_without_content_do_not_appear() -> None:
     ]
     few = lines_of(evidence(board({"a": 0.8, "b": 0.6}, queries=3)))
     assert few[0] == "doubt: 3 queries show which system is better for 0 of 1 pair of systems."
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        ("judge", [
+            "doubt: 20 queries show which system is better for 0 of 1 pair of systems.",
+            "fact: The judge is google/flan-t5-large, with 900 grades.",
+            "doubt: 20 changed. 57 of b's 108, 0 of a's 60 graded pairs were checked (the next look needs 9 "
+            "more decisions): rate the fair sample, with which the review page begins.",
+        ]),
+        ("sample", [
+            "good: 20 queries show which system is better for 1 of 1 pair of systems.",
+            "good: 20 changed, among them a fair sample: 2 entries of each query.",
+        ]),
+        ("people", [
+            "good: 20 queries show which system is better for 1 of 1 pair of systems.",
+            "good: 20 changed.",
+        ]),
+    ],
+)  # fmt: skip
+def test_what_people_checked(kind: Literal["judge", "sample", "people"], lines: list[str]) -> None:
+    """A judge that sees no difference, and people who see one."""
+    means = {"a": 0.8, "b": 0.6}
+    corrected = board(means)
+    of_claims = board({"a": 0.7, "b": 0.7} if kind == "judge" else means).standings.scores
+    basis = Basis(kind, "20 ratings of 1 person", Evaluation(list(of_claims)), 0.05, 2, 9,
+                  {"a": (0, 60), "b": (57, 108)})  # fmt: skip
+    origin = Provenance(models=("reviewed:x",), reviewed=("20 changed",), partly_reviewed=("20 changed",))
+    uncertainty = replace(corrected.standings.uncertainty, basis=basis)
+    standings = replace(corrected.standings, uncertainty=uncertainty, provenance=origin)
+    assert lines_of(evidence(replace(corrected, standings=standings))) == lines

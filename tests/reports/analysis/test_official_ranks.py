@@ -17,7 +17,7 @@ from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.correlation import rank_column, rank_notes
+from exam_pp.reports.analysis.correlation import query_correlation_report, rank_column, rank_notes
 from exam_pp.reports.analysis.legacy_tsv import (
     published_correlations,
     published_leaderboard,
@@ -83,7 +83,10 @@ def test_the_published_tables_of_correlations(tmp_path: Path) -> None:
         "question-4\t4\tRR\t0.500\t0.333",
         "question-4\t\tnDCG@10\t0.500\t0.333",
     ]
-    lines = published_query_correlations(query_correlation(computed, computed)).splitlines()
+    by_query = query_correlation(computed, computed)
+    for results, first in ([by_query], "measure"), ([by_query, by_query], "leaderboard"):
+        assert render(query_correlation_report(*results), "tsv").startswith(f"{first}\t")
+    lines = published_query_correlations(by_query).splitlines()
     assert lines[:2] == [
         "qrels\tquery\tmin_rating\ttrec_eval_metric\tspearman\tkendall", "question-4\t1\t4\tRR\t1.000\t1.000",
     ]  # fmt: skip

@@ -13,7 +13,11 @@ async function standingsOf(leaderboard) {
     for (const [system, score] of coverOf(query, leaderboard)) scores.get(system)[place] = score;
   }
   const before = new Map(leaderboard.rows.map(([system, mean]) => [system, mean]));
-  return [...scores].map(([system, values]) => [system, mean(values), standardError(values), before.get(system)]);
+  return [...scores].map(([system, values]) => {
+    const score = mean(values), earlier = before.get(system);
+    // Sums in another order differ by rounding errors.
+    return [system, score, standardError(values), Math.abs(earlier - score) < 1e-9 ? score : earlier];
+  });
 }
 
 /** The importance that the first measure of nuggets counts; it is W_strict only without vital nuggets. */
