@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from exam_pp.cli.interchange.convert import convert
 from exam_pp.cli.main import main
@@ -300,49 +298,3 @@ def test_answers_of_one_system_as_text(demo_data: Path, tmp_path: Path) -> None:
     }
     import_passages(ImportSources(answers=[source], unit="sentence"), passages)
     assert "boundaries of answer parts" in convert(conversion).counts
-
-
-LABELS = st.sampled_from(["support", "partial_support", "not_support", "historical", ""])
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=5)
-
-
-@given(
-    st.dictionaries(
-        st.tuples(st.sampled_from("ab"), st.sampled_from(["1", "02"])),
-        st.tuples(TEXTS, st.lists(LABELS, min_size=1, max_size=4)),
-        min_size=1,
-    ),
-)
-def test_any_assignments_survive_both_ways(
-    tmp_path_factory: pytest.TempPathFactory, answers: dict[tuple[str, str], tuple[str, list[str]]]
-) -> None:
-    """A nugget that only another answer to the query has is written without a label."""
-    folder = tmp_path_factory.mktemp("both")
-    lines: Lines = [
-        {
-            "query": "text",
-            "qid": query_id,
-            "answer_text": text,
-            "response_length": len(text.split()),
-            "run_id": run,
-            "nuggets": [
-                {"text": f"nugget {n}", "importance": "vital", "assignment": label}
-                for n, label in enumerate(labels)
-            ],
-        }
-        for (run, query_id), (text, labels) in answers.items()
-    ]
-    source = folder / "a.jsonl"
-    source.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    import_assignments(AssignmentSources([source], folder / "g.jsonl", bank_output=folder / "b.jsonl"))
-    write_assignments(folder / "g.jsonl", folder / "b.jsonl", folder / "o.jsonl")
-    after = {(line["run_id"], line["qid"]): line for line in read_json(folder / "o.jsonl")}
-
-    assert after.keys() == answers.keys()
-    for line in lines:
-        exported = after[line["run_id"], line["qid"]]
-        exported_nuggets = exported.pop("nuggets")
-        nuggets = line.pop("nuggets")
-        assert exported == line
-        assert exported_nuggets[: len(nuggets)] == nuggets
-        assert all(nugget["assignment"] == "" for nugget in exported_nuggets[len(nuggets) :])
