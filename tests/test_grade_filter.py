@@ -79,8 +79,7 @@ def test_criteria(where: GradeFilter, expected: dict[str, int]) -> None:
 
 def test_missing_metadata_matches() -> None:
     unknown = passage(grades({"a": 1}, model=None, prompt=None, kind=None))
-    where = GradeFilter(model="m", prompt_class="P", kind="nugget")
-    selector, ratings = selected(where, unknown)
+    selector, ratings = selected(GradeFilter(model="m", prompt_class="P", kind="nugget"), unknown)
     assert ratings == [{"a": 1}]
     assert selector.key == GradeKey("m", "P")
 

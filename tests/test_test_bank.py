@@ -90,8 +90,7 @@ def test_duplicate_ids_are_kept_once_and_logged(
     """Nugget scores count every duplicate, as published (tests/phases/evaluation/test_nugget_scores.py)."""
     items = [make("q", "a"), make("q", "b"), make("q", "a", weight=2)]
     bank = read_bank(write_jsonl("bank.jsonl", [line("q", items)]))
-    assert bank.duplicates == ["q/a"]
-    assert bank.entries("q")["q/a"].weight == 1
+    assert (bank.duplicates, bank.entries("q")["q/a"].weight) == (["q/a"], 1)
     assert len(bank.lines[0].items) == 3, "the file's lines stay whole"
     assert "q/a" in caplog.text
     assert ("except in nugget scores" in caplog.text) == is_noted
@@ -220,8 +219,7 @@ def test_a_bank_may_have_an_entry_on_each_line(kind: str, tmp_path: Path, write_
         ("q", "f", entry_id("q", "B", "f"), "B", kind),
         ("7", None, entry_id("7", "C"), "C", kind),
     ]
-    assert bank.lines[0].items[0].importance == "vital"
-    assert bank.lines[1].items[0].model_extra == {"more": 1}
+    assert (bank.lines[0].items[0].importance, bank.lines[1].items[0].model_extra) == ("vital", {"more": 1})
     assert bank.lines[2].items[0].info == {"by": "me"}
     assert (bank.queries["q"].query_text, bank.queries["7"].query_text) == ("bees", "tides")
     write_bank(bank.lines, tmp_path / "bank.jsonl")

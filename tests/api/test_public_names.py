@@ -55,5 +55,4 @@ def test_the_three_lists_of_public_names_agree() -> None:
 
 def test_no_public_name_is_the_name_of_a_submodule() -> None:
     """Because an import of the submodule would replace the public name."""
-    files = {path.stem for path in (ROOT / "exam_pp").iterdir()}
-    assert not files & set(exam_pp.__all__)
+    assert not {path.stem for path in (ROOT / "exam_pp").iterdir()} & set(exam_pp.__all__)

@@ -79,8 +79,7 @@ def test_prompts_by_name_or_file(tmp_path: Path) -> None:
         'template = "Rate {question} by {context}:"\n',
         encoding="utf-8",
     )
-    assert prompt_of(str(file)).name == "Own"
-    assert prompt_of("NuggetSelfRatedPrompt").entry_kind == "nugget"
+    assert (prompt_of(str(file)).name, prompt_of("NuggetSelfRatedPrompt").entry_kind) == ("Own", "nugget")
     with pytest.raises(UnknownNameError):
         prompt_of("NoSuchPrompt")
 

@@ -69,8 +69,7 @@ def test_words_after_two_dashes_are_arguments() -> None:
 
 
 def test_the_shell_completes_keys() -> None:
-    group = click.Group(commands={"keyed": keyed})
-    complete = ShellComplete(group, {}, "x", "_X_COMPLETE")
+    complete = ShellComplete(click.Group(commands={"keyed": keyed}), {}, "x", "_X_COMPLETE")
     found = complete.get_completions(["keyed", "-S"], "")
     assert [(item.value, item.help) for item in found] == [
         ("samples=", "Number of samples."), ("confidence=", "Level."),

@@ -13,7 +13,6 @@ from click.shell_completion import ShellComplete
 
 from exam_pp.cli.main import cli, main
 from exam_pp.cli.model_options import model_options, take_model_options
-from exam_pp.errors import OutputError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.settings_files import SETTINGS
 
@@ -73,25 +72,6 @@ def test_other_settings_are_refused_in_one_sentence(setting: str, sentence: str)
 def test_a_setting_has_one_value() -> None:
     with pytest.raises(click.UsageError, match="-M top-p=1: top_p is set twice"):
         options_of("top_p=0.5", "top-p=1")
-
-
-def test_the_file_of_a_setting_is_an_input(tiny_passages: Path, tiny_bank: Path) -> None:
-    Path("schema.json").write_text("{}")
-    words = f"grade {tiny_passages} --bank {tiny_bank} --prompt NuggetSelfRatedPrompt --model m"
-    with pytest.raises(OutputError, match="also an input"):
-        cli.main(
-            [
-                *words.split(),
-                "--model-pipeline",
-                "openai",
-                "-M",
-                "response_format=schema.json",
-                "-o",
-                "schema.json",
-            ],
-            standalone_mode=False,
-        )
-    assert Path("schema.json").read_text() == "{}"
 
 
 def test_a_manifest_repeats_the_settings_as_a_command_line(tiny_bank: Path, tmp_path: Path) -> None:

@@ -59,8 +59,7 @@ def test_all_parts_of_a_report_have_short_names_but_quoted_texts() -> None:
             Picture(short, short, short, 1.0, 1.0, f"<text>{short}</text>"),
         ],
     )
-    assert shown.provenance is not None
-    assert "model m; prompt self-rated." in shown.provenance.sentence
+    assert "model m; prompt self-rated." in shown.provenance.sentence  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -73,8 +72,7 @@ def test_every_name_selects_the_grades(
     """Files and formats for scripts have the published name."""
     command = ["-q", "evaluate", "cover", str(tiny_passages), *option.split()]
     main([*command, "--format", "json"])
-    document = json.loads(capsys.readouterr().out)
-    assert document["provenance"]["prompt_classes"] == [RATED]
+    assert json.loads(capsys.readouterr().out)["provenance"]["prompt_classes"] == [RATED]
     main(command)
     text = capsys.readouterr().out
     assert "prompt self-rated; " in text

@@ -33,8 +33,7 @@ def test_a_scale_of_six_by_hand() -> None:
 
 
 def test_likelihoods_below_the_smallest_float() -> None:
-    soft = soft_grade((-2000.0, -2000.0 + math.log(3)))
-    assert soft == (0.75, 0.5, [0.25, 0.75], 0.0)
+    assert soft_grade((-2000.0, -2000.0 + math.log(3))) == (0.75, 0.5, [0.25, 0.75], 0.0)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +76,7 @@ def choice(*logprobs: float) -> Completion:
 def test_a_label_that_the_model_always_prefers() -> None:
     """By hand: .1/.1, .5/.6, .1/.1, .2/.05, ... : the label 3 has the highest ratio, 4."""
     reply = choice(*logs(0.1, 0.5, 0.1, 0.2, 0.05, 0.05))
-    prior = choice(*logs(0.1, 0.6, 0.1, 0.05, 0.1, 0.05))
-    rated, grades, asked = rating(reply, prior)
+    rated, grades, asked = rating(reply, choice(*logs(0.1, 0.6, 0.1, 0.05, 0.1, 0.05)))
     assert rated == 3
     item = soft(grades)
     ratios = [1, 5 / 6, 1, 4, 0.5, 1]
@@ -93,8 +91,7 @@ def test_a_model_without_preference_keeps_its_choice(reply: list[float], constan
     prior = choice(*[constant] * 6)
     rated, grades, _ = rating(choice(*reply), prior)
     best = max(reply)
-    near = [grade for grade, value in enumerate(reply) if best - value < 1e-9]
-    assert rated in near
+    assert rated in [grade for grade, value in enumerate(reply) if best - value < 1e-9]
     mass = min(1.0, math.fsum(map(math.exp, reply)))
     assert soft(grades).mass == pytest.approx(mass, abs=2e-4)
 

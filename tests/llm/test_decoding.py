@@ -256,8 +256,7 @@ def test_samples_have_the_probabilities_of_the_model() -> None:
     shares = torch.tensor([0.1187, 0.3069, 0.0685, 0.5060, 0.0])  # the softmax of half the logits
     shares[2] = 0  # the others reach 0.9 without it
     expected = shares / shares.sum()
-    error = (counts / rows - expected).abs()
-    assert (error <= 4 * (expected * (1 - expected) / rows).sqrt()).all()
+    assert ((counts / rows - expected).abs() <= 4 * (expected * (1 - expected) / rows).sqrt()).all()
 
 
 SAMPLED = [("checkpoints", "flat", "text2text"), ("causal_checkpoints", "flat", "text-generation")]

@@ -53,8 +53,7 @@ def test_only_the_passage_is_shortened(tokenizer: Any, question: str, passage: s
         return
     assert encoded.tokens_cut > 0
     start = tokenizer(request(question, "").text.rstrip())["input_ids"][:-1]
-    assert encoded.ids[: len(start)] == start
-    assert encoded.ids[-1] == tokenizer.eos_token_id
+    assert (encoded.ids[: len(start)], encoded.ids[-1]) == (start, tokenizer.eos_token_id)
 
 
 def test_documents_of_criteria_are_cut_from_the_end_and_never_the_answer(tokenizer: Any) -> None:
@@ -78,8 +77,7 @@ def test_a_tokenizer_without_offsets_shortens_too() -> None:
     (encoded,) = PromptEncoder(tokenizer, 140).encode([request("why?", passage)])
     assert encoded.error is None
     assert len(encoded.ids) <= 140
-    text = tokenizer.decode(encoded.ids, skip_special_tokens=True)
-    start, _, kept = text.partition("Context: ")
+    start, _, kept = tokenizer.decode(encoded.ids, skip_special_tokens=True).partition("Context: ")
     assert start == request("why?", "").text.partition("Context: ")[0]
     assert passage.startswith(kept)
     assert len(passage.encode()) - len(kept.encode()) - 2 <= encoded.tokens_cut < len(passage.encode())

@@ -79,8 +79,7 @@ def gguf_file(causal_checkpoints: dict[str, Path], tmp_path_factory: pytest.Temp
 def test_the_file_is_converted_once_and_recorded(gguf_file: Path, conversion_cache: Path) -> None:
     llm: Any = load_llm(ModelOptions(str(gguf_file)))
     digest = hashlib.sha256(gguf_file.read_bytes()).hexdigest()[:16]
-    assert llm.provenance()["checkpoint_hash"] == digest
-    assert llm.provenance()["prompt_format"] == "chat"
+    assert (llm.provenance()["checkpoint_hash"], llm.provenance()["prompt_format"]) == (digest, "chat")
     (folder,) = (conversion_cache / "gguf").glob(f"{digest}-*")
     converted = folder / "model.safetensors"
     made, whole = converted.stat().st_mtime_ns, converted.read_bytes()

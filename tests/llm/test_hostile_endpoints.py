@@ -27,7 +27,7 @@ from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm, retries, transport
 from exam_pp.llm.endpoint import in_threads
 from exam_pp.llm.masking import Secrets, find_secrets
-from exam_pp.llm_requests import Completion, Part, Request
+from exam_pp.llm_requests import Part, Request
 from tests.llm.asking import LABELS, answers, rate, refused, served, texts
 from tests.llm.endpoint_server import (
     Answer,
@@ -134,7 +134,6 @@ def test_an_odd_response_is_a_reply_or_the_failure_of_its_request(
     replies = answers(llm, [Request((Part(str(n)),), LABELS, 7) for n in range(len(odd))])
     assert len(replies) == len(odd)
     for reply in replies:
-        assert isinstance(reply, Completion)
         assert (reply.error is None) or (not reply.text and "\n" not in reply.error)
         json.dumps(reply.text).encode()
         reply.text.encode()
@@ -277,8 +276,7 @@ def test_secrets_come_from_keys_urls_and_proxies() -> None:
     secret = ["the-key", "key-of-the-environment", "proxy password", "proxy-token", "signature"]
     assert secrets.mask(" ".join(secret)) == " ".join(["***"] * 5)
     assert secrets.mask("2024-06-01, name, host") == "2024-06-01, name, host"
-    short = find_secrets("EMPTY", "http://host?k=4", {})
-    assert short.mask("4 EMPTY") == "4 EMPTY"
+    assert find_secrets("EMPTY", "http://host?k=4", {}).mask("4 EMPTY") == "4 EMPTY"
 
 
 def test_a_returned_key_is_masked_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:

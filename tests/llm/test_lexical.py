@@ -125,8 +125,7 @@ def test_provenance_identifies_the_passages() -> None:
 
 @given(WORDS, WORDS)
 def test_evidence_is_a_share(entry: str, passage: str) -> None:
-    llm = learned()
-    assert 0 <= llm.evidence("question", entry, passage) <= 1 + 1e-9
+    assert 0 <= learned().evidence("question", entry, passage) <= 1 + 1e-9
 
 
 @given(st.floats(0, 1))
@@ -199,11 +198,6 @@ def test_random_is_deterministic_and_uses_the_whole_scale() -> None:
     counts = Counter(reply.text for reply in first)
     assert set(counts) == set(RATING.labels)
     assert min(counts.values()) > 25
-
-
-def test_random_extraction_is_unanswerable_about_half_of_the_time() -> None:
-    replies = answers("random", [extraction(f"Question {number}?") for number in range(300)])
-    assert 120 < sum(reply.text == "unanswerable" for reply in replies) < 180
 
 
 def test_constant_gives_the_middle() -> None:

@@ -132,8 +132,7 @@ def test_the_built_in_criteria_as_a_file() -> None:
     text = prompt_as_file(RAGELO.prompt)
     assert text == criteria_as_file(RAGELO)
     copy = parse_criteria(text, "copy.toml")
-    assert copy.criteria == RAGELO.criteria
-    assert copy.prompt.name == "MyRAGEloCriteria"
+    assert (copy.criteria, copy.prompt.name) == (RAGELO.criteria, "MyRAGEloCriteria")
     assert "relevance, accuracy, completeness, and precision" in copy.prompt.text, "all four are named"
 
 

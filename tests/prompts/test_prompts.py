@@ -87,9 +87,7 @@ def test_only_the_passage_may_be_cut(prompt: Prompt) -> None:
 def test_assignments_shorten_only_the_answer(prompt: Prompt) -> None:
     parts = prompt.render(VALUES)
     assert [part.slot for part in parts if part.may_be_cut] == ["context"]
-    assert prompt.labels[0] == "not_support"
-    assert prompt.labels[-1] == "support"
-    assert prompt.entry_kind == "nugget"
+    assert (prompt.labels[0], prompt.labels[-1], prompt.entry_kind) == ("not_support", "support", "nugget")
 
 
 def test_the_system_text_is_part_of_the_hash() -> None:
@@ -105,8 +103,7 @@ def test_facts_about_every_prompt(prompt: Prompt) -> None:
     assert "20" in prompt.cite, "a citation has a year"
     assert re.fullmatch(r"[a-z][a-z0-9-]{2,26}", prompt.short)
     info = prompt.provenance()
-    assert info["prompt_class"] == prompt.name
-    assert info["prompt_hash"] == prompt.hash
+    assert (info["prompt_class"], info["prompt_hash"]) == (prompt.name, prompt.hash)
     assert info["is_self_rated"] == (prompt.max_rating is not None)
     assert info["check_answer_key"] == ("AnswerKey" in prompt.name)
     if prompt.max_rating is not None and not prompt.choices:

@@ -33,8 +33,7 @@ def test_texts_are_wrapped_and_numbers_are_not() -> None:
 
 
 def test_headers_of_numbers_are_wrapped_before_texts_become_narrow() -> None:
-    table = Table(("text", "share of all pairs"), [(WORDS, 0.25)])
-    lines = fitted(table, width=34).splitlines()
+    lines = fitted(Table(("text", "share of all pairs"), [(WORDS, 0.25)]), width=34).splitlines()
     assert max(map(len, lines)) <= 34
     assert [line.split()[-1] for line in lines[:4]] == ["share", "of", "all", "pairs"]
 

@@ -198,8 +198,7 @@ def test_a_configuration_of_open_rag_eval() -> None:
         f"{model}.model_kwargs.trust_remote_code", f"{model}.model_kwargs.response_format",
         f"{model}.api_key", f"{model}.trust_remote_code", f"{model}.response_format",
     ]  # fmt: skip
-    server = ", base_url: 'http://127.0.0.1:9/v1'"
-    file = written("e.yaml", YAML.format(server, "bert-base"))
+    file = written("e.yaml", YAML.format(", base_url: 'http://127.0.0.1:9/v1'", "bert-base"))
     with pytest.raises(DataError, match=r"base_url: .*again: --base-url http://127\.0\.0\.1:9/v1"):
         read_open_rag_eval_config(file)
     assert read_open_rag_eval_config(file, "http://127.0.0.1:9")[0].servers == ["http://127.0.0.1:9/v1"]

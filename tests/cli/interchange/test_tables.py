@@ -72,8 +72,7 @@ def test_columns_and_repair(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_validate_reads_the_same_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    names = ("runs", "texts.csv", "queries.csv", "bank.csv", "nuggets.csv", "v1.json")
-    run("validate", *names)
+    run("validate", *("runs", "texts.csv", "queries.csv", "bank.csv", "nuggets.csv", "v1.json"))
     output = capsys.readouterr().out
     assert "0 errors, 1 warning." in output
     assert "v1 lacks 1 of 2 queries" in output

@@ -65,15 +65,13 @@ def test_cover(graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_qrels_of_titles_and_facets(graded: Path, bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--bank", str(bank), "-m", "P(rel=4)@1", "--format", "tsv"]
-    run("evaluate", "qrels", graded, *options)
+    run("evaluate", "qrels", graded, *["--bank", str(bank), "-m", "P(rel=4)@1", "--format", "tsv"])
     precision = {name: row["P(rel=4)@1"] for name, row in table(capsys.readouterr().out).items()}
     # With kept rankings, two passages of poor share rank 1 for tides; one of them is relevant.
     poor = "0.000000" if graded.parent.name == "title" else "0.500000"
     assert precision == {"good": "1.000000", "poor": poor}
     run("evaluate", "qrels", graded, "--bank", bank)
-    titles = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
-    assert titles == set(TITLES)
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == set(TITLES)
     run("evaluate", "qrels", graded, "--bank", bank, "--facets", "facet")
     facets = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
     assert facets == {f"{query}/{facet}" for query, ids in FACETS.items() for facet in ids}

@@ -154,8 +154,7 @@ def test_options_that_failed_are_not_kept(files: Path, capsys: pytest.CaptureFix
 def test_a_bank_may_name_queries_by_their_texts(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = run(WORDS, capsys)
     write_bank({QUERIES[query]: texts for query, texts in QUESTIONS.items()})
-    second = run(WORDS.replace("-o study", "-o by-text"), capsys)
-    assert second.replace("by-text", "study") == first
+    assert run(WORDS.replace("-o study", "-o by-text"), capsys).replace("by-text", "study") == first
 
 
 @pytest.mark.parametrize(
@@ -243,8 +242,7 @@ def test_runs_are_graded_against_questions_and_nuggets(
     out = run(WORDS.replace("--bank bank.csv", "--bank bank.csv --bank nuggets.csv"), capsys)
     assert "$ exam-pp evaluate cover study/graded.jsonl.gz --bank study/bank-1.jsonl" in out
     assert "3 queries are too few to show any difference" in out
-    page = (files / "study" / "report" / "index.html").read_text()
-    assert "bank-2.jsonl" in page
+    assert "bank-2.jsonl" in (files / "study" / "report" / "index.html").read_text()
 
 
 def test_the_judge_of_a_study_does_not_change(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -454,8 +452,7 @@ def test_a_passages_file_is_graded_and_a_graded_one_has_its_verdict(
     first = run(WORDS, capsys)
     verdict = first[first.index("Rubric-Cover\n") : first.index("\nNext:")]
     words = "run --passages study/passages.jsonl.gz --bank bank.csv --queries queries.tsv -o new"
-    again = run(f"{words} --model lexical", capsys)
-    assert verdict in again
+    assert verdict in run(f"{words} --model lexical", capsys)
     assert verdict in run("run --passages study/graded.jsonl.gz --bank study/bank.jsonl -o known", capsys)
     assert "but 3 queries are too few" in run("run --passages study/graded.jsonl.gz -o bare", capsys)
 

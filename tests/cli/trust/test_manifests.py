@@ -96,8 +96,7 @@ def test_equal_calls_give_equal_bytes_without_paths_of_the_machine(command: str,
 def test_the_content_of_a_manifest() -> None:
     run(f"{COVER} --cutoff 5 -o cover.tsv")
     content = manifest("cover.tsv")
-    assert content["format"] == "exam_pp.manifest.v1"
-    assert content["command"] == "evaluate cover"
+    assert (content["format"], content["command"]) == ("exam_pp.manifest.v1", "evaluate cover")
     assert content["output"] == {
         "path": "cover.tsv", "size": Path("cover.tsv").stat().st_size, "sha256": sha256("cover.tsv"),
         "parameter": "--output",
@@ -109,8 +108,7 @@ def test_the_content_of_a_manifest() -> None:
     assert {"name": "--cutoff", "value": 5, "default": False} in content["options"]
     assert {"name": "-S confidence", "value": 0.95, "default": True} in content["options"]
     assert {"name": "--seed", "value": 0, "default": True} in content["options"]
-    assert content["report"]["models"] == ["model"]
-    assert content["report"]["cutoff"] == 5
+    assert (content["report"]["models"], content["report"]["cutoff"]) == (["model"], 5)
     assert content["python"].startswith("3.")
 
 
@@ -244,8 +242,7 @@ def test_merged_banks_and_files_of_a_configuration_are_inputs() -> None:
 def test_secrets_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     run("generate questions queries.tsv --model fake --test-collection sk-very-secret -o b.jsonl")
-    text = Path(f"b.jsonl{SUFFIX}").read_text()
-    assert "secret" not in text
+    assert "secret" not in Path(f"b.jsonl{SUFFIX}").read_text()
     assert options("b.jsonl")["--test-collection"] == "***"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -251,25 +249,6 @@ def test_fractions_of_qrels_are_cut_off(tmp_path: Path) -> None:
     assert result.notes[0].endswith(
         "model: 1 of 2 labels has a fraction, which is cut off, as by trec_eval (1.8 is 1)."
     )
-
-
-def test_latex_compiles(tmp_path: Path) -> None:
-    program = shutil.which("pdflatex")
-    if program is None:
-        pytest.skip("no pdflatex")
-    rule = LabelRule.parse("2nd>=5:3, 2nd>=4:1, else 0")
-    compared = [agreement(TABLE_5, min_relevant=2, min_answers=[1, 2, 5]), agreement(TABLE_5, rule=rule)]
-    reports = list(map(agreement_report, compared))
-    body = "\n".join(render(report, "latex") for report in reports)
-    (tmp_path / "t.tex").write_text(
-        f"\\documentclass{{article}}\n\\begin{{document}}\n{body}\\end{{document}}\n"
-    )
-    done = subprocess.run(
-        [program, "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=tmp_path, check=False,
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert "Overfull" not in done.stdout
 
 
 def test_latex_escapes_and_boxes() -> None:

@@ -54,8 +54,7 @@ def test_missing_scores_are_counted_and_never_zero(tmp_path: Path) -> None:
     first, second = score_distributions([path]).rows
     (row,) = score_distributions([alone]).rows
     assert (first.missing, second.missing, row.missing) == (2, 0, 0)
-    assert first.distribution == row.distribution
-    assert first.interval == row.interval
+    assert (first.distribution, first.interval) == (row.distribution, row.interval)
     assert first.distribution.mean == 0.6
     note, of_range = score_distributions([path]).notes
     assert "F1: intervals are Student's, which assume normal scores" in of_range
@@ -137,8 +136,7 @@ def test_the_report_has_a_picture_of_each_measure(tmp_path: Path) -> None:
     pictures = [block for block in report.blocks if isinstance(block, Picture)]
     assert [picture.title for picture in pictures] == ["Distribution of F1", "Questions answered"]
     (table,) = (block for block in report.blocks if isinstance(block, Table))
-    assert table.columns == COLUMNS
-    assert table.rows[1][:5] == ["Answered", "a", 2, 0, 0.5]
+    assert (table.columns, table.rows[1][:5]) == (COLUMNS, ["Answered", "a", 2, 0, 0.5])
     page = render(report, "html")
     assert page.count("</svg>") == 2
     assert " style=" not in page

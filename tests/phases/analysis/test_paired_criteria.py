@@ -59,8 +59,7 @@ def test_values_are_those_of_scipy(write_jsonl: WriteLines) -> None:
 
 
 def test_the_report_marks_significant_differences(write_jsonl: WriteLines) -> None:
-    result = paired_criteria(rated(write_jsonl))
-    report = paired_criteria_report(result)
+    report = paired_criteria_report(paired_criteria(rated(write_jsonl)))
     rows = rows_of(report)
 
     assert [row["significant"] for row in rows] == ["*", "", ""]

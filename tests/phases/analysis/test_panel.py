@@ -72,11 +72,10 @@ def test_leaderboards_and_leave_one_grader_out(disputed: Path) -> None:
     """Without x, the median of y and z is the lower rating: a and c get 0."""
     result = analyze_panel(disputed)
 
-    assert result.consensus is not None
-    assert result.consensus.means == {"a": 1.0, "b": 0.5, "c": 0.0}
+    assert result.consensus.means == {"a": 1.0, "b": 0.5, "c": 0.0}  # type: ignore[union-attr]
     assert grader(result, "x").leaderboard.means == {"a": 1.0, "b": 0.5, "c": 0.0}
     assert grader(result, "z").leaderboard.means == {"a": 0.0, "b": 0.5, "c": 1.0}
-    assert grader(result, "z").without.means == result.consensus.means
+    assert grader(result, "z").without.means == result.consensus.means  # type: ignore[union-attr]
     assert grader(result, "x").without.means == {"a": 0.0, "b": 0.5, "c": 0.0}
 
     # x and the others: (a, b) discordant, (b, c) concordant, (a, c) tied on one side.
@@ -155,8 +154,7 @@ def test_the_consensus_is_that_of_the_command(disputed: Path, tmp_path: Path, ru
     for score in scores:
         if score.metric.startswith("Cover") and score.system != "_overall_":
             means.setdefault(score.system, []).append(score.value)
-    assert result.consensus is not None
-    assert result.consensus.means == {system: sum(of) / len(of) for system, of in means.items()}
+    assert result.consensus.means == {system: sum(of) / len(of) for system, of in means.items()}  # type: ignore[union-attr]
     assert [of_grader.name for of_grader in result.graders] == ["x", "y", "z"]
 
 
@@ -177,8 +175,7 @@ def test_a_reviewer_with_few_pairs_and_equal_ratings(write_jsonl: WriteLines) ->
     assert "human:ann rated 4 pairs, another grader 12: its leaderboard counts all other pairs" in notes
     assert "All ratings of human:ann are equal" in notes
     assert "All ratings of low are equal" in notes
-    assert result.consensus is not None
-    assert result.consensus.means == {"a": 0.0, "b": 0.0, "c": 0.0}
+    assert result.consensus.means == {"a": 0.0, "b": 0.0, "c": 0.0}  # type: ignore[union-attr]
 
 
 def test_pairs_of_one_grader_and_queries_of_one_grader(write_jsonl: WriteLines) -> None:
@@ -224,14 +221,6 @@ def test_files_without_rankings_have_agreement_only(write_jsonl: WriteLines) -> 
     assert "The file has no rankings" in notes_of(report)
 
 
-def test_two_different_graders_are_not_called_outliers(write_jsonl: WriteLines) -> None:
-    result = analyze_panel(write_jsonl("graded.jsonl", lines({"x": X, "y": Z})), cutoff=1)
-    (note,) = result.notes
-    assert note.startswith(
-        "No leaderboard is close to the consensus of the other graders (τ: x -1.00, y -1.00"
-    )
-
-
 def test_mistakes(disputed: Path) -> None:
     with pytest.raises(SelectionError, match=r"A panel needs two graders, but .* has the grades of one"):
         analyze_panel(disputed, graders=["x"])
@@ -246,8 +235,7 @@ def test_report(disputed: Path) -> None:
     assert list(pictures_of(report)) == [
         "weighted κ (quadratic)", "Kendall's τ-b of leaderboards", "Ranks by each grader",
     ]  # fmt: skip
-    assert report.provenance is not None
-    assert (report.provenance.models, report.provenance.min_grades) == (("x", "y", "z"), (4,))
+    assert (report.provenance.models, report.provenance.min_grades) == (("x", "y", "z"), (4,))  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("form", REPORT_FORMATS)

@@ -26,8 +26,7 @@ def leaderboards(tmp_path: Path) -> list[Path]:
     for system, values in {"one": (0.2, 0.4), "two": (1.0, 0.8)}.items():
         rows += [f"{system}\tq{n}\tRR\t{value}" for n, value in enumerate(values)]
         rows.append(f"{system}\tall\tRR\t{sum(values) / 2}")
-    single = written(tmp_path / "single.tsv", "\n".join(rows) + "\n")
-    return [means, single]
+    return [means, written(tmp_path / "single.tsv", "\n".join(rows) + "\n")]
 
 
 def test_leaderboards_are_scaled_and_in_the_official_order(leaderboards: list[Path], tmp_path: Path) -> None:
@@ -79,8 +78,7 @@ def test_standard_errors_are_scaled_like_their_leaderboard() -> None:
     """Scores from 0.2 to 0.6 are multiplied by 2.5, and so are their errors."""
     leaderboards = {"RR": {"a": 0.6, "b": 0.2, "c": 0.4}, "tied": {"a": 0.5, "b": 0.5}}
     errors = {"RR": {"a": 0.1, "b": 0.2}, "tied": {"a": 0.1}}
-    result = ComparedLeaderboards(leaderboards, errors, {})
-    shapes = compared_picture(result).shapes
+    shapes = compared_picture(ComparedLeaderboards(leaderboards, errors, {})).shapes
 
     dots = {text: float(cy) for cy, text in re.findall(r'cy="([\d.]+)" r="3"><title>(.*?)<', shapes)}
     high, low = dots["RR, a: 1.000"], dots["RR, b: 0.000"]

@@ -175,8 +175,7 @@ def test_official_scores_are_ranked_and_unmatched_systems_are_listed(graded: Pat
 
 def test_a_file_of_selected_queries(graded: Path, official: Path, tmp_path: Path) -> None:
     queries = written(tmp_path / "queries.tsv", "q2\twords\n")
-    line = graded.read_text().splitlines()[1]
-    alone = written(tmp_path / "alone.jsonl", line + "\n")
+    alone = written(tmp_path / "alone.jsonl", graded.read_text().splitlines()[1] + "\n")
 
     assert sweep(graded, official, queries=queries).settings == sweep(alone, official).settings
     queries.write_text("q9\twords\n")

@@ -64,6 +64,5 @@ def test_replies_to_the_prompt_thomas_without_a_number_stay_ungraded(
     assert summary.sources == ({} if rating is None else {"number": 3})
     assert (summary.queries, summary.passages) == (2, 3)
     for label in direct(queries):
-        assert label.self_ratings == rating
-        assert label.relevance_label == rating
+        assert (label.self_ratings, label.relevance_label) == (rating, rating)
         assert bool(label.error) == (rating is None)

@@ -78,8 +78,7 @@ def test_pairs_with_a_grade_are_not_graded_again(
     queries, summary = run(first, grown, llm)
     assert llm.calls == 2  # the new question, once for each passage of q1
     assert (summary.pairs, summary.reused) == (2, 5)
-    added = (queries[0].passages[0].rubric_grades or [])[-1]
-    assert list(added.entry_ratings()) == ["q1/new"]
+    assert list((queries[0].passages[0].rubric_grades or [])[-1].entry_ratings()) == ["q1/new"]
     assert len(queries[1].passages[0].rubric_grades or []) == 2  # no empty set of grades is added
     _, again = run(first, grown, FakeLLM(), regrade=True)
     assert again.pairs == 7
@@ -155,8 +154,7 @@ def test_ungraded_pairs_are_graded_by_the_next_run(
     tiny_passages: Path, tiny_bank: Path, tmp_path: Path
 ) -> None:
     first = tmp_path / "first.jsonl"
-    broken = FakeLLM(lambda request: Completion(error="broken"))
-    queries, _ = run(tiny_passages, tiny_bank, broken)
+    queries, _ = run(tiny_passages, tiny_bank, FakeLLM(lambda request: Completion(error="broken")))
     from exam_pp.store.passages.graded_file import passages_writer
 
     with passages_writer(first) as writer:

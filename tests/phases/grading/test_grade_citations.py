@@ -69,8 +69,7 @@ def run(
 ) -> tuple[dict[str, list[Json]], CitationSummary]:
     """Id of the part to its sets of grades, and the summary."""
     summary = CitationSummary()
-    prompt = options.get("prompt", CITATION_SUPPORT)
-    grader = SupportGrader(prompt, llm.name, llm.provenance())
+    grader = SupportGrader(options.get("prompt", CITATION_SUPPORT), llm.name, llm.provenance())
 
     chosen = CitationOptions(**options)
     (graded,) = with_grades(
@@ -175,8 +174,7 @@ def test_a_failed_request_leaves_its_citation_ungraded() -> None:
     assert second["llm_response_error"]["response"] == "Perhaps"
     assert "bees sting" in second["llm_response_error"]["prompt"]
     assert grades["rag/q#1"][0]["tokens_cut"] == {"B": 3}
-    assert summary.reasons["timeout"] == 2
-    assert summary.cut == 2
+    assert (summary.reasons["timeout"], summary.cut) == (2, 2)
 
 
 def test_known_labels_are_kept_and_ungraded_citations_are_asked_again() -> None:

@@ -37,8 +37,7 @@ def plan(
         code = int(stop.code or 0)
     tables = {table["title"]: table["rows"] for table in json.loads(capsys.readouterr().out)["tables"]}
     counts = {row["item"]: row["count"] for row in tables["Work"]}
-    timing = {row["property"]: row["value"] for row in tables.get("Timed probe", [])}
-    return code, counts, timing
+    return code, counts, {row["property"]: row["value"] for row in tables.get("Timed probe", [])}
 
 
 def test_counts_are_those_of_the_grading(

@@ -120,8 +120,7 @@ def test_a_part_has_the_highest_score_over_the_passages_that_it_cites() -> None:
     assert second["missing"] == ["gone"]
     assert (second["method"], second["claim"], second["llm"]) == ("rag", "part", "scorer")
     assert second["llm_options"]["positive_class"] == "supported"
-    assert summary.scored == 2
-    assert summary.reasons == {NO_CITATION: 1, NO_SOURCE: 1, NO_TEXT: 1}
+    assert (summary.scored, summary.reasons) == (2, {NO_CITATION: 1, NO_SOURCE: 1, NO_TEXT: 1})
     assert list(summary.missing) == ["gone"]
 
 
@@ -198,8 +197,7 @@ def test_a_file_from_answers_to_a_leaderboard(
     source = write_jsonl("answers.jsonl", [LINE])
     output = tmp_path / "scored.jsonl.gz"
     model = ModelOptions("fake")
-    summary = score_answers(GradeFiles(source, output), model, ScoreOptions())
-    assert summary.answers == 2
+    assert score_answers(GradeFiles(source, output), model, ScoreOptions()).answers == 2
     assert not list(tmp_path.glob("*.journal"))
     _, passages = json.loads(gzip.decompress(output.read_bytes()))
     assert [{k: v for k, v in p.items() if k != "consistency_grades"} for p in passages] == LINE[1]

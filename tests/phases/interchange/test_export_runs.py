@@ -91,6 +91,5 @@ def test_one_run_is_a_file_if_the_output_has_an_extension(write_jsonl: Write, tm
 
 def test_runs_of_some_systems(write_jsonl: Write, tmp_path: Path) -> None:
     lines = [["q", [ranked("a", ("s", 1, 1.0), ("t", 1, 1.0), ("canary:x", 1, 1.0))]]]
-    passages = write_jsonl("p.jsonl", lines)
-    convert(Conversion(passages, tmp_path / "runs", "run", systems=["t"]))
+    convert(Conversion(write_jsonl("p.jsonl", lines), tmp_path / "runs", "run", systems=["t"]))
     assert [file.name for file in (tmp_path / "runs").iterdir()] == ["t.run"]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 from pathlib import Path
 
-import ir_measures
 import pytest
 
 from exam_pp.cli.interchange.fuse import fuse, fuse_files
@@ -59,21 +57,6 @@ def test_ranks_are_those_of_trec_eval() -> None:
     assert [(line.passage_id, line.score) for line in lines] == [
         ("top", 2.0), ("c", 1.0), ("b", pytest.approx(2 / 3)), ("a", 0.5),
     ]  # fmt: skip
-
-
-def test_the_rank_column_is_the_order_in_which_trec_eval_evaluates() -> None:
-    rng = random.Random(5)
-    runs = [
-        {"q": {f"d{key}": rng.choice([1.0, 2.0, 3.0]) for key in rng.sample(range(40), 25)}} for _ in "abc"
-    ]
-    lines = list(fuse(runs, "x"))
-    assert len({line.score for line in lines}) < len(lines)  # a passage of one run ties with that of another
-    run = [ir_measures.ScoredDoc("q", line.passage_id, line.score) for line in lines]
-    for line in lines:
-        qrels = [ir_measures.Qrel("q", line.passage_id, 1)]
-        assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR] == pytest.approx(
-            1 / line.rank
-        )
 
 
 def test_depths_and_constant(runs: Path, tmp_path: Path) -> None:

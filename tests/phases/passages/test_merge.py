@@ -167,8 +167,7 @@ def test_a_missing_text_is_taken_from_another_file(write_jsonl: WriteLines, tmp_
     texts = write_jsonl("b.jsonl", [["q", [passage("p")]]])
     for order in ([shared, texts], [texts, shared]):
         ((_, [merged]),) = merge(tmp_path / "out.jsonl", *order)
-        assert merged["text"] == "Text of p."
-        assert merged["exam_grades"] == [rubric({"q/a": 1})]
+        assert (merged["text"], merged["exam_grades"]) == ("Text of p.", [rubric({"q/a": 1})])
 
 
 def test_json_formatting_is_not_a_difference(tmp_path: Path) -> None:

@@ -32,8 +32,7 @@ evaluator:
 def test_the_configuration_of_open_rag_eval_is_read(tmp_path: Path) -> None:
     """The blocks are those of its document on metrics (Configuration Options)."""
     pytest.importorskip("yaml")
-    path = written(tmp_path / "eval.yaml", YAML)
-    config, left_out = read_open_rag_eval_config(path)
+    config, left_out = read_open_rag_eval_config(written(tmp_path / "eval.yaml", YAML))
     assert config.retrieval.k_values == [1, 7]
     nuggets = config.nuggets
     assert (nuggets.create, nuggets.iterations, nuggets.window_size) == (True, 5, "all")

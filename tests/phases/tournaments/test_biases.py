@@ -36,8 +36,7 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
     the lower limit is m with m (m / 0.5) = 0.025; the upper one has a weight of q2 of at most 2 (1 - m).
     """
     (tmp_path / "families.toml").write_text(FAMILIES)
-    result = game_biases(GAMES, families=tmp_path / "families.toml")
-    (row,) = result.judges
+    (row,) = game_biases(GAMES, families=tmp_path / "families.toml").judges
     found = row.biases
     assert (row.judge.model, row.family, row.queries) == ("gpt-4", "gpt", 2)
     assert (found.games, found.ungraded, found.ties) == (6, 1, 1)

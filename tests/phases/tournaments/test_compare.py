@@ -276,8 +276,7 @@ def test_ungraded_games_are_played_again(folder: Folder) -> None:
 
 def test_the_likeliest_label(folder: Folder) -> None:
     folder.script = lambda request: Completion(request.labels[2], label_logprobs=(-2.0, -2.0, -1.0))
-    summary = folder.compare(model={"choose": True})
-    assert summary.winners == {"C": 18}
+    assert folder.compare(model={"choose": True}).winners == {"C": 18}
     assert folder.games()["q1"][0].decided_by == "choice"
 
 

@@ -336,12 +336,6 @@ def test_nugget_scores_do_not_change(files: Files) -> None:
     assert (before.best_case, before.notes) == (after.best_case, after.notes)
 
 
-def test_grades_of_real_passages_do_not_change(files: Files) -> None:
-    """The lexical grader weights words by their frequency in the file, where canaries do not count."""
-    for before, after in zip(read_passages(files.before), read_passages(files.after), strict=True):
-        assert before.passages == after.passages[: len(before.passages)]
-
-
 @pytest.mark.parametrize(
     "command",
     [

@@ -240,7 +240,7 @@ def test_two_systems_of_a_file(tmp_path: Path) -> None:
         (scores([0.1], "b"), {"system": "a"}, r"^the new version has no scores of the system 'a' "),
     ],
 )
-def test_refused_systems(tmp_path: Path, new: Any, options: dict[str, str], message: str) -> None:
+def test_refused_systems(tmp_path: Path, new: Any, options: dict[str, Any], message: str) -> None:
     path = tmp_path / "scores.jsonl"
     write_score_rows([*scores([0.4, 0.6], "a"), *scores([0.5, 0.6], "b")], path)
     with pytest.raises(SelectionError, match=message):

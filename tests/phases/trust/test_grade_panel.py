@@ -163,5 +163,4 @@ def test_standard_output(files: PanelFiles, capsysbinary: pytest.CaptureFixture[
         ["-q", "grade-panel", str(files.passages), "--config", str(files.panel), "--bank", str(files.bank),
          "-o", "-"]
     )  # fmt: skip
-    written = capsysbinary.readouterr().out
-    assert written.count(b'"llm":"lexical"') == 3
+    assert capsysbinary.readouterr().out.count(b'"llm":"lexical"') == 3

@@ -174,8 +174,7 @@ def test_a_file_of_blank_lines_is_empty(tmp_path: Path) -> None:
     ],
 )
 def test_a_duplicate_key(content: str, line: int | None, tmp_path: Path) -> None:
-    path = written(tmp_path / "file", content)
-    assert ("duplicate-key", line) in checks_and_lines(path)
+    assert ("duplicate-key", line) in checks_and_lines(written(tmp_path / "file", content))
 
 
 def test_a_query_on_two_lines(write_jsonl: Write) -> None:
@@ -286,15 +285,10 @@ def test_the_command(write_jsonl: Write) -> None:
     good = str(write_jsonl("good.jsonl", PASSAGES))
     warned = str(write_jsonl("warned.jsonl", [["q", [passage("p"), passage("p")]]]))
     bad = str(write_jsonl("bad.jsonl", [["q", [{"text": ""}]], ["r", [passage("p")]]]))
-    assert run(good).exit_code == 0
-    assert run(warned).exit_code == 0
-    assert run(warned, "--strict").exit_code == 1
+    assert (run(good).exit_code, run(warned).exit_code, run(warned, "--strict").exit_code) == (0, 0, 1)
     assert run(bad).exit_code == 1
     assert "is missing" in run(bad).stdout
     assert "1 error, 1 warning." in run(bad, warned).stdout
-    tables = {t["title"]: t["rows"] for t in json.loads(run(bad, "--format", "json").stdout)["tables"]}
-    assert tables["Findings"][0]["line"] == 1
-    assert tables["Checks"][0]["findings"] == 1
     header, first = run(bad, "--format", "tsv").stdout.splitlines()
     assert header.split("\t") == ["level", "check", "file", "line", "where", "finding"]
     assert first.startswith("error\tformat")
@@ -372,8 +366,8 @@ def test_a_stop_is_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def stop(_path: Path) -> list[Any]:
         raise StoppedError("stopped by SIGTERM.")
 
-    monkeypatch.setattr("exam_pp.phases.validation.validate.format_of", lambda _: replace(form, records=stop))
-    form = FORMATS.get("qrels")
+    stopped = replace(FORMATS.get("qrels"), records=stop)
+    monkeypatch.setattr("exam_pp.phases.validation.validate.format_of", lambda _: stopped)
     (tmp_path / "qrels").write_text("q 0 d 1\n")
     with pytest.raises(StoppedError):
         validate([tmp_path / "qrels"])
