@@ -157,14 +157,15 @@ class Review:
 
     def sentence(self, ratings: int) -> str:
         """What people changed of this number of ratings, for readers."""
-        by = counted(len(self.people), "person", "people")
-        text = f"{self.changed} of {counted(ratings, 'rating')} changed by {by}, who checked {self.rated}"
+        text = (
+            f"{self.changed} of {counted(ratings, 'rating')} changed by {self.by}, who checked {self.rated}"
+        )
         return f"{text}; they disagree on {self.disputed}, where the median counts" if self.disputed else text
 
     @property
-    def ratings(self) -> str:
-        """The ratings of people, for readers."""
-        return f"{counted(self.rated, 'rating')} of {counted(len(self.people), 'person', 'people')}"
+    def by(self) -> str:
+        """Who rated, for readers."""
+        return counted(len(self.people), "person", "people")
 
     def of_people(self, judged: Sequence[AnyGrades], people: Sequence[AnyGrades]) -> Iterator[AnyGrades]:
         """The grades of people on a passage, of which those of several people become one set; counts them.

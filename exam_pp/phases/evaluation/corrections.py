@@ -8,7 +8,7 @@ from typing import Literal
 
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.text.wording import counted, in_one_line
+from exam_pp.text.wording import in_one_line
 
 
 @dataclass(frozen=True)
@@ -18,18 +18,17 @@ class Basis:
     ``kind``: Corrected scores, if ``people`` decided all of them; a fair ``sample`` of their ratings; or the
     ``judge`` alone.
 
-    ``ratings`` are those of people, ``evaluation`` has the scores of the claims. ``alpha`` is the error that
-    claims may have. ``look`` is the number of entries of each query that people decided for all systems,
-    ``left`` the number of entries of systems to decide for the next look. ``checked`` has, by system, how
-    many of the pairs behind its scores people rated, and their number.
+    ``by`` says who rated, ``evaluation`` has the scores of the claims. ``alpha`` is the error that claims may
+    have. ``look`` is the number of entries of each query that people decided for all systems, of ``entries``.
+    ``checked`` has, by system, how many of the pairs behind its scores people rated, and their number.
     """
 
     kind: Literal["people", "sample", "judge"]
-    ratings: str
+    by: str
     evaluation: Evaluation
     alpha: float
     look: int
-    left: int
+    entries: int
     checked: Mapping[str, tuple[int, int]]
 
     @property
@@ -39,11 +38,6 @@ class Basis:
         chosen = rows if len(rows) <= _NAMED else [*rows[:2], rows[-1]]
         shown = [f"{rated} of {in_one_line(system)}'s {pairs}" for system, (rated, pairs) in chosen]
         return f"{', '.join(shown)} graded pairs were checked"
-
-    @property
-    def more(self) -> str:
-        """How much the next look needs, for readers; empty if that is unknown."""
-        return f" (the next look needs {counted(self.left, 'more decision')})" if self.left else ""
 
 
 _NAMED = 4
@@ -60,20 +54,18 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
     from exam_pp.metrics.fair_sample import complete_look, level, looks, sample_scores  # noqa: PLC0415
 
     metric = evaluation.scores[0].metric
-    systems, ratings = evaluation.corrections.systems, evaluation.corrections.ratings
+    systems, by = evaluation.corrections.systems, evaluation.corrections.by
     queries = [query for query in evaluation.corrections.queries(metric) if query.judged.size]
     numbers = looks(max((len(query.weights) for query in queries), default=1))
     look = complete_look(queries) if queries else 0
-    following = next((number for number in numbers if number > look), look)
-    left = sum(int(np.isnan(query.people[:, :following]).sum()) for query in queries)
     counts = np.sum([query.checked for query in queries], axis=0).tolist() if queries else []
     checked = {system: (rated, pairs) for system, (rated, pairs) in zip(systems, counts, strict=False)}
     if not look:
         alone = evaluation.corrections.judge_alone().of_metric(metric)
-        return Basis("judge", ratings, alone, alpha, look, left, checked)
+        return Basis("judge", by, alone, alpha, look, numbers[-1], checked)
     alpha = level(queries, look, alpha)
     if look == numbers[-1]:
-        return Basis("people", ratings, evaluation, alpha, look, left, checked)
+        return Basis("people", by, evaluation, alpha, look, numbers[-1], checked)
     scores = sample_scores(queries, look)
     estimates = {
         (system, query.query_id): float(scores[row, column])
@@ -82,7 +74,7 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
     }
     known = [score for score in evaluation.of_metric(metric).scores if score[:2] in estimates]
     of_sample = [score._replace(value=estimates[score[:2]]) for score in known]
-    return Basis("sample", ratings, Evaluation(of_sample), alpha, look, left, checked)
+    return Basis("sample", by, Evaluation(of_sample), alpha, look, numbers[-1], checked)
 
 
 def marked(evaluation: Evaluation) -> Evaluation:

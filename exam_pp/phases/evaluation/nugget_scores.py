@@ -383,7 +383,7 @@ def nugget_scores(
                 writers=written_by(nuggets),
             ),
             corrections=Corrections(
-                assigned.reviews[key].ratings,
+                assigned.reviews[key].by,
                 list(systems),
                 partial(_alone, key, list(systems), partial(of_judge, key), items, rules),
                 partial(_units, key, list(systems), assigned, partial(of_judge, key), items),

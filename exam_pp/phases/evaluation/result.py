@@ -32,12 +32,12 @@ MissingQueries = Literal["zero", "skip"]
 class Corrections:
     """Scores with ratings of people in place of a judge's: what these decided.
 
-    ``ratings`` are the ratings of people, for readers. ``judge_alone`` has the scores without them,
+    ``by`` says who rated, for readers. ``judge_alone`` has the scores without them,
     ``queries`` the units of a measure with a row for each of ``systems``; none if its scores are no sums over
     entries.
     """
 
-    ratings: str
+    by: str
     systems: Sequence[str]
     judge_alone: Callable[[], Evaluation]
     queries: Callable[[str], Iterable[DecidedUnits]]

@@ -150,7 +150,7 @@ def corrections_of(
 ) -> Corrections:
     """What people decided of Rubric-Cover (``scored``) of grades, beside the same grades without theirs."""
     return Corrections(
-        data.selector.review.ratings,
+        data.selector.review.by,
         list(data.file.first_ranks),
         lambda: scored(of_judge()),
         lambda metric: _units(data, of_judge().file, cutoff or data.file.cutoff, metric),

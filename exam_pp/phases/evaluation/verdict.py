@@ -54,13 +54,14 @@ def verdict(standings: Standings) -> Verdict | None:
         return said and replace(said, sentence=said.sentence + _doubts(standings))
     if basis.kind == "judge":
         by = "The judge alone"
-        beside = f" Corrected scores make no claim: {basis.shares}; rate the fair sample{basis.more}."
+        beside = f" Corrected scores make no claim: {basis.shares}; rate the fair sample."
     else:
-        by = f"By {basis.ratings} in a fair sample"
+        sample = f"{basis.look} of {counted(basis.entries, 'entry', 'entries')} of each query"
+        by = f"By estimates from a fair sample that {basis.by} rated ({sample})"
         alone = None if standings.judge_alone is None else _said(standings.judge_alone())
         beside = f" The judge alone: {alone.headline}." if alone else ""
         if len(said.leaders) > 1:
-            beside = f" More of the sample may show it{basis.more}.{beside}"
+            beside = f" More of the sample may show it, too.{beside}"
     sentence = f"{by}: {said.sentence}{beside}{_doubts(standings)}"
     return Verdict(f"{by}: {said.headline}", sentence, said.leaders)
 

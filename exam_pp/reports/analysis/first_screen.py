@@ -197,10 +197,10 @@ def _of_corrections(standings: Standings, contents: GradedContents) -> Iterator[
         if changes not in provenance.partly_reviewed or (basis and basis.kind == "people"):
             yield Check("good", changes, ".")
         elif basis and basis.kind == "sample":
-            entries = counted(basis.look, "entry", "entries")
+            entries = f"{basis.look} of {counted(basis.entries, 'entry', 'entries')}"
             yield Check("good", changes, f", among them a fair sample: {entries} of each query.")
         else:
-            shares = f"{basis.shares}{basis.more}: " if basis and basis.checked else ""
+            shares = f"{basis.shares}: " if basis and basis.checked else ""
             yield Check(
                 "doubt",
                 changes,

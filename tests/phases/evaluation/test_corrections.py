@@ -107,14 +107,16 @@ def test_correcting_one_system_makes_no_claim(write_jsonl: WriteLines) -> None:
     assert words.startswith("The judge alone: Both systems score 50 % with 20 queries.")
     assert (
         "Corrected scores make no claim: 240 of good's 240, 0 of poor's 240 graded pairs were checked; rate "
-        "the fair sample (the next look needs 20 more decisions)."
+        "the fair sample."
     ) in words
 
 
 def test_a_fair_sample_finds_out_the_judge(write_jsonl: WriteLines) -> None:
     evaluation = cover(file_of(write_jsonl, in_sample(3)))
     words = said(evaluation)
-    assert words.startswith("By 240 ratings of 1 person in a fair sample: good (")
+    assert words.startswith(
+        "By estimates from a fair sample that 1 person rated (3 of 6 entries of each query): good ("
+    )
     assert ") is better than poor (" in words
     assert "The judge alone: Both systems score 50 %." in words
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exam_pp.cli.interchange.convert import convert
 from exam_pp.cli.main import main

@@ -121,12 +121,12 @@ def test_lines_without_content_do_not_appear() -> None:
         ("judge", [
             "doubt: 20 queries show which system is better for 0 of 1 pair of systems.",
             "fact: The judge is google/flan-t5-large, with 900 grades.",
-            "doubt: 20 changed. 57 of b's 108, 0 of a's 60 graded pairs were checked (the next look needs 9 "
-            "more decisions): rate the fair sample, with which the review page begins.",
+            "doubt: 20 changed. 57 of b's 108, 0 of a's 60 graded pairs were checked: rate "
+            "the fair sample, with which the review page begins.",
         ]),
         ("sample", [
             "good: 20 queries show which system is better for 1 of 1 pair of systems.",
-            "good: 20 changed, among them a fair sample: 2 entries of each query.",
+            "good: 20 changed, among them a fair sample: 2 of 9 entries of each query.",
         ]),
         ("people", [
             "good: 20 queries show which system is better for 1 of 1 pair of systems.",
@@ -139,7 +139,7 @@ def test_what_people_checked(kind: Literal["judge", "sample", "people"], lines: 
     means = {"a": 0.8, "b": 0.6}
     corrected = board(means)
     of_claims = board({"a": 0.7, "b": 0.7} if kind == "judge" else means).standings.scores
-    basis = Basis(kind, "20 ratings of 1 person", Evaluation(list(of_claims)), 0.05, 2, 9,
+    basis = Basis(kind, "1 person", Evaluation(list(of_claims)), 0.05, 2, 9,
                   {"a": (0, 60), "b": (57, 108)})  # fmt: skip
     origin = Provenance(models=("reviewed:x",), reviewed=("20 changed",), partly_reviewed=("20 changed",))
     uncertainty = replace(corrected.standings.uncertainty, basis=basis)
