@@ -29,7 +29,7 @@ def edits_of(
     page: str, ratings: Mapping[tuple[str, str, str], int] | int, reviewer: str = "ana"
 ) -> dict[str, Any]:
     """The edits that a page saves for ratings by query, passage and entry; a number rates all pairs."""
-    head, keys = blocks(page)["head"], _keys(page)
+    head, keys = blocks(page)["head"], keys_of(page)
     if isinstance(ratings, int):
         ratings = dict.fromkeys(keys, ratings)
     return {
@@ -42,7 +42,7 @@ def edits_of(
     }  # fmt: skip
 
 
-def _keys(page: str) -> dict[tuple[str, str, str], str]:
+def keys_of(page: str) -> dict[tuple[str, str, str], str]:
     """The key of the content of each pair."""
     data, keys = blocks(page), {}
     for index, query in enumerate(data["head"]["queries"]):

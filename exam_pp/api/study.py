@@ -47,6 +47,7 @@ def study(
     answers: PathLike | Sequence[PathLike] | Mapping[str, Mapping[str, str]] | Table | None = None,
     runs: PathLike | Sequence[PathLike] | Mapping[str, Mapping[str, Any]] | Table | None = None,
     texts: PathLike | Sequence[PathLike] | Mapping[str, str] | Table | None = None,
+    edits: PathLike | Sequence[PathLike] | None = None,
     nuggets: bool = False,
     top: int = 20,
 ) -> Study:
@@ -63,6 +64,7 @@ def study(
         runs: System to query id to passage ids, best first, or to a dictionary of ids and scores; or a table
             with ``system``, ``query_id``, ``passage_id`` and ``rank`` or ``score``.
         texts: Passage id to text, for runs; or a table with ``passage_id`` and ``text``.
+        edits: Edits files of the review page, whose ratings stand in place of the judge's.
         nuggets: Whether the texts of a dictionary ``bank`` are nuggets, and no questions.
         top: Number of passages of each run and query; scores use no deeper ranks.
 
@@ -87,6 +89,7 @@ def study(
         queries=None if queries is None else str(_queries(folder, queries)),
         answers=_files(answers, lambda: _lines(folder, "answers", _nested(answers, "answers", "text"))),
         bank=[str(folder / "bank.jsonl")],
+        edits=[str(path) for path in _paths(edits)],
         top=top,
     )
     made = Study(folder, inputs, read)

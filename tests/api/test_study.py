@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import exam_pp
+from tests.review_pages import edits_of, keys_of
 
 QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr"}
 GOOD = {"q1": "The sky is blue because air scatters blue light.", "q2": "Cats purr to calm themselves."}
@@ -45,6 +47,25 @@ def test_data_frames_and_runs() -> None:
     assert study.leaderboard().metrics[0] == "Cover(min_grade=4)@1"
     lists = {"a": {"q1": ["p1", "p2"]}, "b": {"q1": {"p1": 0.5, "p2": 3.0}}}
     assert exam_pp.study(runs=lists, texts=texts, bank=bank, top=1).grade("lexical").verdict
+
+
+def test_edits_of_the_review_page(tmp_path: Path) -> None:
+    """A person finds everything in the bad answers, and nothing in the good ones."""
+    inputs: dict[str, Any] = {"queries": QUERIES, "answers": {"good": GOOD, "bad": BAD}, "bank": BANK}
+    page = exam_pp.study(**inputs).grade("lexical").review(tmp_path / "review.html").read_text("utf-8")
+    ratings = {key: 5 if key[1].startswith("bad/") else 0 for key in keys_of(page)}
+    (tmp_path / "edits.json").write_text(json.dumps(edits_of(page, ratings)))
+    study = exam_pp.study(**inputs, edits=tmp_path / "edits.json").grade("lexical")
+    assert study.leaderboard().means() == {"good": 0.0, "bad": 1.0}
+    assert "6 of 6 ratings changed by 1 person, who checked 6" in study.verdict
+
+
+def test_an_answer_that_is_missing_is_said_in_the_verdict() -> None:
+    """Of nuggets and of questions."""
+    answers = {"good": GOOD, "bad": {"q1": BAD["q1"]}}
+    for nuggets in (False, True):
+        study = exam_pp.study(queries=QUERIES, answers=answers, bank=BANK, nuggets=nuggets).grade("lexical")
+        assert "Without results, and so with a score of 0: 1 query of bad." in study.verdict
 
 
 def test_threads_may_share_a_study(tmp_path: Path) -> None:

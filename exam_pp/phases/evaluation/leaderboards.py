@@ -330,6 +330,8 @@ class Standings:
     judge_alone: Callable[[], Standings] | None = field(default=None, repr=False, compare=False)
     """Its first metric without the ratings of people."""
     of_answers: bool = False
+    lacking: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """System to its number of queries without results, which score 0."""
 
     @property
     def all_notes(self) -> list[str]:
@@ -361,6 +363,7 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         evaluation.scores,
         standings_of_judge(evaluation, metrics[0] if metrics else "", options),
         evaluation.of_answers,
+        evaluation.lacking,
     )
 
 

@@ -333,6 +333,7 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
         evaluation.scores,
         standings_of_judge(evaluation, metrics[0], statistics),
         evaluation.of_answers,
+        evaluation.lacking,
     )
     return replace(unsorted, systems=sorted(systems, key=lambda s: (_sort_key(unsorted, s), s)))
 

@@ -533,6 +533,7 @@ def _evaluate(
     if not counts.ungraded:
         evaluation.best_case = []
     evaluation.notes = list(counts.notes(answers, items))
+    evaluation.lacking = Counter(system for of_query in counts.missing.values() for system in of_query)
     return evaluation
 
 

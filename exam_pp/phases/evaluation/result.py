@@ -58,6 +58,7 @@ class Evaluation:
             (:func:`exam_pp.metrics.score_ranges.range_of`).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
         corrections: What people decided of the scores; None if there are no ratings of people in them.
+        lacking: System to its number of queries without results, which score 0.
         of_answers: Whether the systems are generated answers that count as a whole.
     """
 
@@ -68,6 +69,7 @@ class Evaluation:
     ranges: dict[str, Range] = field(default_factory=dict)
     provenance: Provenance | None = field(default=None, compare=False)
     corrections: Corrections | None = field(default=None, compare=False)
+    lacking: Mapping[str, int] = field(default_factory=dict, compare=False)
     of_answers: bool = field(default=False, compare=False)
 
     @property

@@ -221,6 +221,7 @@ def cover_of(
     evaluation.notes += _cover_notes(data, counts, soft=soft, of_answers=evaluation.of_answers)
     if missing_queries == "zero":
         evaluation.notes += missing_query_notes(counts.missing)
+        evaluation.lacking = {system: len(of_system) for system, of_system in counts.missing.items()}
     # Ungraded pairs may change no score, and reports need no bounds that equal the scores.
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []

@@ -18,7 +18,7 @@ from exam_pp.phases.evaluation.leaderboards import (
 )
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.text.wording import counted, in_one_line
+from exam_pp.text.wording import counted, in_one_line, listed
 
 _NAMED = 5
 """Maximum number of systems of which all are named."""
@@ -178,6 +178,12 @@ def _doubts(standings: Standings) -> str:
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
     is_open = any(row.order_open for row in rows)
     doubts = " Pairs without a grade could change the order." if is_open else ""
+    lacking = [
+        f"{counted(number, 'query', 'queries')} of {in_one_line(system)}"
+        for system, number in standings.lacking.items()
+    ]
+    if lacking:
+        doubts += f" Without results, and so with a score of 0: {listed(lacking)}."
     provenance = standings.provenance or Provenance()
     for changes in provenance.reviewed:
         doubts += f" {changes}"
