@@ -93,12 +93,15 @@ def graded_by(keys: Iterable[GradeKey]) -> Provenance:
     )
 
 
-def reviewed_by(provenance: Provenance, review: Review | None, ratings: int) -> Provenance:
-    """The provenance of this number of ratings, some of which people gave in the place of a judge's."""
+def reviewed_by(provenance: Provenance, review: Review | None, ratings: int, *, partly: bool) -> Provenance:
+    """The provenance of this number of ratings, some of which people gave in the place of a judge's.
+
+    ``partly``: Whether they did not rate all of them.
+    """
     if review is None or not review.rated:
         return provenance
     said = (review.sentence(ratings),)
-    return replace(provenance, reviewed=said, partly_reviewed=said if review.rated < ratings else ())
+    return replace(provenance, reviewed=said, partly_reviewed=said if partly else ())
 
 
 def file_names(*files: object) -> tuple[str, ...]:

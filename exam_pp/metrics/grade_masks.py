@@ -131,6 +131,7 @@ class GradedQuery:
     foreign: set[str] = field(default_factory=set)
     answering: set[str] = field(default_factory=set)
     _empty: list[tuple[str, GradedPassage]] = field(default_factory=list, init=False, repr=False)
+    _blank: list[GradedPassage] = field(default_factory=list, init=False, repr=False)
     _index: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _tops: dict[tuple[str, int, int], list[int]] = field(default_factory=dict, init=False, repr=False)
     _reached: dict[int, list[int]] = field(default_factory=dict, init=False, repr=False)
@@ -211,12 +212,16 @@ class GradedQuery:
                 self.answering.add(ranking.method)
                 if not (graded.levels or passage.text.strip()):
                     self._empty.append((ranking.method, graded))
+        if not passage.text.strip():
+            self._blank.append(graded)
 
     def cover_nothing(self) -> Iterable[str]:
         """Give empty answers, which have nothing to ask a model about, the lowest grades; their systems."""
         for _, graded in self._empty:
             graded.grade(dict.fromkeys(self.entries, 0), self.entries)
-            graded.by_people = self.all_entries  # nobody is asked about an empty text
+        # Nobody is asked about an empty text; in files without texts, all are.
+        for graded in self._blank if len(self._blank) < len(self.passages) else ():
+            graded.by_people |= self.all_entries & ~graded.reaching(1)
         return {system for system, _ in self._empty}
 
     def pack(self) -> bytes:

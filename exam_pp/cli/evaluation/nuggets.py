@@ -174,6 +174,7 @@ def _single_condition(conditions: Sequence[Condition], option: str) -> Condition
 def _write_rows(
     conditions: Sequence[Condition], output: LeaderboardOutput, inputs: list[Path | None]
 ) -> None:
+    from exam_pp.phases.evaluation.corrections import marked
     from exam_pp.phases.evaluation.nugget_leaderboard import metrics_lines, rows_with_means
     from exam_pp.store.trec.scores import write_score_rows
 
@@ -190,7 +191,7 @@ def _write_rows(
             )
         emit(metrics_lines(condition), output.path, inputs)
     else:
-        rows = rows_with_means(condition.evaluation)
+        rows = rows_with_means(marked(condition.evaluation))
         write_score_rows(rows, output.path, inputs=[path for path in inputs if path is not None])
     log_notes(condition.evaluation.notes)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from exam_pp.defaults import CONFIDENCE
+from exam_pp.metrics.nuggets import LENGTH
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.text.wording import in_one_line
 
@@ -34,6 +35,8 @@ class Basis:
     @property
     def shares(self) -> str:
         """What people checked of each system, for readers; the first systems if they are many."""
+        if not self.checked:
+            return "people checked only some of the grades"
         rows = sorted(self.checked.items(), key=lambda row: -row[1][0])
         chosen = rows if len(rows) <= _NAMED else [*rows[:2], rows[-1]]
         shown = [f"{rated} of {in_one_line(system)}'s {pairs}" for system, (rated, pairs) in chosen]
@@ -60,6 +63,8 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
     look = complete_look(queries) if queries else 0
     counts = np.sum([query.checked for query in queries], axis=0).tolist() if queries else []
     checked = {system: (rated, pairs) for system, (rated, pairs) in zip(systems, counts, strict=False)}
+    if not queries and not (evaluation.provenance and evaluation.provenance.partly_reviewed):
+        return Basis("people", by, evaluation, alpha, look, numbers[-1], checked)
     if not look:
         alone = evaluation.corrections.judge_alone().of_metric(metric)
         return Basis("judge", by, alone, alpha, look, numbers[-1], checked)
@@ -77,17 +82,28 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
     return Basis("sample", by, Evaluation(of_sample), alpha, look, numbers[-1], checked)
 
 
+def level_of(evaluation: Evaluation, metric: str, alpha: float) -> float | None:
+    """The error that tests of a metric may have; None if people checked only some of its grades."""
+    basis = None if metric == LENGTH else basis_of_claims(evaluation.of_metric(metric), alpha)
+    if basis is not None:
+        return basis.alpha if basis.kind == "people" else None
+    partly = evaluation.provenance is not None and bool(evaluation.provenance.partly_reviewed)
+    return None if partly and metric != LENGTH else alpha
+
+
 def marked(evaluation: Evaluation) -> Evaluation:
     """The scores for other programs: those that people checked in part have a name of their own.
 
     Beside them are the scores of the judge alone.
     """
-    basis = basis_of_claims(evaluation, 1 - CONFIDENCE)
-    provenance = evaluation.provenance
-    partly = provenance is not None and bool(provenance.partly_reviewed)
-    if not partly or (basis is not None and basis.kind == "people"):
+    metrics = dict.fromkeys(score.metric for score in evaluation.scores)
+    partly = {metric for metric in metrics if level_of(evaluation, metric, 1 - CONFIDENCE) is None}
+    if not partly:
         return evaluation
     alone = [] if evaluation.corrections is None else evaluation.corrections.judge_alone().scores
-    scores = [score._replace(metric=f"{score.metric}{PARTLY}") for score in evaluation.scores]
-    scores += [score._replace(metric=f"{score.metric}[judge]") for score in alone]
+    scores = [
+        score._replace(metric=f"{score.metric}{PARTLY}") if score.metric in partly else score
+        for score in evaluation.scores
+    ]
+    scores += [score._replace(metric=f"{score.metric}[judge]") for score in alone if score.metric in partly]
     return replace(evaluation, scores=scores)

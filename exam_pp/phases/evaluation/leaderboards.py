@@ -10,7 +10,7 @@ from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.errors import DataError
 from exam_pp.metrics.leaderboard import Standing, standings
 from exam_pp.metrics.score_ranges import Range, has_bounds, is_outside
-from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims
+from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims, level_of
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
@@ -117,16 +117,12 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
         result.notes.append("Intervals and significance tests need scores of single queries.")
         return result
     totals = {score.metric for score in evaluation.scores if score.query_id == ALL_QUERIES}
-    alpha: float | None = 1 - statistics.confidence
-    if basis is not None:
-        alpha = basis.alpha if basis.kind == "people" else None
-    elif evaluation.provenance is not None and evaluation.provenance.partly_reviewed:
-        alpha = None
     notes: dict[str, list[str]] = {}
     for metric, matrix in matrices.items():
         of_metric: list[str] = []
         if statistics.intervals is not None and metric not in totals:
             of_metric += _add_intervals(result, matrix, statistics, evaluation)
+        alpha = level_of(evaluation, metric, 1 - statistics.confidence)
         of_metric += _add_places(result, matrix, statistics, evaluation.range_of(metric), alpha)
         for note in of_metric:
             notes.setdefault(note, []).append(metric)

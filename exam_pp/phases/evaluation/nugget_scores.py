@@ -120,17 +120,17 @@ class _Part:
 class LabelledAnswer:
     """A system's answer to a query: its length in words, its passages, and the labels of each grader.
 
-    ``texts`` is the number of passages that are not empty. ``by_people`` are the best labels by people,
-    ``checked`` the numbers of passages that they labelled. ``ranked`` are its parts in rank order with their
+    ``texts`` are the passages that are not empty. ``by_people`` are the best labels by people,
+    ``checked`` the passages that they labelled. ``ranked`` are its parts in rank order with their
     ranks and negative scores, until the cutoff is known.
     """
 
     length: int = 0
-    texts: int = 0
+    texts: set[str] = field(default_factory=set)
     passages: set[str] = field(default_factory=set)
     labels: dict[GradeKey, Labels] = field(default_factory=dict)
     by_people: dict[GradeKey, Labels] = field(default_factory=dict)
-    checked: Counter[tuple[GradeKey, str]] = field(default_factory=Counter)
+    checked: dict[tuple[GradeKey, str], set[str]] = field(default_factory=dict)
     ranked: list[tuple[int, float, _Part]] = field(default_factory=list)
 
     def add(self, part: _Part) -> None:
@@ -138,18 +138,19 @@ class LabelledAnswer:
         if part.passage_id not in self.passages:
             self.passages.add(part.passage_id)
             self.length += part.length
-            self.texts += part.length > 0
+            if part.length:
+                self.texts.add(part.passage_id)
         for labels, of_part in ((self.labels, part.labels), (self.by_people, part.by_people)):
             for key, of_grader in of_part.items():
                 labels[key] = better_labels(labels.get(key, {}), of_grader)
-        self.checked.update(
-            (key, nugget) for key, of_people in part.by_people.items() for nugget in of_people
-        )
+        for key, of_people in part.by_people.items():
+            for nugget in of_people:
+                self.checked.setdefault((key, nugget), set()).add(part.passage_id)
 
     def decided(self, key: GradeKey, nugget_id: str) -> bool:
         """Whether people found a nugget supported by one passage, or labelled it in all of them."""
         labels = self.by_people.get(key, {}).get(nugget_id, ())
-        return "support" in labels or self.checked[key, nugget_id] == self.texts
+        return "support" in labels or self.checked.get((key, nugget_id), set()) >= self.texts
 
     def add_top(self, first_rank: int, cutoff: int) -> None:
         """Add the ranked parts within the cutoff; a passage that is ranked twice counts once."""
@@ -178,6 +179,11 @@ class LabelledAnswers:
     labels: Counter[GradeKey] = field(default_factory=Counter)
     reviews: dict[GradeKey, Review] = field(default_factory=dict)
     available: dict[GradeKey, None] = field(default_factory=dict)
+
+    def are_partly_checked(self, key: GradeKey) -> bool:
+        """Whether people did not decide all labels of a judge."""
+        answers = [answer for systems in self.by_query.values() for answer in systems.values()]
+        return not all(each.decided(key, nugget) for each in answers for nugget in each.labels.get(key, ()))
 
     def keep_judges(self) -> None:
         """Drop people who rated in the place of a judge, here of parts that the judge did not label."""
@@ -375,7 +381,10 @@ def nugget_scores(
             of_answers=True,
             provenance=replace(
                 reviewed_by(
-                    graded_by([assigned.shown(key)]), assigned.reviews.get(key), assigned.labels[key]
+                    graded_by([assigned.shown(key)]),
+                    assigned.reviews.get(key),
+                    assigned.labels[key],
+                    partly=assigned.are_partly_checked(key),
                 ),
                 banks=file_names(bank),
                 queries=len(items),
@@ -433,7 +442,8 @@ def _units(
                     for nugget, label in zip(ids, labels, strict=True)
                 ]
             )
-            checked.append((sum(answer.checked[key, nugget] for nugget in ids), len(ids) * answer.texts))
+            rated = sum(len(answer.checked.get((key, nugget), set()) & answer.texts) for nugget in ids)
+            checked.append((rated, len(ids) * len(answer.texts)))
         weights = [_worth(metric, entries, position) for position in range(len(ids))]
         yield DecidedUnits.drawn(query_id, ids, weights, judged, people, checked)
 

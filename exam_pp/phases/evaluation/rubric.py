@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from exam_pp.banks import TestBank
-from exam_pp.data_model import Role
+from exam_pp.data_model import Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm_requests import LOW_MASS
@@ -149,11 +149,13 @@ def corrections_of(
     cutoff: int | None,
 ) -> Corrections:
     """What people decided of Rubric-Cover (``scored``) of grades, beside the same grades without theirs."""
+    # Canaries are no systems that people are asked about.
+    ranks = {system: rank for system, rank in data.file.first_ranks.items() if not is_canary(system)}
     return Corrections(
         data.selector.review.by,
-        list(data.file.first_ranks),
+        list(ranks),
         lambda: scored(of_judge()),
-        lambda metric: _units(data, of_judge().file, cutoff or data.file.cutoff, metric),
+        lambda metric: _units(data, of_judge().file, ranks, cutoff or data.file.cutoff, metric),
     )
 
 
@@ -228,7 +230,9 @@ def cover_of(
     return evaluation
 
 
-def _units(data: SelectedGrades, of_judge: GradedFile, cutoff: int, metric: str) -> Iterator[DecidedUnits]:
+def _units(
+    data: SelectedGrades, of_judge: GradedFile, ranks: Mapping[str, int], cutoff: int, metric: str
+) -> Iterator[DecidedUnits]:
     """The units of Rubric-Cover, from grades with ratings of people, and those of the judge alone.
 
     Other measures have none. An entry is decided for a system if a person found it covered by one of its
@@ -236,9 +240,12 @@ def _units(data: SelectedGrades, of_judge: GradedFile, cutoff: int, metric: str)
     """
     from exam_pp.metrics.fair_sample import DecidedUnits  # noqa: PLC0415 - numpy is slow to import
 
-    cover, ranks = Cover(data.min_grade, cutoff), data.file.first_ranks
-    for query in data.queries if metric == str(cover) else ():
-        alone, reached = of_judge.queries[query.query_id], query.reached(data.min_grade)
+    covers = (Cover(min_grade, cutoff) for min_grade in range(1, data.highest_grade + 1))
+    cover = next((each for each in covers if str(each) == metric), None)
+    if cover is None:
+        return
+    for query in data.queries:
+        alone, reached = of_judge.queries[query.query_id], query.reached(cover.min_grade)
         by_judge = [cover.covered(alone, ranks)[system] for system in ranks]
         people, checked = [], []
         for system, first_rank in ranks.items():

@@ -131,9 +131,13 @@ def read_selected(
     notes = _query_notes(file, queries, bank, selected)
     if bank is not None:
         notes += _bank_notes(file, ids)
-    ratings = sum(passage.graded.bit_count() for query in file.queries.values() for passage in query.passages)
+    graded_pairs = [
+        (each.graded, each.by_people) for query in file.queries.values() for each in query.passages
+    ]
+    ratings = sum(of_all.bit_count() for of_all, _ in graded_pairs)
+    partly = any(of_all & ~of_people for of_all, of_people in graded_pairs)
     provenance = replace(
-        reviewed_by(graded_by([selector.key]), selector.review, ratings),
+        reviewed_by(graded_by([selector.key]), selector.review, ratings, partly=partly),
         banks=file_names(bank_source),
         queries=len(ids),
         writers=written_by(bank),

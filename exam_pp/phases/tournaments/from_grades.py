@@ -17,6 +17,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.games import Game, GameSet, QueryGames, Winner
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.judges import REVIEWED
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.nuggets import NUGGET_METRICS, NuggetMetric
@@ -160,6 +161,12 @@ def games_from_grades(
         depth = cutoff or data.file.cutoff
         evaluation = _cover_evaluation(data, measure, depth, missing_queries)
     provenance = evaluation.provenance or Provenance()
+    if provenance.partly_reviewed:
+        judge = provenance.models[0].removeprefix(REVIEWED)
+        raise SelectionError(
+            f"People checked only some of the grades, which decides no game: name the judge alone (--grader "
+            f"{judge}), or let people check all pairs."
+        )
     name, scores = _of_measure(evaluation.scores, measure)
     prompt_class = provenance.prompt_classes[0]
     return _rated(

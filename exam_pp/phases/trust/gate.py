@@ -304,8 +304,9 @@ def _chosen(measures: Sequence[str], old: Mapping[str, _Values], new: Mapping[st
         if measure.endswith(PARTLY):
             name = measure.removesuffix(PARTLY)
             raise SelectionError(
-                f"People checked only some of the grades behind {name}, which decides nothing: compare the "
-                f"scores of the judge alone, -m '{name}[judge]', or let people check all pairs."
+                f"People checked only some of the grades behind {name}, which decides nothing: let them "
+                f"check all pairs, or compare scores of the judge alone, of `evaluate` with --grader; those "
+                f"of Cover and nuggets are beside it, -m '{name}[judge]'."
             )
         if measure not in common:
             raise SelectionError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.phases.evaluation.corrections import PARTLY, basis_of_claims, marked
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
@@ -17,6 +19,7 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.verdict import verdict
+from exam_pp.phases.tournaments.from_grades import games_from_grades
 from exam_pp.phases.trust.gate import gate
 from tests.conftest import passage, rubric
 
@@ -141,6 +144,48 @@ def test_a_covered_entry_needs_no_further_passage(write_jsonl: WriteLines) -> No
     assert basis.checked == {"good": (20 * 7, 20 * 12), "poor": (20 * 11, 20 * 12)}
 
 
+def test_every_measure_needs_decisions_of_its_own(write_jsonl: WriteLines) -> None:
+    """First passages that a person rates 5 decide Cover, but not nCover, which counts all passages."""
+
+    def rated(system: str, _query: str, entry: str, rank: int) -> bool:
+        return rank == 1 or ENTRIES.index(entry) >= TRUTH[system]
+
+    evaluation = cover(file_of(write_jsonl, rated), min_grade=4)
+    board = leaderboard(evaluation, Statistics(significance=True))
+    assert set(board.uncertainty.untested.items()) == {
+        (metric, "checked in part") for metric in board.metrics if metric != "Cover(min_grade=4)@2"
+    }
+    assert {score.metric for score in marked(evaluation).scores if score.metric.endswith(PARTLY)} == {
+        f"{metric}{PARTLY}" for metric in board.uncertainty.untested
+    }
+
+
+def test_nobody_decides_empty_texts(write_jsonl: WriteLines) -> None:
+    """Of a system that returned them beside others; in files without texts, somebody must."""
+    lines = [
+        json.loads(line)
+        for line in file_of(write_jsonl, lambda _system, _query, _entry, rank: rank == 1)
+        .read_text()
+        .splitlines()
+    ]
+    for without, kind in (({2}, "people"), ({1, 2}, "judge")):
+        for _, passages in lines:
+            for each in passages:
+                if int(each["paragraph_id"][-1]) in without:
+                    each["text"] = ""
+        basis = basis_of_claims(cover(write_jsonl("g.jsonl", lines)), 0.05)
+        assert basis
+        assert basis.kind == kind
+
+
+def test_games_of_grades_need_all_of_them(write_jsonl: WriteLines) -> None:
+    graded = file_of(write_jsonl, lambda system, *_: system == "good")
+    with pytest.raises(SelectionError, match="name the judge alone"):
+        games_from_grades(graded)
+    judge = GradeFilter(model="google/flan-t5-large")
+    assert games_from_grades(graded, grade_filter=judge)
+
+
 def test_labels_of_passages_that_people_checked_in_part_are_not_tested(write_jsonl: WriteLines) -> None:
     """Measures of qrels have no sample, so only grades of which people checked all are tested."""
     graded = file_of(write_jsonl, lambda system, *_: system == "good")
@@ -180,6 +225,27 @@ def assigned(labels: dict[str, str], llm: str) -> dict[str, Any]:
         "self_ratings": [{"nugget_id": n, "self_rating": ratings[label]} for n, label in labels.items()],
         "assignments": [{"nugget_id": n, "assignment": label} for n, label in labels.items()],
     }
+
+
+def test_passages_that_a_system_ranks_twice_are_checked_once(write_jsonl: WriteLines) -> None:
+    """People labelled only the first of two passages, which does not support the nugget."""
+    ranks = {"first": (1, 3), "second": (2,)}
+    passages = []
+    for name, of_passage in ranks.items():
+        rankings = [
+            {"method": "s", "rank": rank, "score": 1.0, "queryId": "q", "paragraphId": name}
+            for rank in of_passage
+        ]
+        grades = [assigned({"v1": "not_support"}, "judge")]
+        grades += [assigned({"v1": "not_support"}, "human:ann")] if name == "first" else []
+        data = {"judgments": [], "rankings": rankings}
+        passages.append(passage(name, paragraph_data=data, exam_grades=grades))
+    items = [{"query_id": "q", "nugget_id": "v1", "nugget_text": "v1", "importance": "vital"}]
+    bank = write_jsonl("bank.jsonl", [{"query_id": "q", "query_text": "q", "items": items}])
+    (evaluation,) = nugget_scores(write_jsonl("g.jsonl", [["q", passages]]), bank, cutoff=5).values()
+    basis = basis_of_claims(evaluation, 0.05)
+    assert basis
+    assert (basis.kind, basis.checked) == ("judge", {"s": (1, 2)})
 
 
 @pytest.mark.parametrize("measure", ["V_strict", "V", "W_strict", "W", "A_strict", "A"])
