@@ -16,7 +16,9 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.phases.review.content_keys import entry_keys, passage_key, query_text_of, scale_of
 from exam_pp.phases.review.review_games import QueryAnswers
+from exam_pp.prompts import PROMPTS
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
 from exam_pp.store.games_files import write_games
@@ -213,9 +215,15 @@ def _classifier() -> None:
 
 def _edits() -> None:
     """Of graded.jsonl.gz and questions.jsonl."""
-    query = next(read_passages("graded.jsonl.gz"))
-    entry = next(iter(read_bank("questions.jsonl").entries(query.query_id)))
+    query, bank = next(read_passages("graded.jsonl.gz")), read_bank("questions.jsonl")
+    entry, text = (
+        next(iter(bank.entries(query.query_id))),
+        query_text_of(query.query_id, query.query_text, bank),
+    )
+    name = next(query.passages[0].grade_sets()).prompt_class or ""
+    keys = entry_keys(query.query_id, text, bank, [entry], scale_of(name, PROMPTS.find(name)))
     rated = {"query_id": query.query_id, "passage_id": query.passages[0].passage_id, "id": entry, "rating": 2}
+    rated["key"] = f"{keys[entry]}:{passage_key(text, query.passages[0].text)}"
     reworded = BankEdit(op="reword", query_id=query.query_id, id=entry, text="What else is there to know?")
     write_edits(
         Edits(

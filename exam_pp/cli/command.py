@@ -224,7 +224,8 @@ class Command(click.Command):
 
     def _is_short(self, ctx: click.Context) -> bool:
         """Whether the help is one of two, of which ``--help-all`` shows the other."""
-        kinds = [ctx.meta[KIND]] if KIND in ctx.meta else list(self.kinds)
+        kind = ctx.meta.get(KIND)
+        kinds = list(self.kinds) if kind is None else [kind]
         return not ctx.meta.get(WITH_ALL_OPTIONS) and _HELP_ALL in self._parameters_of(ctx, kinds)
 
     def _write_kinds(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

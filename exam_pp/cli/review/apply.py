@@ -102,7 +102,7 @@ def command(
     Examples:
 
     \b
-      exam-pp apply graded.jsonl.gz edits.json --bank bank.jsonl -o corrected.jsonl.gz
+      exam-pp apply graded.jsonl.gz edits.json --bank questions.jsonl -o corrected.jsonl.gz
       exam-pp apply answers.jsonl.gz ratings.csv --reviewer ann -o rated-by-ann.jsonl.gz
       exam-pp apply answers.jsonl.gz game-edits.json --seed 7 --games games.jsonl.gz -o all.jsonl.gz
     """
