@@ -249,6 +249,7 @@ def test_edits_that_do_not_fit_need_a_confirmation(
 )
 def test_damaged_work_in_the_browser_can_be_deleted(demo: Path, tab: OpenTab, stored: str) -> None:
     page = tab(demo / "review.html").go("#/q/0/p/0/e/0").press("2")
+    page.page.wait_for_selector("#status:has-text('1 rating')")  # or the page stores it after the next lines
     page.page.evaluate(
         """text => {
             const keys = Object.keys(localStorage).filter((key) => key.startsWith("exam_pp.review"));
