@@ -53,11 +53,12 @@ async function render() {
   drawHeader();
   const main = document.getElementById("main");
   main.setAttribute("aria-busy", "true");
+  const turn = (app.turn = (app.turn ?? 0) + 1);
   if (app.view.name === "query") await renderQuery(main, app.view.q);
   else if (app.view.name === "passage") await renderPassage(main, app.view);
   else if (app.view.name === "work") await renderChanges(main);
   else await renderOverview(main);
-  main.removeAttribute("aria-busy");
+  if (turn === app.turn) main.removeAttribute("aria-busy"); // else another view is being drawn
 }
 
 // The header
