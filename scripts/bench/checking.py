@@ -59,15 +59,13 @@ class World:
         known = np.asarray(covered | rated.all(axis=2))
         by_judge = np.asarray(self.judged.any(axis=2))
 
-        def units(_metric: str) -> Iterator[DecidedUnits]:
-            people = np.where(known, covered, np.nan)
-            for query in range(queries):
-                names = [*map(str, range(entries))]
-                checked = [(0, passages * entries)] * len(known)
-                weights = [1.0] * entries
-                yield DecidedUnits.drawn(
-                    str(query), names, weights, by_judge[:, query], people[:, query], checked
-                )
+        def units(_metric: str) -> list[DecidedUnits]:
+            people, weights = np.where(known, covered, np.nan), [1.0] * entries
+            names, checked = [*map(str, range(entries))], [(0, passages * entries)] * len(known)
+            return [
+                DecidedUnits.drawn(str(query), names, weights, by_judge[:, query], people[:, query], checked)
+                for query in range(queries)
+            ]
 
         systems = [*map(str, range(len(known)))]
         corrected = np.where(rated, self.truth, self.judged)

@@ -11,6 +11,9 @@ from exam_pp.metrics.nuggets import LENGTH
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.text.wording import in_one_line
 
+_NAMED = 4
+"""Maximum number of systems whose checked pairs are all named."""
+
 
 @dataclass(frozen=True)
 class Basis:
@@ -43,7 +46,6 @@ class Basis:
         return f"{', '.join(shown)} graded pairs were checked"
 
 
-_NAMED = 4
 PARTLY = "[checked-in-part]"
 """The end of the name of a measure with corrections of some pairs, on which no claim may rest."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
@@ -328,6 +329,14 @@ class Standings:
     of_answers: bool = False
     lacking: Mapping[str, int] = field(default_factory=dict, compare=False)
     """System to its number of queries without results, which score 0."""
+
+    @cached_property
+    def claims(self) -> Standings:
+        """The leaderboard on whose places claims rest: itself, unless people checked its grades in part."""
+        basis = self.uncertainty.basis
+        if basis is None or basis.kind == "people":
+            return self
+        return leaderboard(basis.evaluation, Statistics(confidence=1 - basis.alpha, places=True))
 
     @property
     def all_notes(self) -> list[str]:

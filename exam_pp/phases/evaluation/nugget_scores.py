@@ -394,8 +394,8 @@ def nugget_scores(
             corrections=Corrections(
                 assigned.reviews[key].by,
                 list(systems),
-                partial(_alone, key, list(systems), partial(of_judge, key), items, rules),
-                partial(_units, key, list(systems), assigned, partial(of_judge, key), items),
+                cache(partial(_alone, key, list(systems), partial(of_judge, key), items, rules)),
+                cache(partial(_units, key, list(systems), assigned, partial(of_judge, key), items)),
             )
             if key in assigned.reviews and can_be_read_again(answers)
             else None,
@@ -421,11 +421,11 @@ def _units(
     of_judge: Callable[[], LabelledAnswers],
     items: Mapping[str, Sequence[Entry]],
     metric: str,
-) -> Iterator[DecidedUnits]:
+) -> list[DecidedUnits]:
     """The units of a measure: the nuggets of a query, which count as they do in the measure."""
     from exam_pp.metrics.fair_sample import DecidedUnits  # noqa: PLC0415 - numpy is slow to import
 
-    alone = of_judge()
+    alone, units = of_judge(), []
     for query_id, entries in items.items():
         ids = [entry.entry_id for entry in entries]
         judged, people, checked = [], [], []
@@ -445,7 +445,8 @@ def _units(
             rated = sum(len(answer.checked.get((key, nugget), set()) & answer.texts) for nugget in ids)
             checked.append((rated, len(ids) * len(answer.texts)))
         weights = [_worth(metric, entries, position) for position in range(len(ids))]
-        yield DecidedUnits.drawn(query_id, ids, weights, judged, people, checked)
+        units.append(DecidedUnits.drawn(query_id, ids, weights, judged, people, checked))
+    return units
 
 
 def _worth(metric: str, entries: Sequence[Entry], position: int) -> float:
@@ -543,7 +544,13 @@ def _evaluate(
     if not counts.ungraded:
         evaluation.best_case = []
     evaluation.notes = list(counts.notes(answers, items))
-    evaluation.lacking = Counter(system for of_query in counts.missing.values() for system in of_query)
+    if rules.missing_queries == "zero":
+        evaluation.lacking = Counter(
+            system
+            for query_id in items
+            for system in systems
+            if system not in answers.by_query.get(query_id, {})
+        )
     return evaluation
 
 

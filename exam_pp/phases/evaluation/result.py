@@ -40,7 +40,7 @@ class Corrections:
     by: str
     systems: Sequence[str]
     judge_alone: Callable[[], Evaluation]
-    queries: Callable[[str], Iterable[DecidedUnits]]
+    queries: Callable[[str], Sequence[DecidedUnits]]
 
 
 @dataclass

@@ -154,8 +154,8 @@ def corrections_of(
     return Corrections(
         data.selector.review.by,
         list(ranks),
-        lambda: scored(of_judge()),
-        lambda metric: _units(data, of_judge().file, ranks, cutoff or data.file.cutoff, metric),
+        cache(lambda: scored(of_judge())),
+        cache(lambda metric: [*_units(data, of_judge().file, ranks, cutoff or data.file.cutoff, metric)]),
     )
 
 
@@ -246,7 +246,7 @@ def _units(
         return
     for query in data.queries:
         alone, reached = of_judge.queries[query.query_id], query.reached(cover.min_grade)
-        by_judge = [cover.covered(alone, ranks)[system] for system in ranks]
+        by_judge = cover.covered(alone, ranks).values()
         people, checked = [], []
         for system, first_rank in ranks.items():
             top = query.top(system, first_rank, cutoff)

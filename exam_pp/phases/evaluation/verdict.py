@@ -9,13 +9,7 @@ from math import isclose
 from exam_pp.data_model import is_human
 from exam_pp.judges import card, own_family
 from exam_pp.metrics.score_ranges import is_share
-from exam_pp.phases.evaluation.leaderboards import (
-    Standings,
-    Statistics,
-    SystemUncertainty,
-    leaderboard,
-    moves,
-)
+from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, moves
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, in_one_line, listed
@@ -49,7 +43,7 @@ def verdict(standings: Standings) -> Verdict | None:
     many. Equal leaderboards have the same words in every output.
     """
     basis = standings.uncertainty.basis
-    said = _said(claims_of(standings))
+    said = _said(standings.claims)
     if said is None or basis is None or basis.kind == "people":
         return said and replace(said, sentence=said.sentence + _doubts(standings))
     if basis.kind == "judge":
@@ -64,14 +58,6 @@ def verdict(standings: Standings) -> Verdict | None:
             beside = f" More of the sample may show it, too.{beside}"
     sentence = f"{by}: {said.sentence}{beside}{_doubts(standings)}"
     return Verdict(f"{by}: {said.headline}", sentence, said.leaders)
-
-
-def claims_of(standings: Standings) -> Standings:
-    """The leaderboard on whose places claims rest: itself, unless people checked its grades in part."""
-    basis = standings.uncertainty.basis
-    if basis is None or basis.kind == "people":
-        return standings
-    return leaderboard(basis.evaluation, Statistics(confidence=1 - basis.alpha, places=True))
 
 
 def _said(standings: Standings) -> Verdict | None:

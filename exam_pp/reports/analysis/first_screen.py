@@ -12,7 +12,7 @@ from exam_pp.metrics.score_ranges import range_of
 from exam_pp.phases.analysis.agreement import Agreement
 from exam_pp.phases.evaluation.contents import GradedContents, MissingGrades
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
-from exam_pp.phases.evaluation.verdict import claims_of, preferences, shown_score, verdict
+from exam_pp.phases.evaluation.verdict import preferences, shown_score, verdict
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import (
     Bar,
@@ -124,7 +124,7 @@ def _range(metric: str, row: SystemUncertainty) -> str:
 
 def _checks(evidence: Evidence) -> Iterator[Check]:
     standings = evidence.leaderboards[0].standings
-    yield from _of_queries(claims_of(standings))
+    yield from _of_queries(standings.claims)
     yield from _of_judge(evidence)
     yield from _of_agreement(evidence)
     yield from _of_corrections(standings, evidence.contents)
