@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from tempfile import SpooledTemporaryFile
-from typing import Generic, TypeVar, overload
+from typing import TypeVar, overload
 from weakref import finalize
 
 from exam_pp.errors import OutputError
@@ -56,20 +55,6 @@ class PackedMapping(MutableMapping[str, V]):
 
     def __len__(self) -> int:
         return len(self._positions)
-
-
-@dataclass(frozen=True)
-class SelectedValues(Generic[V]):
-    """The values of selected keys of a mapping, looked up in every iteration."""
-
-    values: Mapping[str, V]
-    keys: Sequence[str]
-
-    def __iter__(self) -> Iterator[V]:
-        return (self.values[key] for key in self.keys)
-
-    def __len__(self) -> int:
-        return len(self.keys)
 
 
 class LazySequence(Sequence[V]):

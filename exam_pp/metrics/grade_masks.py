@@ -8,17 +8,14 @@ threshold does not need another pass over the file.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
-
 from exam_pp.data_model import is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.llm_requests import LOW_MASS
-from exam_pp.packed import PackedMapping
 from exam_pp.roles import role_of
 
 if TYPE_CHECKING:
@@ -27,20 +24,6 @@ if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeSelector
 
 N = TypeVar("N")
-
-# JSON, because ranks and masks may be larger than the numbers of denser formats.
-_PACKED = msgspec.json.Decoder(
-    tuple[
-        str,
-        list[str],
-        list[float] | None,
-        list[tuple[str, dict[int, int], dict[int, Sequence[float]], int]],
-        dict[str, list[tuple[int, float, int]]],
-        int,
-        list[str],
-        list[str],
-    ]
-)
 
 
 class DefaultCutoff(int):
@@ -224,32 +207,6 @@ class GradedQuery:
             graded.by_people |= self.all_entries & ~graded.reaching(1)
         return {system for system, _ in self._empty}
 
-    def pack(self) -> bytes:
-        """The query as bytes, for :meth:`unpack`."""
-        passages = [(each.passage_id, each.levels, each.soft, each.by_people) for each in self.passages]
-        return msgspec.json.encode(
-            (
-                self.query_id,
-                list(self.entries),
-                self.weights,
-                passages,
-                self.rankings,
-                self.asked,
-                sorted(self.foreign),
-                sorted(self.answering),
-            )
-        )
-
-    @classmethod
-    def unpack(cls, data: bytes) -> GradedQuery:
-        """The query that :meth:`pack` wrote."""
-        query_id, entries, weights, packed, rankings, asked, foreign, answering = _PACKED.decode(data)
-        passages = [GradedPassage(*passage) for passage in packed]
-        positions = {entry_id: position for position, entry_id in enumerate(entries)}
-        query = cls(query_id, positions, weights, passages, rankings, asked, set(foreign), set(answering))
-        query._index = {passage.passage_id: index for index, passage in enumerate(passages)}
-        return query
-
     def _known(self, values: Mapping[str, N], closed: bool) -> Mapping[str, N]:
         """The values of the query's entries; unknown ids become entries, or foreign if ``closed``."""
         if self.entries.keys() >= values.keys():
@@ -263,18 +220,11 @@ class GradedQuery:
         return values
 
 
-def _packed_queries() -> PackedMapping[GradedQuery]:
-    return PackedMapping(GradedQuery.pack, GradedQuery.unpack)
-
-
 @dataclass
 class GradedFile:
-    """All queries of a file, and the first rank of each system (0 or 1).
+    """All queries of a file, and the first rank of each system (0 or 1)."""
 
-    By default, queries are stored packed, so that a file of any length fits into memory.
-    """
-
-    queries: MutableMapping[str, GradedQuery] = field(default_factory=_packed_queries)
+    queries: dict[str, GradedQuery] = field(default_factory=dict)
     first_ranks: dict[str, int] = field(default_factory=dict)
     last_ranks: dict[str, int] = field(default_factory=dict)
     """The highest rank of each system over all queries."""
@@ -367,13 +317,9 @@ def gather(
     entries. ``ranks``: Also keep the rankings, which take half of the time with many systems. Returns the
     graded file, with all queries, including those without grades.
     """
-    # A list of queries is in memory anyway, so its grades need not be packed.
-    file = GradedFile({}) if isinstance(queries, list) else GradedFile()
+    file = GradedFile()
     for view in queries:
-        # A query may have several lines. This can be an unpacked copy, so add() below stores it again.
-        query = file.queries.get(view.query_id)
-        if query is None:
-            query = _empty(view.query_id, bank, kind)
+        query = file.queries.get(view.query_id) or _empty(view.query_id, bank, kind)
         for passage in view.passages:
             grades = selector.select(passage)
             file.pool_depth = min(file.pool_depth, passage.pool_depth or CUTOFF)

@@ -177,7 +177,7 @@ def corrected_scores(
     data = read_selected(graded, entries, criteria, min_grade, selected, role=role, reviewed=False)
     judge = data.selector.key
     check_judge(judge, sample)
-    check_names(data.queries.keys, data.file.first_ranks)
+    check_names([query.query_id for query in data.queries], data.file.first_ranks)
     if reviewer == judge.model:
         raise SelectionError(f"The reviewer {reviewer!r} is also the judge; choose another --reviewer.")
     prompt = PROMPTS.find(judge.prompt_class)
@@ -205,7 +205,7 @@ def corrected_scores(
         boards.append(board)
     judge = data.selector.key
     notes = [*data.notes, *label_notes(labels, judge), *work.notes()]
-    notes += _board_notes(boards, intervals, confidence, len(data.queries.keys))
+    notes += _board_notes(boards, intervals, confidence, len(data.queries))
     if any(map(too_few_entries, work.groups.values())):
         notes.append(
             f"Differences have no intervals with fewer than {FEWEST_ENTRIES} drawn entries, because these "

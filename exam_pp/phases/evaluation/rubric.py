@@ -196,7 +196,7 @@ def cover_of(
         cutoff=None if evaluation.of_answers else cutoff,
         min_grades=tuple(min_grades),
     )
-    check_names(data.queries.keys, ranked)
+    check_names([query.query_id for query in data.queries], ranked)
     counts = _RankCounts()
     depth = RankingDepth(cutoff, data.file.depth)
     bounded = False
@@ -322,7 +322,7 @@ def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "t
     of_threshold = threshold_notes(data)
     notes = data.notes + (of_threshold if with_threshold else [])
     entries: Mapping[str, Mapping[str, int | None]] = {
-        query_id: {query_id: None} for query_id in data.queries.keys
+        query.query_id: {query.query_id: None} for query in data.queries
     }
     if facets == "facet":
         entries = entries_of_facets(data.queries, data.bank)
@@ -335,7 +335,7 @@ def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "t
             for qrel in labels_of_query(query, label, data.min_grade, entries[query.query_id])
         )
     )
-    if ungraded := sum(data.file.ungraded.get(query_id, 0) for query_id in data.queries.keys):
+    if ungraded := sum(data.file.ungraded.get(query.query_id, 0) for query in data.queries):
         passages = counted(ungraded, "passage of these queries has", "passages of these queries have")
         notes = [*notes, f"{passages} no grade and therefore no label."]
     level = data.min_grade if label == "max" else None
@@ -409,9 +409,10 @@ def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool, of_an
             f"{'parts of answers' if of_answers else 'ranked passages within the cutoff'} have no grade, so "
             "they cover no entries."
         )
-    empty = Counter(system for system, query in data.file.empty_answers if query in data.queries.keys)
+    evaluated = {query.query_id for query in data.queries}
+    empty = Counter(system for system, query_id in data.file.empty_answers if query_id in evaluated)
     for system, number in empty.items():
-        answers = counted(len(data.queries.keys) - len(counts.missing.get(system, ())), "answer")
+        answers = counted(len(data.queries) - len(counts.missing.get(system, ())), "answer")
         notes.append(f"{number} of {system}'s {answers} {'is' if number == 1 else 'are'} empty.")
     if soft and data.file.low_masses:
         notes.append(

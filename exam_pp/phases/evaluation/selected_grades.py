@@ -11,7 +11,6 @@ from exam_pp.data_model import CANARY, QueryView, Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
-from exam_pp.packed import SelectedValues
 from exam_pp.phases.evaluation.inputs import (
     Bank,
     Passages,
@@ -44,7 +43,7 @@ class SelectedGrades:
 
     source: PathLike
     file: GradedFile
-    queries: SelectedValues[GradedQuery]
+    queries: list[GradedQuery]
     min_grade: int
     selector: GradeSelector
     notes: list[str]
@@ -116,7 +115,7 @@ def read_selected(
     name = name_of(graded, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]
-    queries = SelectedValues(file.queries, ids)
+    queries = [file.queries[query_id] for query_id in ids]
     if not ids:
         source = name_of(bank_source, "the bank")
         _check_replies(views(graded, role, mixed=not ranks, canaries=canaries), selector, name)
@@ -222,11 +221,11 @@ def within_scale(data: SelectedGrades) -> SelectedGrades:
 
 def _query_notes(
     file: GradedFile,
-    queries: SelectedValues[GradedQuery],
+    queries: Sequence[GradedQuery],
     bank: TestBank | None,
     selected: Collection[str] | None,
 ) -> list[str]:
-    evaluated = set(queries.keys)
+    evaluated = {query.query_id for query in queries}
     expected = file.queries if bank is None else bank.queries
     ungraded = [q for q in expected if q not in evaluated and (selected is None or q in selected)]
     where = "file" if bank is None else "bank"
