@@ -6,8 +6,9 @@ both for several repeats of a query. This module is the only place that decides 
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ from exam_pp.data_model import (
 )
 from exam_pp.errors import SelectionError
 from exam_pp.records import replace
+from exam_pp.text.wording import counted, listed
+
+log = logging.getLogger(__name__)
 
 _REPEAT = re.compile(r"(.+)-run-([1-9][0-9]{0,8})", re.DOTALL)
 
@@ -274,44 +278,50 @@ def choose_role(
     role: Role | None = None,
     *,
     preferred: Role = "answer",
-    roles: Callable[[], Mapping[str, Collection[Role]]] | None = None,
     mixed: bool = False,
 ) -> Iterator[QueryView]:
     """Yield queries with only the passages and ranking entries of a role; repeats become separate systems.
 
     ``role``: The role. None: all passages, but of a system with both recorded roles, in any query, only the
-    entries of the preferred role. ``roles``: Returns the :func:`recorded_roles` of all queries, if they can
-    be read twice. It is called only if roles are recorded. Default: from the first query with roles on, all
-    queries are read into memory. Returns the queries, unchanged if no query records roles or repeats and
-    ``role`` is None. Names of systems are those of :class:`System`.
+    entries of the preferred role, for which all queries are read into memory. ``mixed``: All passages and
+    entries. Returns the queries, unchanged if no query records roles or repeats and ``role`` is None. Names
+    of systems are those of :class:`System`.
     """
     distinct = DistinctNames()
-    unknown: set[str] = set()
-    known: Mapping[str, Collection[Role]] | None = None
-    waiting = iter(queries)
-    while (query := next(waiting, None)) is not None:
-        keys = {(e.method, e.role, e.repeat) for passage in query.passages for e in passage.rankings}
-        for system, _, repeat in keys:
+    both: Collection[str] = ()
+    if role is None and not mixed:
+        queries = list(queries)
+        both = _with_both_roles(queries, preferred)
+    for query in queries:
+        repeats = {(e.method, e.repeat) for passage in query.passages for e in passage.rankings}
+        for repeat in repeats:
             # Raises an error for a system rag-run-1 beside repeat 1 of a system rag.
-            distinct(System(system, repeat))
-        dropped: Collection[str] = ()
-        if role is None and not mixed:
-            if known is None and any(recorded for _, recorded, _ in keys):
-                if roles is None:
-                    rest = list(waiting)
-                    known = recorded_roles([query, *rest])
-                    waiting = iter(rest)
-                else:
-                    known = roles()
-            # Remembered, because the answer of a system may be in a later query than its ranking.
-            unknown |= _without_role(query, {m for m, recorded, _ in keys if recorded is None} - unknown)
-            _check_roles({system for system in unknown if "answer" in (known or {}).get(system, ())})
-            dropped = {system for system, of_system in (known or {}).items() if len(of_system) > 1}
-        if role is None and not dropped and not any(repeat for _, _, repeat in keys):
+            distinct(System(*repeat))
+        if role is None and not both and not any(repeat for _, repeat in repeats):
             yield query
         else:
-            kept = list(_passages(query, role, preferred, dropped))
-            yield _Query(query.query_id, kept, _beyond_pool(query, role, preferred, dropped))
+            kept = list(_passages(query, role, preferred, both))
+            yield _Query(query.query_id, kept, _beyond_pool(query, role, preferred, both))
+
+
+def _with_both_roles(queries: Sequence[QueryView], preferred: Role) -> set[str]:
+    """The systems with both recorded roles; logs which of them counts.
+
+    Raises :class:`SelectionError` for a system with an answer and a ranking without a role.
+    """
+    roles = recorded_roles(queries)
+    answering = {system for system, of_system in roles.items() if "answer" in of_system}
+    if unclear := _without_role(queries, answering):
+        raise SelectionError(
+            f"The system {min(unclear)!r} has an answer, but also a ranking without a role; choose one with "
+            "--role, or keep one with `exam-pp filter --role`."
+        )
+    both = [system for system, of_system in roles.items() if len(of_system) > 1]
+    if both:
+        have = counted(len(both), "system has", "systems have")
+        counts = "answer" if preferred == "answer" else "ranking"
+        log.info("%s a ranking and an answer (%s): the %s counts; see --role.", have, listed(both), counts)
+    return set(both)
 
 
 def _passages(
@@ -338,24 +348,17 @@ def _beyond_pool(
     return replace(beyond, rankings=[r for r in beyond.rankings if role is None and r.method not in both])
 
 
-def _without_role(query: QueryView, systems: Collection[str]) -> set[str]:
+def _without_role(queries: Sequence[QueryView], systems: Collection[str]) -> set[str]:
     """Those of the systems that have an entry without a recorded role that is not a part of an answer."""
     return {
         entry.method
-        for passage in (query.passages if systems else ())
+        for query in (queries if systems else ())
+        for passage in query.passages
         for entry in passage.rankings
         if entry.method in systems
         and entry.role is None
         and role_of(query.query_id, passage.passage_id, entry) == "retrieved"
     }
-
-
-def _check_roles(systems: Collection[str]) -> None:
-    if systems:
-        raise SelectionError(
-            f"The system {min(systems)!r} has an answer, but also a ranking without a role; choose one with "
-            "--role, or keep one with `exam-pp filter --role`."
-        )
 
 
 def _renamed(entry: RankingEntry) -> RankingEntry:

@@ -81,6 +81,7 @@ def command(
     """
     from exam_pp.formats.scores import published_cover
     from exam_pp.phases.evaluation import rubric as evaluate
+    from exam_pp.phases.evaluation.inputs import loaded
     from exam_pp.phases.evaluation.result import grader_columns
 
     if output.form == "published" and output.per_query:
@@ -92,9 +93,10 @@ def command(
             "--format published has one leaderboard; use --grader, --prompt and --min-grade once, or "
             "add --official."
         )
+    passages = loaded(graded)
     evaluations = {
         grader: evaluate.cover(
-            graded,
+            passages,
             bank=bank,
             grade_filter=selection,
             min_grade=min_grades,

@@ -51,7 +51,7 @@ def command(
       exam-pp evaluate judgments qrels.txt --runs runs --format official -o ranks.json
     """
     from exam_pp.metrics.trec_measures import of_subtopics
-    from exam_pp.phases.evaluation.inputs import Study
+    from exam_pp.phases.evaluation.inputs import loaded
     from exam_pp.phases.evaluation.judgments import (
         is_passages,
         judgment_provenance,
@@ -66,7 +66,7 @@ def command(
     if output.form == "official" and output.per_query:
         raise click.UsageError("--format official does not support --per-query.")
     is_file_of_passages = is_passages(source)
-    judged = Study(source) if is_file_of_passages else source
+    judged = loaded(source) if is_file_of_passages else source
     evaluation = score_runs(
         subtopic_judgments(source, queries)
         if of_subtopics(measures) and not is_file_of_passages

@@ -36,6 +36,7 @@ from exam_pp.provenance import file_names, with_thresholds
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
+    from exam_pp.phases.evaluation.inputs import LoadedPassages
     from exam_pp.phases.evaluation.rubric import RubricQrels
     from exam_pp.results import Qrel
 
@@ -156,6 +157,9 @@ def command(
         sets = [(grade,) for grade in thresholds] or [()]
     if not scored or qrels_output:
         _check_single(selections, thresholds if not scored else sets)
+    from exam_pp.phases.evaluation.inputs import loaded
+
+    passages = loaded(graded)
     scope = {"role": role, "canaries": canaries}
     if subtopics:
         make = partial(_subtopics, label=label, scope=scope)
@@ -169,7 +173,7 @@ def command(
             scope=scope,
         )
     label_sets = {
-        grader: [make(graded, bank, queries, selection, grades) for grades in sets]
+        grader: [make(passages, bank, queries, selection, grades) for grades in sets]
         for grader, selection in selections.items()
     }
     inputs = [path for path in (graded, bank, queries, fill_holes) if path is not None]
@@ -183,7 +187,7 @@ def command(
     inputs += run_files(runs)
     score = partial(
         _scores,
-        ranked=runs or graded,
+        ranked=runs or passages,
         measures=measures or (["alpha_nDCG@20"] if subtopics else ["nDCG@10"]),
         facets="title" if subtopics else facets,
         method=method_name,
@@ -246,7 +250,7 @@ def _write(labels: RubricQrels[Any], path: Path, fill_holes: Path | None, inputs
 def _scores(
     labels: RubricQrels[Any],
     levels: Sequence[int],
-    ranked: Path | tuple[Path, ...],
+    ranked: LoadedPassages | tuple[Path, ...],
     measures: Sequence[str],
     facets: Any,
     method: Any,
@@ -260,7 +264,7 @@ def _scores(
         "default_min_grade": labels.level,
         "ungraded": labels.ungraded,
     }
-    if isinstance(ranked, Path):
+    if not isinstance(ranked, tuple):
         evaluation = score_rankings(
             labels.qrels,
             ranked,
@@ -277,7 +281,7 @@ def _scores(
 
 
 def _labels(
-    graded: Path,
+    graded: LoadedPassages,
     bank: Path | None,
     queries: Path | None,
     selection: GradeFilter,
@@ -289,7 +293,6 @@ def _labels(
     scope: Mapping[str, Any],
 ) -> RubricQrels[Any]:
     from exam_pp.phases.evaluation import rubric as evaluate
-    from exam_pp.store.files import is_read_once
 
     rubric = evaluate.rubric_qrels(
         graded,
@@ -303,8 +306,7 @@ def _labels(
         **scope,
     )
     if fill_holes is None:
-        compared = rule is not None and not is_read_once(graded)
-        notes = _scale_notes(rubric.qrels, graded) if compared else []
+        notes = _scale_notes(rubric.qrels, graded) if rule is not None else []
         return replace(rubric, notes=[*rubric.notes, *notes])
     from exam_pp.phases.evaluation import judgments
 
@@ -320,7 +322,7 @@ def _labels(
     )
 
 
-def _scale_notes(labels: Sequence[Qrel], graded: Path) -> list[str]:
+def _scale_notes(labels: Sequence[Qrel], graded: LoadedPassages) -> list[str]:
     """A note on labels outside the scale of the judgments in the graded file."""
     from exam_pp.phases.evaluation.inputs import views
     from exam_pp.phases.evaluation.judgments import outside_scale_notes
@@ -330,7 +332,7 @@ def _scale_notes(labels: Sequence[Qrel], graded: Path) -> list[str]:
 
 
 def _subtopics(
-    graded: Path,
+    graded: LoadedPassages,
     bank: Path | None,
     queries: Path | None,
     selection: GradeFilter,

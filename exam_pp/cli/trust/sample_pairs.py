@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from exam_pp.data_model import Role
     from exam_pp.grade_filter import GradeFilter, GradeSelector
     from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
-    from exam_pp.phases.evaluation.inputs import Study
+    from exam_pp.phases.evaluation.inputs import LoadedPassages
     from exam_pp.phases.evaluation.result import PathLike
     from exam_pp.phases.evaluation.selected_grades import SelectedGrades
 
@@ -197,7 +197,7 @@ def sample_pairs(
     all graded passages.
     """
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.phases.evaluation.inputs import Study
+    from exam_pp.phases.evaluation.inputs import loaded
     from exam_pp.phases.evaluation.selected_grades import read_selected
     from exam_pp.prompts.base import with_aliases
     from exam_pp.store.edits import file_sha256
@@ -206,8 +206,8 @@ def sample_pairs(
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
     criteria = with_aliases(grade_filter or GradeFilter())
-    study = Study(graded)
-    data = read_selected(study, bank, criteria, None, None, role=role, reviewed=False)
+    passages = loaded(graded)
+    data = read_selected(passages, bank, criteria, None, None, role=role, reviewed=False)
     if data.selector.key.is_reviewer:
         raise SelectionError(
             f"The selected grades in {graded} are those of the reviewer {data.selector.key.model!r}, but "
@@ -221,7 +221,7 @@ def sample_pairs(
     # A function, so that each pass makes the pairs again, and no pass keeps those of all queries.
     pairs_of = _pairs_of(data, cutoff, by)
     if by == "disagreement":
-        others = _other_graders(study, data, criteria, compared, role)
+        others = _other_graders(passages, data, criteria, compared, role)
         _check_shared_pairs(pairs_of, data, others)
         pairs_of = _by_disagreement(pairs_of, data, others)
     # A first pass, because probabilities depend on the number of pairs in each stratum.
@@ -334,14 +334,19 @@ def _scaled(rating: float, highest: int) -> float:
 
 
 def _other_graders(
-    study: Study, data: SelectedGrades, criteria: GradeFilter, compared: Sequence[str], role: Role | None
+    passages: LoadedPassages,
+    data: SelectedGrades,
+    criteria: GradeFilter,
+    compared: Sequence[str],
+    role: Role | None,
 ) -> list[_Grader]:
+    from exam_pp.phases.evaluation.inputs import views
     from exam_pp.phases.evaluation.selected_grades import selectors
 
     # Grades without a scale would disagree with each rating between the ends of a scale.
     criteria = replace(criteria, model=None, rated_only=data.selector.rated)
-    graded = study.path
-    known = selectors(study.views(role, mixed=True), criteria, graded)
+    graded = data.source
+    known = selectors(views(passages, role, mixed=True), criteria, graded)
     selected = data.selector.key
     others = [key for key in known if key != selected]
     models = list(dict.fromkeys(key.model for key in others))
@@ -359,15 +364,18 @@ def _other_graders(
             f"--by disagreement needs the grades of two models, but {graded} has only those of "
             f"{selected.model!r}; grade it with another model, or name a reviewer with --grader."
         )
-    return [_grader(study, data, known[key], role) for key in others]
+    return [_grader(passages, data, known[key], role) for key in others]
 
 
-def _grader(study: Study, data: SelectedGrades, selector: GradeSelector, role: Role | None) -> _Grader:
+def _grader(
+    passages: LoadedPassages, data: SelectedGrades, selector: GradeSelector, role: Role | None
+) -> _Grader:
     from exam_pp.metrics.grade_masks import gather
+    from exam_pp.phases.evaluation.inputs import views
     from exam_pp.phases.evaluation.selected_grades import entry_kind, highest_grade
 
     kind = entry_kind(selector.filter)
-    file = gather(study.views(role, mixed=True), selector, data.bank, kind=kind)
+    file = gather(views(passages, role, mixed=True), selector, data.bank, kind=kind)
     return _Grader(file, highest_grade(selector, file))
 
 

@@ -22,7 +22,7 @@ from exam_pp.metrics.agreement import (
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.metrics.uncertainty import Interval
-from exam_pp.phases.evaluation.inputs import Graded, name_of, queries_of
+from exam_pp.phases.evaluation.inputs import Passages, loaded, name_of
 from exam_pp.phases.evaluation.judgments import fraction_notes, outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS
@@ -116,7 +116,7 @@ class RatedPassages(list[RatedPassage]):
 
 
 def rated_passages(
-    graded: Graded,
+    graded: Passages,
     *,
     qrels: PathLike | None = None,
     bank: PathLike | None = None,
@@ -127,7 +127,8 @@ def rated_passages(
     Judgments are those of the file, or of ``qrels``. Raises :class:`~exam_pp.errors.SelectionError` if no
     judged passage has a selected grade.
     """
-    lines = list(without_canaries(queries_of(graded)))
+    graded = loaded(graded)
+    lines = list(without_canaries(graded))
     selector = GradeSelector(grade_filter or GradeFilter())
     file = gather(lines, selector, read_bank(bank) if bank is not None else None, ranks=False)
     selector.check(str(graded))

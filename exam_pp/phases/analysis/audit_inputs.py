@@ -26,7 +26,6 @@ from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import human_model
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import listed
 
 Outcome = Literal["evidence", "no evidence", "undecided"]
@@ -247,7 +246,7 @@ def read_input(
     options: AuditOptions,
 ) -> AuditInput:
     """Read the files of an audit."""
-    lines = list(views(list(read_passages(graded)), role))
+    lines = views(graded, role)
     test_bank = None if bank is None else read_bank(bank)
     criteria = with_aliases(grade_filter or GradeFilter())
     selector = GradeSelector(criteria)

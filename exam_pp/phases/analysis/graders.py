@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
-from exam_pp.data_model import OfOneModel, QueryPassages
+from exam_pp.data_model import OfOneModel
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, check_one, grader_names
@@ -25,7 +25,7 @@ from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
 from exam_pp.phases.analysis.agreement import Labelling
 from exam_pp.phases.evaluation.citations import AnswerFilter
-from exam_pp.phases.evaluation.inputs import Graded, name_of, queries_of
+from exam_pp.phases.evaluation.inputs import LoadedPassages, Passages, loaded, name_of
 from exam_pp.phases.evaluation.judgments import outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.phases.evaluation.selected_grades import selectors
@@ -285,7 +285,7 @@ class GraderAgreement:
 
 
 def graders(
-    graded: Graded,
+    graded: Passages,
     *,
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
@@ -414,7 +414,7 @@ def agreement_of(
     )
 
 
-def _chosen(keys: Sequence[GradeKey], models: Collection[str], graded: Graded) -> list[GradeKey]:
+def _chosen(keys: Sequence[GradeKey], models: Collection[str], graded: Passages) -> list[GradeKey]:
     """The keys of these models, all without models; raises SelectionError for a model without grades."""
     known = list(dict.fromkeys(key.model for key in keys))
     for model in models:
@@ -424,7 +424,7 @@ def _chosen(keys: Sequence[GradeKey], models: Collection[str], graded: Graded) -
 
 
 def _labels_by_grader(
-    graded: Graded,
+    graded: Passages,
     bank_path: PathLike | None,
     criteria: GradeFilter,
     models: Collection[str],
@@ -435,9 +435,9 @@ def _labels_by_grader(
     The judgments have no key.
     """
     bank = read_bank(bank_path) if bank_path is not None else None
-    queries = list(queries_of(graded))
-    _check_not_criteria(queries, graded)
-    lines = list(without_canaries(queries))
+    graded = loaded(graded)
+    _check_not_criteria(graded)
+    lines = list(without_canaries(graded))
     graders = selectors(lines, criteria, graded)
     keys = _chosen(sorted(graders, key=lambda key: (key.is_reviewer, key)), models, graded)
     name = grader_names(keys)
@@ -451,9 +451,9 @@ def _labels_by_grader(
         yield JUDGES, None, {(line.query_id, line.passage_id): line.whole for line in judged}
 
 
-def _check_not_criteria(queries: Iterable[QueryPassages], graded: Graded) -> None:
+def _check_not_criteria(graded: LoadedPassages) -> None:
     """Raise SelectionError if a file without grades of passages has ratings of answers by criteria."""
-    passages = [passage for query in queries for passage in query.passages]
+    passages = [passage for query in graded for passage in query.passages]
     is_graded = any(True for passage in passages for _ in passage.grade_sets())
     if not is_graded and any(passage.criteria_grades for passage in passages):
         raise SelectionError(

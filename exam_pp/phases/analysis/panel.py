@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import NamedTuple
 
-from exam_pp.data_model import QueryView, Role
+from exam_pp.data_model import Role
 from exam_pp.decided_grades import ConsensusRule, consensus_ratings
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
@@ -21,7 +21,7 @@ from exam_pp.metrics.qrels import rubric_qrels
 from exam_pp.metrics.significance import better, rank_intervals
 from exam_pp.metrics.uncertainty import ScoreMatrix, score_matrices
 from exam_pp.phases.analysis.graders import Ratings, Unit, ratings_of_pairs
-from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, name_of, views
+from exam_pp.phases.evaluation.inputs import Bank, LoadedPassages, Passages, bank_of, loaded, name_of, views
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, panel_members
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.selected_grades import RankingDepth, threshold
@@ -166,14 +166,15 @@ def analyze_panel(
         DataError: A file is not in its format.
     """
     source = name_of(graded, "the passages")
-    lines = list(views(graded, role))
+    passages = loaded(graded)
+    lines = views(passages, role)
     criteria = grade_filter or GradeFilter()
     members = panel_members(lines, criteria, source, graders=graders, prompt_classes=prompt_classes)
     if len(members.keys) < 2:
         raise SelectionError(
             f"A panel needs two graders, but {source} has the grades of one: {members.keys[0]}."
         )
-    test_bank = None if bank is None or members.kind == "direct" else bank_of(bank, packed=True)
+    test_bank = None if bank is None or members.kind == "direct" else bank_of(bank)
     ratings: dict[str, Ratings] = {}
     files: list[GradedFile] = []
     name = grader_names(members.keys)
@@ -190,7 +191,7 @@ def analyze_panel(
     cutoff = cutoff or base.cutoff
     cover = Cover(min_grade, cutoff)
     entries = None if test_bank is not None else _entries(ratings.values())
-    panel = _Panel(ratings, base, lines, entries, cover, measure, rule, min_graders)
+    panel = _Panel(ratings, base, passages, role, entries, cover, measure, rule, min_graders)
     together = consensus_ratings(ratings.values(), rule, min_graders)
     matrix = panel.scores(together)
     board = _leaderboard(matrix)
@@ -244,7 +245,8 @@ class _Panel:
 
     ratings: Mapping[str, Ratings]
     base: GradedFile
-    lines: Sequence[QueryView]
+    passages: LoadedPassages
+    role: Role | None
     entries: Mapping[str, dict[str, int]] | None
     cover: Cover
     measure: str | None
@@ -262,7 +264,9 @@ class _Panel:
         else:
             least = self.cover.min_grade
             labels = [label for query in queries for label in rubric_qrels(query, "max", least)]
-            scores = score_rankings(labels, self.lines, [self.measure], default_min_grade=least).scores
+            scores = score_rankings(
+                labels, self.passages, [self.measure], default_min_grade=least, role=self.role
+            ).scores
         scores = (score for score in scores if score.system != OVERALL_SYSTEM)
         return next(iter(score_matrices(scores).values()), None)
 

@@ -23,7 +23,7 @@ from exam_pp.phases.analysis.correlation import (
     coefficient_intervals,
     read_official,
 )
-from exam_pp.phases.evaluation.inputs import Graded, name_of, views
+from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import ReadRuns, read_matrix
 from exam_pp.phases.evaluation.selected_grades import RankingDepth, entry_kind, selectors
@@ -75,7 +75,7 @@ class Sweep:
 
 
 def sweep(
-    graded: Graded,
+    graded: Passages,
     official: PathLike | OfficialRanks,
     *,
     runs: PathLike | Sequence[PathLike] | ReadRuns | None = None,
@@ -135,12 +135,12 @@ def sweep(
 
 
 def _graded_files(
-    graded: Graded, bank_path: PathLike | None, criteria: GradeFilter, queries: PathLike | None
+    graded: Passages, bank_path: PathLike | None, criteria: GradeFilter, queries: PathLike | None
 ) -> Iterator[tuple[GradeKey, GradedFile]]:
     """Yield the grades of every model and prompt class, without queries that have no grades."""
     bank = read_bank(bank_path) if bank_path is not None else None
     selected = set(read_queries(queries)) if queries is not None else None
-    lines = list(views(graded))
+    lines = views(graded)
     if selected is not None and not any(line.query_id in selected for line in lines):
         raise SelectionError(f"None of the queries in {queries} is in {graded}.")
     for key, selector in selectors(lines, criteria, graded).items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
@@ -20,14 +19,13 @@ from exam_pp.phases.evaluation.citations import (
     provenance_of,
     zeros_of_missing,
 )
-from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_ids, views
-from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, check_names, counted_names
+from exam_pp.phases.evaluation.inputs import Passages, Queries, loaded, name_of, query_ids, views
+from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, check_names, counted_names
 from exam_pp.prompts.criteria import MEAN
 from exam_pp.prompts.direct import ANSWER_ATTEMPT
 from exam_pp.provenance import graded_by
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import DistinctNames, answers_in, outputs_of
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted, listed
 
 
@@ -54,7 +52,7 @@ class _Rated:
 
 
 def criteria(
-    source: PathLike | Iterable[QueryPassages],
+    source: Passages,
     *,
     selection: AnswerFilter | None = None,
     queries: Collection[str] | None = None,
@@ -80,9 +78,9 @@ def criteria(
         SelectionError: No ratings match, or ratings by several models or prompts do.
     """
     chosen = selection or AnswerFilter()
-    name = str(source) if isinstance(source, str | Path) else "The file"
+    name = str(name_of(source, "The file"))
     rated, distinct = _Rated(), DistinctNames()
-    for query in read_passages(source) if isinstance(source, str | Path) else source:
+    for query in loaded(source).queries:
         if queries is not None and query.query_id not in queries:
             continue
         for output in outputs_of(query).values():
@@ -215,7 +213,7 @@ OF_PARTS = "FactualConsistency_parts"
 
 
 def factual_consistency(
-    source: PathLike | Iterable[QueryPassages],
+    source: Passages,
     *,
     selection: AnswerFilter | None = None,
     queries: Collection[str] | None = None,
@@ -230,8 +228,8 @@ def factual_consistency(
     texts.
     """
     chosen = selection or AnswerFilter()
-    name = str(source) if isinstance(source, str | Path) else "The file"
-    lines = read_passages(source) if isinstance(source, str | Path) else source
+    name = str(name_of(source, "The file"))
+    lines = loaded(source).queries
     graders: Counter[CitationGrader] = Counter()
     scores: list[Score] = []
     grades_of: list[ConsistencyGrade] = []

@@ -6,18 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import check_one
 from exam_pp.metrics.citation_scores import SUPPORT_VALUES, CitationRule, citation_scores
-from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, check_names, counted_names
+from exam_pp.phases.evaluation.inputs import Passages, loaded, name_of
+from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, check_names, counted_names
 from exam_pp.provenance import Provenance
 from exam_pp.results import Score
 from exam_pp.roles import AnswerPart, DistinctNames, SystemOutput, outputs_of
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted
 
 
@@ -183,7 +182,7 @@ class _Evaluated:
 
 
 def citations(
-    source: PathLike | Iterable[QueryPassages],
+    source: Passages,
     *,
     selection: AnswerFilter | None = None,
     rule: CitationRule = "all",
@@ -212,9 +211,9 @@ def citations(
         SelectionError: No grades match, or grades by several models or prompts do.
     """
     reader = CitationReader(selection or AnswerFilter())
-    name = str(source) if isinstance(source, str | Path) else "The file"
+    name = str(name_of(source, "The file"))
     result, distinct = _Evaluated(), DistinctNames()
-    for query in read_passages(source) if isinstance(source, str | Path) else source:
+    for query in loaded(source).queries:
         if queries is None or query.query_id in queries:
             for output, parts in reader.answers(query):
                 graded = [citations for _, citations in parts]

@@ -7,18 +7,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from exam_pp.data_model import QueryPassages, is_canary
+from exam_pp.data_model import is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.text_similarity import Overlap, baseline_of, bert_score, rouge, spread
+from exam_pp.phases.evaluation.inputs import Passages, loaded, name_of
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, counted_names
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import DistinctNames, System, outputs_of
 from exam_pp.store.files import write_text
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
@@ -212,7 +211,7 @@ class RepeatedAnswers:
 
 
 def repeated_answers(
-    source: PathLike | Iterable[QueryPassages],
+    source: Passages,
     *,
     queries: Collection[str] | None = None,
     systems: Collection[str] = (),
@@ -224,7 +223,7 @@ def repeated_answers(
     """
     texts: dict[str, dict[str, dict[int | None, str]]] = {}
     result = RepeatedAnswers()
-    for query in read_passages(source) if isinstance(source, str | Path) else source:
+    for query in loaded(source).queries:
         if queries is not None and query.query_id not in queries:
             continue
         for (system, repeat), output in outputs_of(query).items():
@@ -241,7 +240,7 @@ def repeated_answers(
             query_id: [found.get(number) for number in numbers] for query_id, found in of_query.items()
         }
     if not result.answers:
-        name = str(source) if isinstance(source, str | Path) else "The file"
+        name = str(name_of(source, "The file"))
         raise SelectionError(
             f"{name} has no system with repeated answers; import the answers of several runs under one name "
             "with `exam-pp import --answers`."

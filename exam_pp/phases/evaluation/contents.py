@@ -15,7 +15,7 @@ from exam_pp.data_model import DIRECT_ID, AnyGrades
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.phases.evaluation.inputs import Graded, bank_of, views
+from exam_pp.phases.evaluation.inputs import Passages, bank_of, views
 from exam_pp.phases.evaluation.nugget_scores import assigned_labels
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades
@@ -59,7 +59,7 @@ class GradedContents:
 
 
 def graded_contents(
-    graded: Graded, banks: Sequence[PathLike] = (), grade_filter: GradeFilter | None = None
+    graded: Passages, banks: Sequence[PathLike] = (), grade_filter: GradeFilter | None = None
 ) -> GradedContents:
     """Count what a graded file has.
 

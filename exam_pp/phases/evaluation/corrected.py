@@ -32,7 +32,7 @@ from exam_pp.metrics.entry_values import Ints
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T
 from exam_pp.pair_sample import PairSample
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, in_memory, query_ids, views
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, loaded, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike, check_names, counted_names
 from exam_pp.phases.evaluation.sampled_labels import (
     JUDGMENTS,
@@ -159,7 +159,7 @@ def corrected_scores(
         DataError: A file is not in its format.
     """
     sample = read_pair_sample(sample) if isinstance(sample, PathLike) else sample
-    graded = in_memory(graded)
+    graded = loaded(graded)
     allow_rereading(bank)
     if reviewer == JUDGMENTS and measure != "label-mean":
         raise SelectionError("Judgments have no bank entries; use -m label-mean with --reviewer judgments.")

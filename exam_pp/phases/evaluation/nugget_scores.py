@@ -29,7 +29,7 @@ from exam_pp.phases.evaluation.inputs import (
     Passages,
     Queries,
     bank_of,
-    can_be_read_again,
+    loaded,
     name_of,
     query_ids,
     views,
@@ -363,6 +363,7 @@ def nugget_scores(
     """
     nuggets = bank_of(bank)
     items = _selected_items(nuggets, queries, bank)
+    answers = loaded(answers)
     criteria = with_aliases(grade_filter or GradeFilter())
     criteria = criteria.for_scores if reviewed else criteria
     assigned = labelled_answers(answers, criteria, cutoff, role, canaries=canaries)
@@ -397,7 +398,7 @@ def nugget_scores(
                 cache(partial(_alone, key, list(systems), partial(of_judge, key), items, rules)),
                 cache(partial(_units, key, list(systems), assigned, partial(of_judge, key), items)),
             )
-            if key in assigned.reviews and can_be_read_again(answers)
+            if key in assigned.reviews
             else None,
         )
         for key, systems in assigned.graders.items()

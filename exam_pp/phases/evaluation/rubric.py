@@ -22,8 +22,7 @@ from exam_pp.metrics.grade_masks import DefaultCutoff, GradedFile, GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrels, ungraded_label
 from exam_pp.metrics.qrels import rubric_qrels as labels_of_query
 from exam_pp.metrics.subtopics import PLACEHOLDER, subtopic_qrels
-from exam_pp.packed import LazySequence
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, can_be_read_again
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, loaded
 from exam_pp.phases.evaluation.result import (
     Corrections,
     Evaluation,
@@ -57,8 +56,7 @@ class RubricQrels(Generic[Q]):
     """Labels from grades; ``min_grade`` is the threshold that was used for them.
 
     ``level`` is the lowest label of a relevant passage: ``min_grade`` for the label ``max``, None for labels
-    that have used the threshold. ``qrels`` is lazy: each iteration computes the labels again, query by query.
-    With bank entries as subtopics, ``qrels`` is a list.
+    that have used the threshold.
     ``ungraded`` returns the labels that passages would have if all ungraded pairs had the highest grade; None
     for ``mean``. ``provenance`` has the grader, the bank, the number of queries, and for ``count`` and
     ``binary`` the threshold. ``systems`` are those of the file.
@@ -116,6 +114,7 @@ def cover(
     """
     min_grades = (min_grade,) if isinstance(min_grade, int) else tuple(dict.fromkeys(min_grade or ()))
     first = min_grades[0] if min_grades else None
+    passages = loaded(passages)
     data = read_selected(
         passages, bank, grade_filter, first, queries, soft=soft, role=role, canaries=canaries
     )
@@ -123,7 +122,7 @@ def cover(
         cover_of, min_grades=min_grades, cutoff=cutoff, missing_queries=missing_queries, soft=soft
     )
     evaluation = scored(data)
-    if data.provenance.reviewed and can_be_read_again(passages):
+    if data.provenance.reviewed:
 
         @cache
         def of_judge() -> SelectedGrades:
@@ -328,13 +327,11 @@ def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "t
         entries = entries_of_facets(data.queries, data.bank)
         if not any(entries.values()):
             raise SelectionError(f"None of the graded entries in {data.source} belongs to a facet.")
-    lines = LazySequence(
-        lambda: (
-            qrel
-            for query in data.queries
-            for qrel in labels_of_query(query, label, data.min_grade, entries[query.query_id])
-        )
-    )
+    lines = [
+        qrel
+        for query in data.queries
+        for qrel in labels_of_query(query, label, data.min_grade, entries[query.query_id])
+    ]
     if ungraded := sum(data.file.ungraded.get(query.query_id, 0) for query in data.queries):
         passages = counted(ungraded, "passage of these queries has", "passages of these queries have")
         notes = [*notes, f"{passages} no grade and therefore no label."]
@@ -456,7 +453,7 @@ def _facet_of_id(entry_id: str, query_id: str) -> str:
 
 
 def subtopic_labels(
-    graded: PathLike,
+    graded: Passages,
     *,
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,

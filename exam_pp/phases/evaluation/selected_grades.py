@@ -15,8 +15,8 @@ from exam_pp.phases.evaluation.inputs import (
     Bank,
     Passages,
     Queries,
-    Study,
     bank_of,
+    loaded,
     name_of,
     query_ids,
     views,
@@ -99,26 +99,24 @@ def read_selected(
     if no grades or several sets of grades match, or no selected query has a graded passage.
     """
     selected = query_ids(queries_source) if queries_source is not None else None
+    passages = loaded(graded)
     criteria = with_aliases(grade_filter or GradeFilter())
     kind, criteria = entry_kind(criteria), criteria.for_scores if reviewed else criteria
 
     def read() -> tuple[GradedFile, GradeSelector, TestBank | None]:
-        bank = bank_of(bank_source, packed=True) if bank_source is not None else None
+        bank = None if bank_source is None else bank_of(bank_source)
         selector = GradeSelector(criteria)
-        queries_read = views(graded, role, mixed=not ranks, canaries=canaries)
+        queries_read = views(passages, role, mixed=not ranks, canaries=canaries)
         return gather(queries_read, selector, bank, soft=soft, kind=kind), selector, bank
 
-    if isinstance(graded, Study) and isinstance(bank_source, PathLike | None):
-        file, selector, bank = graded.once((criteria, bank_source, role, ranks, canaries, soft), read)
-    else:
-        file, selector, bank = read()
-    name = name_of(graded, "the passages")
+    file, selector, bank = passages.once((criteria, bank_source, role, ranks, canaries, soft), read)
+    name = name_of(passages, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]
     queries = [file.queries[query_id] for query_id in ids]
     if not ids:
         source = name_of(bank_source, "the bank")
-        _check_replies(views(graded, role, mixed=not ranks, canaries=canaries), selector, name)
+        _check_replies(views(passages, role, mixed=not ranks, canaries=canaries), selector, name)
         if queries_source is not None:
             source = name_of(queries_source, "the list of queries")
         elif bank is not None and not bank.queries.keys().isdisjoint(file.queries):

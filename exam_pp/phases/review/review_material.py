@@ -16,7 +16,7 @@ from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.judges import REVIEWED
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.inputs import Graded, Study
+from exam_pp.phases.evaluation.inputs import LoadedPassages, loaded
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores, sanity_scores
 from exam_pp.phases.evaluation.result import counted_names
@@ -92,7 +92,7 @@ class _Reading:
 
 
 def review_material(
-    graded: Graded,
+    graded: str | Path | LoadedPassages,
     grade_filter: GradeFilter,
     *,
     bank: str | Path | None = None,
@@ -108,18 +108,18 @@ def review_material(
     :class:`SelectionError` if the grades of no prompt class, or of several, match.
     """
     options = options or ReviewOptions()
-    if not isinstance(graded, Study) and is_read_once(graded):  # the page records the hash of the file
+    passages = loaded(graded)
+    if passages.path is None or is_read_once(passages.path):  # the page records the hash of the file
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
-    study = graded if isinstance(graded, Study) else Study(graded)
-    graded = study.path
+    graded = passages.path
     pairs = None
     if options.pairs is not None:
         pairs = read_pairs_to_label(options.pairs, graded, force=options.force)
         grade_filter = pairs.restrict(grade_filter)
     test_bank = read_bank(bank) if bank is not None else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
-    material = _read(study, test_bank, selector, options, pairs)
+    material = _read(passages, test_bank, selector, options, pairs)
     # Before the prompt class: a mistyped query leaves no grades, from which the class is chosen.
     _check(graded, bank, material, options)
     cites = any(table.has_citations for table in material.tables.values())
@@ -159,7 +159,7 @@ def review_material(
     head["leaderboards"] = []
     if not options.blind:
         head["leaderboards"] = _leaderboards(
-            study, cover_bank, selector, head, material, options, of_nuggets=of_nuggets
+            passages, cover_bank, selector, head, material, options, of_nuggets=of_nuggets
         )
     head["notes"] = _notes(material, options)
     _warn_of_higher_ratings(material, scale)
@@ -330,7 +330,7 @@ def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -
 
 
 def _leaderboards(
-    study: Study,
+    passages: LoadedPassages,
     bank: str | Path | None,
     selector: GradeSelector,
     head: Mapping[str, Any],
@@ -363,12 +363,12 @@ def _leaderboards(
         judge = f"{REVIEWED}{grader}"
         # With a prompt class, rated_only selects nothing; without it, a report has read these grades already.
         only = replace(selector.filter, model=judge, prompt_class=head["prompt"]["name"], rated_only=False)
-        grades = read_selected(study, bank, only, head["min_grade"], None)
+        grades = read_selected(passages, bank, only, head["min_grade"], None)
         cutoff = options.cutoff or grades.file.cutoff
         evaluation = cover_of(grades, cutoff=cutoff)
         if of_nuggets and bank is not None:
             cutoff = options.cutoff or sys.maxsize
-            (scored,) = nugget_scores(study, bank, grade_filter=only, cutoff=options.cutoff).values()
+            (scored,) = nugget_scores(passages, bank, grade_filter=only, cutoff=options.cutoff).values()
             evaluation = Condition(grader, scored, sanity_scores(bank)).primary
         metric = evaluation.scores[0].metric
         scores = [

@@ -21,8 +21,7 @@ from exam_pp.judges import REVIEWED
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.nuggets import NUGGET_METRICS, NuggetMetric
-from exam_pp.packed import LazySequence
-from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, in_memory, query_ids, views
+from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, loaded, query_ids, views
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike
 from exam_pp.phases.evaluation.rubric import cover_of
@@ -150,7 +149,7 @@ def games_from_grades(
             systems, or a nugget score has no bank.
         DataError: A file is not in its format.
     """
-    passages = in_memory(passages)
+    passages = loaded(passages)
     criteria = grade_filter or GradeFilter()
     if measure in NUGGET_METRICS:
         depth = cutoff
@@ -235,7 +234,8 @@ def _rated(games: _Games, notes: Sequence[str], provenance: Provenance) -> Rated
     """The games with their numbers; raises :class:`SelectionError` without games."""
     systems = {system for of_query in games.scores.values() for system in of_query}
     count = ties = 0
-    for query in games():
+    played = list(games())
+    for query in played:
         verdicts = [game.winner for game in query.game_sets[0].games]
         count += len(verdicts)
         ties += verdicts.count("C")
@@ -245,7 +245,7 @@ def _rated(games: _Games, notes: Sequence[str], provenance: Provenance) -> Rated
     if missing := sum(len(systems) - len(of_query) for of_query in games.scores.values()):
         have = counted(missing, "score is", "scores are")
         notes.append(f"{have} missing: such a system has no games for the query.")
-    return RatedGames(LazySequence(games), len(systems), count, ties, notes, provenance)
+    return RatedGames(played, len(systems), count, ties, notes, provenance)
 
 
 def _cover_evaluation(

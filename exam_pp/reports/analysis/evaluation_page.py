@@ -165,12 +165,12 @@ def _study(sources: Sources) -> str:
 
 def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
 
-    if not any(map(canaries_of, inputs.study.queries)):
+    if not any(map(canaries_of, inputs.passages.queries)):
         return {}
 
     sources = inputs.sources
     return canary_scores(
-        inputs.study,
+        inputs.passages,
         grade_set.bank,
         grade_set.grade_filter,
         min_grade=sources.min_grade,
@@ -224,7 +224,7 @@ def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
     options = ReviewOptions(min_grade=sources.min_grade, cutoff=sources.cutoff, study=_study(sources))
     criteria = with_aliases(replace(sources.grade_filter, prompt_class=prompt_class))
     try:
-        material = review_material(inputs.study, criteria, bank=reviewed.bank, options=options)
+        material = review_material(inputs.passages, criteria, bank=reviewed.bank, options=options)
     except SelectionError as error:
         folder.skip("Review page", str(error), "exam-pp review")
         return {}

@@ -13,7 +13,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
-from exam_pp.phases.evaluation.inputs import Study
+from exam_pp.phases.evaluation.inputs import loaded
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import ReadRuns, read_matrix
@@ -112,8 +112,8 @@ class Inputs:
     def __init__(self, sources: Sources, statistics: Statistics) -> None:
         self.sources = sources
         self.statistics = statistics
-        self.study = Study(sources.graded)
-        self.contents: GradedContents = graded_contents(self.study, sources.banks, sources.grade_filter)
+        self.passages = loaded(sources.graded)
+        self.contents: GradedContents = graded_contents(self.passages, sources.banks, sources.grade_filter)
         self.sets = grade_sets(self.contents, sources)
         self._grades: dict[GradeSet, SelectedGrades] = {}
 
@@ -142,8 +142,8 @@ class Inputs:
         sources = self.sources
         if not sources.runs:
             return None
-        passages = {(query.query_id, p.passage_id) for query in self.study.queries for p in query.passages}
-        outside = judgment_qrels(self.study.queries, beyond_pool=True)
+        passages = {(query.query_id, p.passage_id) for query in self.passages.queries for p in query.passages}
+        outside = judgment_qrels(self.passages.queries, beyond_pool=True)
         passages.update((line.query_id, line.passage_id) for line in outside)
         if sources.qrels is not None:
             passages.update((line.query_id, line.passage_id) for line in read_qrels(sources.qrels))
@@ -154,7 +154,7 @@ class Inputs:
         if grade_set not in self._grades:
             sources = self.sources
             grades = read_selected(
-                self.study,
+                self.passages,
                 grade_set.bank,
                 grade_set.grade_filter,
                 None if grade_set.kind == "assignment" else sources.min_grade,
@@ -168,7 +168,7 @@ class Inputs:
         """The grades of a set without those of people."""
         grades, role = self.read(grade_set), self.sources.role
         return read_selected(
-            self.study, grade_set.bank, judge_alone(grades), grades.min_grade, None, role=role
+            self.passages, grade_set.bank, judge_alone(grades), grades.min_grade, None, role=role
         )
 
     def banks(self) -> Iterator[tuple[PathLike | None, str, GradeFilter]]:

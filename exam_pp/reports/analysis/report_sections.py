@@ -184,9 +184,9 @@ class LeaderboardSections:
             folder.skip("Manual judgments", "no runs, and the graded file has no rankings", "--runs")
             return None
         source = inputs.sources.qrels or inputs.sources.graded
-        labels = judgments(inputs.sources.qrels or inputs.study)
+        labels = judgments(inputs.sources.qrels or inputs.passages)
         evaluation = self._scored(labels, min_grade=inputs.sources.min_relevant)
-        evaluation.notes += pool_notes(inputs.study) if inputs.sources.qrels is None else []
+        evaluation.notes += pool_notes(inputs.passages) if inputs.sources.qrels is None else []
         evaluation.provenance = judgment_provenance(source, evaluation)
         self._write("Manual judgments", "judgments", evaluation)
         first = evaluation.scores[0].metric
@@ -198,7 +198,9 @@ class LeaderboardSections:
         """Scores of the runs by labels; without runs, of the rankings in the graded file."""
         sources, runs = self._inputs.sources, self._inputs.runs
         if runs is None:
-            return score_rankings(labels, self._inputs.study, sources.measures, role=sources.role, **options)
+            return score_rankings(
+                labels, self._inputs.passages, sources.measures, role=sources.role, **options
+            )
         return score_runs(labels, runs, sources.measures, **options)
 
     def _write(
@@ -272,7 +274,7 @@ def correlations_by_setting(
     for bank, name, criteria in inputs.banks():
         try:
             swept = sweep(
-                inputs.study,
+                inputs.passages,
                 official,
                 runs=inputs.runs,
                 bank=bank,
@@ -302,7 +304,7 @@ def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> list[Judge
     for grade_set in inputs.rated:
         try:
             passages = rated_passages(
-                inputs.study,
+                inputs.passages,
                 qrels=sources.qrels,
                 bank=grade_set.bank,
                 grade_filter=grade_set.grade_filter,
@@ -328,7 +330,7 @@ def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> list[Block]:
     title = "Agreement of graders"
     banks = {grade_set.bank for grade_set in inputs.sets}
     try:
-        compared = graders(inputs.study, bank=banks.pop() if len(banks) == 1 else None)
+        compared = graders(inputs.passages, bank=banks.pop() if len(banks) == 1 else None)
     except SelectionError as error:
         folder.skip(title, str(error), "grades of another grader")
         return []

@@ -11,7 +11,7 @@ import pytest
 import pytrec_eval
 
 from exam_pp.cli.main import main
-from exam_pp.phases.evaluation.inputs import Study
+from exam_pp.phases.evaluation.inputs import loaded
 from exam_pp.phases.evaluation.judgments import judgments, pool_notes
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 
@@ -87,7 +87,7 @@ def filtered(*_: Any) -> None:
     """The pool without passages that are not judged, such as the first of a query."""
     imported("all.jsonl", *"abcd")
     x("filter", "all.jsonl", "--only", "judged", "-o", "p.jsonl")
-    firsts = [[query.passages[0].passage_id for query in Study(n).queries] for n in ("all.jsonl", "p.jsonl")]
+    firsts = [[query.passages[0].passage_id for query in loaded(n)] for n in ("all.jsonl", "p.jsonl")]
     assert firsts[0] != firsts[1]
 
 
@@ -107,12 +107,12 @@ def renamed(*_: Any) -> None:
 def test_equals_trec_eval(collection: tuple[dict[str, Run], dict[str, dict[str, int]]], make: Any) -> None:
     runs, qrels = collection
     make()
-    study = Study("p.jsonl")
-    labels = judgments(study)
+    passages = loaded("p.jsonl")
+    labels = judgments(passages)
     measures = [*MEASURES, JUDGED]
-    by_ranks = score_rankings(labels, study, measures)
+    by_ranks = score_rankings(labels, passages, measures)
     by_runs = score_runs(labels, [f"{system}.run" for system in runs], measures)
-    assert not pool_notes(study)
+    assert not pool_notes(passages)
     for evaluation in (by_ranks, by_runs):
         for system, run in runs.items():
             for measure, mean in expected(run, qrels).items():
