@@ -98,21 +98,6 @@ def is_part_of_answer(passage: PassageView) -> bool:
     return any(entry.role == "answer" for entry in passage.rankings)
 
 
-def recorded_roles(queries: Iterable[QueryView]) -> dict[str, set[Role]]:
-    """The recorded roles of each system; systems without recorded roles have no key."""
-    pairs = {
-        (entry.method, entry.role)
-        for query in queries
-        for passage in query.passages
-        for entry in passage.rankings
-        if entry.role is not None
-    }
-    roles: dict[str, set[Role]] = {}
-    for system, role in sorted(pairs):
-        roles.setdefault(system, set()).add(role)
-    return roles
-
-
 def canaries_of(query: QueryView) -> set[str]:
     """The canary systems that have passages for a query."""
     systems = {entry.method for passage in query.passages for entry in passage.rankings}
@@ -279,49 +264,69 @@ def choose_role(
     *,
     preferred: Role = "answer",
     mixed: bool = False,
-) -> Iterator[QueryView]:
-    """Yield queries with only the passages and ranking entries of a role; repeats become separate systems.
+    canaries: bool = False,
+) -> list[QueryView]:
+    """Return queries with only the passages and ranking entries of a role; repeats become separate systems.
 
     ``role``: The role. None: all passages, but of a system with both recorded roles, in any query, only the
-    entries of the preferred role, for which all queries are read into memory. ``mixed``: All passages and
-    entries. Returns the queries, unchanged if no query records roles or repeats and ``role`` is None. Names
-    of systems are those of :class:`System`.
+    entries of the preferred role. ``mixed``: All passages and entries. Without ``canaries``, canary systems
+    are left out. The queries are unchanged if nothing is left out and no repeats are recorded. Names of
+    systems are those of :class:`System`.
     """
+    chosen = list(queries)
+    entries = {(e.method, e.role, e.repeat) for query in chosen for p in query.passages for e in p.rankings}
+    if not canaries and any(is_canary(system) for system, _, _ in entries):
+        chosen = list(without_canaries(chosen))
+        entries = {entry for entry in entries if not is_canary(entry[0])}
     distinct = DistinctNames()
+    for system, _, repeat in entries:
+        # Raises an error for a system rag-run-1 beside repeat 1 of a system rag.
+        distinct(System(system, repeat))
     both: Collection[str] = ()
     if role is None and not mixed:
-        queries = list(queries)
-        both = _with_both_roles(queries, preferred)
-    for query in queries:
-        repeats = {(e.method, e.repeat) for passage in query.passages for e in passage.rankings}
-        for repeat in repeats:
-            # Raises an error for a system rag-run-1 beside repeat 1 of a system rag.
-            distinct(System(*repeat))
-        if role is None and not both and not any(repeat for _, repeat in repeats):
-            yield query
-        else:
-            kept = list(_passages(query, role, preferred, both))
-            yield _Query(query.query_id, kept, _beyond_pool(query, role, preferred, both))
+        recorded = {(system, of_entry) for system, of_entry, _ in entries if of_entry is not None}
+        both = _with_both_roles(chosen, recorded, preferred)
+    if role is None and not both and not any(repeat for _, _, repeat in entries):
+        return chosen
+    return [
+        _Query(
+            query.query_id,
+            list(_passages(query, role, preferred, both)),
+            _beyond_pool(query, role, preferred, both),
+        )
+        for query in chosen
+    ]
 
 
-def _with_both_roles(queries: Sequence[QueryView], preferred: Role) -> set[str]:
+def _with_both_roles(
+    queries: Iterable[QueryView], recorded: Collection[tuple[str, Role]], preferred: Role
+) -> set[str]:
     """The systems with both recorded roles; logs which of them counts.
 
     Raises :class:`SelectionError` for a system with an answer and a ranking without a role.
     """
-    roles = recorded_roles(queries)
-    answering = {system for system, of_system in roles.items() if "answer" in of_system}
-    if unclear := _without_role(queries, answering):
+    answering = {system for system, role in recorded if role == "answer"}
+    both = {system for system, role in recorded if role == "retrieved" and system in answering}
+    unclear = {
+        entry.method
+        for query in (queries if answering else ())
+        for passage in query.passages
+        for entry in passage.rankings
+        if entry.method in answering
+        and entry.role is None
+        and role_of(query.query_id, passage.passage_id, entry) == "retrieved"
+    }
+    if unclear:
         raise SelectionError(
             f"The system {min(unclear)!r} has an answer, but also a ranking without a role; choose one with "
             "--role, or keep one with `exam-pp filter --role`."
         )
-    both = [system for system, of_system in roles.items() if len(of_system) > 1]
     if both:
         have = counted(len(both), "system has", "systems have")
         counts = "answer" if preferred == "answer" else "ranking"
-        log.info("%s a ranking and an answer (%s): the %s counts; see --role.", have, listed(both), counts)
-    return set(both)
+        names = listed(sorted(both))
+        log.info("%s a ranking and an answer (%s): the %s counts; see --role.", have, names, counts)
+    return both
 
 
 def _passages(
@@ -346,19 +351,6 @@ def _beyond_pool(
     if beyond is None or (role or preferred) == "retrieved":
         return beyond
     return replace(beyond, rankings=[r for r in beyond.rankings if role is None and r.method not in both])
-
-
-def _without_role(queries: Sequence[QueryView], systems: Collection[str]) -> set[str]:
-    """Those of the systems that have an entry without a recorded role that is not a part of an answer."""
-    return {
-        entry.method
-        for query in (queries if systems else ())
-        for passage in query.passages
-        for entry in passage.rankings
-        if entry.method in systems
-        and entry.role is None
-        and role_of(query.query_id, passage.passage_id, entry) == "retrieved"
-    }
 
 
 def _renamed(entry: RankingEntry) -> RankingEntry:

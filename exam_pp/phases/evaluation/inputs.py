@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.roles import choose_role, without_canaries
+from exam_pp.roles import choose_role
 
 if TYPE_CHECKING:
     from exam_pp.banks import TestBank
@@ -75,12 +76,8 @@ def views(
     Canary systems are left out, unless ``canaries`` is True.
     """
     source = loaded(passages)
-
-    def chosen() -> Sequence[QueryView]:
-        queries = source.queries if canaries else without_canaries(source.queries)
-        return list(choose_role(queries, role, preferred=preferred, mixed=mixed))
-
-    return source.once((role, preferred, mixed, canaries), chosen)
+    choose = partial(choose_role, source.queries, role, preferred=preferred, mixed=mixed, canaries=canaries)
+    return source.once((role, preferred, mixed, canaries), choose)
 
 
 def bank_of(bank: Bank) -> TestBank:

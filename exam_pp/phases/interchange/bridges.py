@@ -27,7 +27,7 @@ from exam_pp.phases.interchange.assignments import assignments_of
 from exam_pp.phases.interchange.candidate_segments import segments_of
 from exam_pp.phases.interchange.umbrela_rows import judge_rows_of
 from exam_pp.results import OVERALL_SYSTEM, Qrel, RunLine, Score, best_first
-from exam_pp.roles import choose_role, outputs_of, without_canaries
+from exam_pp.roles import choose_role, outputs_of
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Facet, Query, read_query_texts
 from exam_pp.store.trec.runs import MethodName, run_files
@@ -114,9 +114,7 @@ def _passages_to_runs(
                 count_dropped_ranking_fields(query.query_id, passage, dropped)
             yield query
 
-    queries_of_role = choose_role(
-        without_canaries(counting_dropped()), conversion.role, preferred="retrieved"
-    )
+    queries_of_role = choose_role(counting_dropped(), conversion.role, preferred="retrieved")
     return dict(sorted(_runs_of(queries_of_role, conversion.source).items()))
 
 
