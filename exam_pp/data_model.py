@@ -277,11 +277,20 @@ class _GradesOfOneModel(OfOneModel, StoredRecord, frozen=True, gc=False, kw_only
 
     model: str | None = field(name="llm", default=None)
     model_options: Later[dict[str, Any] | None] = field(name="llm_options", default=None)
-    prompt_info: dict[str, Any] | None = None
+    prompt_info: Later[dict[str, Any] | None] = None
     prompt_type: str | None = None
     relevance_label: Integer | None = None
     tokens_cut: dict[str, Integer] | None = None
     comments: dict[str, str] | None = None
+
+    if TYPE_CHECKING:  # the slot
+        _prompt_info: ClassVar[msgspec.Raw | msgspec.UnsetType]
+
+    @property
+    def prompt_record(self) -> bytes:
+        """The bytes of ``prompt_info``, which are equal for most grades of a file; empty if it is missing."""
+        raw = self._prompt_info
+        return b"" if raw is UNSET else bytes(raw)
 
 
 class RubricGrades(_GradesOfOneModel, frozen=True, gc=False, kw_only=True):

@@ -178,10 +178,9 @@ class GradeSelector:
         groups = self._groups
         numbers: list[int] = []
         for grades in passage.grade_sets():
-            prompt = (grades.prompt_info or {}).get
             metadata: tuple[object, ...] = (
                 grades.model,
-                repr((prompt("prompt_class"), prompt("prompt_hash"), prompt("max_rating"))),
+                grades.prompt_record,
                 grades.is_rated,
                 self._depends_on_entries and self.filter.accepts(grades),
             )
