@@ -129,7 +129,9 @@ def read_selected(
     if bank is not None:
         notes += _bank_notes(file, ids)
     graded_pairs = [
-        (each.graded, each.by_people) for query in file.queries.values() for each in query.passages
+        (each.graded, each.by_people)
+        for query in (file.queries.values() if selector.review.rated else ())
+        for each in query.passages
     ]
     ratings = sum(of_all.bit_count() for of_all, _ in graded_pairs)
     partly = any(of_all & ~of_people for of_all, of_people in graded_pairs)
