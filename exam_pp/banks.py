@@ -214,7 +214,7 @@ class QueryBank:
             self.query_text = _FACET_MARK.join(first for first, _ in shared) or self.query_text
 
 
-@dataclass(eq=False)
+@dataclass
 class TestBank:
     """The banks of all queries.
 

@@ -1,4 +1,4 @@
-"""Test banks: ids, file layouts, duplicates, errors, packed banks."""
+"""Test banks: ids, file layouts, duplicates, errors."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_errors_name_line_and_field(
         read_bank(path)
 
 
-def test_a_packed_bank_equals_the_bank(write_jsonl: Write) -> None:
+def test_lines_of_a_query_are_one_query(write_jsonl: Write) -> None:
     path = write_jsonl(
         "bank.jsonl",
         [
@@ -155,20 +155,16 @@ def test_a_packed_bank_equals_the_bank(write_jsonl: Write) -> None:
             line("q", [question("q", "b"), question("q", "a")], facet_id="f2"),
         ],
     )
-    bank, packed = read_bank(path), read_bank(path, packed=True)
-    assert list(packed.lines) == bank.lines
-    assert packed.lines[1:] == bank.lines[1:]
-    assert dict(packed.queries) == bank.queries
-    assert list(packed) == list(bank)
-    assert packed.kinds == bank.kinds
-    assert packed.duplicates == bank.duplicates == ["q/a", "q/a"]
-    assert packed.entries("q").keys() == {"q/a", "q/b"}
-    assert packed.queries["q"].query_text == "about q"
-    assert "s" not in packed.queries
-    assert not packed.entries("s")
+    bank = read_bank(path)
+    assert [bank_line.query_id for bank_line in bank.lines] == ["q", "r", "q"]
+    assert [query.query_id for query in bank] == ["q", "r"]
+    assert bank.kinds == {"question", "nugget"}
+    assert bank.duplicates == ["q/a", "q/a"]
+    assert bank.entries("q").keys() == {"q/a", "q/b"}
+    assert bank.queries["q"].query_text == "about q"
+    assert not bank.entries("s")
 
 
-@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(
     ("texts", "title"),
     [
@@ -185,13 +181,13 @@ def test_a_packed_bank_equals_the_bank(write_jsonl: Write) -> None:
     ],
 )
 def test_the_text_of_a_query_with_facets_is_its_title(
-    texts: list[tuple[str | None, str | None, str]], title: str, packed: bool, write_jsonl: Write
+    texts: list[tuple[str | None, str | None, str]], title: str, write_jsonl: Write
 ) -> None:
     lines = []
     for facet, facet_text, text in texts:
         more = {} if facet is None else {"facet_id": facet, "facet_text": facet_text}
         lines.append(line("q", [question("q", f"{facet}")], query_text=text, **more))
-    bank = read_bank(write_jsonl("bank.jsonl", lines), packed=packed)
+    bank = read_bank(write_jsonl("bank.jsonl", lines))
     assert bank.queries["q"].query_text == title
     assert [bank_line.query_text for bank_line in bank.lines] == [text for _, _, text in texts]
 

@@ -187,7 +187,7 @@ def verify_answers(
     verifier = AnswerVerifier(prompt, model.model, {}, only_model=only_model, answer_match=answer_match)
     if files.bank is None:
         raise SelectionError("Verifying answers needs a test bank with gold answers (--bank).")
-    bank = read_bank(files.bank, packed=True)
+    bank = read_bank(files.bank)
     bank.require_kind("question", "Verifying answers")
     check_answer_keys(bank, files.bank, verifier.gold_rule)
     llm = load_llm(model)

@@ -109,7 +109,8 @@ def read_selected(
         queries_read = views(passages, role, mixed=not ranks, canaries=canaries)
         return gather(queries_read, selector, bank, soft=soft, kind=kind), selector, bank
 
-    file, selector, bank = passages.once((criteria, bank_source, role, ranks, canaries, soft), read)
+    of_bank = bank_source if isinstance(bank_source, PathLike) else id(bank_source)
+    file, selector, bank = passages.once((criteria, of_bank, role, ranks, canaries, soft), read)
     name = name_of(passages, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]

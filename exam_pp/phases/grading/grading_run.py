@@ -234,7 +234,7 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
     check_output(files.output, files.inputs)
     texts = stored_query_texts(files.passages) if files.queries is None else read_query_texts(files.queries)
     check_prompts(options.prompts, bank=files.bank is not None, queries=bool(texts))
-    bank = TestBank({}) if files.bank is None else read_bank(files.bank, packed=True)
+    bank = TestBank({}) if files.bank is None else read_bank(files.bank)
     check_kinds(bank, options.prompts)
     if files.bank is not None:
         for match in {prompt.answer_match for prompt in options.prompts if prompt.answer_key}:

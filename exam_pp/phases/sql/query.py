@@ -217,7 +217,7 @@ def _fill_bank(
     from exam_pp.store.banks.bank_json import read_bank  # noqa: PLC0415 - slow to import
 
     seen: set[tuple[str, str]] = set()
-    for line in read_bank(path, packed=True).lines:
+    for line in read_bank(path).lines:
         text, collection = queries.get(line.query_id, (None, None))
         queries[line.query_id] = (text or line.title or None, collection or line.test_collection or None)
         if "bank" not in tables:

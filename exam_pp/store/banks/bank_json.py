@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import BankLine, QueryBank, TestBank, entry_id
+from exam_pp.banks import BankLine, TestBank, entry_id
 from exam_pp.errors import DataError
-from exam_pp.packed import LazySequence
 from exam_pp.store.files import is_read_once, read_lines
 from exam_pp.store.games_files import is_games_line
 from exam_pp.store.parsing import parse_json, valid, write_records
@@ -19,7 +18,7 @@ from exam_pp.text.wording import counted
 log = logging.getLogger(__name__)
 
 
-def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
+def read_bank(path: str | Path) -> TestBank:
     """Read a bank of questions, nuggets or both.
 
     Also reads the older format with ``questions`` instead of ``items``, and lines that are a single question
@@ -28,8 +27,6 @@ def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
 
     Args:
         path: The file, gzipped or not; ``-`` is standard input.
-        packed: Keep the lines as bytes, which need a fifth of the memory, and parse a query when it is
-            accessed. For work on one query after the other; changes of the objects are lost.
 
     Returns:
         The bank; its ``queries`` are in file order.
@@ -37,7 +34,7 @@ def read_bank(path: str | Path, *, packed: bool = False) -> TestBank:
     Raises:
         DataError: The file is not in the format, or has no entries.
     """
-    bank = _packed(path) if packed else TestBank.from_lines(read_bank_lines(path))
+    bank = TestBank.from_lines(read_bank_lines(path))
     if not any(query.entries for query in bank):
         raise DataError("has no questions or nuggets.", file=str(path))
     if bank.duplicates:
@@ -134,51 +131,6 @@ def _line_of_entry(value: dict[str, Any], text_key: str) -> dict[str, Any]:
     if f"{kind}_id" not in entry and isinstance(value["query_id"], str | int):
         entry[f"{kind}_id"] = entry_id(str(value["query_id"]), text, value.get("facet_id"))
     return {**of_query, "items": [{**where, **entry, f"{kind}_text": text}]}
-
-
-def _packed(path: str | Path) -> TestBank:
-    queries = _PackedQueries(path)
-    duplicates = [key for number, line in read_lines(path) for key in queries.append(number, line)]
-    return TestBank(queries, duplicates, LazySequence(queries.lines))
-
-
-class _PackedQueries(Mapping[str, QueryBank]):
-    """Query id to query, whose lines are stored as bytes; only the query of the last access stays parsed."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._path = path
-        self._stored: dict[str, list[tuple[int, bytes]]] = {}
-        self._last = QueryBank("")
-
-    def append(self, number: int, line: bytes) -> list[str]:
-        """Append a line of the file; returns those of its entry ids that the query already has."""
-        bank_line = _parse(line, self._path, number)
-        query_id = bank_line.query_id
-        self._last = self[query_id] if query_id in self else QueryBank(query_id)
-        self._stored.setdefault(query_id, []).append((number, line))
-        return self._last.add(bank_line)
-
-    def lines(self) -> Iterator[BankLine]:
-        """Parse all lines, in file order."""
-        for number, line in sorted(chain.from_iterable(self._stored.values())):
-            yield _parse(line, self._path, number)
-
-    def __getitem__(self, query_id: str) -> QueryBank:
-        stored = self._stored[query_id]
-        if self._last.query_id != query_id:
-            self._last = QueryBank(query_id)
-            for number, line in stored:
-                self._last.add(_parse(line, self._path, number))
-        return self._last
-
-    def __contains__(self, query_id: object) -> bool:
-        return query_id in self._stored
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._stored)
-
-    def __len__(self) -> int:
-        return len(self._stored)
 
 
 def write_bank(lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:

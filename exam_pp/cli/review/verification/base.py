@@ -126,7 +126,7 @@ def verify(
     ``answers_class`` does not match the file; and if the selection needs judgments and the file has none.
     """
     shown = shown or Shown()
-    test_bank = read_bank(bank, packed=True) if bank else None
+    test_bank = read_bank(bank) if bank else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
     reading = _Reading(graded, selector, test_bank, shown)
     for query in reading:
