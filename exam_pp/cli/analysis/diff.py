@@ -30,11 +30,12 @@ from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.provenance import Provenance, combined, file_names, graded_by
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.files import allow_rereading, is_read_once
+from exam_pp.store.files import allow_rereading
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter, GradeKey
+    from exam_pp.phases.evaluation.inputs import Passages
     from exam_pp.phases.evaluation.result import PathLike
 
 
@@ -104,8 +105,11 @@ def command(
         --prompt self-rated \\
         --grader google/flan-t5-base --grader google/flan-t5-large
     """
+    from exam_pp.phases.evaluation.inputs import loaded
+
+    passages = {file: loaded(file) for file in dict.fromkeys((before, after))}
     sides = [
-        Grading(file, grade_filter(grader, prompt_class, **criteria), bank)
+        Grading(passages[file], grade_filter(grader, prompt_class, **criteria), bank)
         for file, grader, prompt_class, bank in zip(
             (before, after), graders, prompt_classes, banks, strict=True
         )
@@ -127,7 +131,7 @@ Ratings = dict[tuple[str, str], dict[str, int]]
 class Grading:
     """One side of a comparison: a graded file, a filter for its grades (None: all), and its bank."""
 
-    file: PathLike
+    file: Passages
     grade_filter: GradeFilter | None = None
     bank: PathLike | None = None
 
@@ -202,15 +206,9 @@ def diff(
 
     A label is the best rating of a passage, or follows ``labelling``. If a side has a bank, only the entries
     of the bank count there. With two banks this shows how an edit of the bank changes labels. Raises
-    :class:`~exam_pp.errors.SelectionError` if the files have no graded passage in common, and for streams,
-    because the files are read several times.
+    :class:`~exam_pp.errors.SelectionError` if the files have no graded passage in common.
     """
     allow_rereading(before.bank, after.bank)
-    for side in (before, after):
-        if is_read_once(side.file):
-            raise SelectionError(
-                f"{str(side.file)!r} is a stream, but it is read several times. Name a file."
-            )
     (first, grader), (second, other) = _ratings(before), _ratings(after)
     if not first.keys() & second.keys():
         raise SelectionError(f"{before.file} and {after.file} have no graded passage in common.")
@@ -243,14 +241,14 @@ def diff(
 def _ratings(grading: Grading) -> tuple[Ratings, GradeKey]:
     """The ratings of a side, and their grader."""
     from exam_pp.grade_filter import GradeFilter, GradeSelector
+    from exam_pp.phases.evaluation.inputs import loaded
     from exam_pp.roles import without_canaries
     from exam_pp.store.banks.bank_json import read_bank
-    from exam_pp.store.passages.graded_file import read_passages
 
     selector = GradeSelector(grading.grade_filter or GradeFilter())
     bank = read_bank(grading.bank) if grading.bank is not None else None
     ratings: Ratings = {}
-    for query in without_canaries(read_passages(grading.file)):
+    for query in without_canaries(loaded(grading.file)):
         entries = None if bank is None else bank.entries(query.query_id)
         for passage in query.passages:
             by_entry = selector.ratings(passage)

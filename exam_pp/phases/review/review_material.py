@@ -16,7 +16,7 @@ from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.judges import REVIEWED
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.inputs import LoadedPassages, loaded
+from exam_pp.phases.evaluation.inputs import LoadedPassages, loaded, name_of
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores, sanity_scores
 from exam_pp.phases.evaluation.result import counted_names
@@ -108,11 +108,11 @@ def review_material(
     :class:`SelectionError` if the grades of no prompt class, or of several, match.
     """
     options = options or ReviewOptions()
-    passages = loaded(graded)
-    if passages.path is None or is_read_once(passages.path):  # the page records the hash of the file
+    path = name_of(graded, "the passages")
+    if is_read_once(path):  # the page records the hash of the file
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
-    graded = passages.path
+    passages, graded = loaded(graded), path
     pairs = None
     if options.pairs is not None:
         pairs = read_pairs_to_label(options.pairs, graded, force=options.force)

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -157,7 +158,7 @@ def test_entries_that_change_most_come_first(write_jsonl: WriteJsonl) -> None:
 
 
 def test_systems_are_compared_on_the_queries_of_both(before: Grading, write_jsonl: WriteJsonl) -> None:
-    lines = [json.loads(line) for line in Path(before.file).read_text().splitlines()]
+    lines = [json.loads(line) for line in Path(str(before.file)).read_text().splitlines()]
     fewer = Grading(write_jsonl("fewer.jsonl", lines[:3]))
     for sides in ((before, fewer), (fewer, before)):
         report = diff_report(*sides, diff(*sides))
@@ -249,7 +250,13 @@ def test_prompts_are_known_by_all_their_names(
     assert capsys.readouterr().out.splitlines()[1:] == ["q\tp\t4\t1"]
 
 
-def test_a_pipe_is_refused(tmp_path: Path) -> None:
+def test_a_pipe_is_read_once(
+    write_jsonl: WriteJsonl, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_jsonl("graded.jsonl", [["q", [ranked("q", 1, {"a": 5}, {"one": 1})]]])
+    main(["diff", str(path), str(path), "--format", "tsv"])
+    expected = capsys.readouterr().out
     os.mkfifo(pipe := tmp_path / "pipe")
-    with pytest.raises(SelectionError, match=r"pipe' .*stream"):
-        diff(Grading(tmp_path / "file"), Grading(pipe))
+    Thread(target=pipe.write_bytes, args=[path.read_bytes()], daemon=True).start()
+    main(["diff", str(path), str(pipe), "--format", "tsv"])
+    assert capsys.readouterr().out == expected
