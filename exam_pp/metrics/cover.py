@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import fsum
 
 from exam_pp.defaults import CUTOFF
 from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
+from exam_pp.metrics.measures import Measure
 from exam_pp.results import OVERALL_SYSTEM, Score
 
 
@@ -29,17 +31,25 @@ class Cover:
     def __str__(self) -> str:
         return f"{'nCover' if self.normalised else 'Cover'}(min_grade={self.min_grade})@{self.cutoff}"
 
+    @cached_property
+    def measure(self) -> Measure:
+        """The formula, with its name."""
+        return Measure(str(self), ((self.min_grade, 1.0),))
+
     def __call__(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> Iterator[Score]:
         """Yield a score for every system of ``first_ranks``, and one for the overall system.
 
         ``first_ranks`` maps each system to its first rank, 0 or 1.
         """
-        name = str(self)
         covered_by_any = union(query.reached(self.min_grade))
-        best = query.size(covered_by_any if self.normalised else query.all_entries)
+        whole = query.size(covered_by_any if self.normalised else query.all_entries)
         for system, covered in self.covered(query, first_ranks).items():
-            yield Score(system, query.query_id, name, _share(query.size(covered), best))
-        yield Score(OVERALL_SYSTEM, query.query_id, name, _share(query.size(covered_by_any), best))
+            yield self._score(query, system, covered, whole)
+        yield self._score(query, OVERALL_SYSTEM, covered_by_any, whole)
+
+    def _score(self, query: GradedQuery, system: str, covered: int, whole: float) -> Score:
+        share = self.measure.share({self.min_grade: covered}, query.weights, whole)
+        return Score(system, query.query_id, self.measure.name, share or 0.0)
 
     def covered(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> dict[str, int]:
         """System to the mask of the entries that its passages within the cutoff cover."""
@@ -71,8 +81,8 @@ class Cover:
                 )
                 least, most = (covered_by_any | by_others, covered_by_any | possible)
             yield (
-                Score(system, query.query_id, str(self), _share(query.size(covered), query.size(least))),
-                Score(system, query.query_id, str(self), _share(query.size(possible), query.size(most))),
+                self._score(query, system, covered, query.size(least)),
+                self._score(query, system, possible, query.size(most)),
             )
 
 
@@ -119,7 +129,8 @@ class SoftCover:
                 best[entry] = max(probability, best.get(entry, 0.0))
         weights = query.weights or [1.0] * len(query.entries)
         total = fsum(weights[entry] * probability for entry, probability in best.items())
-        return _share(total, query.size(query.all_entries))
+        whole = query.size(query.all_entries)
+        return total / whole if whole else 0.0
 
 
 def union(masks: Iterable[int]) -> int:
@@ -128,7 +139,3 @@ def union(masks: Iterable[int]) -> int:
     for mask in masks:
         union |= mask
     return union
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0

@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import fsum
 from typing import TYPE_CHECKING, TypeVar
 
 from exam_pp.data_model import is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.llm_requests import LOW_MASS
+from exam_pp.metrics.measures import size
 from exam_pp.roles import role_of
 
 if TYPE_CHECKING:
@@ -148,9 +148,7 @@ class GradedQuery:
 
     def size(self, mask: int) -> float:
         """Number of entries in the mask, or their total weight if entries have weights."""
-        if self.weights is None:
-            return mask.bit_count()
-        return fsum(weight for bit, weight in enumerate(self.weights) if mask >> bit & 1)
+        return size(mask, self.weights)
 
     @property
     def all_entries(self) -> int:
