@@ -263,6 +263,20 @@ class TestBank:
         return query.entries if query else {}
 
     @cached_property
+    def copies(self) -> dict[str, dict[str, Entry]]:
+        """The entries of each query that has some, with copies, whose keys end with ``#2``, ``#3`` ..."""
+        queries: dict[str, dict[str, Entry]] = {}
+        for line in self.lines:
+            entries = queries.setdefault(line.query_id, {})
+            for entry in line.items:
+                key, copies = entry.entry_id, 1
+                while key in entries:
+                    copies += 1
+                    key = f"{entry.entry_id}#{copies}"
+                entries[key] = entry
+        return {query_id: entries for query_id, entries in queries.items() if entries}
+
+    @cached_property
     def kinds(self) -> set[EntryKind]:
         """The kinds of entries in the bank."""
         return {entry.kind for query in self for entry in query.entries.values()}

@@ -29,7 +29,7 @@ from exam_pp.formats.base import Format, Source, make_writer, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.nuggetizer import NuggetText, bank_line
 from exam_pp.formats.sample import with_keys
-from exam_pp.metrics.nuggets import answer_length, is_label
+from exam_pp.metrics.measures import answer_length
 from exam_pp.models import Record
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import NOT_A_LABEL
@@ -193,7 +193,7 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
         elif ids.from_bank:
             summary.foreign.add(nugget_id)
         label = nugget.assignment or ""
-        if is_label(plain := plain_label(label)):
+        if (plain := plain_label(label)) in ASSIGNMENT_RATINGS:
             labels.append((nugget_id, plain))
             in_order.append((nugget_id, plain))
         else:

@@ -9,7 +9,7 @@ from math import fsum
 
 from exam_pp.defaults import CUTOFF
 from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery
-from exam_pp.metrics.measures import Measure
+from exam_pp.metrics.measures import Measure, union
 from exam_pp.results import OVERALL_SYSTEM, Score
 
 
@@ -131,11 +131,3 @@ class SoftCover:
         total = fsum(weights[entry] * probability for entry, probability in best.items())
         whole = query.size(query.all_entries)
         return total / whole if whole else 0.0
-
-
-def union(masks: Iterable[int]) -> int:
-    """The mask of what is in any of the masks."""
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union

@@ -8,13 +8,15 @@ leaderboard pleases deceives nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.metrics.measures import Measure, union
 from exam_pp.pair_sample import draw
 
 _FEWEST = 5
@@ -71,6 +73,46 @@ class DecidedUnits:
             np.array(people, dtype=float)[:, order],
             np.array(checked),
         )
+
+    @classmethod
+    def of_query(
+        cls,
+        query: GradedQuery,
+        alone: GradedQuery,
+        entries: Sequence[str],
+        weights: Sequence[float],
+        measure: Measure,
+        ranks: Mapping[str, int],
+        cutoff: int,
+    ) -> DecidedUnits:
+        """What a measure finds in the entries of a query, and in the same grades of the judge ``alone``.
+
+        An entry is decided for a system if a person gave it full credit in a passage within the cutoff, or
+        people rated it in all of these. ``entries`` are the ids, ``ranks`` the first rank of each system.
+        """
+        grades = [grade for grade, _ in measure.steps]
+        places = [alone.entries.get(entry, len(alone.entries)) for entry in query.entries]
+        judged, people, checked = [], [], []
+        for system, first_rank in ranks.items():
+            top = query.top(system, first_rank, cutoff)
+            rated = [query.passages[index].by_people for index in top]
+            found = {
+                grade: union(query.reached(grade)[index] & of for index, of in zip(top, rated, strict=True))
+                for grade in grades
+            }
+            open_ = union(query.all_entries & ~of for of in rated) & ~found[max(grades)]
+            people.append(
+                [
+                    np.nan if open_ >> position & 1 else measure.credit(found, position)
+                    for position in query.entries.values()
+                ]
+            )
+            top_alone = alone.top(system, first_rank, cutoff)
+            by_judge = {grade: union(alone.reached(grade)[index] for index in top_alone) for grade in grades}
+            judged.append([measure.credit(by_judge, place) for place in places])
+            texts = [query.passages[index].by_people for index in top if index not in query.without_text]
+            checked.append((sum(map(int.bit_count, texts)), len(texts) * len(entries)))
+        return cls.drawn(query.query_id, entries, weights, judged, people, checked)
 
     def are_decided(self, entries: int) -> bool:
         """Whether people decided the first entries for every system."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.data_model import is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.llm_requests import LOW_MASS
@@ -102,7 +103,8 @@ class GradedQuery:
 
     ``entries`` maps entry ids to bit positions. ``asked`` is the mask of entries with a grade for at least
     one passage. ``foreign`` are graded ids that are not in the bank. ``rankings`` lists, for each system,
-    ``(rank, -score, index of the passage)``; those of ``answering`` are the parts of an answer.
+    ``(rank, -score, index of the passage)``; those of ``answering`` are the parts of an answer. ``copies``
+    maps the id of an entry to the entries with this id in the bank, if each of these counts.
     """
 
     query_id: str
@@ -113,8 +115,9 @@ class GradedQuery:
     asked: int = 0
     foreign: set[str] = field(default_factory=set)
     answering: set[str] = field(default_factory=set)
+    copies: dict[str, list[str]] | None = None
     _empty: list[tuple[str, GradedPassage]] = field(default_factory=list, init=False, repr=False)
-    _blank: list[GradedPassage] = field(default_factory=list, init=False, repr=False)
+    _blank: set[int] = field(default_factory=set, init=False, repr=False)
     _index: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _tops: dict[tuple[str, int, int], list[int]] = field(default_factory=dict, init=False, repr=False)
     _reached: dict[int, list[int]] = field(default_factory=dict, init=False, repr=False)
@@ -168,7 +171,8 @@ class GradedQuery:
             self.passages.append(GradedPassage(passage.passage_id))
         graded = self.passages[index]
         for grade_set in grades:
-            ratings = self._known(grade_set.entry_ratings(), closed)
+            rated = grade_set.entry_ratings() if self.copies is None else copy_ratings(grade_set, self.copies)
+            ratings = self._known(rated, closed)
             graded.grade(ratings, self.entries)
             if is_human(grade_set.model):
                 graded.by_people |= sum(1 << self.entries[entry_id] for entry_id in ratings)
@@ -194,16 +198,22 @@ class GradedQuery:
                 if not (graded.levels or passage.text.strip()):
                     self._empty.append((ranking.method, graded))
         if not passage.text.strip():
-            self._blank.append(graded)
+            self._blank.add(index)
 
     def cover_nothing(self) -> Iterable[str]:
         """Give empty answers, which have nothing to ask a model about, the lowest grades; their systems."""
         for _, graded in self._empty:
             graded.grade(dict.fromkeys(self.entries, 0), self.entries)
-        # Nobody is asked about an empty text; in files without texts, all are.
-        for graded in self._blank if len(self._blank) < len(self.passages) else ():
+        # Nobody is asked about an empty text.
+        for index in self.without_text:
+            graded = self.passages[index]
             graded.by_people |= self.all_entries & ~graded.reaching(1)
         return {system for system, _ in self._empty}
+
+    @property
+    def without_text(self) -> set[int]:
+        """The indices of the passages with an empty text; in files without texts, all passages have one."""
+        return self._blank if len(self._blank) < len(self.passages) else set()
 
     def _known(self, values: Mapping[str, N], closed: bool) -> Mapping[str, N]:
         """The values of the query's entries; unknown ids become entries, or foreign if ``closed``."""
@@ -299,6 +309,29 @@ class GradedFile:
         self.queries[query.query_id] = query
 
 
+def ids_of_copies(entries: Mapping[str, Entry]) -> dict[str, list[str]]:
+    """Entry id to the keys of the entries with this id."""
+    copies: dict[str, list[str]] = {}
+    for key, entry in entries.items():
+        copies.setdefault(entry.entry_id, []).append(key)
+    return copies
+
+
+def copy_ratings(grades: AnyGrades, copies: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Nugget id to rating; the n-th of its ``copies`` has its n-th label, or the last."""
+    labels: dict[str, list[int | None]] = {}
+    for nugget_id, label in grades.nugget_labels() or ():
+        labels.setdefault(nugget_id, []).append(ASSIGNMENT_RATINGS.get(label))
+    if grades.nugget_labels() is None:
+        labels = {nugget_id: [rating] for nugget_id, rating in grades.entry_ratings().items()}
+    ratings = {
+        copy: of_nugget[min(number, len(of_nugget) - 1)]
+        for nugget_id, of_nugget in labels.items()
+        for number, copy in enumerate(copies.get(nugget_id, (nugget_id,)))
+    }
+    return {copy: rating for copy, rating in ratings.items() if rating is not None}
+
+
 def gather(
     queries: Iterable[QueryView],
     selector: GradeSelector,
@@ -307,17 +340,19 @@ def gather(
     soft: bool = False,
     kind: EntryKind | None = None,
     ranks: bool = True,
+    each_copy: bool = False,
 ) -> GradedFile:
     """Read all queries once and return their grades as bit masks.
 
     ``bank``: Defines the entries of each query. None: the ids of the selected grades. ``soft``: Also keep the
     probabilities of grades. ``kind``: Use only entries of this kind of a bank that has both kinds. None: all
-    entries. ``ranks``: Also keep the rankings, which take half of the time with many systems. Returns the
-    graded file, with all queries, including those without grades.
+    entries. ``ranks``: Also keep the rankings, which take half of the time with many systems. ``each_copy``:
+    Every copy of a nugget in the bank counts, and has a label of its own. Returns the graded file, with all
+    queries, including those without grades.
     """
     file = GradedFile()
     for view in queries:
-        query = file.queries.get(view.query_id) or _empty(view.query_id, bank, kind)
+        query = file.queries.get(view.query_id) or _empty(view.query_id, bank, kind, each_copy)
         for passage in view.passages:
             grades = selector.select(passage)
             file.pool_depth = min(file.pool_depth, passage.pool_depth or CUTOFF)
@@ -332,13 +367,18 @@ def gather(
     return file
 
 
-def _empty(query_id: str, bank: TestBank | None, kind: EntryKind | None) -> GradedQuery:
-    entries: Mapping[str, Entry] = bank.entries(query_id) if bank is not None else {}
+def _empty(query_id: str, bank: TestBank | None, kind: EntryKind | None, each_copy: bool) -> GradedQuery:
+    entries: Mapping[str, Entry] = {}
+    if bank is not None:
+        entries = bank.copies.get(query_id, {}) if each_copy else bank.entries(query_id)
     if kind is not None:
         entries = {key: entry for key, entry in entries.items() if entry.kind == kind} or entries
     weights = [entry.weight for entry in entries.values()]
-    return GradedQuery(
+    query = GradedQuery(
         query_id,
-        {entry_id: position for position, entry_id in enumerate(entries)},
+        {key: position for position, key in enumerate(entries)},
         weights if any(weight != 1 for weight in weights) else None,
     )
+    if each_copy:
+        query.copies = ids_of_copies(entries)
+    return query

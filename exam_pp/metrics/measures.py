@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from exam_pp.banks import Entry
 
 Steps = tuple[tuple[int, float], ...]
-"""Pairs of a grade and the credit of an entry that reaches it; the credits of all reached grades are added."""
+"""Pairs of a grade and the credit for reaching it; the credits of all grades that an entry reaches add up."""
 
 FULL: Steps = ((2, 1.0),)
 """Partial support counts nothing."""
@@ -28,6 +28,14 @@ def size(mask: int, weights: Sequence[float] | None) -> float:
     if weights is None:
         return mask.bit_count()
     return fsum(weight for bit, weight in enumerate(weights) if mask >> bit & 1)
+
+
+def union(masks: Iterable[int]) -> int:
+    """The mask of what is in any of the masks."""
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union
 
 
 @dataclass(frozen=True)
@@ -50,11 +58,24 @@ class Measure:
         other = self.words.get(None, 0.0)
         return [self.words.get(entry.importance, other) for entry in entries]
 
-    def share(self, reached: Mapping[int, int], weights: Sequence[float] | None, whole: float) -> float | None:
+    def credit(self, reached: Mapping[int, int], position: int) -> float:
+        """What the entry at a position of the masks earns."""
+        return fsum(credit for grade, credit in self.steps if reached[grade] >> position & 1)
+
+    def share(
+        self, reached: Mapping[int, int], weights: Sequence[float] | None, whole: float
+    ) -> float | None:
         """The score for the masks of the entries that reach each grade; None if nothing counts.
 
         ``weights``: Of all entries; None if each of them counts 1. ``whole``: :func:`size` of the entries
         that count. Sums are exact and divided once, so that equal scores are equal floats.
+
+        Two vital nuggets, of which the second has partial support, and an okay nugget without support. W is
+        ``(Σ vital + 0.5 × Σ okay) / (number of vital + 0.5 × number of okay)`` = 1.5 / 2.5:
+
+        >>> W = next(measure for measure in NUGGET_MEASURES if measure.name == "W")
+        >>> W.share({2: 0b001, 1: 0b011}, [1.0, 1.0, 0.5], 2.5)
+        0.6
         """
         earned = fsum(credit * size(reached[grade], weights) for grade, credit in self.steps)
         return earned / whole if whole else None
@@ -72,8 +93,11 @@ NUGGET_MEASURES = (
     Measure("A_strict", FULL, _ALL, "Share of all nuggets that an answer supports."),
     Measure("A", HALF, _ALL, "A_strict, where partial support counts half."),
 )
-"""In the order of the tables of Pradeep et al., "Initial Nugget Evaluation Results for the TREC 2024 RAG Track
-with the AutoNuggetizer Framework" (2024), section 3.5; the first is the primary measure."""
+"""V, W and A in the order of the paper's tables; the first is the primary measure.
+
+Source: Pradeep et al., "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer
+Framework" (2024), section 3.5.
+"""
 NUGGET_METRICS = tuple(measure.name for measure in NUGGET_MEASURES)
 RUBRIC_MEASURES = (
     Measure("Rubric", HALF, None, "Share of the weight that an answer earns; partly met counts half."),

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from exam_pp.metrics import calibration, citation_scores, game_biases, nuggets, text_similarity, trec_measures
+from exam_pp.metrics import calibration, citation_scores, game_biases, measures, text_similarity, trec_measures
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from exam_pp.metrics import calibration, citation_scores, game_biases, nuggets, 
         (calibration, 2),
         (citation_scores, 2),
         (game_biases, 1),
-        (nuggets, 3),
+        (measures, 2),
         (text_similarity, 8),
         (trec_measures, 6),
     ],

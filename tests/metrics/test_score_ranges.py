@@ -6,7 +6,7 @@ import pytest
 from ir_measures.measures import registry
 
 from exam_pp.metrics.cover import Cover, SoftCover
-from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
+from exam_pp.metrics.measures import LENGTH, NUGGET_METRICS
 from exam_pp.metrics.score_ranges import OTHER_FROM_0_TO_1, OTHER_RANGES, SHARES, Range, is_outside, range_of
 from exam_pp.metrics.text_similarity import ROUGE
 from exam_pp.metrics.trec_measures import trec_eval_names

@@ -376,7 +376,7 @@ def _games(
     return games_from_grades(
         files[0],
         bank,
-        measure=measure or "Cover",  # type: ignore[arg-type]  # one of GRADE_MEASURES
+        measure=measure or "Cover",
         tie_margin=tie_margin,
         grade_filter=criteria,
         queries=queries,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.correlation import MetaEvaluation, meta_evaluation
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
+from exam_pp.metrics.measures import LENGTH, NUGGET_METRICS
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.result import Evaluation, matched_names, renamed
 from exam_pp.results import ALL_QUERIES

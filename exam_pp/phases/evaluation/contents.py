@@ -14,9 +14,10 @@ from exam_pp import provenance
 from exam_pp.data_model import DIRECT_ID, AnyGrades
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.cover import Cover
+from exam_pp.metrics.grade_masks import copy_ratings
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.phases.evaluation.inputs import Passages, bank_of, views
-from exam_pp.phases.evaluation.nugget_scores import assigned_labels
+from exam_pp.phases.evaluation.nugget_scores import assigns_nuggets
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades
 from exam_pp.prompts import PROMPTS
@@ -89,9 +90,7 @@ def graded_contents(
                 if key not in graders:
                     graders[key] = GraderContents(_kind(grades))
                 graders[key].rated |= grades.is_rated
-                graded_entries.setdefault(key, set()).update(
-                    grades.graded_ids() or {nugget_id for nugget_id, _ in assigned_labels(grades) or ()}
-                )
+                graded_entries.setdefault(key, set()).update(grades.graded_ids() or copy_ratings(grades, {}))
             for key, ids in graded_entries.items():
                 grader = graders[key]
                 grader.selected |= key in selected
@@ -118,7 +117,7 @@ def graded_contents(
 def _kind(grades: AnyGrades) -> GradeKind:
     if DIRECT_ID in grades.entry_ratings():
         return "direct"
-    if assigned_labels(grades) is not None:
+    if assigns_nuggets(grades):
         return "assignment"
     if grades.prompt_type is not None:
         return "nugget" if grades.prompt_type.startswith("nugget") else "question"

@@ -30,6 +30,7 @@ from exam_pp.metrics.corrected_pairs import (
 )
 from exam_pp.metrics.entry_values import Ints
 from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.metrics.measures import NUGGET_MEASURES
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T
 from exam_pp.pair_sample import PairSample
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, loaded, query_ids, views
@@ -233,16 +234,6 @@ def _queries_of(bank: Bank | None, queries: Queries | None) -> Queries | None:
     return [query_id for query_id in bank_of(bank).queries if ids is None or query_id in ids]
 
 
-_STRICT: tuple[tuple[int, ...], tuple[float, ...]] = (2,), (1.0,)
-_LENIENT: tuple[tuple[int, ...], tuple[float, ...]] = (2, 1), (0.5, 0.5)
-_IMPORTANCE: dict[str, dict[str | None, float]] = {
-    "V": {"vital": 1.0},
-    "W": {"vital": 1.0, "okay": 0.5},
-    "A": {"vital": 1.0, "okay": 1.0, None: 1.0},
-}
-"""Nugget measure to the weights of nuggets by importance, as in :mod:`exam_pp.metrics.nuggets`."""
-
-
 @dataclass
 class _Work:
     """The pairs of all queries in groups, measure by measure, and counts for the tables and notes."""
@@ -352,11 +343,10 @@ class _Work:
         assert self.data.bank is not None
         entries = self.data.bank.entries(query.query_id)
         weightings = {}
-        for letter, of_importance in _IMPORTANCE.items():
-            other = of_importance.get(None, 0.0)
-            weights = tuple(of_importance.get(entries[key].importance, other) for key in query.entries)
-            for suffix, (thresholds, levels) in (("_strict", _STRICT), ("", _LENIENT)):
-                weightings[f"{letter}{suffix}"] = Weighting(thresholds, levels, weights)
+        for measure in NUGGET_MEASURES:
+            thresholds, levels = zip(*measure.steps, strict=True)
+            weights = tuple(measure.weights(entries[key] for key in query.entries))
+            weightings[measure.name] = Weighting(thresholds, levels, weights)
         return weightings
 
     def board(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from exam_pp.defaults import CONFIDENCE
-from exam_pp.metrics.nuggets import LENGTH
+from exam_pp.metrics.measures import LENGTH
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.text.wording import in_one_line
 

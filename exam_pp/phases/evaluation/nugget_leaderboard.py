@@ -12,7 +12,7 @@ from exam_pp.formats.nuggetizer import nugget_metrics
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Extremes, extremes, standings
-from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
+from exam_pp.metrics.measures import LENGTH, NUGGET_METRICS
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, standings_of_judge, uncertainty
 from exam_pp.phases.evaluation.nugget_scores import (

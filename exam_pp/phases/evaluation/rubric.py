@@ -16,7 +16,7 @@ from exam_pp.data_model import Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm_requests import LOW_MASS
-from exam_pp.metrics.cover import Cover, SoftCover, union
+from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.gains import Ungraded
 from exam_pp.metrics.grade_masks import DefaultCutoff, GradedFile, GradedQuery
 from exam_pp.metrics.qrels import Facets, Label, Labelling, LabelRule, best_qrels, ungraded_label
@@ -234,36 +234,17 @@ def _units(
 ) -> Iterator[DecidedUnits]:
     """The units of Rubric-Cover, from grades with ratings of people, and those of the judge alone.
 
-    Other measures have none. An entry is decided for a system if a person found it covered by one of its
-    passages within the cutoff, or people rated it for all of these.
+    Other measures have none.
     """
     from exam_pp.metrics.fair_sample import DecidedUnits  # noqa: PLC0415 - numpy is slow to import
 
     covers = (Cover(min_grade, cutoff) for min_grade in range(1, data.highest_grade + 1))
-    cover = next((each for each in covers if str(each) == metric), None)
-    if cover is None:
-        return
-    for query in data.queries:
-        alone, reached = of_judge.queries[query.query_id], query.reached(cover.min_grade)
-        by_judge = cover.covered(alone, ranks).values()
-        people, checked = [], []
-        for system, first_rank in ranks.items():
-            top = query.top(system, first_rank, cutoff)
-            by_people = [query.passages[index].by_people for index in top]
-            covered = union(reached[index] & rated for index, rated in zip(top, by_people, strict=True))
-            open_ = union(query.all_entries & ~rated for rated in by_people) & ~covered
-            bits = query.entries.values()
-            people.append([float("nan") if open_ >> bit & 1 else covered >> bit & 1 for bit in bits])
-            checked.append((sum(map(int.bit_count, by_people)), len(top) * len(bits)))
-        places = [alone.entries.get(entry, len(alone.entries)) for entry in query.entries]
-        yield DecidedUnits.drawn(
-            query.query_id,
-            list(query.entries),
-            query.weights or [1.0] * len(query.entries),
-            [[mask >> place & 1 for place in places] for mask in by_judge],
-            people,
-            checked,
-        )
+    for cover in (each for each in covers if str(each) == metric):
+        for query in data.queries:
+            alone, weights = of_judge.queries[query.query_id], query.weights or [1.0] * len(query.entries)
+            yield DecidedUnits.of_query(
+                query, alone, list(query.entries), weights, cover.measure, ranks, cutoff
+            )
 
 
 def rubric_qrels(

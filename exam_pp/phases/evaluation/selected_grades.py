@@ -129,6 +129,16 @@ def read_selected(
     notes = _query_notes(file, queries, bank, selected)
     if bank is not None:
         notes += _bank_notes(file, ids)
+    provenance = replace(origin(selector, file, bank_source, bank), queries=len(ids))
+    if canaries:
+        notes += _canary_notes(queries)
+    return SelectedGrades(name, file, queries, min_grade, selector, notes, bank, provenance)
+
+
+def origin(
+    selector: GradeSelector, file: GradedFile, bank_source: Bank | None, bank: TestBank | None
+) -> Provenance:
+    """Who graded and reviewed, and the bank and its writers."""
     graded_pairs = [
         (each.graded, each.by_people)
         for query in (file.queries.values() if selector.review.rated else ())
@@ -136,15 +146,11 @@ def read_selected(
     ]
     ratings = sum(of_all.bit_count() for of_all, _ in graded_pairs)
     partly = any(of_all & ~of_people for of_all, of_people in graded_pairs)
-    provenance = replace(
+    return replace(
         reviewed_by(graded_by([selector.key]), selector.review, ratings, partly=partly),
         banks=file_names(bank_source),
-        queries=len(ids),
         writers=written_by(bank),
     )
-    if canaries:
-        notes += _canary_notes(queries)
-    return SelectedGrades(name, file, queries, min_grade, selector, notes, bank, provenance)
 
 
 def _check_replies(queries: Iterable[QueryView], selector: GradeSelector, name: object) -> None:

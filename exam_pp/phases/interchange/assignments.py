@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.banks import Entry
+from exam_pp.banks import ASSIGNMENT_RATINGS, Entry
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -19,29 +19,26 @@ from exam_pp.formats.nugget_assignments import (
     add_assignments,
 )
 from exam_pp.grade_filter import GradeFilter, GradeKey, check_one
-from exam_pp.phases.evaluation.nugget_scores import (
-    Labels,
-    assigned_labels,
-    bank_items,
-    better_labels,
-    labels_in_order,
-)
+from exam_pp.metrics.grade_masks import copy_ratings, ids_of_copies
+from exam_pp.phases.evaluation.nugget_scores import assigns_nuggets
 from exam_pp.roles import DistinctNames, System
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import write_queries
 
+_LABELS = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
+
 
 @dataclass
 class _Answer:
-    """The parts of a system's answer (rank, text), with the grader's labels of each nugget.
+    """The parts of a system's answer (rank, text), with the grader's rating of each nugget.
 
     ``unparsed`` is nugget id to the label that could not be read, for ungraded nuggets.
     """
 
     parts: list[tuple[int, str]] = field(default_factory=list)
-    labels: Labels = field(default_factory=dict)
+    ratings: dict[str, int] = field(default_factory=dict)
     unparsed: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -63,20 +60,21 @@ def assignments_of(
     unless the filter selects the assignments of one grader.
     """
     test_bank = read_bank(bank)
-    items = bank_items(test_bank)
+    items = test_bank.copies
     graders: dict[GradeKey, None] = {}
     answers: dict[tuple[System, str], _Answer] = {}
     for query in queries:
         for passage in query.passages:
             if query.query_id in items and passage.rankings:
-                _add_passage(passage, query.query_id, grade_filter, answers, graders, dropped)
+                copies = ids_of_copies(items[query.query_id])
+                _add_passage(passage, query.query_id, copies, grade_filter, answers, graders, dropped)
     if not graders:
         raise SelectionError(f"{graded} has no nugget assignments that match the filter and the bank.")
     check_one(graders, f"The filter selects assignments of {len(graders)} graders in {graded}")
     if not any(
-        entry.entry_id in answer.labels or entry.entry_id in answer.unparsed
+        entry_id in answer.ratings or entry_id in answer.unparsed
         for (_, query_id), answer in answers.items()
-        for entry in items[query_id]
+        for entry_id in items[query_id]
     ):
         raise SelectionError(
             f"{bank} has none of the nuggets that are assigned in {graded}: name the bank with which the "
@@ -90,6 +88,7 @@ def assignments_of(
 def _add_passage(
     passage: Passage,
     query_id: str,
+    copies: Mapping[str, Sequence[str]],
     criteria: GradeFilter,
     answers: dict[tuple[System, str], _Answer],
     graders: dict[GradeKey, None],
@@ -97,26 +96,24 @@ def _add_passage(
 ) -> None:
     """Add the passage and its selected assignments to the answers of the systems that rank it."""
     dropped.add("judgments", len(passage.judgments))
-    labels: Labels | None = None
-    unparsed: dict[str, str] = {}
-    for grades in passage.grade_sets():
-        pairs = assigned_labels(grades) if criteria.accepts(grades) else None
-        if pairs is None:
-            dropped.add("other sets of grades")
-            continue
-        graders[GradeKey.of(grades, criteria)] = None
-        labels = {} if labels is None else labels
-        new: Labels = {}
-        for nugget_id, label in pairs:
-            new.setdefault(nugget_id, []).append(label)
-        labels.update(new)
-        unparsed |= _unparsed_labels(grades) if isinstance(grades, RubricGrades) else {}
-    if labels is None:
+    selected = [
+        grades for grades in passage.grade_sets() if criteria.accepts(grades) and assigns_nuggets(grades)
+    ]
+    dropped.add("other sets of grades", len(list(passage.grade_sets())) - len(selected))
+    if not selected:
         return
+    graders |= dict.fromkeys(GradeKey.of(grades, criteria) for grades in selected)
+    ratings: dict[str, int] = {}
+    unparsed: dict[str, str] = {}
+    for grades in selected:
+        ratings |= copy_ratings(grades, copies)
+        unparsed |= _unparsed_labels(grades) if isinstance(grades, RubricGrades) else {}
     for ranking in passage.rankings:
         answer = answers.setdefault((System.of(ranking), query_id), _Answer())
         answer.parts.append((ranking.rank, passage.text))
-        answer.labels = better_labels(answer.labels, labels)
+        answer.ratings |= {
+            key: max(rating, answer.ratings.get(key, rating)) for key, rating in ratings.items()
+        }
         answer.unparsed |= unparsed
         dropped.add("citations", len(ranking.citations or ()))
 
@@ -129,13 +126,11 @@ def _unparsed_labels(grades: RubricGrades) -> dict[str, str]:
 
 def _lines(
     answers: Mapping[tuple[System, str], _Answer],
-    items: Mapping[str, Sequence[Entry]],
+    items: Mapping[str, Mapping[str, Entry]],
     texts: Mapping[str, str],
 ) -> Iterator[AssignmentLine]:
     distinct = DistinctNames()
     for (system, query_id), answer in answers.items():
-        entries = items[query_id]
-        labels = zip(entries, labels_in_order(entries, answer.labels), strict=True)
         yield AssignmentLine(
             query=texts.get(query_id, ""),
             qid=query_id,
@@ -143,7 +138,10 @@ def _lines(
             response_length=len(answer.text.split()),
             run_id=distinct(system),
             nuggets=[
-                _nugget(entry, label or answer.unparsed.get(entry.entry_id, "")) for entry, label in labels
+                _nugget(
+                    entry, _LABELS.get(answer.ratings.get(key, -1)) or answer.unparsed.get(entry.entry_id, "")
+                )
+                for key, entry in items[query_id].items()
             ],
         )
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
-from typing import Any, Literal, get_args
+from typing import Any
 
 from exam_pp.data_model import QueryView, Role
 from exam_pp.errors import SelectionError
@@ -20,7 +20,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.judges import REVIEWED
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedQuery
-from exam_pp.metrics.nuggets import NUGGET_METRICS, NuggetMetric
+from exam_pp.metrics.measures import NUGGET_METRICS
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, loaded, query_ids, views
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike
@@ -32,9 +32,7 @@ from exam_pp.roles import System
 from exam_pp.store.files import allow_rereading
 from exam_pp.text.wording import counted, listed
 
-CoverMeasure = Literal["Cover", "nCover", "SoftCover", "MeanRating"]
-GradeMeasure = CoverMeasure | NuggetMetric
-GRADE_MEASURES: tuple[str, ...] = (*get_args(CoverMeasure), *NUGGET_METRICS)
+GRADE_MEASURES = ("Cover", "nCover", "SoftCover", "MeanRating", *NUGGET_METRICS)
 """The measures that decide games from grades."""
 
 _ROUNDING = 1e-9
@@ -113,7 +111,7 @@ def games_from_grades(
     passages: Passages,
     bank: Bank | None = None,
     *,
-    measure: GradeMeasure = "Cover",
+    measure: str = "Cover",
     tie_margin: float = 0.0,
     grade_filter: GradeFilter | None = None,
     min_grade: int | None = None,

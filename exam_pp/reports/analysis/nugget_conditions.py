@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from exam_pp.metrics.correlation import MetaEvaluation
-from exam_pp.metrics.nuggets import LENGTH, NUGGET_METRICS
+from exam_pp.metrics.measures import LENGTH, NUGGET_METRICS
 from exam_pp.phases.analysis.nugget_conditions import (
     ConditionAgreement,
     Points,

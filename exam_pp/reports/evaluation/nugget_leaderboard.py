@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from exam_pp.metrics.nuggets import LENGTH
+from exam_pp.metrics.measures import LENGTH
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.nugget_leaderboard import ExtraRow, NuggetLeaderboard
 from exam_pp.phases.evaluation.nugget_scores import ALL_NUGGETS, EMPTY_ANSWERS

@@ -170,17 +170,18 @@ def test_queries_without_labels_of_a_grader_are_noted(write_jsonl: WriteJsonl, b
 
 
 def test_labels_of_people_count_in_place_of_the_judges(write_jsonl: WriteJsonl, bank: Path) -> None:
-    """Where several people labelled, the median counts; labels of parts without the judge's do not count."""
+    """Where several people labelled, the median counts; so do labels of what the judge did not label."""
     given = answer("a", "q1", "SSS", human_ann="NNS", human_bo="NSS", human_cy="NSS")
     alone = answer("b", "q1", "", human_ann="SSS")
     graded = write_jsonl("g.jsonl", [["q1", [given, alone]], ["q2", [answer("a", "q2", "SS")]]])
     evaluation = nugget_scores(graded, bank)["NuggetAssignment"]
 
     assert scores(evaluation, "a", "q1")["A"] == 2 / 3
+    assert scores(evaluation, "b", "q1")["A"] == 1
     assert evaluation.provenance
     assert evaluation.provenance.models == ("reviewed:judge",)
     assert evaluation.provenance.reviewed == (
-        "1 of 5 ratings changed by 3 people, who checked 3; they disagree on 1, where the median counts",
+        "4 of 8 ratings changed by 3 people, who checked 6; they disagree on 1, where the median counts",
     )
     only_judge = nugget_scores(graded, bank, grade_filter=GradeFilter(model="judge"))
     assert scores(single(only_judge), "a", "q1")["A"] == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exam_pp.metrics.nuggets import NUGGET_METRICS
+from exam_pp.metrics.measures import NUGGET_METRICS
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition, nugget_leaderboard
 from exam_pp.phases.evaluation.nugget_scores import ALL_NUGGETS
 from exam_pp.phases.evaluation.result import Evaluation

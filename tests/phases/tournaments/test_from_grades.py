@@ -12,7 +12,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.games import QueryGames
-from exam_pp.metrics.nuggets import NUGGET_METRICS
+from exam_pp.metrics.measures import NUGGET_METRICS
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.tournaments.biases import game_biases
 from exam_pp.phases.tournaments.from_grades import games_from_grades, games_from_scores, winner_of

@@ -1,14 +1,20 @@
-"""Nugget scores: the example of the paper, published scores of a real run, edge cases."""
+"""Measures: the example of the nugget paper, edge cases, exact ratios, other credits and weights."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.metrics.nuggets import NUGGET_METRICS, LabelledNugget, MissingVital, answer_length, nugget_scores
+from exam_pp.banks import Nugget as BankNugget
+from exam_pp.metrics.measures import NUGGET_MEASURES, NUGGET_METRICS, Measure, answer_length, size
+
+Nugget = tuple[str | None, str | None]
+"""Importance and label; None is ungraded."""
+_RATINGS = {"support": 2, "partial_support": 1, "not_support": 0}
 
 # Pradeep et al. (2024), Table 5: v(ital) or o(kay), then S(upport), P(artial) or N(ot).
 AUTOMATIC = "vS vN vP vS vP vP vS vS vN oS oS oP oP oP oP"
@@ -25,10 +31,27 @@ NAMES = {
 }
 
 
-def nuggets(short: str) -> list[LabelledNugget]:
+def nuggets(short: str) -> list[Nugget]:
     importance = {"v": "vital", "o": "okay", "?": "failed"}
     labels = {"S": "support", "P": "partial_support", "N": "not_support", "-": None}
-    return [LabelledNugget(importance[pair[0]], labels[pair[1]]) for pair in short.split()]
+    return [(importance[pair[0]], labels[pair[1]]) for pair in short.split()]
+
+
+def shares(
+    pairs: Sequence[Nugget], ungraded: str = "not_support", measures: Sequence[Measure] = NUGGET_MEASURES
+) -> dict[str, float]:
+    """The defined scores of an answer."""
+    entries = [BankNugget(query_id="q", nugget_id="n", nugget_text="n", importance=word) for word, _ in pairs]
+    ratings = [_RATINGS.get(str(label), _RATINGS[ungraded]) for _, label in pairs]
+    reached = {
+        grade: sum(1 << place for place, rating in enumerate(ratings) if rating >= grade) for grade in (1, 2)
+    }
+    every = (1 << len(pairs)) - 1
+    scores = {}
+    for measure in measures:
+        weights = measure.weights(entries)
+        scores[measure.name] = measure.share(reached, weights, size(every, weights))
+    return {name: score for name, score in scores.items() if score is not None}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +66,7 @@ def nuggets(short: str) -> list[LabelledNugget]:
 )  # fmt: skip
 def test_table_5_to_four_decimals(short: str, scores: dict[str, float]) -> None:
     """The answer of the paper's Table 1, by both blocks of its Table 5."""
-    assert {metric: round(value, 4) for metric, value in nugget_scores(nuggets(short)).items()} == scores
+    assert {metric: round(value, 4) for metric, value in shares(nuggets(short)).items()} == scores
 
 
 @pytest.mark.parametrize(
@@ -55,47 +78,40 @@ def test_table_5_to_four_decimals(short: str, scores: dict[str, float]) -> None:
         ("", []),
     ],
 )
-def test_undefined_scores_can_be_skipped(short: str, metrics: list[str]) -> None:
-    skipped = nugget_scores(nuggets(short), missing_vital="skip")
-    assert list(skipped) == metrics
-    assert {m: v for m, v in nugget_scores(nuggets(short)).items() if m in metrics} == skipped
+def test_scores_without_a_denominator_are_undefined(short: str, metrics: list[str]) -> None:
+    assert list(shares(nuggets(short))) == metrics
 
 
 @pytest.mark.parametrize(
-    ("short", "missing_vital", "scores"),
+    ("short", "scores"),
     [
         # No okay nuggets: W is V.
-        ("vS vP vN", "zero", {"V_strict": 1 / 3, "V": 0.5, "W_strict": 1 / 3, "W": 0.5,
+        ("vS vP vN", {"V_strict": 1 / 3, "V": 0.5, "W_strict": 1 / 3, "W": 0.5,
                               "A_strict": 1 / 3, "A": 0.5}),
-        # No vital nuggets: V is 0 (calculate_nugget_scores in metrics.py of castorini/nuggetizer).
-        ("oS oN", "zero", {"V_strict": 0, "V": 0, "W_strict": 0.5, "W": 0.5, "A_strict": 0.5, "A": 0.5}),
         # Unknown importance counts only in the denominator of A.
-        ("vS ?N", "zero", {"V_strict": 1, "V": 1, "W_strict": 1, "W": 1, "A_strict": 0.5, "A": 0.5}),
-        ("?S", "zero", {"V_strict": 0, "V": 0, "W_strict": 0, "W": 0, "A_strict": 1, "A": 1}),
+        ("vS ?N", {"V_strict": 1, "V": 1, "W_strict": 1, "W": 1, "A_strict": 0.5, "A": 0.5}),
         # Ungraded: in the denominator, counts 0.
-        ("vS v- o-", "zero", {"V_strict": 0.5, "V": 0.5, "W_strict": 0.4, "W": 0.4,
+        ("vS v- o-", {"V_strict": 0.5, "V": 0.5, "W_strict": 0.4, "W": 0.4,
                               "A_strict": 1 / 3, "A": 1 / 3}),
-        ("", "zero", dict.fromkeys(NUGGET_METRICS, 0)),
         # Its metrics document, "Scoring Formulas"; the code of Open RAG Eval divides by at least one okay
         # nugget (3 / 3.5 = .857) and by at least one vital nugget (1.5 / 2.5 = .6).
-        ("vS vS vS", "skip", {"A": 1, "V": 1, "W": 1, "A_strict": 1, "V_strict": 1, "W_strict": 1}),
-        ("oS oS oS", "skip", {"A": 1, "W": 1, "A_strict": 1, "W_strict": 1}),
+        ("vS vS vS", {"A": 1, "V": 1, "W": 1, "A_strict": 1, "V_strict": 1, "W_strict": 1}),
+        ("oS oS oS", {"A": 1, "W": 1, "A_strict": 1, "W_strict": 1}),
         # (1 + .5 + .5 × .5) / (2 + .5 × 2), and only full support is 1 in strict scores.
-        ("vS vP oP oN", "skip", {"A": 0.5, "V": 0.75, "W": 1.75 / 3, "A_strict": 0.25, "V_strict": 0.5,
+        ("vS vP oP oN", {"A": 0.5, "V": 0.75, "W": 1.75 / 3, "A_strict": 0.25, "V_strict": 0.5,
                                  "W_strict": 1 / 3}),
     ],
 )  # fmt: skip
-def test_scores_by_hand(short: str, missing_vital: MissingVital, scores: dict[str, float]) -> None:
-    assert nugget_scores(nuggets(short), missing_vital=missing_vital) == pytest.approx(scores)
+def test_scores_by_hand(short: str, scores: dict[str, float]) -> None:
+    assert shares(nuggets(short)) == pytest.approx(scores)
 
 
 def test_ungraded_nuggets_count_as_supported_in_the_bound() -> None:
-    assert nugget_scores(nuggets("vS v- oN o-"), ungraded="support") == nugget_scores(nuggets("vS vS oN oS"))
+    assert shares(nuggets("vS v- oN o-"), ungraded="support") == shares(nuggets("vS vS oN oS"))
 
 
 ANY_NUGGETS = st.lists(
-    st.builds(
-        LabelledNugget,
+    st.tuples(
         st.sampled_from(["vital", "okay", "failed", None]),
         st.sampled_from(["support", "partial_support", "not_support", "historical", None]),
     ),
@@ -104,32 +120,31 @@ ANY_NUGGETS = st.lists(
 
 
 @given(ANY_NUGGETS)
-def test_scores_are_the_exact_ratios_of_the_definitions(result: list[LabelledNugget]) -> None:
+def test_scores_are_the_exact_ratios_of_the_definitions(result: list[Nugget]) -> None:
     """Section 3.5, in fractions."""
     value = {"support": Fraction(1), "partial_support": Fraction(1, 2)}
     weight = {"vital": Fraction(1), "okay": Fraction(1, 2)}
 
     def mean(weights: list[Fraction], *, strict: bool) -> float | None:
-        gains = [value.get(str(n.assignment), Fraction(0)) for n in result]
+        gains = [value.get(str(n[1]), Fraction(0)) for n in result]
         gains = [Fraction(int(gain)) if strict else gain for gain in gains]
         whole = sum(weights)
         return float(sum(w * c for w, c in zip(weights, gains, strict=True)) / whole) if whole else None
 
     expected: dict[str, float | None] = {}
     for name, weights in {
-        "V": [Fraction(n.importance == "vital") for n in result],
-        "W": [weight.get(str(n.importance), Fraction(0)) for n in result],
+        "V": [Fraction(n[0] == "vital") for n in result],
+        "W": [weight.get(str(n[0]), Fraction(0)) for n in result],
         "A": [Fraction(1) for _ in result],
     }.items():
         expected |= {f"{name}_strict": mean(weights, strict=True), name: mean(weights, strict=False)}
     defined = {metric: v for metric, v in expected.items() if v is not None}
-    assert nugget_scores(result, missing_vital="skip") == defined
-    assert nugget_scores(result) == {metric: v or 0 for metric, v in expected.items()}
+    assert shares(result) == defined
 
 
 @given(ANY_NUGGETS)
-def test_strict_is_below_lenient_is_below_the_bound(result: list[LabelledNugget]) -> None:
-    scores, best = nugget_scores(result), nugget_scores(result, ungraded="support")
+def test_strict_is_below_lenient_is_below_the_bound(result: list[Nugget]) -> None:
+    scores, best = shares(result), shares(result, ungraded="support")
     assert scores.keys() == best.keys()
     for metric in ("V", "W", "A"):
         if metric in scores:
