@@ -311,12 +311,19 @@ MAX_WITHOUT_SECTIONS = 9
 class LazyGroup(click.Group):
     """A group that imports a command when it is used, and suggests a name for a mistyped command.
 
-    ``members``: Name to (module, one-line help).
+    ``members``: Name to (module, one-line help). ``other_names``: Another name of a member to its name.
     """
 
-    def __init__(self, *args: Any, members: Mapping[str, tuple[str, str]], **settings: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        members: Mapping[str, tuple[str, str]],
+        other_names: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(*args, **settings)
         self.members = members
+        self.other_names = other_names or {}
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters of the group, -q, -v and --help."""
@@ -331,7 +338,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command; fails with the right name for an unknown command."""
-        if args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
+        if args[0] not in {**self.members, **self.other_names} and not ctx.resilient_parsing:
             from exam_pp.cli.mistakes import unknown_command
 
             ctx.fail(unknown_command(ctx, self, args[0]))
@@ -339,9 +346,10 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's module and return its ``command``; None for an unknown name."""
-        if cmd_name not in self.members:
+        name = self.other_names.get(cmd_name, cmd_name)
+        if name not in self.members:
             return None
-        command: click.Command = import_module(self.members[cmd_name][0]).command
+        command: click.Command = import_module(self.members[name][0]).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -350,7 +358,13 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, purpose) for name, (_, purpose) in self.members.items()])
 
 
-def group_of_files(name: str, purpose: str, room: str, commands: Mapping[str, str]) -> LazyGroup:
+def group_of_files(
+    name: str,
+    purpose: str,
+    room: str,
+    commands: Mapping[str, str],
+    other_names: Mapping[str, str] | None = None,
+) -> LazyGroup:
     """A group of the commands in the files ``exam_pp/cli/ROOM/COMMAND.py``; each file defines ``command``.
 
     ``commands``: Name to one-line help, which is the first line of the command's own.
@@ -359,7 +373,7 @@ def group_of_files(name: str, purpose: str, room: str, commands: Mapping[str, st
         command: (f"exam_pp.cli.{room}.{command.replace('-', '_')}", line)
         for command, line in commands.items()
     }
-    return LazyGroup(name, help=purpose, members=members)
+    return LazyGroup(name, help=purpose, members=members, other_names=other_names)
 
 
 def _long_names(names: Iterable[str]) -> list[str]:

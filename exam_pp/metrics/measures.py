@@ -104,6 +104,8 @@ RUBRIC_MEASURES = (
     Measure("Rubric_strict", FULL, None, "Share of the weight of what an answer meets."),
 )
 """The ternary and the binary score of ResearchRubrics, for weights that are not negative."""
+MEASURES = {measure.name: measure for measure in (*NUGGET_MEASURES, *RUBRIC_MEASURES)}
+"""Name to measure."""
 LENGTH = "L"
 """Length of an answer in white-space separated words."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from exam_pp.metrics.measures import MEASURES
+
 Range = tuple[float, float]
 """The lowest and highest possible score of a measure."""
 
@@ -13,7 +15,7 @@ ROUNDING = 1e-9
 SHARES = frozenset(
     {
         # exam_pp
-        "Cover", "nCover", "SoftCover", "Answered", "V_strict", "V", "W_strict", "W", "A_strict", "A",
+        "Cover", "nCover", "SoftCover", "Answered", *MEASURES,
         "citation_precision", "citation_recall", "FactualConsistency", "FactualConsistency_parts",
         # ir-measures, with other names that it knows
         "Accuracy", "Judged", "P", "Precision", "R", "Recall", "Rprec", "RPrec", "SetP", "SetR", "Success",

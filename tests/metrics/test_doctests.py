@@ -7,7 +7,14 @@ from types import ModuleType
 
 import pytest
 
-from exam_pp.metrics import calibration, citation_scores, game_biases, measures, text_similarity, trec_measures
+from exam_pp.metrics import (
+    calibration,
+    citation_scores,
+    game_biases,
+    measures,
+    text_similarity,
+    trec_measures,
+)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.command_line import refuse_without
-from exam_pp.cli.evaluation.nuggets import BANKS, CONDITIONS, RUN_TYPES, SCORING_RULES
+from exam_pp.cli.evaluation.rubric import BANKS, CONDITIONS, RUN_TYPES, SCORING_RULES
 from exam_pp.cli.leaderboard_options import OFFICIAL, SAMPLES, SEED, TOP
 from exam_pp.cli.options import (
     FIGURE_PATH,

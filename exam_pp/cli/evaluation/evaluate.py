@@ -12,7 +12,7 @@ command = group_of_files(
         "cover": "Score systems by Rubric-Cover: the share of bank entries that their top passages cover.",
         "qrels": "Make qrels from grades (Rubric-Qrels), and score runs with them.",
         "judgments": "Score run files by manual judgments.",
-        "nuggets": "Compute nugget scores of answers: V, W and A, strict and lenient, and the length L.",
+        "rubric": "Score answers by their nuggets: V, W and A, strict and lenient, and the length L.",
         "answers": "Score systems by the grades of their answers.",
         "consistency": "Compare the answers of repeated runs of each system, and the spread of their scores.",
         "corrected": "Estimate the scores that people would give, by labels of a sample.",
@@ -20,4 +20,5 @@ command = group_of_files(
         "rag": "Evaluate RAG systems in one run: retrieval, nuggets, citations, consistency.",
         "report": "Write the whole evaluation as one page.",
     },
+    {"nuggets": "rubric"},
 )

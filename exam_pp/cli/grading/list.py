@@ -28,6 +28,17 @@ _KINDS = {
           exam-pp list prompts
         """
     ),
+    "measures": Kind(
+        """List the measures of graded entries, with what a grade earns and an entry weighs.
+
+        `exam-pp evaluate` computes them, and measures of runs by their names in ir-measures and trec_eval.
+
+        Example:
+
+        \b
+          exam-pp list measures
+        """
+    ),
     "models": Kind(
         """List models for --model, with their size and what their grades are worth.
 
@@ -92,7 +103,7 @@ _KINDS = {
 @format_option()
 @output_option()
 def command(what: str, form: str, output: Path) -> None:
-    """List prompts, models and their settings, formats and schemas of files, or examples of SQL.
+    """List prompts, measures, models and their settings, formats and schemas of files, or examples of SQL.
 
     Example:
 
@@ -108,6 +119,8 @@ def _report(what: str) -> Report:
             from exam_pp.prompts import PROMPTS
 
             return prompts_report(sorted(map(PROMPTS.get, PROMPTS), key=lambda prompt: prompt.shown))
+        case "measures":
+            return measures_report()
         case "models":
             return models_report(CATALOGUE)
         case "settings":
@@ -140,6 +153,36 @@ _CARDS = (
     "memory, the data, the intervals and what fools the judge. --model also accepts any other model of the "
     "Hugging Face hub, local folders, and GGUF files of chat models."
 )
+
+
+_COVER = (
+    ("Cover(min_grade=M)@K", "Share of the entries that a passage within the cutoff covers."),
+    ("nCover(min_grade=M)@K", "Cover, as a share of the entries that any graded passage covers."),
+    ("SoftCover(min_grade=M)@K", "Mean of the highest probability of covering an entry (--soft)."),
+)
+
+
+def measures_report() -> Report:
+    """The measures of graded entries with their commands."""
+    from exam_pp.banks import ASSIGNMENT_RATINGS
+    from exam_pp.metrics.measures import MEASURES
+
+    rows = [(name, "evaluate cover", "from --min-grade on 1", "of the bank", about) for name, about in _COVER]
+    for measure in MEASURES.values():
+        earned = {
+            label: sum(credit for grade, credit in measure.steps if grade <= rating)
+            for label, rating in ASSIGNMENT_RATINGS.items()
+        }
+        weights = "of the bank" if measure.words is None else _numbers(measure.words)
+        rows.append((measure.name, "evaluate rubric", _numbers(earned), weights, measure.meaning))
+    return _table(("measure", "command", "credit", "weight", "meaning"), rows)
+
+
+def _numbers(values: Mapping[Any, float]) -> str:
+    """Names with their numbers; the number of all others is last."""
+    return ", ".join(
+        f"{'other' if name is None else name} {value:g}" for name, value in values.items() if value
+    )
 
 
 def models_report(models: Iterable[ModelInfo]) -> Report:

@@ -12,7 +12,7 @@ from exam_pp.formats.nuggetizer import nugget_metrics
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Extremes, extremes, standings
-from exam_pp.metrics.measures import LENGTH, NUGGET_METRICS
+from exam_pp.metrics.measures import LENGTH, MEASURES, NUGGET_METRICS
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, standings_of_judge, uncertainty
 from exam_pp.phases.evaluation.nugget_scores import (
@@ -35,12 +35,13 @@ class Condition:
     """A condition, such as AutoNuggets / AutoAssign, with its scores.
 
     ``sanity`` are the scores of :func:`~exam_pp.phases.evaluation.nugget_scores.sanity_scores`; empty for
-    score files, whose banks are unknown.
+    score files, whose banks are unknown. ``columns`` are the names of the measures to show.
     """
 
     name: str
     evaluation: Evaluation
     sanity: Sequence[Score] = ()
+    columns: Sequence[str] = NUGGET_METRICS
 
     def means(self, metric: str) -> dict[str, float]:
         """System to its mean of a metric."""
@@ -58,14 +59,14 @@ class Condition:
 
     @property
     def metrics(self) -> list[str]:
-        """The nugget metrics with scores, in the order of the paper.
+        """The measures with scores, in the order of ``columns``.
 
         Those that are 0 for every answer, because no nugget of the bank has the importance, are left out.
         """
         available = {score.metric for score in self.evaluation.scores}
         if self.sanity:
             available &= {score.metric for score in self.sanity if score.value}
-        return [metric for metric in NUGGET_METRICS if metric in available]
+        return [metric for metric in self.columns if metric in available]
 
 
 @dataclass(frozen=True)
@@ -115,14 +116,15 @@ def read_conditions(
     queries: PathLike | None = None,
     runs: Sequence[str] = (),
     rules: ScoringRules | None = None,
+    measures: Sequence[str] = (),
 ) -> list[Condition]:
     """The conditions of the files, in the order of the files.
 
     A graded file has a condition for each of its graders. It needs a bank: either one bank for all files,
     or one bank for each file. A score file (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a
     header) is one condition, and so is a folder of score files, such as nuggetizer's metrics of many runs.
-    ``names`` replaces the names of graders and files. ``runs`` selects systems (empty: all). ``rules`` apply
-    to graded files. Raises :class:`~exam_pp.errors.ExamError`.
+    ``names`` replaces the names of graders and files. ``runs`` selects systems (empty: all), ``measures`` the
+    columns (empty: V, W and A). ``rules`` apply to graded files. Raises :class:`~exam_pp.errors.ExamError`.
     """
     if len(banks) > 1 and len(banks) != len(files):
         raise SelectionError(
@@ -133,7 +135,13 @@ def read_conditions(
     for number, file in enumerate(files):
         bank = banks[number if len(banks) > 1 else 0] if banks else None
         conditions += _conditions(
-            file, bank, grade_filter, queries, rules or ScoringRules(), alone=len(files) == 1
+            file,
+            bank,
+            grade_filter,
+            queries,
+            rules or ScoringRules(),
+            list(dict.fromkeys(measures)) or NUGGET_METRICS,
+            alone=len(files) == 1,
         )
     if names and len(names) != len(conditions):
         listed = ", ".join(condition.name for condition in conditions)
@@ -153,6 +161,7 @@ def _conditions(
     grade_filter: GradeFilter | None,
     queries: PathLike | None,
     rules: ScoringRules,
+    columns: Sequence[str],
     *,
     alone: bool,
 ) -> Iterator[Condition]:
@@ -161,15 +170,18 @@ def _conditions(
     stem = name if folder else name.rpartition(".")[0] or name
     if folder or not is_passages(file):
         origin = Provenance(leaderboards=file_names(file))
-        yield Condition(stem, Evaluation(read_any_scores(file), provenance=origin))
+        yield Condition(stem, Evaluation(read_any_scores(file), provenance=origin), columns=columns)
         return
     if bank is None:
         raise SelectionError(f"{file} has graded answers; name the bank of their nuggets with --bank.")
-    evaluations = nugget_scores(file, bank, grade_filter=grade_filter, queries=queries, **vars(rules))
-    sanity = sanity_scores(bank, queries=queries)
+    measures = [MEASURES[name] for name in columns]
+    evaluations = nugget_scores(
+        file, bank, grade_filter=grade_filter, queries=queries, measures=measures, **vars(rules)
+    )
+    sanity = sanity_scores(bank, queries=queries, measures=measures)
     for grader, evaluation in evaluations.items():
         name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
-        yield Condition(name, evaluation, sanity)
+        yield Condition(name, evaluation, sanity, columns)
 
 
 def score_files(source: PathLike) -> list[Path]:
@@ -314,7 +326,7 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
     evaluation, metrics = condition.evaluation, condition.metrics
     if not metrics:
         raise SelectionError(
-            f"{condition.name} has no nugget scores; columns must be among {', '.join(NUGGET_METRICS)}."
+            f"{condition.name} has no nugget scores; columns must be among {', '.join(condition.columns)}."
         )
     rows = {
         (row.system, row.metric): row

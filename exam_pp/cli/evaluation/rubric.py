@@ -1,4 +1,4 @@
-"""``exam-pp evaluate nuggets``: nugget scores of generated answers."""
+"""``exam-pp evaluate rubric``, also called ``evaluate nuggets``: scores of answers from graded entries."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from exam_pp.cli.options import (
     together,
 )
 from exam_pp.cli.ranges import IntRange
+from exam_pp.metrics.measures import MEASURES
 from exam_pp.reports.evaluation.short_names import with_short_names
 
 if TYPE_CHECKING:
@@ -62,11 +63,20 @@ SCORING_RULES = together(
 """The fields of ``ScoringRules``."""
 
 
-@click.command("nuggets", cls=Command)
+@click.command("rubric", cls=Command)
 @click.argument("graded", nargs=-1, required=True, type=FILES)
 @BANKS
 @ONLY_QUERIES
 @CONDITIONS
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    type=click.Choice(list(MEASURES)),
+    multiple=True,
+    metavar="NAME",
+    help="Measure of `exam-pp list measures`; may be repeated, and the first sorts.  [default: V, W and A]",
+)
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated.")
 @RUN_TYPES
 @click.option(
@@ -90,13 +100,14 @@ def command(
     banks: tuple[Path, ...],
     queries: Path | None,
     names: tuple[str, ...],
+    measures: tuple[str, ...],
     systems: tuple[str, ...],
     run_types: Path | None,
     plot_length: Path | None,
     output: LeaderboardOutput,
     **criteria: Any,
 ) -> None:
-    """Compute nugget scores of answers: V, W and A, strict and lenient, and the length L.
+    """Score answers by their nuggets: V, W and A, strict and lenient, and the length L.
 
     V is the share of vital nuggets that the answer supports, and A that of all nuggets. W counts vital
     nuggets fully and okay nuggets half. Partial support scores 0 in V_strict, W_strict and A_strict, and 0.5
@@ -107,7 +118,7 @@ def command(
     score files and folders of score files, are further conditions of the same table.
 
     `--format jsonl` writes rows of system, query_id, metric and value. `--format nuggetizer` writes the
-    metrics file of AutoNuggetizer for a single run.
+    metrics file of AutoNuggetizer for a single run. `evaluate nuggets` is another name of this command.
 
     Examples:
 
@@ -132,6 +143,7 @@ def command(
         queries=queries,
         runs=systems,
         rules=rules,
+        measures=measures,
     )
     inputs = [*(file for source in graded for file in score_files(source)), *banks, queries, run_types]
     _draw(conditions, output, plot_length, run_types, inputs)
