@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -23,21 +23,31 @@ class Registry(Generic[T]):
     :meth:`add` registers a value. :meth:`add_lazy` registers a function that the first :meth:`get` calls, so
     that listing names does not import heavy packages. Other installed packages register values through the
     entry-point group ``exam_pp.<group>``, which is read when a name is unknown or all names are listed. The
-    modules of ``package`` are imported at the first look-up and register values then.
+    modules of ``package`` are imported at the first look-up and register values then. ``modules`` maps a
+    module of exam_pp to the names and short names that it registers, with blanks between them: one is imported
+    for its names, and all are for any other name.
 
     ``kind`` names a value in messages, such as ``prompt``. A value with a short name is called by it in
     messages.
     """
 
-    def __init__(self, kind: str, group: str, package: str | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        group: str,
+        package: str | None = None,
+        modules: Mapping[str, str] | None = None,
+    ) -> None:
         self.kind = kind
         self._package = package
+        self._modules = {name: module for module, names in (modules or {}).items() for name in names.split()}
+        every = list(self._modules)
         self._group = f"exam_pp.{group}"
         self._values: dict[str, T] = {}
         self._lazy: dict[str, Callable[[], T]] = {}
         self._aliases: dict[str, str] = {}
         self._old_names: set[str] = set()
-        self._short_names: dict[str, str] = {}
+        self._short_names = dict(zip(every[::2], every[1::2], strict=True))
         self._plugins_read = False
 
     def add(
@@ -76,7 +86,7 @@ class Registry(Generic[T]):
 
         ``name``: The name; None is not a name.
         """
-        if name in self._old_names:
+        if name in self and name in self._old_names:
             log.warning(
                 "%r is an old name; the %s is now called %r.",
                 name,
@@ -101,13 +111,12 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Return all names, sorted, without aliases."""
-        self._import_package()
+        self._import_all()
         self._read_plugins()
         return sorted({*self._values, *self._lazy})
 
     def short_names(self) -> dict[str, str]:
         """Name to short name, of all values that have one."""
-        self.names()
         return dict(self._short_names)
 
     def _shown(self, name: str) -> str:
@@ -122,7 +131,9 @@ class Registry(Generic[T]):
     def __contains__(self, name: object) -> bool:
         """Whether exam_pp or an installed package has registered the name."""
         self._import_package()
+        self._import_module_of(name)
         if not self._is_taken(name):
+            self._import_all()
             self._read_plugins()
         return self._is_taken(name)
 
@@ -134,6 +145,7 @@ class Registry(Generic[T]):
 
     def _claim(self, *names: str) -> None:
         for name in names:
+            self._import_module_of(name)
             if self._is_taken(name):
                 raise ValueError(f"{self.kind} {name!r} is already registered")
 
@@ -153,6 +165,15 @@ class Registry(Generic[T]):
             package, self._package = import_module(self._package), None
             for module in iter_modules(package.__path__, f"{package.__name__}."):
                 import_module(module.name)
+
+    def _import_module_of(self, name: object) -> None:
+        if name in self._modules:
+            import_module(f"exam_pp.{self._modules[str(name)]}")
+
+    def _import_all(self) -> None:
+        self._import_package()
+        for name in self._modules:
+            self._import_module_of(name)
 
     def _read_plugins(self) -> None:
         if self._plugins_read:

@@ -10,14 +10,10 @@ from pathlib import Path
 import pytest
 
 from exam_pp.llm_requests import Request
-from exam_pp.prompts import (
-    ASSIGNMENT_PROMPTS,
-    DIRECT_PROMPTS,
-    GRADED_RELEVANCE,
-    PROMPTS,
-    RUBRIC_PROMPTS,
-    Prompt,
-)
+from exam_pp.prompts import PROMPTS, Prompt
+from exam_pp.prompts.direct import DIRECT_PROMPTS, GRADED_RELEVANCE
+from exam_pp.prompts.nuggets import ASSIGNMENT_PROMPTS
+from exam_pp.prompts.rubric import RUBRIC_PROMPTS
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "prompts"
 VERSIONS = json.loads((GOLDEN / "versions.json").read_text(encoding="utf-8"))

@@ -163,7 +163,7 @@ def _extract(files: GradeFiles, model: ModelOptions, **options: Any) -> None:
     from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file, nuggetizer_prompts
     from exam_pp.phases.banks.relevant_passages import Relevance
     from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.prompts import GRADED_RELEVANCE
+    from exam_pp.prompts.direct import GRADED_RELEVANCE
 
     if options["min_judgment"] is None:
         refuse_without("a number as --min-judgment", "judge", "judge_prompt")

@@ -115,7 +115,7 @@ def _metric(context: click.Context, _option: click.Parameter, metric: str | None
 
 def _metrics_of(graded: Path) -> list[str]:
     """The metrics whose grades a file has."""
-    from exam_pp.prompts import ANSWER_ATTEMPT
+    from exam_pp.prompts.direct import ANSWER_ATTEMPT
     from exam_pp.store.files import allow_rereading
     from exam_pp.store.passages.graded_file import read_passages
 
@@ -175,8 +175,8 @@ def command(
     from exam_pp.phases.evaluation.answers import answered, criteria, factual_consistency
     from exam_pp.phases.evaluation.citations import AnswerFilter, citations
     from exam_pp.phases.evaluation.inputs import query_ids
-    from exam_pp.prompts import ANSWER_ATTEMPT
     from exam_pp.prompts.base import with_aliases
+    from exam_pp.prompts.direct import ANSWER_ATTEMPT
 
     selected = None if queries is None else query_ids(queries)
     selection = AnswerFilter(grader, prompt_class, prompt_hash, systems)

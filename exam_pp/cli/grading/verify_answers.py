@@ -81,7 +81,7 @@ def command(
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.phases.grading.prompt_files import read_prompt
-    from exam_pp.prompts import ANSWER_VERIFICATION
+    from exam_pp.prompts.rubric import ANSWER_VERIFICATION
 
     prompt_file, match = options["prompt_file"], options["answer_match"]
     prompt = ANSWER_VERIFICATION if prompt_file is None else read_prompt(prompt_file)
@@ -141,7 +141,7 @@ class AnswerSelector:
 
     @staticmethod
     def _holds_answers(grades: RubricGrades) -> bool:
-        from exam_pp.prompts import ANSWER_VERIFICATION
+        from exam_pp.prompts.rubric import ANSWER_VERIFICATION
 
         return (
             not grades.is_rated
@@ -173,7 +173,7 @@ def verify_answers(
     from exam_pp.graders.answer_verification import AnswerVerifier
     from exam_pp.phases.grading.grading_run import FileSummary, check_answer_keys, write_answered
     from exam_pp.phases.grading.scheduler import answer_in_windows
-    from exam_pp.prompts import ANSWER_VERIFICATION
+    from exam_pp.prompts.rubric import ANSWER_VERIFICATION
     from exam_pp.store.banks.bank_json import read_bank
     from exam_pp.store.passages.graded_file import read_passages
 

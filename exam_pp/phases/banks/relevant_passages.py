@@ -13,8 +13,8 @@ from exam_pp.data_model import DIRECT_ID, Passage, QueryPassages
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector, check_one
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
-from exam_pp.prompts import GRADED_RELEVANCE
 from exam_pp.prompts.base import with_aliases
+from exam_pp.prompts.direct import GRADED_RELEVANCE
 from exam_pp.roles import DistinctNames, System, is_part_of_answer
 from exam_pp.text.wording import counted
 

@@ -19,8 +19,8 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.grading.grade_answers import Claims, Sources
 from exam_pp.phases.grading.settings_files import REFUSED, SettingsFile
 from exam_pp.phases.grading.steps import is_data_set
-from exam_pp.prompts import ANSWER_ATTEMPT, GRADED_RELEVANCE
 from exam_pp.prompts.claims import CITATION_SUPPORT
+from exam_pp.prompts.direct import ANSWER_ATTEMPT, GRADED_RELEVANCE
 from exam_pp.prompts.nuggets import PER_CALL
 from exam_pp.store.files import read_file
 from exam_pp.store.parsing import valid

@@ -21,7 +21,7 @@ from exam_pp.phases.banks.generate_queries import (
     generate_queries_file,
     query_id,
 )
-from exam_pp.prompts import QUERIES, QUERIES_FEW_SHOT
+from exam_pp.prompts.generation import QUERIES, QUERIES_FEW_SHOT
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import read_queries
 from tests.conftest import written

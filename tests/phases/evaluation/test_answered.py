@@ -17,7 +17,8 @@ from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.evaluation.answers import answered
 from exam_pp.phases.grading.grade import Exam, GradeOptions, count_work, grade
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
-from exam_pp.prompts import ANSWER_ATTEMPT, PROMPTS
+from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.direct import ANSWER_ATTEMPT
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 
 Write = Callable[[str, list[Any]], Path]

@@ -21,7 +21,7 @@ from exam_pp.phases.evaluation.judgments import fill_holes, write_filled
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_work, grade
 from exam_pp.phases.grading.scheduler import Answerer
-from exam_pp.prompts import GRADED_RELEVANCE
+from exam_pp.prompts.direct import GRADED_RELEVANCE
 from exam_pp.rendering.document import Report, Table
 from exam_pp.reports.analysis.agreement import agreement_report
 from exam_pp.results import Qrel
