@@ -24,8 +24,8 @@ class Registry(Generic[T]):
     that listing names does not import heavy packages. Other installed packages register values through the
     entry-point group ``exam_pp.<group>``, which is read when a name is unknown or all names are listed. The
     modules of ``package`` are imported at the first look-up and register values then. ``modules`` maps a
-    module of exam_pp to the names and short names that it registers, with blanks between them: one is imported
-    for its names, and all are for any other name.
+    module of exam_pp to the names and short names that it registers, with blanks between: one is imported for
+    its names, and all are for any other name.
 
     ``kind`` names a value in messages, such as ``prompt``. A value with a short name is called by it in
     messages.

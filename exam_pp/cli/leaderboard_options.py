@@ -34,7 +34,7 @@ from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 if TYPE_CHECKING:
     from exam_pp.phases.evaluation.leaderboards import Standings, Statistics
     from exam_pp.phases.evaluation.result import Evaluation
-    from exam_pp.rendering.document import Report
+    from exam_pp.rendering.document import Picture, Report
     from exam_pp.reports.evaluation.leaderboards import Audience
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -190,7 +190,7 @@ class LeaderboardOutput:
     def write(self, evaluation: Evaluation, title: str, inputs: Iterable[Path | None]) -> None:
         """Write the leaderboard in the chosen format, and its figure."""
         from exam_pp.phases.evaluation.leaderboards import leaderboard
-        from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
+        from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 
         if self.form == "trec_eval":
             from exam_pp.reports.evaluation.leaderboards import trec_eval_text
@@ -202,7 +202,7 @@ class LeaderboardOutput:
             return
         standings = None
         if self.per_query:
-            report = per_query_report(evaluation, title)
+            report = self.per_query_report(evaluation, title)
         else:
             extra = None
             if self.official is not None:
@@ -211,11 +211,29 @@ class LeaderboardOutput:
 
                 extra = rank_column(ranked(evaluation, self.official))
             standings = leaderboard(evaluation, self.statistics_of(evaluation))
-            report = leaderboard_report(standings, title, audience=self._audience, extra=extra)
+            pictures: list[Picture] = []
+            if self.form == "html":
+                from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures
+
+                pictures = leaderboard_pictures(standings)
+            report = leaderboard_report(
+                standings, title, audience=self._audience, extra=extra, pictures=pictures
+            )
             report = self.for_readers(report, evaluation, standings)
         sources = [*inputs, self.official]
         self.draw(evaluation, sources, standings)
         emit_report(report, self.form, self.path, sources, evaluation.notes)
+
+    def per_query_report(self, evaluation: Evaluation, title: str) -> Report:
+        """The scores of each query, on pages below a picture of the first metric."""
+        from exam_pp.reports.evaluation.leaderboards import per_query_report
+
+        picture = None
+        if self.form == "html":
+            from exam_pp.reports.evaluation.leaderboard_pictures import score_heatmap
+
+            picture = score_heatmap(evaluation.scores)
+        return per_query_report(evaluation, title, picture)
 
     def for_readers(self, report: Report, evaluation: Evaluation, standings: Standings) -> Report:
         """The report of a leaderboard, in text and HTML with the verdict; in text the method needs -v."""
@@ -261,7 +279,7 @@ class LeaderboardOutput:
         """
         if self.plot is not None:
             from exam_pp.phases.evaluation.leaderboards import leaderboard
-            from exam_pp.reports.evaluation.leaderboards import leaderboard_picture
+            from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture
 
             if standings is None or not standings.statistics.intervals:
                 standings = leaderboard(evaluation, self.statistics.intervals_only)

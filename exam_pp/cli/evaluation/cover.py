@@ -79,7 +79,6 @@ def command(
       exam-pp evaluate cover graded.jsonl.gz --bank questions.jsonl \\
         --intervals queries --significance --format html -o cover.html
     """
-    from exam_pp.formats.scores import published_cover
     from exam_pp.phases.evaluation import rubric as evaluate
     from exam_pp.phases.evaluation.inputs import loaded
     from exam_pp.phases.evaluation.result import grader_columns
@@ -112,6 +111,8 @@ def command(
     evaluation = grader_columns(evaluations)
     inputs = [graded, bank, queries]
     if output.form == "published" and output.official is None:
+        from exam_pp.formats.scores import published_cover
+
         output.write_text(published_cover(evaluation.scores), evaluation, inputs)
     else:
         output.write(evaluation, "Rubric-Cover", inputs)

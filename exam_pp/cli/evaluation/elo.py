@@ -244,7 +244,8 @@ def command(
     """
     from exam_pp.phases.tournaments.ratings import compare_pairs, scores_of, together
     from exam_pp.rendering.pictures.grids import win_matrix
-    from exam_pp.reports.evaluation.leaderboards import leaderboard_picture, trec_eval_text
+    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture
+    from exam_pp.reports.evaluation.leaderboards import trec_eval_text
 
     method = take(chosen, *_METHOD)
     columns = columns_of(graders, prompt_classes)
@@ -454,6 +455,7 @@ def ratings_report(
 
     ``boards``: Judge to ratings; a single judge may have an empty name.
     """
+    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures
     from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 
     report = leaderboard_report(
@@ -462,6 +464,7 @@ def ratings_report(
         audience="readers" if formatted else "scripts",
         extra=extra,
         decimals=1,
+        pictures=leaderboard_pictures(standings) if formatted else (),
     )
     blocks: list[Block] = []
     for judge, board in boards.items():

@@ -217,20 +217,22 @@ def _write_section(
     """Add the leaderboard of a metric to the sections, and write its tables."""
     from exam_pp.phases.evaluation.leaderboards import leaderboard
     from exam_pp.reports.analysis.report_summary import Leaderboard
+    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures
     from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
 
     title, stem, evaluation = result.sections[index]
     standings = leaderboard(evaluation)
     sections.append(Heading(title))
-    sections += (
-        _consistency(evaluation) if stem == "consistency" else leaderboard_report(standings, title).content
-    )
+    if stem == "consistency":
+        sections += _consistency(evaluation)
+    else:
+        sections += leaderboard_report(standings, title, pictures=leaderboard_pictures(standings)).content
     for name, about, report in (
         (f"{stem}.tsv", "the leaderboard", leaderboard_report(standings, title, audience="scripts")),
         (
             f"{stem}-per-query.tsv",
             "scores of each query",
-            per_query_report(evaluation, title, pictures=False),
+            per_query_report(evaluation, title),
         ),
     ):
         page.table(name, report, about)
@@ -242,13 +244,15 @@ def _consistency(evaluation: Evaluation) -> Iterator[Block]:
     """The similarity of answers as a leaderboard, and the spread of each metric as a row."""
     from exam_pp.metrics.leaderboard import standings as standings_of
     from exam_pp.phases.evaluation.leaderboards import leaderboard
+    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures
     from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 
     similar = [score for score in evaluation.scores if not _SPREAD.fullmatch(score.metric)]
     spread = [score for score in evaluation.scores if _SPREAD.fullmatch(score.metric)]
     if similar:
         standings = leaderboard(replace(evaluation, scores=similar, notes=[]))
-        yield from leaderboard_report(standings, "Similarity of answers").content
+        pictures = leaderboard_pictures(standings)
+        yield from leaderboard_report(standings, "Similarity of answers", pictures=pictures).content
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for row in standings_of(spread):
         match = _SPREAD.fullmatch(row.metric)

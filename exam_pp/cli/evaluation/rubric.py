@@ -150,10 +150,8 @@ def command(
     if output.form in ("jsonl", "nuggetizer", "trec_eval"):
         _write_rows(conditions, output, inputs)
     elif output.per_query:
-        from exam_pp.reports.evaluation.leaderboards import per_query_report
-
         condition = _single_condition(conditions, "--per-query")
-        report = per_query_report(condition.evaluation, "Nugget scores")
+        report = output.per_query_report(condition.evaluation, "Nugget scores")
         emit_report(report, output.form, output.path, inputs, condition.evaluation.notes)
     else:
         from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report

@@ -226,7 +226,7 @@ class LeaderboardSections:
         self.leaderboards.append(board)
         self._folder.table(
             f"{board.stem}-per-query.tsv",
-            per_query_report(evaluation, board.title, pictures=False),
+            per_query_report(evaluation, board.title),
             f"{board.title}: scores of each query",
         )
 

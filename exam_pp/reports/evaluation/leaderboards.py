@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from exam_pp.errors import SelectionError
@@ -16,9 +15,7 @@ from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty,
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.prompts import PROMPTS
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.grids import heatmap
-from exam_pp.rendering.pictures.rows import Bar, dot_plot
-from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.text.wording import counted
 
 SCRIPT_DECIMALS = 6
@@ -27,7 +24,7 @@ SCRIPT_DECIMALS = 6
 Audience = Literal["readers", "papers", "scripts"]
 """``readers``: shares in percent, and the upper bound in a sentence. ``papers``: formatted fractions, with a
 row of the upper bound. ``scripts``: the same rows with numeric columns."""
-_SHARE_DECIMALS = 1
+SHARE_DECIMALS = 1
 """Decimals of scores in percent."""
 
 
@@ -52,15 +49,15 @@ def leaderboard_report(
     audience: Audience = "readers",
     extra: ExtraColumn | None = None,
     decimals: int = 3,
+    pictures: Sequence[Picture] = (),
 ) -> Report:
     """A table with a row per system, best first by the first metric.
 
     A cell is ``mean ± standard error`` with ``decimals``. For scripts, a metric has two numeric columns, its
     name and ``<name> stderr``. Columns of intervals, ranks, letters and bounds follow their metric if the
     leaderboard has them. A column ``queries`` is added if systems have different numbers of queries.
-    ``extra`` is the last column. The overall system comes last, and for readers it is a sentence. Pictures
-    of the first metric follow, but not for scripts: the systems with their intervals, and the scores of the
-    systems on the queries.
+    ``extra`` is the last column. The overall system comes last, and for readers it is a sentence.
+    ``pictures`` follow.
     """
     formatted, for_readers = audience != "scripts", audience == "readers"
     systems = [s for s in standings.systems if s != OVERALL_SYSTEM or not for_readers]
@@ -71,14 +68,14 @@ def leaderboard_report(
     columns = ["system"]
     for metric in standings.metrics:
         name, *others = _metric_columns(standings, metric, formatted=formatted)
-        columns += [_in_percent(name) if metric in percent else name, *others]
+        columns += [in_percent(name) if metric in percent else name, *others]
     columns += ["queries"] if uneven else []
     rows: list[list[Cell]] = []
     for system in systems:
         cells: list[Cell] = [system]
         for metric in standings.metrics:
             row = standings.rows.get((system, metric))
-            digits, factor = (_SHARE_DECIMALS, 100) if metric in percent else (decimals, 1)
+            digits, factor = (SHARE_DECIMALS, 100) if metric in percent else (decimals, 1)
             if formatted:
                 cells.append(_mean_and_error(row, digits, factor))
             else:
@@ -98,22 +95,18 @@ def leaderboard_report(
         below = [extra.below] if formatted and extra.below is not None else []
         notes = [*(() if below else extra.first_notes), *notes, *extra.last_notes]
     tables = [Table(columns, rows, decimals=SCRIPT_DECIMALS)] if rows or not for_readers else []
-    shown = leaderboard_pictures(standings) if formatted else []
-    return Report(title, [*tables, *below, *map(Paragraph, notes), *shown], standings.provenance)
+    return Report(title, [*tables, *below, *map(Paragraph, notes), *pictures], standings.provenance)
 
 
-def _in_percent(metric: str) -> str:
+def in_percent(metric: str) -> str:
+    """The name of a measure above numbers in percent."""
     return f"{metric} %"
-
-
-def _hundredfold(value: float | None) -> float | None:
-    return None if value is None else 100 * value
 
 
 def _upper_bound(standings: Standings) -> list[str]:
     """A note on the upper bound, if it is not 1 by definition."""
     bounds = {
-        metric: f"{100 * standings.rows[OVERALL_SYSTEM, metric].mean:.{_SHARE_DECIMALS}f} %"
+        metric: f"{100 * standings.rows[OVERALL_SYSTEM, metric].mean:.{SHARE_DECIMALS}f} %"
         for metric in standings.metrics
         if (OVERALL_SYSTEM, metric) in standings.rows and is_share(metric) and not is_normalised(metric)
     }
@@ -151,81 +144,8 @@ def _mean_and_error(row: Standing | None, decimals: int, factor: int) -> str:
     return mean if row.stderr is None else f"{mean} ± {factor * row.stderr:.{decimals}f}"
 
 
-def leaderboard_pictures(standings: Standings, condition: str = "") -> list[Picture]:
-    """Intervals and heatmap of the first metric; ``condition`` is put before their titles."""
-    several = len({*standings.systems} - {OVERALL_SYSTEM}) > 1
-    shown = [leaderboard_picture(standings)] if several else []
-    scores = score_heatmap(standings.scores, standings.metrics[0] if standings.metrics else "")
-    shown += [scores] if scores is not None else []
-    if not condition:
-        return shown
-    return [replace(picture, title=f"{condition}: {picture.title}") for picture in shown]
-
-
-def leaderboard_picture(standings: Standings) -> Picture:
-    """The systems by the first metric with intervals or standard errors."""
-    bars = [bar for bar in _bars(standings) if bar.system != OVERALL_SYSTEM]
-    metric, whiskers = standings.metrics[0], _interval_label(standings)
-    if not whiskers:
-        errors = [standings.rows[bar.system, metric].stderr for bar in bars]
-        if any(errors):
-            whiskers = "± standard error"
-            bars = [
-                bar if error is None else bar._replace(low=bar.value - error, high=bar.value + error)
-                for bar, error in zip(bars, errors, strict=True)
-            ]
-    if not is_share(metric):
-        return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
-    bars = [Bar(bar.system, 100 * bar.value, _hundredfold(bar.low), _hundredfold(bar.high)) for bar in bars]
-    return dot_plot(bars, _in_percent(metric), f"Systems by {metric}", whiskers, decimals=_SHARE_DECIMALS)
-
-
-def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
-    """A metric of every system on every query; None for fewer than two systems or queries.
-
-    The default is the metric of the first score.
-    """
-    values: dict[str, dict[str, float]] = {}
-    for score in scores:
-        metric = metric or score.metric
-        if score.metric == metric and score.query_id != ALL_QUERIES and score.system != OVERALL_SYSTEM:
-            values.setdefault(score.system, {})[score.query_id] = score.value
-    queries = list(dict.fromkeys(query for of_system in values.values() for query in of_system))
-    if len(values) < 2 or len(queries) < 2:
-        return None
-    title = f"{metric} by system and query"
-    rows = [[of_system.get(query) for query in queries] for of_system in values.values()]
-    if not is_share(metric):
-        return heatmap(list(values), queries, rows, metric, title)
-    rows = [list(map(_hundredfold, row)) for row in rows]
-    return heatmap(list(values), queries, rows, _in_percent(metric), title, decimals=_SHARE_DECIMALS)
-
-
-def _bars(standings: Standings) -> list[Bar]:
-    """The systems by the first metric, best first, with their intervals."""
-    metric = standings.metrics[0] if standings.metrics else ""
-    rows = [row for row in standings.rows.values() if row.metric == metric]
-    bars = []
-    for row in sorted(rows, key=lambda row: (-row.mean, row.system)):
-        interval = standings.uncertainty.systems.get((row.system, metric), SystemUncertainty())
-        bars.append(Bar(row.system, row.mean, interval.low, interval.high))
-    return bars
-
-
-def _interval_label(standings: Standings) -> str:
-    """Level and units of the intervals, whose method is in the notes; empty without intervals."""
-    if all(bar.low is None for bar in _bars(standings)):
-        return ""
-    options = standings.statistics
-    units = "queries" if options.intervals == "queries" else "queries and entries"
-    return f"{100 * options.confidence:g} % intervals over {units}"
-
-
-def per_query_report(evaluation: Evaluation, title: str, *, pictures: bool = True) -> Report:
-    """A row for every system, query and metric, and the means as query ``all``.
-
-    With ``pictures``, a heatmap of the first metric is above the table.
-    """
+def per_query_report(evaluation: Evaluation, title: str, picture: Picture | None = None) -> Report:
+    """A row for every system, query and metric, and the means as query ``all``, below the picture."""
     evaluation = marked(evaluation)
     means = standings(evaluation.scores)
     groups: dict[tuple[str, str], list[list[Cell]]] = {(row.system, row.metric): [] for row in means}
@@ -236,7 +156,6 @@ def per_query_report(evaluation: Evaluation, title: str, *, pictures: bool = Tru
         groups[row.system, row.metric].append([row.system, ALL_QUERIES, row.metric, row.mean])
     rows = [row for group in groups.values() for row in group]
     table = Table(["system", "query", "measure", "value"], rows, decimals=SCRIPT_DECIMALS)
-    picture = score_heatmap(evaluation.scores) if pictures else None
     blocks: list[Block] = [
         *([picture] if picture is not None else []),
         table,

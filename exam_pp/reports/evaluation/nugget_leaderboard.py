@@ -11,9 +11,9 @@ from exam_pp.phases.evaluation.nugget_scores import ALL_NUGGETS, EMPTY_ANSWERS
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
+from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures
 from exam_pp.reports.evaluation.leaderboards import (
     SCRIPT_DECIMALS,
-    leaderboard_pictures,
     metric_columns,
     uncertainty_cells,
     uncertainty_columns,

@@ -13,14 +13,10 @@ from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.render import render
-from exam_pp.reports.evaluation.leaderboards import (
-    leaderboard_picture,
-    leaderboard_report,
-    official_json,
-    per_query_report,
-)
+from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture, leaderboard_pictures
+from exam_pp.reports.evaluation.leaderboards import leaderboard_report, official_json
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
-from tests.tables import notes_of, pictures_of, rows_of
+from tests.tables import notes_of, rows_of
 
 EVALUATION = Evaluation(
     [Score(s, q, "RR", v) for s, q, v in [("a", "1", 0.5), ("a", "2", 1.0), ("b", "1", 1.0), ("b", "2", 0.5)]]
@@ -76,7 +72,7 @@ def test_readers_see_shares_in_percent_and_the_upper_bound_in_a_sentence() -> No
 
 
 def test_pictures_show_the_systems_without_the_upper_bound() -> None:
-    drawn = pictures_of(leaderboard_report(leaderboard(EVALUATION), "Title"))
+    drawn = {picture.title: picture for picture in leaderboard_pictures(leaderboard(EVALUATION))}
 
     assert {title: picture.description for title, picture in drawn.items()} == {
         "Systems by RR": "2 systems by RR. Best: a, 0.750 [0.500, 1.000]. Worst: b, 0.750 [0.500, 1.000].",
@@ -85,10 +81,9 @@ def test_pictures_show_the_systems_without_the_upper_bound() -> None:
     }
     assert "± standard error" in drawn["Systems by RR"].caption
     statistics = Statistics(intervals="queries", samples=100)
-    (intervals, _) = pictures_of(leaderboard_report(leaderboard(EVALUATION, statistics), "Title")).values()
+    (intervals, _) = leaderboard_pictures(leaderboard(EVALUATION, statistics))
     assert "95 % intervals over queries" in intervals.caption
     assert "bootstrap" not in intervals.caption
-    assert list(pictures_of(per_query_report(EVALUATION, ""))) == ["RR by system and query"]
 
 
 def test_the_published_leaderboard_of_cover() -> None:
