@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.answers import criteria
     from exam_pp.phases.evaluation.citations import AnswerFilter, citations
     from exam_pp.phases.evaluation.corrected import corrected_scores
+    from exam_pp.phases.evaluation.cover import cover
     from exam_pp.phases.evaluation.judgments import judgments
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores
     from exam_pp.phases.evaluation.result import Evaluation
-    from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
+    from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
     from exam_pp.phases.tournaments.from_grades import games_from_grades
     from exam_pp.phases.trust.consensus import consensus
     from exam_pp.phases.trust.gate import gate
@@ -167,8 +168,8 @@ _HOMES = {
     "judgments": "phases.evaluation.judgments",
     "nugget_scores": "phases.evaluation.nugget_scores",
     "Evaluation": "phases.evaluation.result",
-    "cover": "phases.evaluation.rubric",
-    "rubric_qrels": "phases.evaluation.rubric",
+    "cover": "phases.evaluation.cover",
+    "rubric_qrels": "phases.evaluation.rubric_qrels",
     "games_from_grades": "phases.tournaments.from_grades",
     "consensus": "phases.trust.consensus",
     "gate": "phases.trust.gate",

@@ -22,7 +22,7 @@ from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.judgments import judgment_provenance
 from exam_pp.phases.evaluation.leaderboards import Statistics, SystemUncertainty
 from exam_pp.phases.evaluation.result import Evaluation, PathLike, matched_names, renamed
-from exam_pp.phases.evaluation.rubric import RubricQrels
+from exam_pp.phases.evaluation.rubric_qrels import RubricQrels
 from exam_pp.phases.evaluation.score_runs import Runs
 from exam_pp.phases.evaluation.verdict import verdict
 from exam_pp.prompts.base import with_aliases

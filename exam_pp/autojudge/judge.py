@@ -17,8 +17,9 @@ from exam_pp.banks import BankLine, TestBank
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.results import Score
 from exam_pp.store.passages.graded_file import read_passages
 

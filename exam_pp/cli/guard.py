@@ -110,12 +110,12 @@ def note_report(provenance: Provenance | None) -> None:
 
 def _note_journal(context: click.Context) -> None:
     """Note the journals of a command that asks a model; ``--journal`` has a default next to the output."""
-    from exam_pp.store.files import is_stream
-    from exam_pp.store.passages.journal import journal_files, journal_path
-
     option = next((option for option in context.command.params if option.name == "journal"), None)
     if option is None:
         return
+    from exam_pp.store.files import is_stream
+    from exam_pp.store.passages.journal import journal_files, journal_path
+
     journal, output = context.params.get("journal"), context.params.get("output")
     if journal is None and output is not None and not is_stream(output):
         journal = journal_path(output)

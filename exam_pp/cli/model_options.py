@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from exam_pp.cli.completion import model_names, setting_names
 from exam_pp.cli.guard import note_input
-from exam_pp.cli.options import take, together
+from exam_pp.cli.options import model_names, take, together
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
 
@@ -66,6 +66,17 @@ def model_options(*, required: bool = True) -> Callable[[F], F]:
         ),
         click.option("--threads", type=IntRange(1), help="Number of CPU threads.  [default: all cores]"),
     )
+
+
+def setting_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The settings of models whose keys begin with ``incomplete``, with their meaning."""
+    from exam_pp.phases.grading.settings_files import SETTINGS
+
+    return [
+        CompletionItem(f"{key}=", help=meaning)
+        for key, meaning in SETTINGS.items()
+        if key.startswith(incomplete)
+    ]
 
 
 def _known_settings(

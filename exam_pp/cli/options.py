@@ -19,7 +19,6 @@ from click.shell_completion import CompletionItem
 
 from exam_pp import defaults
 from exam_pp.cli.command_line import name_of
-from exam_pp.cli.completion import model_names
 from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.output_format import ending_of, of_ending
 from exam_pp.cli.ranges import IntRange
@@ -438,6 +437,15 @@ def format_option(*extra: str) -> Callable[[F], F]:
         callback=of_ending,
         help=f"Output format.  {FORMAT_DEFAULT}",
     )
+
+
+def model_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The models of the catalogue whose names begin with ``incomplete``, with their purpose."""
+    from exam_pp.judges import CATALOGUE
+
+    return [
+        CompletionItem(model.name, help=model.use) for model in CATALOGUE if model.name.startswith(incomplete)
+    ]
 
 
 class _PromptName(click.ParamType[str]):

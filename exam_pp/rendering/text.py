@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator
+from itertools import chain
 from textwrap import fill, indent
-from typing import Any, Literal
 
 from exam_pp.rendering.cells import WIDTH, format_rows, is_numeric, one_line, spaced, text_blocks
 from exam_pp.rendering.document import Heading, Link, Paragraph, Quote, Report, Table, TextBlock
-from exam_pp.rendering.rows import table, unique
-from exam_pp.rendering.wrapping import GAP, NARROWEST, cell_width, column_widths, wrapped_rows
-from exam_pp.text.wording import printable
+from exam_pp.rendering.wrapping import GAP, NARROWEST, cell_width, wrapped_rows
 
 
 def text(report: Report, width: int | None = None) -> Iterator[str]:
@@ -64,30 +61,3 @@ def _text_table(table: Table, width: int | None) -> str:
         lines.append(GAP.join(blank + cell if right else cell + blank for cell, blank, right in aligned))
     lines.insert(header_lines, GAP.join("-" * width for width in widths))
     return "\n".join([*([table.title] if table.title else []), *(line.rstrip() for line in lines)])
-
-
-MAX_ROWS = 200
-"""Maximum number of rows that are drawn."""
-
-
-def draw_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, max_rows: int = MAX_ROWS) -> bool:
-    """Draw a table on standard output; returns True if rows beyond ``max_rows`` were left out."""
-    from rich.console import Console  # noqa: PLC0415 - only for terminals
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    iterator = iter(rows)
-    shown = table(unique(columns), islice(iterator, max_rows))
-    more = next(iterator, None) is not None
-    cells = [[printable(cell) for cell in row] for row in format_rows(shown)]
-    numeric = [is_numeric(shown, number) for number in range(len(cells[0]))]
-    console, drawing = Console(), Table()
-    widths = column_widths(cells, numeric, console.width - 3 * len(numeric) - 1)  # 3: line and two blanks
-    for name, is_number, width in zip(cells[0], numeric, widths, strict=True):
-        # rich alone would break numbers anywhere. As Text, because it reads brackets in a string as markup.
-        side: Literal["left", "right"] = "right" if is_number else "left"
-        drawing.add_column(Text(name), justify=side, overflow="fold", min_width=width, max_width=width)
-    for row in cells[1:]:
-        drawing.add_row(*map(Text, row))
-    console.print(drawing, crop=False)
-    return more

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from exam_pp.banks import EntryKind
 from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.prompts.base import with_aliases
 
 

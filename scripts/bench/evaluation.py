@@ -174,7 +174,8 @@ def leaderboards_exam_pp(folder: Path) -> Result:
     """Make qrels, and leaderboards of Rubric-Cover at three thresholds."""
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.metrics.leaderboard import standings
-    from exam_pp.phases.evaluation.rubric import cover_of, qrels_of
+    from exam_pp.phases.evaluation.cover import cover_of
+    from exam_pp.phases.evaluation.rubric_qrels import qrels_of
     from exam_pp.phases.evaluation.selected_grades import read_selected
 
     start = time.process_time()
@@ -189,10 +190,10 @@ def leaderboards_exam_pp(folder: Path) -> Result:
 def cover_alone(folder: Path) -> Result:
     """The work of `exam-pp evaluate cover` without output."""
     from exam_pp.grade_filter import GradeFilter
-    from exam_pp.phases.evaluation import rubric as evaluate
+    from exam_pp.phases.evaluation.cover import cover
 
     start = time.process_time()
-    evaluation = evaluate.cover(folder / "graded.jsonl.gz", grade_filter=GradeFilter(prompt_class=PROMPT))
+    evaluation = cover(folder / "graded.jsonl.gz", grade_filter=GradeFilter(prompt_class=PROMPT))
     return Result(float(len(evaluation.scores)), time.process_time() - start)
 
 

@@ -74,13 +74,13 @@ from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.grading.grade import GradeOptions, grade
 from exam_pp.phases.grading.grading_run import resolve_options
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE
+from exam_pp.prompts.reading import cosine_in
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.results import OVERALL_SYSTEM, Qrel, Score
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.text.cosines import cosine_in
 
 MODELS = "lexical,random,constant"
 WITHOUT_LIMIT = [*MODELS.split(","), E5]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from exam_pp.rendering.text import draw_rows
+from exam_pp.rendering.rows import draw_rows
 
 
 def test_rows_are_drawn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

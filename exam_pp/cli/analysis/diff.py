@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
@@ -21,6 +20,7 @@ from exam_pp.cli.options import (
     format_option,
     grade_filter,
     grades_options,
+    model_names,
     of_each_side,
     output_option,
     prompt_option,
@@ -276,13 +276,13 @@ def compare_systems(
 ) -> SystemChanges | None:
     """Compare the Rubric-Cover scores and ranks of systems before and after, with significance tests.
 
-    ``min_grade`` and ``cutoff`` are those of :func:`exam_pp.phases.evaluation.rubric.cover`, with one cutoff
+    ``min_grade`` and ``cutoff`` are those of :func:`exam_pp.phases.evaluation.cover.cover`, with one cutoff
     for both sides. Returns None if the files have no ranked system in common.
     """
     from exam_pp.metrics.correlation import ranks_of
     from exam_pp.metrics.significance import holm, paired_test
     from exam_pp.metrics.uncertainty import score_matrices
-    from exam_pp.phases.evaluation.rubric import cover_of
+    from exam_pp.phases.evaluation.cover import cover_of
     from exam_pp.phases.evaluation.selected_grades import RankingDepth, read_selected
 
     sides = [

@@ -9,9 +9,8 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
-from exam_pp.cli.completion import model_names
 from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options
-from exam_pp.cli.options import FILES, ONLY_QUERIES, OUTPUT_PATH, PASSAGES
+from exam_pp.cli.options import FILES, ONLY_QUERIES, OUTPUT_PATH, PASSAGES, model_names
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:

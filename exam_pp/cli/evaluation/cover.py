@@ -79,7 +79,7 @@ def command(
       exam-pp evaluate cover graded.jsonl.gz --bank questions.jsonl \\
         --intervals queries --significance --format html -o cover.html
     """
-    from exam_pp.phases.evaluation import rubric as evaluate
+    from exam_pp.phases.evaluation.cover import cover
     from exam_pp.phases.evaluation.inputs import loaded
     from exam_pp.phases.evaluation.result import grader_columns
 
@@ -94,7 +94,7 @@ def command(
         )
     passages = loaded(graded)
     evaluations = {
-        grader: evaluate.cover(
+        grader: cover(
             passages,
             bank=bank,
             grade_filter=selection,

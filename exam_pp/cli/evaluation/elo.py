@@ -12,7 +12,6 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
-from exam_pp.cli.completion import model_names
 from exam_pp.cli.leaderboard_options import OFFICIAL, SEED, confidence_option
 from exam_pp.cli.options import (
     CUTOFF_DEFAULT,
@@ -34,6 +33,7 @@ from exam_pp.cli.options import (
     grades_options,
     log_notes,
     log_summary,
+    model_names,
     output_option,
     plot_option,
     prompt_option,

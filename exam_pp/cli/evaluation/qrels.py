@@ -37,7 +37,7 @@ from exam_pp.provenance import file_names, with_thresholds
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.evaluation.inputs import LoadedPassages
-    from exam_pp.phases.evaluation.rubric import RubricQrels
+    from exam_pp.phases.evaluation.rubric_qrels import RubricQrels
     from exam_pp.results import Qrel
 
 
@@ -292,9 +292,9 @@ def _labels(
     fill_holes: Path | None,
     scope: Mapping[str, Any],
 ) -> RubricQrels[Any]:
-    from exam_pp.phases.evaluation import rubric as evaluate
+    from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 
-    rubric = evaluate.rubric_qrels(
+    rubric = rubric_qrels(
         graded,
         bank=bank,
         grade_filter=selection,
@@ -340,7 +340,7 @@ def _subtopics(
     label: Any,
     scope: Mapping[str, Any],
 ) -> RubricQrels[Any]:
-    from exam_pp.phases.evaluation.rubric import subtopic_labels
+    from exam_pp.phases.evaluation.rubric_qrels import subtopic_labels
 
     return subtopic_labels(
         graded,

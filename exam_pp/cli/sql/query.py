@@ -200,7 +200,7 @@ def _parameter(text: str) -> tuple[str, str | int | float]:
 
 def _draw(sources: Any, statement: Statement, limits: Any) -> None:
     from exam_pp.phases.sql.query import query_result
-    from exam_pp.rendering.text import MAX_ROWS, draw_rows
+    from exam_pp.rendering.rows import MAX_ROWS, draw_rows
 
     with query_result(sources, statement, limits) as result:
         truncated = draw_rows(result.columns, result)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.completion import model_names
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     FILE,
@@ -18,6 +17,7 @@ from exam_pp.cli.options import (
     QUERIES_FILE,
     QUERY_TEXTS,
     journal_options,
+    model_names,
     prompt_file_option,
     prompt_option,
     reply_option,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.completion import model_names
 from exam_pp.cli.options import (
     CUTOFF_DEFAULT,
     GRADED,
@@ -22,6 +21,7 @@ from exam_pp.cli.options import (
     grades_options,
     log_notes,
     log_summary,
+    model_names,
     required_output,
 )
 from exam_pp.cli.ranges import IntRange

@@ -220,12 +220,6 @@ def _add_places(
     """
     import numpy as np  # noqa: PLC0415 - slow to import
 
-    from exam_pp.metrics.noninferiority import unseen_share  # noqa: PLC0415 - scipy is slow to import
-    from exam_pp.metrics.planning import (  # noqa: PLC0415 - scipy is slow to import
-        DIFFERENCE,
-        SPREAD,
-        plan_queries,
-    )
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
         better,
         can_differ,
@@ -268,6 +262,8 @@ def _add_places(
         ]
         note = f"{' and '.join(shown)} (paired randomisation tests, step-down maxT, α = {alpha:.2g})"
         if relation.any() and queries < _RARE_BREAKS:
+            from exam_pp.metrics.noninferiority import unseen_share  # noqa: PLC0415 - scipy is slow to import
+
             unseen = unseen_share(queries, statistics.confidence)
             note += f"; up to {unseen:.0%} of all queries may behave unlike these, unseen, and turn a mean"
         if with_letters:
@@ -288,6 +284,12 @@ def _add_places(
         return []
     if bounds is None or relation.any() or not queries or alpha is None:
         return [f"{note}."]
+    from exam_pp.metrics.planning import (  # noqa: PLC0415 - scipy is slow to import
+        DIFFERENCE,
+        SPREAD,
+        plan_queries,
+    )
+
     difference, spread = (share * (bounds[1] - bounds[0]) for share in (DIFFERENCE, SPREAD))
     confidence = statistics.confidence
     plan = plan_queries(

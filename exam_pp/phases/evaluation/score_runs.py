@@ -117,7 +117,7 @@ def score_rankings(
     Full rankings, which ``import`` writes, are scored as :func:`score_runs` scores their runs. In other
     files, missing ranks stay empty, so that no passage moves up into the cutoff. Bounds ignore passages that
     the file lacks. With ``facets="facet"`` the labels are of facets (``query/facet``), and a ranking of the
-    query is used for each of its facets. ``role`` is as in :func:`~exam_pp.phases.evaluation.rubric.cover`.
+    query is used for each of its facets. ``role`` is as in :func:`~exam_pp.phases.evaluation.cover.cover`.
     Canary systems are left out, unless ``canaries`` is True. Raises :class:`~exam_pp.errors.ExamError` for
     unknown measures, for a file without rankings, and for ranks above 100,000.
     """

@@ -29,7 +29,7 @@ from exam_pp.phases.evaluation.consistency import consistency, repeated_answers
 from exam_pp.phases.evaluation.judgments import judgments, pool_notes
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, counted_names
-from exam_pp.phases.evaluation.rubric import rubric_qrels
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grade_answers import (

@@ -24,10 +24,10 @@ from exam_pp.decided_grades import decided_grades, merged, put
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.judges import REVIEWED
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard, moves
 from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.content_keys import digest, entry_keys, query_text_of, scale_of
 from exam_pp.phases.review.rating_scale import rating_scale

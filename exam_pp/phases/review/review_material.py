@@ -16,11 +16,11 @@ from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.judges import REVIEWED
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.cover import cover_of
 from exam_pp.phases.evaluation.inputs import LoadedPassages, loaded, name_of
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores, sanity_scores
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE, read_selected
 from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.checked_passages import extracted_answers

@@ -21,10 +21,10 @@ from exam_pp.judges import REVIEWED
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.measures import NUGGET_METRICS
+from exam_pp.phases.evaluation.cover import cover_of
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, loaded, query_ids, views
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike
-from exam_pp.phases.evaluation.rubric import cover_of
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score, Scores

@@ -17,9 +17,9 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.inputs import Passages
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.evaluation.rubric import cover
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.trust.canary_texts import CANARIES, Material

@@ -67,7 +67,7 @@ class Sources:
     """Inputs and settings of an evaluation; only the graded file is required.
 
     ``review`` also writes the review page. ``command`` is the command line for the provenance. ``role`` is
-    that of :func:`~exam_pp.phases.evaluation.rubric.cover`, ``method`` that of
+    that of :func:`~exam_pp.phases.evaluation.cover.cover`, ``method`` that of
     :func:`~exam_pp.store.trec.runs.read_run`.
     """
 

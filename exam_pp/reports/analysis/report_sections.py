@@ -15,12 +15,13 @@ from exam_pp.phases.analysis.agreement import agreement, rated_passages, separat
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
 from exam_pp.phases.analysis.graders import graders
 from exam_pp.phases.analysis.sweep import sweep
-from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.contents import CoveredEntry
+from exam_pp.phases.evaluation.cover import corrections_of, cover_of
 from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments, pool_notes
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, nugget_leaderboard, read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.evaluation.rubric_qrels import qrels_of
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.provenance import Provenance, with_thresholds
 from exam_pp.rendering.document import Block, Fold, Heading, Link, Report, Table
@@ -57,13 +58,11 @@ class LeaderboardSections:
         inputs, folder = self._inputs, self._folder
         covered = {}
         for grade_set in inputs.of_kind("question", "nugget"):
-            grades, scored = inputs.read(grade_set), partial(evaluate.cover_of, cutoff=inputs.sources.cutoff)
+            grades, scored = inputs.read(grade_set), partial(cover_of, cutoff=inputs.sources.cutoff)
             evaluation = scored(grades)
             if grades.provenance.reviewed:
                 of_judge = cache(partial(inputs.read_judge_alone, grade_set))
-                evaluation.corrections = evaluate.corrections_of(
-                    grades, of_judge, scored, inputs.sources.cutoff
-                )
+                evaluation.corrections = corrections_of(grades, of_judge, scored, inputs.sources.cutoff)
             cutoff = (evaluation.provenance or Provenance()).cutoff
             verb = "answer" if grade_set.kind == "question" else "contain"
             by = "an answer covers" if evaluation.of_answers else f"the first {cutoff} passages {verb}"
@@ -85,7 +84,7 @@ class LeaderboardSections:
             folder.skip("Rubric-Qrels", "no ratings are selected", "exam-pp grade")
         for grade_set in inputs.rated:
             grades = inputs.read(grade_set)
-            labels = evaluate.qrels_of(grades)
+            labels = qrels_of(grades)
             evaluation = self._scored(
                 labels.qrels,
                 min_grade=None if inputs.sources.min_grade is None else grades.min_grade,

@@ -11,7 +11,6 @@ from typing import Any
 from exam_pp.banks import BankLine, TestBank, entry_id
 from exam_pp.errors import DataError
 from exam_pp.store.files import is_read_once, read_lines
-from exam_pp.store.games_files import is_games_line
 from exam_pp.store.parsing import parse_json, valid, write_records
 from exam_pp.text.wording import counted
 
@@ -54,6 +53,8 @@ def is_bank_file(path: str | Path) -> bool:
     """
     if is_read_once(path):
         return False
+    from exam_pp.store.games_files import is_games_line  # noqa: PLC0415 - for few commands
+
     return any(line[:1] == b"{" and not is_games_line(line) for _, line in islice(read_lines(path), 1))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.evaluation.cover import cover
 from tests.conftest import passage, rubric
 from tests.data_and_processes.browser.conftest import Tab, means_on, run
 

@@ -11,7 +11,7 @@ import pytest
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages

@@ -16,8 +16,8 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.evaluation.corrected import Corrected, corrected_scores
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.evaluation.rubric import cover
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line
 from tests.tables import notes_of, pictures_of, tables_of

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import judgments
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.results import Qrel
 from tests.conftest import passage, rubric
@@ -66,19 +66,17 @@ def bank(write_jsonl: WriteJsonl) -> Path:
 
 
 def test_labels_of_a_facet_come_from_its_own_entries(graded: Path) -> None:
-    assert evaluate.rubric_qrels(graded).qrels == [Qrel("q", "p1", 5), Qrel("q", "p2", 4), Qrel("q", "p3", 0)]
-    assert evaluate.rubric_qrels(graded, facets="facet").qrels == [
+    assert rubric_qrels(graded).qrels == [Qrel("q", "p1", 5), Qrel("q", "p2", 4), Qrel("q", "p3", 0)]
+    assert rubric_qrels(graded, facets="facet").qrels == [
         Qrel("q/one", "p1", 5), Qrel("q/one", "p2", 0),
         Qrel("q/two", "p1", 1), Qrel("q/two", "p2", 4), Qrel("q/two", "p3", 0),
     ]  # fmt: skip
 
 
 def test_counts_are_of_a_facet_s_entries(graded: Path, bank: Path) -> None:
-    assert evaluate.rubric_qrels(graded, label="count", min_grade=1, facets="facet").qrels[2] == Qrel(
-        "q/two", "p1", 1
-    )
-    assert evaluate.rubric_qrels(graded, label="count", min_grade=1).qrels[0] == Qrel("q", "p1", 2)
-    of_bank = evaluate.rubric_qrels(graded, bank=bank, label="count", min_grade=1, facets="facet")
+    assert rubric_qrels(graded, label="count", min_grade=1, facets="facet").qrels[2] == Qrel("q/two", "p1", 1)
+    assert rubric_qrels(graded, label="count", min_grade=1).qrels[0] == Qrel("q", "p1", 2)
+    of_bank = rubric_qrels(graded, bank=bank, label="count", min_grade=1, facets="facet")
     assert of_bank.qrels[0] == Qrel("q/same", "p1", 2)
 
 
@@ -91,7 +89,7 @@ def test_judgments_of_facets(graded: Path) -> None:
 
 def test_rankings_of_facets_and_of_titles(graded: Path) -> None:
     """A ranking of the title stands for each of its facets."""
-    labels = evaluate.rubric_qrels(graded, facets="facet")
+    labels = rubric_qrels(graded, facets="facet")
     scores = score_rankings(labels.qrels, graded, ["RR"], min_grade=4, facets="facet").scores
 
     assert {(s.system, s.query_id): s.value for s in scores} == {
@@ -114,11 +112,11 @@ def test_a_query_id_with_a_common_prefix_is_not_a_facet(write_jsonl: WriteJsonl)
         ["q/1", [ranked("p2", "q/1", [rubric({"e": 0})]), passage("p1", exam_grades=[rubric({"e": 5})])]],
     ]
     path = write_jsonl("slash.jsonl", lines)
-    scores = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"], min_grade=4).scores
+    scores = score_rankings(rubric_qrels(path).qrels, path, ["RR"], min_grade=4).scores
 
     assert [(s.query_id, s.value) for s in scores] == [("q/1", 0.0)]
 
 
 def test_entries_without_facets_are_refused(tiny_passages: Path) -> None:
     with pytest.raises(SelectionError, match=r"graded\.jsonl.* facet"):
-        evaluate.rubric_qrels(tiny_passages, facets="facet")
+        rubric_qrels(tiny_passages, facets="facet")

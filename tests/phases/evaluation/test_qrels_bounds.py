@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard, uncertainty
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.rendering.document import Table
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report
@@ -43,7 +43,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def bounds(graded: Path, runs: Path, label: Any, measure: str) -> dict[str, tuple[float, float]]:
-    labels = evaluate.rubric_qrels(graded, label=label)
+    labels = rubric_qrels(graded, label=label)
     level = 4 if label == "max" else None
     evaluation = score_runs(labels.qrels, runs, [measure], min_grade=level, ungraded=labels.ungraded)
     low = {score.system: score.value for score in evaluation.worst_case}
@@ -65,7 +65,7 @@ def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
         entries = {"a": "a", "b": "b"}
         items = [{"query_id": "q", "question_id": e, "question_text": e} for e in entries]
         bank = [{"query_id": "q", "query_text": "q", "test_collection": "t", "items": items}]
-        labels = evaluate.rubric_qrels(write_jsonl("g.jsonl", lines), bank=write_jsonl("b.jsonl", bank))
+        labels = rubric_qrels(write_jsonl("g.jsonl", lines), bank=write_jsonl("b.jsonl", bank))
         assert labels.ungraded is not None
         return dict(labels.ungraded().labels)
 
@@ -80,7 +80,7 @@ def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[
         passage("p1", exam_grades=[rubric({"q/one/a": 3})]),
         passage("p2", exam_grades=[rubric({"q/two/b": 0})]),
     ]
-    labels = evaluate.rubric_qrels(write_jsonl("g.jsonl", [["q", passages]]), facets="facet")
+    labels = rubric_qrels(write_jsonl("g.jsonl", [["q", passages]]), facets="facet")
     assert labels.ungraded is not None
 
     assert labels.ungraded is not None
@@ -91,14 +91,14 @@ def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[
 
 def test_fully_graded_files_have_no_bounds(graded: Path, tmp_path: Path) -> None:
     (tmp_path / "s.run").write_text("q Q0 p1 1 2 t\n")
-    labels = evaluate.rubric_qrels(graded)
+    labels = rubric_qrels(graded)
     evaluation = score_runs(labels.qrels, tmp_path / "s.run", ["nDCG@10"], ungraded=labels.ungraded)
 
     assert (evaluation.worst_case, evaluation.best_case) == ([], [])
 
 
 def test_an_order_that_could_change_is_flagged(graded: Path, runs: Path) -> None:
-    labels = evaluate.rubric_qrels(graded)
+    labels = rubric_qrels(graded)
     evaluation = score_runs(labels.qrels, runs, ["P@1"], min_grade=4, ungraded=labels.ungraded)
     (runs / "graded.run").write_text("q Q0 p1 1 2 t\n")
     result = uncertainty(evaluation, Statistics()).systems
@@ -116,7 +116,7 @@ def test_an_order_that_could_change_is_flagged(graded: Path, runs: Path) -> None
 
 
 def test_two_cases_of_measures_that_divide_by_what_is_relevant(graded: Path, runs: Path) -> None:
-    labels = evaluate.rubric_qrels(graded)
+    labels = rubric_qrels(graded)
     board = leaderboard(score_runs(labels.qrels, runs, ["nDCG@10", "P@1"], ungraded=labels.ungraded))
     table = leaderboard_report(board, "t", audience="papers").blocks[0]
     assert isinstance(table, Table)
@@ -127,7 +127,7 @@ def test_two_cases_of_measures_that_divide_by_what_is_relevant(graded: Path, run
 
 
 def test_missing_ranks_are_not_ungraded_passages(graded: Path) -> None:
-    labels = evaluate.rubric_qrels(graded)
+    labels = rubric_qrels(graded)
     evaluation = score_rankings(labels.qrels, graded, ["P@2", "P@4"], min_grade=4, ungraded=labels.ungraded)
 
     # Rank 2 is missing, so P@2 is certain; p2 (partly graded) and p3 (ungraded) have ranks 3 and 4.
@@ -138,7 +138,7 @@ def test_missing_ranks_are_not_ungraded_passages(graded: Path) -> None:
 def test_labels_by_a_rule_and_their_bounds(graded: Path, runs: Path) -> None:
     """p2 has one of two ratings, p3 none: a rule for the second best rating leaves both open."""
     rule = "2nd>=5:3, 1st>=5:2, else 0"
-    labels = evaluate.rubric_qrels(graded, label_rule=rule)
+    labels = rubric_qrels(graded, label_rule=rule)
     assert [(qrel.passage_id, qrel.relevance) for qrel in labels.qrels] == [("p1", 2), ("p2", 0)]
     assert labels.level is None
     assert labels.provenance.min_grades == ()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.rubric import cover
 from tests.conftest import passage, rubric
 
 WriteJsonl = Callable[[str, list[Any]], Path]

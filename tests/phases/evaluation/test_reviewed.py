@@ -10,8 +10,9 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
-from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.verdict import verdict
 from exam_pp.results import OVERALL_SYSTEM
 from tests.conftest import passage, rubric

@@ -16,8 +16,8 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.agreement import agreement, labelled_passages
-from exam_pp.phases.evaluation import rubric as evaluate
 from exam_pp.phases.evaluation.judgments import fill_holes, write_filled
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, count_work, grade
 from exam_pp.phases.grading.scheduler import Answerer
@@ -86,14 +86,14 @@ def labelled(passages: Path, tmp_path: Path) -> Path:
 
 def test_labels_become_qrels(labelled: Path) -> None:
     """An unparsed reply gives no line instead of a 0."""
-    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
+    labels = rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
     assert {qrel.passage_id: qrel.relevance for qrel in labels.qrels} == LABELS
     assert labels.notes == ["1 passage of these queries has no grade and therefore no label."]
 
 
 def test_derived_measures_by_hand(labelled: Path) -> None:
     """Threshold 2; P@K divides by K, AP by all relevant ones of the query, within the cutoff or not."""
-    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
+    labels = rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
     names = ["P@1", "P@3", "P@5", "P@10", "AP@3", "AP@10", "RR"]
     evaluation = score_rankings(labels.qrels, labelled, names, min_grade=2)
     result = {row.metric: row.mean for row in standings(evaluation.scores)}
@@ -127,7 +127,7 @@ def test_only_unjudged_passages_are_asked(passages: Path, tmp_path: Path) -> Non
 def test_holes_are_filled_and_judgments_are_kept(labelled: Path, tmp_path: Path) -> None:
     existing = tmp_path / "human.qrels"
     existing.write_text("q Q0 p2  1\nother 0 x 3\nq 0 p1 0\n")
-    labels = evaluate.rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
+    labels = rubric_qrels(labelled, grade_filter=GradeFilter(prompt_class="GradedRelevance"))
     filled, notes = fill_holes(existing, [*labels.qrels, Qrel("new", "y", 1)])
     write_filled(existing, filled, tmp_path / "filled.qrels", inputs=[existing])
 

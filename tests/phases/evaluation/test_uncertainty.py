@@ -11,7 +11,7 @@ import pytest
 from exam_pp.errors import DataError
 from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.leaderboards import Statistics, SystemUncertainty, leaderboard, uncertainty
 from exam_pp.phases.evaluation.result import Evaluation, grader_columns
 from exam_pp.rendering.document import Paragraph, Table
@@ -205,7 +205,7 @@ def incomplete(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
 
 
 def test_bounds_of_ungraded_pairs(incomplete: Path) -> None:
-    evaluation = evaluate.cover(incomplete)
+    evaluation = cover(incomplete)
     actual = uncertainty(evaluation, Statistics())
     means = {row.system: row.mean for row in standings(evaluation.scores) if row.metric == COVER}
 
@@ -222,7 +222,7 @@ def test_bounds_of_ungraded_pairs(incomplete: Path) -> None:
 
 
 def test_bounds_are_always_shown(incomplete: Path) -> None:
-    report = leaderboard_report(leaderboard(evaluate.cover(incomplete)), "t")
+    report = leaderboard_report(leaderboard(cover(incomplete)), "t")
     table = report.blocks[0]
     assert isinstance(table, Table)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.phases.evaluation.contents import CoveredEntry, HardQuery, covered_entries, hard_queries
-from exam_pp.phases.evaluation.rubric import cover_of
+from exam_pp.phases.evaluation.cover import cover_of
 from exam_pp.phases.evaluation.selected_grades import read_selected
 from tests.conftest import passage, rubric
 

@@ -17,7 +17,7 @@ from exam_pp.cli.main import cli
 from exam_pp.errors import OutputError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.sql.query import (
     RowWriter,
     SqlSources,

@@ -14,8 +14,9 @@ from exam_pp.data_model import CANARY, is_canary
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.evaluation.rubric import cover, rubric_qrels
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
 from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, negated
 from exam_pp.rendering.document import Paragraph, Table

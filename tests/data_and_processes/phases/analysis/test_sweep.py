@@ -8,7 +8,8 @@ from pathlib import Path
 from exam_pp.metrics.correlation import correlate
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.sweep import sweep
-from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.cover import cover
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.trec.ranks import read_ranks
@@ -24,14 +25,14 @@ def test_rows_equal_the_single_commands(shared_data: Path, tmp_path: Path) -> No
     ranks = read_ranks(official)
     swept = sweep(files[0], official, runs=folder / "runs", bank=files[1], measures=["RR"], min_grades=[3])
     settings = swept.settings
-    cover = evaluate.cover(files[0], bank=files[1], min_grade=3)
-    labels = evaluate.rubric_qrels(files[0], bank=files[1])
+    covered = cover(files[0], bank=files[1], min_grade=3)
+    labels = rubric_qrels(files[0], bank=files[1])
     qrels = score_runs(labels.qrels, folder / "runs", ["RR"], min_grade=3)
     single = {
         row.metric: {
-            r.system: r.mean for r in standings([*cover.scores, *qrels.scores]) if r.metric == row.metric
+            r.system: r.mean for r in standings([*covered.scores, *qrels.scores]) if r.metric == row.metric
         }
-        for row in standings([*cover.scores, *qrels.scores])
+        for row in standings([*covered.scores, *qrels.scores])
     }
     names = {"RR": "RR(rel=3)", "Cover@20": "Cover(min_grade=3)@20", "nCover@20": "nCover(min_grade=3)@20"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exam_pp.phases.evaluation.rubric import cover
+from exam_pp.phases.evaluation.cover import cover
 
 
 def test_nothing_changes_for_deep_rankings(shared_data: Path) -> None:

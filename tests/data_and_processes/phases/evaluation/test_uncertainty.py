@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.leaderboards import Statistics, uncertainty
 
 
 def test_real_leaderboard(shared_data: Path) -> None:
     """TREC DL 2019: neural systems and BM25 differ on the judgments of GPT-4, neural ones do not."""
     folder = shared_data / "dl19-gpt4"
-    evaluation = evaluate.cover(
+    evaluation = cover(
         folder / "dl19-graded.jsonl.gz", bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3
     )
     actual = uncertainty(evaluation, Statistics("queries", significance=True)).systems

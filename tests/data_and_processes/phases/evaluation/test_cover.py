@@ -8,12 +8,13 @@ import pytest
 
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.analysis.correlation import correlation
-from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.results import OVERALL_SYSTEM
-from tests.phases.evaluation.test_rubric import means
+from tests.phases.evaluation.test_cover import means
 
 
 @pytest.mark.parametrize(
@@ -35,8 +36,8 @@ def test_gpt4_grades_of_dl19_order_systems_as_judgments_do(shared_data: Path, tm
     folder = shared_data / "dl19-gpt4"
     graded = folder / "dl19-graded.jsonl.gz"
     by_judgments = score_runs(judgments(graded), folder / "runs", ["nDCG@10"])
-    by_grades = score_runs(evaluate.rubric_qrels(graded).qrels, folder / "runs", ["nDCG@10"])
-    covered = evaluate.cover(graded, bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3)
+    by_grades = score_runs(rubric_qrels(graded).qrels, folder / "runs", ["nDCG@10"])
+    covered = cover(graded, bank=folder / "dl19-gpt4-questions.jsonl.gz", min_grade=3)
 
     def order(evaluation: Evaluation) -> list[str]:
         rows = standings(evaluation.scores)
@@ -56,7 +57,7 @@ def test_rankings_equal_the_run_files(shared_data: Path) -> None:
     REP_LLAMA has tied scores, which trec_eval orders by passage id, whatever the ranks say.
     """
     folder = shared_data / "dl19-gpt4"
-    labels = evaluate.rubric_qrels(folder / "dl19-graded.jsonl.gz").qrels
+    labels = rubric_qrels(folder / "dl19-graded.jsonl.gz").qrels
     inside = means(score_rankings(labels, folder / "dl19-graded.jsonl.gz", ["nDCG@10", "RR@10"]))
     outside = means(score_runs(labels, folder / "runs", ["nDCG@10", "RR@10"]))
 

@@ -11,10 +11,11 @@ import pytest
 import exam_pp
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.evaluation import rubric as evaluate
+from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation, missing_query_notes
+from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report
 from exam_pp.results import OVERALL_SYSTEM, Qrel
@@ -82,7 +83,7 @@ def test_an_empty_answer_covers_nothing(tmp_path: Path) -> None:
 
 def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> None:
     """A system that answers only easy queries scores 0 on the others, so it does not win."""
-    evaluation = evaluate.cover(graded, bank=bank)
+    evaluation = cover(graded, bank=bank)
     name = "Cover(min_grade=4)@2"
 
     assert means(evaluation)["easy", name] == pytest.approx(1 / 6)
@@ -92,13 +93,13 @@ def test_means_are_over_the_bank_s_graded_queries(graded: Path, bank: Path) -> N
     assert any("2 bank entries (q1/c, q2/c)" in note for note in evaluation.notes)
     for notes in (
         evaluation.notes,
-        score_rankings(evaluate.rubric_qrels(graded).qrels, graded, ["RR"]).notes,
+        score_rankings(rubric_qrels(graded).qrels, graded, ["RR"]).notes,
     ):
         assert any("No results from easy for 1 query (q2)" in note for note in notes)
 
 
 def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, bank: Path) -> None:
-    evaluation = evaluate.cover(graded, bank=bank, missing_queries="skip")
+    evaluation = cover(graded, bank=bank, missing_queries="skip")
 
     assert means(evaluation)["easy", "Cover(min_grade=4)@2"] == pytest.approx(1 / 3)
     assert not any("No results" in note for note in evaluation.notes)
@@ -106,7 +107,7 @@ def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, b
 
 
 def test_without_a_bank_the_entries_are_those_of_the_grades(graded: Path) -> None:
-    evaluation = evaluate.cover(graded)
+    evaluation = cover(graded)
 
     assert means(evaluation)["all", "Cover(min_grade=4)@2"] == 1.0
     assert any("No --bank" in note for note in evaluation.notes)
@@ -115,7 +116,7 @@ def test_without_a_bank_the_entries_are_those_of_the_grades(graded: Path) -> Non
 def test_queries_restrict_the_means(graded: Path, bank: Path, tmp_path: Path) -> None:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tone\nq9\tnine\n")
-    evaluation = evaluate.cover(graded, bank=bank, queries=queries)
+    evaluation = cover(graded, bank=bank, queries=queries)
 
     assert {score.query_id for score in evaluation.scores} == {"q1"}
     assert not any("not in the bank" in note for note in evaluation.notes)
@@ -126,8 +127,8 @@ def test_the_default_threshold_of_prompts_without_a_scale_is_1(write_jsonl: Writ
     grades = rubric({"q/a": 1, "q/b": 0}, self_ratings=None)
     path = write_jsonl("extracted.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
 
-    assert evaluate.rubric_qrels(path, label="count").qrels == [Qrel("q", "p", 1)]
-    assert evaluate.rubric_qrels(path, label="count").min_grade == 1
+    assert rubric_qrels(path, label="count").qrels == [Qrel("q", "p", 1)]
+    assert rubric_qrels(path, label="count").min_grade == 1
 
 
 def test_replies_that_cannot_be_read_are_named_in_place_of_the_bank(
@@ -140,7 +141,7 @@ def test_replies_that_cannot_be_read_are_named_in_place_of_the_bank(
         with pytest.raises(
             SelectionError, match=r"None of the 1 pair .*: the reply .*, such as 'It depends\.'"
         ):
-            evaluate.cover(path, banks)
+            cover(path, banks)
 
 
 def test_the_mean_label_is_that_of_the_graded_entries(write_jsonl: WriteJsonl) -> None:
@@ -150,7 +151,7 @@ def test_the_mean_label_is_that_of_the_graded_entries(write_jsonl: WriteJsonl) -
         passage("r", exam_grades=[rubric({"q/b": 1})]),
         passage("s"),
     ]
-    labels = evaluate.rubric_qrels(write_jsonl("g.jsonl", [["q", passages]]), label="mean")
+    labels = rubric_qrels(write_jsonl("g.jsonl", [["q", passages]]), label="mean")
     assert list(labels.qrels) == [Qrel("q", "p", 3.5), Qrel("q", "r", 1)]
     assert (labels.ungraded, labels.level) == (None, None)
 
@@ -159,23 +160,23 @@ def test_a_threshold_above_all_grades_is_refused(graded: Path) -> None:
     with pytest.raises(
         SelectionError, match=r"--min-grade 6 is above all grades: the scale of \S+ ends at 5"
     ):
-        evaluate.cover(graded, min_grade=6)
+        cover(graded, min_grade=6)
     with pytest.raises(SelectionError, match="--min-grade 6 is above all grades"):
-        evaluate.rubric_qrels(graded, min_grade=6)
-    assert not any("No grade reaches" in note for note in evaluate.cover(graded, min_grade=5).notes)
-    assert any("--min-grade 0 covers every" in note for note in evaluate.cover(graded, min_grade=0).notes)
-    assert not any("covers every" in note for note in evaluate.cover(graded, min_grade=1).notes)
+        rubric_qrels(graded, min_grade=6)
+    assert not any("No grade reaches" in note for note in cover(graded, min_grade=5).notes)
+    assert any("--min-grade 0 covers every" in note for note in cover(graded, min_grade=0).notes)
+    assert not any("covers every" in note for note in cover(graded, min_grade=1).notes)
 
 
 def test_a_query_without_covered_entries_is_noted(graded: Path, bank: Path) -> None:
     note = "No passage covers an entry of 1 query (q2): nCover(min_grade=5) is 0 there."
 
-    assert note in evaluate.cover(graded, bank=bank, min_grade=5).notes
-    assert not any("covers an entry" in note for note in evaluate.cover(graded, bank=bank, min_grade=4).notes)
+    assert note in cover(graded, bank=bank, min_grade=5).notes
+    assert not any("covers an entry" in note for note in cover(graded, bank=bank, min_grade=4).notes)
 
 
 def test_a_label_of_the_threshold_is_relevant(graded: Path) -> None:
-    labels = evaluate.rubric_qrels(graded, label="binary", min_grade=5).qrels
+    labels = rubric_qrels(graded, label="binary", min_grade=5).qrels
 
     assert [label.relevance for label in labels] == [1, 0, 0]
 
@@ -184,13 +185,13 @@ def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl
     ungraded = ranked("p2", {}, s=2) | {"exam_grades": None}
     path = write_jsonl("part.jsonl", [["q", [ranked("p1", {"q/a": 5}, s=1), ungraded]]])
 
-    assert any("1 of 2 ranked passages" in note for note in evaluate.cover(path).notes)
-    assert not any("ranked passage" in note for note in evaluate.cover(path, cutoff=1).notes)
+    assert any("1 of 2 ranked passages" in note for note in cover(path).notes)
+    assert not any("ranked passage" in note for note in cover(path, cutoff=1).notes)
 
 
 def test_a_file_without_rankings_gives_the_upper_bound(write_jsonl: WriteJsonl) -> None:
     path = write_jsonl("judged.jsonl", [["q", [ranked("p", {"q/a": 5})]]])
-    evaluation = evaluate.cover(path)
+    evaluation = cover(path)
 
     assert {score.system for score in evaluation.scores} == {OVERALL_SYSTEM}
     assert any("no rankings" in note for note in evaluation.notes)
@@ -206,10 +207,10 @@ def test_reserved_names_are_refused(
     path = write_jsonl("names.jsonl", [[query_id, [graded]]])
     run = tmp_path / f"{system}.run"
     run.write_text(f"{query_id} Q0 p 1 1 t\n")
-    labels = evaluate.rubric_qrels(path).qrels
+    labels = rubric_qrels(path).qrels
     refused = pytest.raises(SelectionError, match=r"'(all|_overall_)' is reserved")
     with refused:
-        evaluate.cover(path)
+        cover(path)
     with refused:
         score_runs(labels, run, ["RR"])
     with refused:
@@ -221,12 +222,12 @@ def test_a_bank_of_other_queries_is_refused(tiny_passages: Path, tiny_bank: Path
     other.write_text(tiny_bank.read_text().replace('"q1', '"x1').replace('"007', '"x7'))
 
     with pytest.raises(SelectionError, match=r"other\.jsonl.* graded .*graded\.jsonl"):
-        evaluate.cover(tiny_passages, bank=other)
+        cover(tiny_passages, bank=other)
 
 
 def test_soft_cover_needs_probabilities(graded: Path) -> None:
     with pytest.raises(SelectionError, match=r"probabilities.* --soft"):
-        evaluate.cover(graded, soft=True)
+        cover(graded, soft=True)
 
 
 def test_soft_cover_is_the_probability_of_the_threshold(write_jsonl: WriteJsonl) -> None:
@@ -235,8 +236,8 @@ def test_soft_cover_is_the_probability_of_the_threshold(write_jsonl: WriteJsonl)
     graded["exam_grades"][0]["self_ratings"] = soft
     path = write_jsonl("soft.jsonl", [["q", [graded]]])
 
-    assert means(evaluate.cover(path, soft=True))["s", "SoftCover(min_grade=4)@1"] == pytest.approx(0.7)
-    three = means(evaluate.cover(path, soft=True, min_grade=3))
+    assert means(cover(path, soft=True))["s", "SoftCover(min_grade=4)@1"] == pytest.approx(0.7)
+    three = means(cover(path, soft=True, min_grade=3))
     assert three["s", "SoftCover(min_grade=3)@1"] == pytest.approx(0.8)
 
 
@@ -307,7 +308,7 @@ def test_runs_without_a_common_query_are_refused(runs: Path) -> None:
 def test_missing_ranks_stay_empty(write_jsonl: WriteJsonl) -> None:
     """The second passage is at rank 3, so it does not move up to 2."""
     path = write_jsonl("holes.jsonl", [["q", [ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=3)]]])
-    evaluation = score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR", "P@2"], min_grade=4)
+    evaluation = score_rankings(rubric_qrels(path).qrels, path, ["RR", "P@2"], min_grade=4)
 
     assert means(evaluation) == {("s", "RR(rel=4)"): pytest.approx(1 / 3), ("s", "P(rel=4)@2"): 0.0}
     assert "1 rank " in evaluation.notes[0]
@@ -318,4 +319,4 @@ def test_a_huge_rank_is_refused(write_jsonl: WriteJsonl) -> None:
     ids = ranked("p1", {"q/a": 0}, s=1), ranked("p2", {"q/a": 5}, s=2_000_000_000)
     path = write_jsonl("deep.jsonl", [["q", [*ids]]])
     with pytest.raises(DataError, match=r"2000000000 .*'s' .*'q'"):
-        score_rankings(evaluate.rubric_qrels(path).qrels, path, ["RR"], min_grade=4)
+        score_rankings(rubric_qrels(path).qrels, path, ["RR"], min_grade=4)
