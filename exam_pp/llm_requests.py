@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal
@@ -144,3 +146,27 @@ class Completion:
     definition: SoftDefinition = "reply"
     claim_tokens_cut: int = 0
     not_sent: tuple[str, ...] = ()
+
+
+DECIMALS = 6
+"""Decimals of a cosine in the reply of a judge by similarity, whose grade is cut from the rounded number."""
+
+_COSINE = re.compile(rf"\(cosine (-?\d\.\d{{{DECIMALS}}})\)$")
+
+
+def grade_of(cosine: float, cut_points: Sequence[float]) -> int:
+    """The number of cut points, in ascending order, that are at most the rounded cosine."""
+    return bisect_right(cut_points, round(cosine, DECIMALS))
+
+
+def cosine_reply(cosine: float, cut_points: Sequence[float]) -> str:
+    """The reply with a grade and its cosine, in a form that all reading rules of ratings read."""
+    return (
+        f"Final score: {grade_of(cosine, cut_points)} (cosine {round(cosine, DECIMALS) + 0.0:.{DECIMALS}f})"
+    )
+
+
+def cosine_in(reply: str) -> float | None:
+    """The cosine in a reply of :func:`cosine_reply`; None in all other replies."""
+    match = _COSINE.search(reply)
+    return None if match is None else float(match[1])

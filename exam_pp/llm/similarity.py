@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import Batch, failures_as_model_error, reason_of
 from exam_pp.llm.baselines import UNANSWERABLE, Baseline, scale_of, sentences
-from exam_pp.llm_requests import Completion, Request
-from exam_pp.prompts.reading import cosine_reply, grade_of
+from exam_pp.llm_requests import Completion, Request, cosine_reply, grade_of
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import string
-from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -17,6 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from exam_pp.banks import Entry
+from exam_pp.llm_requests import cosine_in, grade_of
 from exam_pp.prompts.base import Reader, ReadingRule, Unparsed, Verdict
 from exam_pp.prompts.markup import END_OF_TURN, without_markup
 from exam_pp.prompts.rating_forms import locate_final_score, locate_rating, rating_of
@@ -276,30 +276,6 @@ def label_rule(
         return Verdict(rating, rating > 0)
 
     return ReadingRule(name, description, read, find, whole_reply)
-
-
-DECIMALS = 6
-"""Decimals of a cosine in a reply, whose grade is cut from the rounded number."""
-
-_COSINE = re.compile(rf"\(cosine (-?\d\.\d{{{DECIMALS}}})\)$")
-
-
-def grade_of(cosine: float, cut_points: Sequence[float]) -> int:
-    """The number of cut points, in ascending order, that are at most the rounded cosine."""
-    return bisect_right(cut_points, round(cosine, DECIMALS))
-
-
-def cosine_reply(cosine: float, cut_points: Sequence[float]) -> str:
-    """The reply with a grade and its cosine, in a form that all reading rules of ratings read."""
-    return (
-        f"Final score: {grade_of(cosine, cut_points)} (cosine {round(cosine, DECIMALS) + 0.0:.{DECIMALS}f})"
-    )
-
-
-def cosine_in(reply: str) -> float | None:
-    """The cosine in a reply of :func:`cosine_reply`; None in all other replies."""
-    match = _COSINE.search(reply)
-    return None if match is None else float(match[1])
 
 
 def by_cut_points(rule: Reader, cut_points: Sequence[float]) -> Reader:

@@ -62,7 +62,7 @@ from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.judges import E5
 from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
-from exam_pp.llm_requests import Completion, Request
+from exam_pp.llm_requests import Completion, Request, cosine_in
 from exam_pp.metrics.agreement import area_under_curve, weighted_kappa
 from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.correlation import Correlation, correlate, ranks_of
@@ -74,7 +74,6 @@ from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.grading.grade import GradeOptions, grade
 from exam_pp.phases.grading.grading_run import resolve_options
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE
-from exam_pp.prompts.reading import cosine_in
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_EXTRACTION, QUESTION_SELF_RATED
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.rendering.render import render

@@ -23,10 +23,10 @@ from exam_pp.llm.backends import check_packages
 from exam_pp.llm.embeddings import TokenEmbedder
 from exam_pp.llm.packaged_e5 import PackagedE5
 from exam_pp.llm.similarity import SentenceVector, Side, SimilarityLLM, Text
-from exam_pp.llm_requests import Request
+from exam_pp.llm_requests import Request, cosine_in, cosine_reply
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import Unparsed
-from exam_pp.prompts.reading import cosine_in, cosine_reply, read_final_score, read_number, read_rating
+from exam_pp.prompts.reading import read_final_score, read_number, read_rating
 from tests.llm.asking import answers, texts
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
