@@ -12,6 +12,7 @@ from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_optio
 from exam_pp.cli.options import GRADED, ONLY_QUERIES, support_filter_options
 
 if TYPE_CHECKING:
+    from exam_pp.phases.evaluation.inputs import LoadedPassages
     from exam_pp.phases.evaluation.result import MissingQueries
 
 _METRICS = {
@@ -92,15 +93,20 @@ _TITLES = {
 }
 
 
+_PASSAGES = f"{__name__}.passages"
+"""Key of the passages that were read for the metric, in the context of the command."""
+
+
 def _metric(context: click.Context, _option: click.Parameter, metric: str | None) -> str | None:
     """The metric; by default that of the grades in the file."""
     if metric is not None or context.resilient_parsing:
         return metric
     from exam_pp.errors import SelectionError
+    from exam_pp.phases.evaluation.inputs import loaded
     from exam_pp.text.wording import listed
 
     graded = context.params["graded"]
-    found = _metrics_of(graded)
+    found = _metrics_of(context.meta.setdefault(_PASSAGES, loaded(graded)))
     if not found:
         raise SelectionError(
             f"{graded} has no grades of answers; make them with `exam-pp grade`, with the --prompt "
@@ -113,15 +119,12 @@ def _metric(context: click.Context, _option: click.Parameter, metric: str | None
     return found[0]
 
 
-def _metrics_of(graded: Path) -> list[str]:
+def _metrics_of(graded: LoadedPassages) -> list[str]:
     """The metrics whose grades a file has."""
     from exam_pp.prompts.direct import ANSWER_ATTEMPT
-    from exam_pp.store.files import allow_rereading
-    from exam_pp.store.passages.graded_file import read_passages
 
-    allow_rereading(graded)
     found = set()
-    for query in read_passages(graded):
+    for query in graded:
         for passage in query.passages:
             grades = {
                 "citations": passage.support_grades,
@@ -178,18 +181,21 @@ def command(
     from exam_pp.prompts.base import with_aliases
     from exam_pp.prompts.direct import ANSWER_ATTEMPT
 
+    passages = click.get_current_context().meta.get(_PASSAGES, graded)
     selected = None if queries is None else query_ids(queries)
     selection = AnswerFilter(grader, prompt_class, prompt_hash, systems)
     if metric == "answered":
         verdicts = GradeFilter(grader, prompt_class or ANSWER_ATTEMPT.name, prompt_hash=prompt_hash)
-        evaluation = answered(graded, grade_filter=with_aliases(verdicts), queries=selected)
+        evaluation = answered(passages, grade_filter=with_aliases(verdicts), queries=selected)
     elif metric == "factual-consistency":
-        evaluation = factual_consistency(graded, selection=selection, queries=selected)
+        evaluation = factual_consistency(passages, selection=selection, queries=selected)
     elif metric == "criteria":
-        evaluation = criteria(graded, selection=selection, queries=selected, missing_queries=missing_queries)
+        evaluation = criteria(
+            passages, selection=selection, queries=selected, missing_queries=missing_queries
+        )
     else:
         evaluation = citations(
-            graded,
+            passages,
             selection=selection,
             rule="first" if metric == "first-citations" else "all",
             queries=selected,

@@ -231,7 +231,7 @@ def canary_report(
     from exam_pp.phases.evaluation.inputs import views
     from exam_pp.phases.evaluation.selected_grades import selectors, threshold
 
-    lines = list(views(graded, mixed=True, canaries=True))
+    lines = views(graded, mixed=True, canaries=True)
     if not any(is_canary(r.method) for line in lines for p in line.passages for r in p.rankings):
         raise SelectionError(f"{graded} has no canaries; add them with `exam-pp canaries` before grading.")
     rows: list[CanaryGrades] = []

@@ -19,7 +19,7 @@ T = TypeVar("T")
 class LoadedPassages:
     """Passages in memory: a file that is read once, or queries.
 
-    Roles, repeats and canaries are chosen once for all that evaluates them. In memory a file takes some 1.6
+    Roles, repeats and canaries are chosen once for all that evaluates them. In memory a file takes some 2.3
     times its uncompressed size.
     """
 

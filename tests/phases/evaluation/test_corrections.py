@@ -22,6 +22,7 @@ from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.verdict import verdict
 from exam_pp.phases.tournaments.from_grades import games_from_grades
 from exam_pp.phases.trust.gate import gate
+from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 
 Rated = Callable[[str, str, str, int], bool]
@@ -98,6 +99,11 @@ def test_basis(write_jsonl: WriteLines, rated: Rated, kind: str) -> None:
 
 def test_no_basis_without_people(write_jsonl: WriteLines) -> None:
     assert basis_of_claims(cover(file_of(write_jsonl, lambda *_: False)), 0.05) is None
+
+
+def test_a_stream_has_the_basis_of_its_file(write_jsonl: WriteLines) -> None:
+    file = file_of(write_jsonl, in_sample(4))
+    assert said(cover(iter(read_passages(file)))) == said(cover(file))
 
 
 def test_correcting_one_system_makes_no_claim(write_jsonl: WriteLines) -> None:
