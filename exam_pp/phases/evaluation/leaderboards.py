@@ -381,35 +381,6 @@ def standings_of_judge(
     return lambda: leaderboard(corrections.judge_alone().of_metric(metric), options)
 
 
-class Move(NamedTuple):
-    """A system whose score or place changed: its scores, and its first and last places, before and after."""
-
-    system: str
-    scores: tuple[float, float]
-    places: tuple[tuple[int | None, int | None], tuple[int | None, int | None]]
-
-    @property
-    def in_place(self) -> bool:
-        """Whether the system keeps its places."""
-        return self.places[0] == self.places[1]
-
-
-def moves(before: Standings, after: Standings) -> list[Move]:
-    """The systems whose mean of the first metric, or place, changed; in the order of ``after``."""
-    metric = after.metrics[0]
-    found = []
-    for system in after.systems:
-        if system == OVERALL_SYSTEM or (system, metric) not in before.rows:
-            continue
-        key = (system, metric)
-        was, now = (of.uncertainty.systems.get(key, SystemUncertainty()) for of in (before, after))
-        scores = before.rows[key].mean, after.rows[key].mean
-        move = Move(system, scores, ((was.first, was.last), (now.first, now.last)))
-        if scores[0] != scores[1] or not move.in_place:
-            found.append(move)
-    return found
-
-
 def _best_first(rows: list[Standing], metric: str) -> list[str]:
     means = {row.system: row.mean for row in rows if row.metric == metric}
     systems = dict.fromkeys(row.system for row in rows)
