@@ -25,7 +25,7 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Block, Cell, Fold, Link, Report
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.first_screen import Evidence, agreement_table, first_screen
+from exam_pp.reports.analysis.first_screen import agreement_table, first_screen
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, Sources
 from exam_pp.reports.analysis.report_sections import (
     LeaderboardSections,
@@ -103,17 +103,9 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     differences = list(sections.differences(entries, addresses))
     provenance = _provenance(inputs, leaderboards)
     folder.text("provenance.json", provenance.json, "how the report was made, for scripts")
-    evidence = Evidence(inputs.contents, leaderboards, judged)
-    correlated = correlations.get(leaderboards[0].title) if leaderboards else None
-    if correlated is not None and sources.official is not None:
-        evidence = replace(evidence, official=correlated.measures[0].correlation.kendall)
+    correlated = correlations.get(leaderboards[0].title) if leaderboards and sources.official else None
     # Rubric-Cover is the first section, so its first scores are those of the first leaderboard.
-    if first := next(iter(covered), None):
-        evidence = replace(
-            evidence,
-            missing=missing_grades(inputs.read(first), sources.cutoff),
-            canaries=_canary_scores(inputs, first),
-        )
+    first = next(iter(covered), None)
     review = [Link(f"{REVIEW_PAGE}: passages and grades of the first grader", REVIEW_PAGE)]
     names = {grade_set.key: grade_set.name or "yes" for grade_set in inputs.sets}
     folds: dict[str, tuple[str, list[Block]]] = {
@@ -145,7 +137,14 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     return Report(
         page_title(_study(sources), systems, Path(sources.graded).name),
         [
-            *first_screen(evidence),
+            *first_screen(
+                inputs.contents,
+                leaderboards,
+                judged,
+                missing=None if first is None else missing_grades(inputs.read(first), sources.cutoff),
+                canaries=None if first is None else _canary_scores(inputs, first),
+                official=None if correlated is None else correlated.measures[0].correlation.kendall,
+            ),
             *differences,
             *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
         ],
