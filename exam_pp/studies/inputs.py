@@ -187,18 +187,11 @@ def read_study(path: Path, given: Mapping[str, Any], *, outside: bool = False) -
     return study.with_paths(below).model_copy(update={"model": name} if by_name else {})
 
 
-def words_again(study: StudyFile, path: Path) -> list[str]:
-    """What the command needs beside the study file: its server, and the permission for paths elsewhere."""
-    try:
-        read_study(path, {"base_url": study.base_url})
-        words = []
-    except DataError:
-        words = ["--outside"]
-    try:
-        read_study(path, {}, outside=True)
-        return words
-    except DataError:  # only this file names its server
-        return ["--base-url", str(study.base_url), *words]
+def words_again(study: StudyFile, folder: Path) -> list[str]:
+    """What the command needs beside the study file in a folder: its server, and files elsewhere."""
+    words = ["--base-url", study.base_url] if study.base_url else []
+    is_closed = all(is_below(path, folder, Path()) for path in study.paths)
+    return words if is_closed else [*words, "--outside"]
 
 
 def with_systems(study: StudyFile, given: Mapping[str, Any], without: Collection[str]) -> StudyFile:

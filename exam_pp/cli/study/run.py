@@ -254,9 +254,9 @@ def _check(study: StudyFile) -> None:
 def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:
     """What to do with the results."""
     from exam_pp.studies.boards import typed
-    from exam_pp.studies.inputs import STUDY_FILE, words_again
+    from exam_pp.studies.inputs import words_again
 
-    words = ["exam-pp", "run", folder, *words_again(study, folder / STUDY_FILE)]
+    words = ["exam-pp", "run", folder, *words_again(study, folder)]
     again = shlex.join(map(typed, words))
     lines = ["", "Next:", f"  See why: open {' and '.join(map(str, results.reports))}"]
     pages = [path for report in results.reports if (path := report.parent / "review.html").exists()]

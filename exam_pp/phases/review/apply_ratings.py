@@ -139,7 +139,7 @@ class AppliedRatings:
 def apply_ratings(
     graded: Path,
     edits: Sequence[Path],
-    output: Path | None,
+    output: Path,
     *,
     prompt_class: str | None = None,
     bank: Path | None = None,
@@ -150,8 +150,7 @@ def apply_ratings(
     """Copy a graded file and add ratings and labels of edits files as grades by ``human:REVIEWER``.
 
     Grades of models are not changed. A later rating by the same reviewer replaces the earlier rating, so
-    applying the same edits twice gives the same file. If an edits file is refused, no output is written;
-    without ``output`` only the summary is made.
+    applying the same edits twice gives the same file. If an edits file is refused, no output is written.
 
     ``graded``: The graded file that was reviewed; not a stream, because it is read several times. ``edits``:
     Edits files, in the order in which they apply. ``prompt_class``: Prompt class of the new grades. The
@@ -162,8 +161,7 @@ def apply_ratings(
     """
     check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]
-    if output is not None:
-        check_output(output, inputs)
+    check_output(output, inputs)
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
@@ -214,8 +212,6 @@ def apply_ratings(
     for path, edits_of_file, grader in sources:
         for number, label in enumerate(edits_of_file.supports, 1):
             summary.labels.add(grader, label, f"{path}, supports.{number}")
-    if output is None:
-        return summary
     _write(graded, output, inputs, summary)
     options = (f" --bank {bank}" if bank else "") + (f" --cutoff {cutoff}" if cutoff else "")
     summary.following = [
