@@ -21,7 +21,7 @@ from exam_pp.phases.evaluation.contents import graded_contents
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
 from exam_pp.phases.grading.prompt_files import assignment_prompt, choose_prompts, rating_prompt
-from exam_pp.phases.grading.steps import Progress, Steps, asked, is_data_set, no_progress
+from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.review.apply_ratings import AppliedRatings, apply_ratings
@@ -42,7 +42,7 @@ from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.tables import columns_named, columns_of
 from exam_pp.store.trec.queries import write_queries
-from exam_pp.studies.boards import Board, typed
+from exam_pp.studies.boards import Board, Words, options, typed
 from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_study
 from exam_pp.text.wording import counted, listed
 
@@ -50,8 +50,6 @@ log = logging.getLogger(__name__)
 
 _WRITTEN = (STUDY_FILE, "steps.json", "queries.json")
 """Files of a study that are of no step."""
-Words = list[str | Path]
-"""Words of a command, with its input files as paths."""
 Work = Callable[[Path, Path, Advance], Iterable[str]]
 """Writes the output of a step, with a journal of replies; returns its summary."""
 
@@ -360,8 +358,7 @@ class Engine:
             "No file has the texts of the queries: the judge gets their ids. Name a file with --queries."
         )
         path = self.folder / "queries.json"
-        if not path.exists():
-            write_queries({query.query_id: query.query_id for query in queries}, path)
+        write_queries({query.query_id: query.query_id for query in queries}, path)
         return path
 
     def _default_judge(self) -> str:
@@ -422,13 +419,6 @@ def _refuse_links(places: Iterable[Path]) -> None:
     for place in places:
         if place.is_symlink():
             raise OutputError(f"{place} is a link, which a study does not write through: remove it.")
-
-
-def options(name: str, values: Any) -> Words:
-    """The words of an option for each value; None has no words. Data sets are no files."""
-    items = [item for item in (values if isinstance(values, list | tuple) else [values]) if item is not None]
-    words = [item if isinstance(item, Path) and not is_data_set(item) else str(item) for item in items]
-    return [each for word in words for each in (name, word)]
 
 
 def _files(path: Path) -> list[Path]:

@@ -24,6 +24,7 @@ from exam_pp.phases.interchange.import_passages import ImportSources
 from exam_pp.store.files import read_file, write_text
 from exam_pp.store.guarded_inputs import forget
 from exam_pp.store.trec.runs import run_files, systems_of
+from exam_pp.studies.boards import options
 from exam_pp.text.toml import parse_toml
 from exam_pp.text.wording import listed
 
@@ -110,19 +111,14 @@ class StudyFile(BaseModel):
     @property
     def words_of_judge(self) -> list[str]:
         """The options of the judge, as words of a command."""
-        named = {"--model-pipeline": self.model_pipeline, "--base-url": self.base_url}
-        words = [word for name, value in named.items() if value for word in (name, value)]
-        return ["--model", self.model or LEXICAL, *words, *self.words_of_settings]
-
-    @property
-    def words_of_settings(self) -> list[str]:
-        """The settings of the judge, as words of a command."""
-        return [
-            word
+        settings = [
+            f"{key}={each if isinstance(each, str) else json.dumps(each)}"
             for key, value in self.settings.items()
             for each in (value if key == "stop" else [value])  # -M stop may be repeated
-            for word in ("-M", f"{key}={each if isinstance(each, str) else json.dumps(each)}")
         ]
+        named = {"--model-pipeline": self.model_pipeline, "--base-url": self.base_url, "-M": settings}
+        words = (str(word) for name, values in named.items() for word in options(name, values or None))
+        return ["--model", self.model or LEXICAL, *words]
 
     @property
     def has_local_model(self) -> bool:

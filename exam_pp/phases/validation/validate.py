@@ -36,14 +36,9 @@ from exam_pp.text.stemming import STOP_WORDS, tokens
 from exam_pp.text.wording import counted
 
 
-def _own_checks() -> Mapping[str, Callable[[Path, Findings], str]]:
-    """Format to its checks; files of all other formats are checked by reading them."""
-    return {"graded": check_graded, "run": check_runs}
-
-
 def checkable_formats() -> list[str]:
     """Return the names of the formats that can be checked."""
-    return [form.name for form in all_formats() if form.records or form.name in _own_checks()]
+    return [form.name for form in all_formats() if form.records or form.name in OWN_CHECKS]
 
 
 def validate(
@@ -65,7 +60,7 @@ def validate(
                 continue
             form = FORMATS.get(kind) if kind else format_of(path)
             format_name = form.name
-            if own := _own_checks().get(form.name):
+            if own := OWN_CHECKS.get(form.name):
                 contents = own(path, findings)
             else:
                 assert form.records is not None, "validate accepts only formats with records"
@@ -255,3 +250,7 @@ def check_runs(path: Path, findings: Findings) -> str:
             findings.add(check, str(run), None, "", message)
     contents = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))
     return ", ".join(contents)
+
+
+OWN_CHECKS: Mapping[str, Callable[[Path, Findings], str]] = {"graded": check_graded, "run": check_runs}
+"""Format to its checks; files of all other formats are checked by reading them."""
