@@ -154,7 +154,7 @@ def _grades(
 ) -> tuple[Path, TestBank, GradeFilter]:
     """The graded file, the entries that were graded, and the filter of their grades."""
     prompt, kept = work.grading(lines)
-    graded = work.graded(reports, kept, prompt)
+    graded = work.graded("Grades", "graded.jsonl.gz", reports, kept, prompt)
     return graded, TestBank.from_lines(kept), GradeFilter(prompt_class=prompt.name)
 
 

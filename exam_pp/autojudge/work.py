@@ -104,19 +104,16 @@ class Work:
             )
         return prompt, of_kind(bank, prompt.entry_kind)
 
-    def graded(self, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt) -> Path:
-        """The graded file of the reports' answers."""
-        return self._grade("Grades", "graded.jsonl.gz", reports, bank, prompt)
-
     def assigned(self, reports: Iterable[Report], bank: Sequence[BankLine]) -> Path:
         """The file of the reports' answers with assigned nuggets."""
         name = self.settings.assignment_class
         prompt = prompt_of(name) if name else assignment_prompt(self._model())
-        return self._grade("Nugget assignment", "assigned.jsonl.gz", reports, bank, prompt)
+        return self.graded("Nugget assignment", "assigned.jsonl.gz", reports, bank, prompt)
 
-    def _grade(
+    def graded(
         self, title: str, output: str, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt
     ) -> Path:
+        """The file of the reports' answers with the grades of a prompt."""
         bank_file = self._written(bank, f"bank-{output.partition('.')[0]}.jsonl")
         answers = self.folder / "answers.jsonl"
         ordered = sorted(reports, key=lambda report: (report.metadata.run_id, str(report.metadata.topic_id)))

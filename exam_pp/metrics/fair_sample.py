@@ -62,9 +62,8 @@ class DecidedUnits:
         checked: Sequence[tuple[int, int]],
     ) -> DecidedUnits:
         """Units in the order of ``entries``, without those that have no weight."""
-        places = {entry: place for place, entry in enumerate(sample_order(query_id, entries))}
-        counted = [position for position, weight in enumerate(weights) if weight > 0]
-        order = sorted(counted, key=lambda position: places[entries[position]])
+        positions = {entry: position for position, entry in enumerate(entries) if weights[position] > 0}
+        order = [positions[entry] for entry in sample_order(query_id, entries) if entry in positions]
         return cls(
             query_id,
             np.array(weights)[order],

@@ -144,7 +144,14 @@ class Engine:
             log.warning("Not used: %s. A bank of nuggets is for answers alone.", listed(unused))
         pool = self.pool() if rated else None
         answers = self.answers() if of_answers or self.study.games else None
-        self._check([*filter(None, (pool, answers)), *banks, *self._originals()])
+        # Inputs hold more than the pool, if they show by themselves what they are.
+        originals = [
+            path
+            for content in (() if study.columns else ("runs", "answers", "qrels", "queries"))
+            for path in options(f"--{content}", getattr(study.sources, content))
+            if isinstance(path, Path) and (form := known_format(path)) and form.content == content
+        ]
+        self._check([*filter(None, (pool, answers)), *banks, *originals])
         if pool is not None:
             self._rate(pool, rated, results)
         if answers is not None:
@@ -307,13 +314,6 @@ class Engine:
             return [f"{counted(findings.number('warning'), 'warning')}."]
 
         self._step("Check", ["validate", *files], "checks.txt", work)
-
-    def _originals(self) -> Iterator[Path]:
-        """The inputs that show by themselves what they are; they hold more than the pool."""
-        for content in () if self.study.columns else ("runs", "answers", "qrels", "queries"):
-            for word in options(f"--{content}", getattr(self.study.sources, content)):
-                if isinstance(word, Path) and (form := known_format(word)) and form.content == content:
-                    yield word
 
     def _report(
         self,

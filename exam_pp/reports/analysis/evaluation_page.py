@@ -142,7 +142,9 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
                 leaderboards,
                 judged,
                 missing=None if first is None else missing_grades(inputs.read(first), sources.cutoff),
-                canaries=None if first is None else _canary_scores(inputs, first),
+                canaries=_canary_scores(inputs, first)
+                if first is not None and any(map(canaries_of, inputs.study.queries))
+                else None,
                 official=None if correlated is None else correlated.measures[0].correlation.kendall,
             ),
             *differences,
@@ -163,10 +165,6 @@ def _study(sources: Sources) -> str:
 
 
 def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
-
-    if not any(map(canaries_of, inputs.study.queries)):
-        return {}
-
     sources = inputs.sources
     return canary_scores(
         inputs.study,
@@ -190,7 +188,7 @@ def _differences(
     standings = leaderboards[0].standings
     picture = score_heatmap(
         score._replace(metric=leaderboards[0].measure)
-        for score in standings.scores
+        for score in standings.evaluation.scores
         if score.metric == standings.metrics[0]
     )
     blocks: list[Block] = [] if picture is None else [picture]

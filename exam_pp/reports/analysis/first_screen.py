@@ -109,10 +109,8 @@ def _bars(leaderboard: Leaderboard, leaders: Sequence[str]) -> Bars:
     if any(row.line for row in rows):
         notes.append("A line separates systems that are all shown to be better than all systems below.")
     if (best := standings.rows.get((OVERALL_SYSTEM, metric))) is not None:
-        notes.append(
-            f"Upper bound: all {'answers' if standings.of_answers else 'graded passages'} together score "
-            f"{shown_score(metric, best.mean)}."
-        )
+        units = "answers" if standings.evaluation.of_answers else "graded passages"
+        notes.append(f"Upper bound: all {units} together score {shown_score(metric, best.mean)}.")
     interval = f"{100 * standings.statistics.confidence:g} % interval"
     about = f"{leaderboard.about or leaderboard.title}: {leaderboard.measure}."
     return Bars("Leaderboard", ("system", "score", interval, "place"), rows, about, notes)
@@ -209,7 +207,7 @@ def _of_missing(standings: Standings, missing: MissingGrades | None) -> Iterator
     if missing is None or not missing.pairs:
         return
     if not missing.ungraded:
-        text = "a part of an answer" if standings.of_answers else "a ranked passage"
+        text = "a part of an answer" if standings.evaluation.of_answers else "a ranked passage"
         yield Check(
             "good",
             "No grade is missing",

@@ -40,7 +40,7 @@ class Leaderboard:
     def measure(self) -> str:
         """The first measure for readers, without a cutoff if it limits no answer."""
         metric = self.standings.metrics[0]
-        return metric.partition("@")[0] if self.standings.of_answers else metric
+        return metric.partition("@")[0] if self.standings.evaluation.of_answers else metric
 
     @property
     def systems(self) -> list[str]:
@@ -183,7 +183,7 @@ def weak_spot_blocks(
     """
     rare = sorted((each for each in entries if each.graded), key=lambda each: each.covering / each.graded)
     uncovered = sum(entry.covering == 0 for entry in rare)
-    unit = "part" if leaderboard.standings.of_answers else "passage"
+    unit = "part" if leaderboard.standings.evaluation.of_answers else "passage"
     note = (
         f"By {leaderboard.measure} of {leaderboard.title}. {uncovered} of "
         f"{counted(len(rare), 'graded entry')} {'is' if uncovered == 1 else 'are'} covered by no {unit}."

@@ -126,7 +126,7 @@ def _upper_bound(standings: Standings) -> list[str]:
     values = [f"{value} ({metric})" if len(bounds) > 1 else value for metric, value in bounds.items()]
     return [
         f"Upper bound: {', '.join(values)} of the {entries} by any "
-        f"{'answer' if standings.of_answers else 'passage'}."
+        f"{'answer' if standings.evaluation.of_answers else 'passage'}."
     ]
 
 
@@ -155,7 +155,7 @@ def leaderboard_pictures(standings: Standings, condition: str = "") -> list[Pict
     """Intervals and heatmap of the first metric; ``condition`` is put before their titles."""
     several = len({*standings.systems} - {OVERALL_SYSTEM}) > 1
     shown = [leaderboard_picture(standings)] if several else []
-    scores = score_heatmap(standings.scores, standings.metrics[0] if standings.metrics else "")
+    scores = score_heatmap(standings.evaluation.scores, standings.metrics[0] if standings.metrics else "")
     shown += [scores] if scores is not None else []
     if not condition:
         return shown

@@ -138,7 +138,7 @@ def test_what_people_checked(kind: Literal["judge", "sample", "people"], lines: 
     """A judge that sees no difference, and people who see one."""
     means = {"a": 0.8, "b": 0.6}
     corrected = board(means)
-    of_claims = board({"a": 0.7, "b": 0.7} if kind == "judge" else means).standings.scores
+    of_claims = board({"a": 0.7, "b": 0.7} if kind == "judge" else means).standings.evaluation.scores
     basis = Basis(kind, "1 person", Evaluation(list(of_claims)), 0.05, 2, 9,
                   {"a": (0, 60), "b": (57, 108)})  # fmt: skip
     origin = Provenance(models=("reviewed:x",), reviewed=("20 changed",), partly_reviewed=("20 changed",))
