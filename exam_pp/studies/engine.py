@@ -367,7 +367,7 @@ class Engine:
             return LEXICAL
         if problem := packaged_e5.e5_problem():
             log.info("%s The judge is %s.", problem, LEXICAL)
-        return packaged_e5.default_judge()
+        return LEXICAL if problem else E5
 
     @property
     def judge(self) -> Judge:

@@ -197,7 +197,8 @@ def test_errors_of_models_name_their_fields() -> None:
 
 
 def test_the_default_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exam_pp.llm.packaged_e5.default_judge", lambda: "random")
+    monkeypatch.setattr("exam_pp.llm.packaged_e5.e5_problem", lambda: None)
+    monkeypatch.setattr("exam_pp.studies.engine.E5", "random")
     assert exam_pp.study(answers={"a": GOOD}, bank=BANK).grade().judge == "random"
     assert exam_pp.study(answers={"a": GOOD}, bank=BANK, nuggets=True).grade().judge == "lexical"
     assert exam_pp.study(answers={"a": GOOD}, bank=BANK).grade("lexical").grade().judge == "lexical"

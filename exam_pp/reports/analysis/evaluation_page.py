@@ -14,7 +14,6 @@ from exam_pp.phases.evaluation.contents import (
     hard_queries,
     input_files,
     missing_grades,
-    versions,
 )
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
@@ -35,11 +34,11 @@ from exam_pp.reports.analysis.report_sections import (
     official_correlations,
 )
 from exam_pp.reports.analysis.report_summary import (
-    EvaluationProvenance,
     Leaderboard,
     content_tables,
     leaderboard_tables,
     left_out_blocks,
+    made_of,
     method_notes,
     weak_spot_blocks,
 )
@@ -101,8 +100,8 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         for entry in covered_entries(inputs.read(grade_set), sources.cutoff if covered else None)
     ]
     differences = list(sections.differences(entries, addresses))
-    provenance = _provenance(inputs, leaderboards)
-    folder.text("provenance.json", provenance.json, "how the report was made, for scripts")
+    origin, document = _origin(inputs, leaderboards)
+    folder.text("provenance.json", document, "how the report was made, for scripts")
     correlated = correlations.get(leaderboards[0].title) if leaderboards and sources.official else None
     # Rubric-Cover is the first section, so its first scores are those of the first leaderboard.
     first = next(iter(covered), None)
@@ -128,7 +127,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
             [
                 *content_tables(inputs.contents, names, folder.files),
                 *method_notes(leaderboards),
-                *provenance.blocks,
+                *origin,
                 *left_out_blocks(folder.left_out),
             ],
         ),
@@ -232,8 +231,7 @@ def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
     }
 
 
-def _provenance(inputs: Inputs, leaderboards: Sequence[Leaderboard]) -> EvaluationProvenance:
-
+def _origin(inputs: Inputs, leaderboards: Sequence[Leaderboard]) -> tuple[list[Block], str]:
     sources, statistics = inputs.sources, inputs.statistics
     files = input_files(
         [
@@ -254,4 +252,4 @@ def _provenance(inputs: Inputs, leaderboards: Sequence[Leaderboard]) -> Evaluati
         "bootstrap samples": statistics.samples,
         "seed": statistics.seed,
     }
-    return EvaluationProvenance(sources.command, files, versions(), settings, leaderboards)
+    return made_of(sources.command, files, settings, leaderboards)
