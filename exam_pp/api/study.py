@@ -123,7 +123,8 @@ class Study:
         engine = Engine(inputs, folder)
         try:
             self.bank = read_bank(engine.bank(1, Path(inputs.bank[0])))
-            self._file = engine.answers() if self._assigns else engine.pool()
+            gets_nuggets = inputs.answers and self.bank.kinds == {"nugget"}
+            self._file = engine.answers() if gets_nuggets else engine.pool()
         except DataError as error:
             if _TEMPORARY.search(str(error)) is None:
                 raise
@@ -216,11 +217,6 @@ class Study:
         material = review_material(board.graded, GradeFilter(), bank=board.bank, options=options)
         write_text(path, render_page(material.head, material.tables))
         return Path(path)
-
-    @property
-    def _assigns(self) -> bool:
-        """Whether whole answers get the nuggets that they have."""
-        return bool(self._inputs.answers) and self.bank.kinds == {"nugget"}
 
     def _graded(self) -> Board:
         if self._board is None:

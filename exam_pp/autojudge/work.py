@@ -12,7 +12,6 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,8 +53,8 @@ class Work:
         self, settings: Settings, topics: Iterable[Request], llm_config: LlmConfig | None = None
     ) -> None:
         self.settings = settings
-        self.topics = {topic.request_id: _text(topic, settings) for topic in topics}
         self.column = TrecColumns()
+        self.topics = {self.column("query", topic.request_id): _text(topic, settings) for topic in topics}
         self._llm_config = llm_config
         self.folder = make_folder(settings.outdir / settings.work)
         cache = getattr(llm_config, "cache_dir", None) or os.environ.get("CACHE_DIR")
@@ -117,10 +116,8 @@ class Work:
         bank_file = self._written(bank, f"bank-{output.partition('.')[0]}.jsonl")
         answers = self.folder / "answers.jsonl"
         ordered = sorted(reports, key=lambda report: (report.metadata.run_id, str(report.metadata.topic_id)))
-        runs = {report.metadata.run_id for report in ordered}
-        for noun, name in chain(product(["query"], self.topics), product(["system"], sorted(runs))):
-            self.column(noun, name)  # a name that qrels cannot hold is an error before the grading
-        write_text(answers, (json.dumps(_answer(report), ensure_ascii=False) + "\n" for report in ordered))
+        lines = (json.dumps(_answer(report, self.column), ensure_ascii=False) for report in ordered)
+        write_text(answers, (f"{line}\n" for line in lines))
         engine = self._engine(StudyFile(answers=[str(answers)], queries=str(self._queries())))
         return engine.graded(title, GradeFiles(engine.pool(), Path(output), bank_file), [prompt])
 
@@ -239,8 +236,8 @@ def _text(topic: Request, settings: Settings) -> str:
     return title
 
 
-def _answer(report: Report) -> dict[str, object]:
-    """A report as an answer of a track, with the ids of the cited documents."""
+def _answer(report: Report, column: TrecColumns) -> dict[str, object]:
+    """A report as an answer of a track, with ids of documents, and names that qrels can hold."""
     metadata = report.metadata
     responses = [
         {"text": sentence.text, "citations": list(sentence.citations or ())}
@@ -249,8 +246,8 @@ def _answer(report: Report) -> dict[str, object]:
     return {
         "metadata": {
             "team_id": metadata.team_id,
-            "run_id": metadata.run_id,
-            "topic_id": str(metadata.topic_id),
+            "run_id": column("system", metadata.run_id),
+            "topic_id": column("query", str(metadata.topic_id)),
         },
         "references": list(report.references or ()),
         "responses": responses,

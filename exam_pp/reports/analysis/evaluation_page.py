@@ -141,9 +141,15 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
                 leaderboards,
                 judged,
                 missing=None if first is None else missing_grades(inputs.read(first), sources.cutoff),
-                canaries=_canary_scores(inputs, first)
-                if first is not None and any(map(canaries_of, inputs.study.queries))
-                else None,
+                canaries=None
+                if first is None or not any(map(canaries_of, inputs.study.queries))
+                else canary_scores(
+                    inputs.study,
+                    first.bank,
+                    first.grade_filter,
+                    min_grade=sources.min_grade,
+                    cutoff=sources.cutoff,
+                ),
                 official=None if correlated is None else correlated.measures[0].correlation.kendall,
             ),
             *differences,
@@ -161,17 +167,6 @@ def _study(sources: Sources) -> str:
         # The same in every study, or standard input ("-").
         name = graded.absolute().parent.name
     return name if sources.command else ""
-
-
-def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
-    sources = inputs.sources
-    return canary_scores(
-        inputs.study,
-        grade_set.bank,
-        grade_set.grade_filter,
-        min_grade=sources.min_grade,
-        cutoff=sources.cutoff,
-    )
 
 
 def _differences(
