@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -15,12 +15,13 @@ from weakref import finalize
 
 from exam_pp.api.evaluation import leaderboard as leaderboard_of_scores
 from exam_pp.api.files import write_bank
-from exam_pp.banks import BankLine, Nugget, Question, TestBank, entry_id
+from exam_pp.banks import TestBank
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError, ModelError, SelectionError, UnknownNameError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm import ModelOptions
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.grading.steps import make_folder
 from exam_pp.phases.interchange.import_passages import import_passages
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.reports.analysis.evaluation_page import write_evaluation
@@ -79,25 +80,27 @@ def study(
         raise SelectionError("A study needs systems: answers or runs.")
     if runs is not None and texts is None:
         raise SelectionError("The passages of runs need texts: texts={passage id: text}.")
-    read = _bank(bank, nuggets=nuggets)
     folder = Path(mkdtemp(prefix="exam_pp-"))
-    finalize(read, rmtree, folder, ignore_errors=True)  # the study keeps the bank
-    write_bank(read, folder / "bank.jsonl")
+    files = _Inputs(folder / "inputs")
+    bank_values = ("nugget", "question") if nuggets else ("question", "nugget")
+    of_queries = files.of("queries", queries, ("query_id",), ("query_text",))
+    if len(of_queries) > 1:
+        raise SelectionError("queries must be one file, a dictionary of query_id to query_text, or a table.")
     inputs = StudyFile(
-        runs=_files(runs, lambda: _runs(folder, runs, texts)),
-        texts=_files(texts, lambda: _lines(folder, "texts", _pairs(texts, "texts", "passage_id", "text"))),
-        queries=None if queries is None else str(_queries(folder, queries)),
-        answers=_files(answers, lambda: _lines(folder, "answers", _nested(answers, "answers", "text"))),
-        bank=[str(folder / "bank.jsonl")],
-        edits=[str(path) for path in _paths(edits)],
+        runs=files.of("runs", runs, ("system", "query_id", "passage_id"), ("score", "rank")),
+        texts=files.of("texts", texts, ("passage_id",), ("text",)),
+        queries=next(iter(of_queries), None),
+        answers=files.of("answers", answers, ("system", "query_id"), ("text",)),
+        bank=files.of("bank", bank, ("query_id",), bank_values, "importance"),
+        edits=list(map(str, _paths(edits))),
         top=top,
     )
-    made = Study(folder, inputs, read)
-    if not any(query.query_id in read.queries for query in made.passages):
+    made = Study(folder, inputs)
+    if not any(query.query_id in made.bank.queries for query in made.passages):
         have = listed([query.query_id for query in made.passages])
         raise SelectionError(
             f"No query of the systems is in the bank: they have {have}, the bank has "
-            f"{listed(list(read.queries))}."
+            f"{listed(list(made.bank.queries))}."
         )
     return made
 
@@ -110,20 +113,22 @@ class Study:
         judge: The model that graded; None before.
     """
 
-    def __init__(self, folder: Path, inputs: StudyFile, bank: TestBank) -> None:
+    def __init__(self, folder: Path, inputs: StudyFile) -> None:
+        finalize(self, rmtree, folder, ignore_errors=True)
         self._folder = folder
         self._inputs = inputs
         self._board: Board | None = None
         self._lock = Lock()
-        self.bank = bank
         self.judge: str | None = None
         engine = Engine(inputs, folder)
         try:
-            self._file = engine.answers() if self._assigns else engine.pool()
+            self.bank = read_bank(engine.bank(1, Path(inputs.bank[0])))
+            gets_nuggets = inputs.answers and self.bank.kinds == {"nugget"}
+            self._file = engine.answers() if gets_nuggets else engine.pool()
         except DataError as error:
             if _TEMPORARY.search(str(error)) is None:
                 raise
-            raise SelectionError(_TEMPORARY.sub(r"\1", str(error))) from error
+            raise SelectionError(_TEMPORARY.sub(r"\1", _REMEDY.sub(".", str(error)))) from error
 
     def __repr__(self) -> str:
         entries = sum(len(self.bank.entries(query_id)) for query_id in self.bank.queries)
@@ -192,7 +197,7 @@ class Study:
             OutputError: The page cannot be written.
         """
         board, target = self._graded(), Path(path)
-        sources = Sources(board.graded, [self._folder / "bank.jsonl"], review=target.suffix != ".html")
+        sources = Sources(board.graded, [*filter(None, [board.bank])], review=target.suffix != ".html")
         if sources.review:
             return write_evaluation(sources, target)
         with self._lock:
@@ -213,11 +218,6 @@ class Study:
         write_text(path, render_page(material.head, material.tables))
         return Path(path)
 
-    @property
-    def _assigns(self) -> bool:
-        """Whether whole answers get the nuggets that they have."""
-        return bool(self._inputs.answers) and self.bank.kinds == {"nugget"}
-
     def _graded(self) -> Board:
         if self._board is None:
             raise SelectionError(
@@ -231,8 +231,10 @@ def _in_python(message: str) -> str:
     return _OPTION.sub(lambda found: _FIELDS.get(found[1], found[1].replace("-", "_")), message)
 
 
-_TEMPORARY = re.compile(r"[^\s(]*/exam_pp-\w{8}/(.+?)\.jsonl\b")
+_TEMPORARY = re.compile(r"[^\s(]*/exam_pp-\w{8}/inputs/(.+?)\.jsonl\b")
 """The file of an input that is an object, which messages name by the input."""
+_REMEDY = re.compile(r"; [^;]* --.*")
+"""The end of a message that names options of the command line."""
 
 
 def _name_inputs(record: logging.LogRecord) -> bool:
@@ -245,32 +247,62 @@ _OPTION = re.compile(r"(?:--|-M )([a-z][a-z_-]*[a-z])")
 _FIELDS = {"model-pipeline": "pipeline"}
 
 
-def _files(value: Any, write: Callable[[], list[Path]]) -> list[str]:
-    """The files that an input names, or those that are written of it, so that the importer reads them."""
-    return [] if value is None else [str(path) for path in _paths(value) or write()]
+_MISSING = {"None", "nan", "NaT", "<NA>"}
+"""Missing cells of data frames, as texts."""
 
 
-def _queries(folder: Path, value: Any) -> Path:
-    if isinstance(value, PathLike):
-        return Path(value)
-    return _lines(folder, "queries", _pairs(value, "queries", "query_id", "query_text"))[0]
+class _Inputs:
+    """Files of inputs that are objects, so that the importers of files read and check them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = make_folder(folder)
+
+    def of(self, name: str, value: Any, ids: Sequence[str], values: Sequence[str], *more: str) -> list[str]:
+        """The files that an input names, or one with its rows: ids, one of the values, and labels (``more``).
+
+        Values of dictionaries are the first of ``values``.
+        """
+        if value is None or (paths := _paths(value)):
+            return [] if value is None else list(map(str, paths))
+        path = self._folder / f"{name}.jsonl"
+        if isinstance(value, TestBank):
+            write_bank(value, path)
+            return [str(path)]
+        records = value.to_dict("records") if hasattr(value, "to_dict") else value
+        if not isinstance(records, list | tuple) or not all(isinstance(row, Mapping) for row in records):
+            records = _unfolded(records, name, [*ids, values[0]])
+        lines = []
+        for number, record in enumerate(records, 1):
+            row = {k: v for k, v in record.items() if isinstance(v, str) or str(v) not in _MISSING}
+            lacking = [key for key in ids if key not in row]
+            if lacking or row.keys().isdisjoint(values):
+                column = " or ".join(map(repr, lacking[:1] or values))
+                has = listed(list(map(str, row)))
+                raise SelectionError(f"{name}, row {number}: the column {column} is missing; it has {has}.")
+            known = {key: str(row[key]) for key in ids} | {key: row[key] for key in values if key in row}
+            known |= {key: label for key in more if (label := str(row.get(key, "")).strip().lower())}
+            lines.append(json.dumps(known, default=str) + "\n")
+        if not lines:
+            raise SelectionError(f"{name} is empty.")
+        write_text(path, lines)
+        return [str(path)]
 
 
-def _runs(folder: Path, value: Any, texts: Any) -> list[Path]:
-    """The runs as a table, with passages that are among ``texts`` if these are a dictionary."""
-    rows = _ranked(value)
-    ids = dict.fromkeys(row["passage_id"] for row in rows)
-    if isinstance(texts, Mapping) and (missing := [key for key in ids if key not in texts]):
-        raise SelectionError(f"texts lacks passages of the runs: {listed(missing)}.")
-    return _lines(folder, "runs", rows)
-
-
-def _lines(folder: Path, name: str, rows: list[dict[str, Any]]) -> list[Path]:
-    if not rows:
-        raise SelectionError(f"{name} is empty.")
-    path = folder / f"{name}.jsonl"
-    path.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows), encoding="utf-8")
-    return [path]
+def _unfolded(value: Any, what: str, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Rows of dictionaries within each other, with a name for each level; lists have texts, or ranked ids."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+    if len(names) == 1:
+        yield from ({names[0]: each} for each in (value if is_list else [value]))
+        return
+    if is_list and names == ["passage_id", "score"]:
+        value = {passage_id: -place for place, passage_id in enumerate(value)}
+    if not isinstance(value, Mapping):
+        raise SelectionError(
+            f"{what} must be a dictionary of {' to '.join(names)}, a data frame, or a file; it is a "
+            f"{type(value).__name__}."
+        )
+    for key, inner in value.items():
+        yield from ({names[0]: key, **row} for row in _unfolded(inner, f"{what} of {key!r}", names[1:]))
 
 
 def _paths(value: Any) -> list[Path]:
@@ -279,126 +311,3 @@ def _paths(value: Any) -> list[Path]:
     if isinstance(values, list | tuple) and values and all(isinstance(each, PathLike) for each in values):
         return [Path(each) for each in values]
     return []
-
-
-def _records(value: Any) -> Any:
-    """The rows of a data frame; other values stay."""
-    return value.to_dict("records") if hasattr(value, "to_dict") else value
-
-
-def _rows(value: Any, what: str, columns: Sequence[str], form: str) -> list[dict[str, Any]]:
-    """The rows of a table, with these columns; raises :class:`SelectionError`."""
-    value = _records(value)
-    if not isinstance(value, list | tuple) or not all(isinstance(row, Mapping) for row in value):
-        raise SelectionError(
-            f"{what} must be {form}, a data frame, or a file; it is a {type(value).__name__}."
-        )
-    for number, row in enumerate(value, 1):
-        for column in columns:
-            if column not in row:
-                has = listed(list(map(str, row)))
-                raise SelectionError(f"{what}, row {number}: the column {column!r} is missing; it has {has}.")
-    return [
-        {column: _text(row[column], f"{what}, row {number}", column) for column in columns}
-        for number, row in enumerate(value, 1)
-    ]
-
-
-def _text(value: Any, what: str, column: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise SelectionError(f"{what}: the {column} {value!r} is no text.")
-    return str(value)
-
-
-def _pairs(value: Any, what: str, key: str, text: str) -> list[dict[str, Any]]:
-    if isinstance(value, Mapping):
-        return [{key: _text(k, what, key), text: _text(v, what, text)} for k, v in value.items()]
-    return _rows(value, what, (key, text), f"a dictionary of {key} to text")
-
-
-def _by_query(value: Mapping[Any, Any], what: str) -> Iterator[tuple[str, Any, Any]]:
-    """System, query and value of a dictionary of system to query to value."""
-    for system, by_query in value.items():
-        if not isinstance(by_query, Mapping):
-            raise SelectionError(f"{what}: {system!r} must map query ids; it is a {type(by_query).__name__}.")
-        yield from ((_text(system, what, "system"), query_id, of) for query_id, of in by_query.items())
-
-
-def _nested(value: Any, what: str, text: str) -> list[dict[str, Any]]:
-    """Rows of system, query and text."""
-    if not isinstance(value, Mapping):
-        return _rows(value, what, ("system", "query_id", text), "a dictionary of system to query id to text")
-    return [
-        {
-            "system": system,
-            "query_id": _text(query_id, what, "query_id"),
-            text: _text(answer, f"{what} of {system!r} for query {query_id!r}", text),
-        }
-        for system, query_id, answer in _by_query(value, what)
-    ]
-
-
-def _ranked(value: Any) -> list[dict[str, Any]]:
-    """Rows of system, query, passage, and rank or score."""
-    if not isinstance(value, Mapping):
-        names = ("system", "query_id", "passage_id")
-        rows = _rows(value, "runs", names, "a dictionary of system to query id")
-        places = [{name: row[name] for name in ("rank", "score") if name in row} for row in _records(value)]
-        if not all(places):
-            raise SelectionError("runs: a column 'rank' or 'score' is missing.")
-        return [ids | place for ids, place in zip(rows, places, strict=True)]
-    ranked: list[dict[str, Any]] = []
-    for system, query_id, ranking in _by_query(value, "runs"):
-        if isinstance(ranking, str) or not isinstance(ranking, Iterable):
-            raise SelectionError(
-                f"runs of {system!r} for query {query_id!r} must be a list of passage ids, or a "
-                f"dictionary of ids and scores; it is a {type(ranking).__name__}."
-            )
-        scored = ranking if isinstance(ranking, Mapping) else {p: -n for n, p in enumerate(ranking)}
-        ids = {"system": system, "query_id": str(query_id)}
-        ranked += [{**ids, "passage_id": str(p), "score": score} for p, score in scored.items()]
-    return ranked
-
-
-def _bank(value: Any, *, nuggets: bool) -> TestBank:
-    if isinstance(value, TestBank):
-        return value
-    if isinstance(value, PathLike):
-        return read_bank(value)
-    texts: dict[str, list[str]] = {}
-    importance: dict[tuple[str, str], str] = {}
-    if isinstance(value, Mapping):
-        for query_id, entries in value.items():
-            if isinstance(entries, str) or not isinstance(entries, Iterable):
-                kind = "text" if isinstance(entries, str) else type(entries).__name__
-                raise SelectionError(f"bank: {query_id!r} must have a list of texts; it is a {kind}.")
-            if str(query_id) in texts:
-                raise SelectionError(f"bank: the query {str(query_id)!r} occurs twice.")
-            texts[str(query_id)] = [_text(entry, "bank", "text") for entry in entries]
-    else:
-        records = _records(value)
-        nuggets = isinstance(records, list) and bool(records) and "nugget" in records[0]
-        column = "nugget" if nuggets else "question"
-        rows = _rows(value, "bank", ("query_id", column), "a dictionary of query id to questions")
-        for row, original in zip(rows, records, strict=True):
-            texts.setdefault(row["query_id"], []).append(row[column])
-            if isinstance(label := original.get("importance"), str) and label.strip():  # else None or NaN
-                importance[row["query_id"], row[column]] = label.strip().lower()
-    if not any(texts.values()):
-        raise SelectionError("bank is empty.")
-    return TestBank.from_lines(
-        BankLine(
-            query_id=query_id,
-            items=[
-                _entry(query_id, text, importance.get((query_id, text)), nuggets=nuggets) for text in of_query
-            ],
-        )
-        for query_id, of_query in texts.items()
-    )
-
-
-def _entry(query_id: str, text: str, importance: str | None, *, nuggets: bool) -> Question | Nugget:
-    key = entry_id(query_id, text)
-    if nuggets:
-        return Nugget(query_id=query_id, nugget_id=key, nugget_text=text, importance=importance)
-    return Question(query_id=query_id, question_id=key, question_text=text, importance=importance)

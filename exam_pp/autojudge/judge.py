@@ -146,7 +146,7 @@ class ExamJudge:
                     "V_strict is left out, because the bank has no nuggets with the importance 'vital'; with "
                     "the setting importance: true, the model labels nuggets."
                 )
-            runs = sorted({report.metadata.run_id for report in reports})
+            runs = sorted({work.column("system", report.metadata.run_id) for report in reports})
             return _leaderboard(columns, runs, work)
 
 
@@ -155,7 +155,7 @@ def _grades(
 ) -> tuple[Path, TestBank, GradeFilter]:
     """The graded file, the entries that were graded, and the filter of their grades."""
     prompt, kept = work.grading(lines)
-    graded = work.graded(reports, kept, prompt)
+    graded = work.graded("Grades", "graded.jsonl.gz", reports, kept, prompt)
     return graded, TestBank.from_lines(kept), GradeFilter(prompt_class=prompt.name)
 
 
@@ -168,11 +168,7 @@ def _labels(
         min_grade=work.settings.min_grade, role="answer",
     )  # fmt: skip
     _log_notes(labels.notes)
-    return {_columns(work, line.query_id, line.passage_id): line.whole for line in labels.qrels}
-
-
-def _columns(work: Work, query_id: str, passage_id: str) -> tuple[str, str]:
-    return work.column("query", query_id), work.column("passage", passage_id)
+    return {(line.query_id, line.passage_id): line.whole for line in labels.qrels}
 
 
 def _label_means(work: Work, graded: Path, labels: Mapping[tuple[str, str], int]) -> ScoreTable:
@@ -182,7 +178,7 @@ def _label_means(work: Work, graded: Path, labels: Mapping[tuple[str, str], int]
         for passage in query.passages:
             for entry in passage.data.rankings:
                 if work.settings.cutoff is None or entry.rank <= work.settings.cutoff:
-                    label = labels.get(_columns(work, query.query_id, passage.passage_id), 0)
+                    label = labels.get((query.query_id, passage.passage_id), 0)
                     of_parts[entry.method, query.query_id].append(label)
     return {key: sum(values) / len(values) for key, values in of_parts.items()}
 
@@ -205,14 +201,13 @@ def _table(scores: Iterable[Score]) -> ScoreTable:
 def _leaderboard(columns: Mapping[str, ScoreTable], runs: Iterable[str], work: Work) -> Leaderboard:
     from autojudge_base import LeaderboardBuilder, LeaderboardSpec, MeasureSpec  # noqa: PLC0415 - an extra
 
-    topics = {topic: work.column("query", topic) for topic in work.topics}
     measures = tuple(MeasureSpec(name, description=_MEANINGS[name]) for name in columns)
     builder = LeaderboardBuilder(LeaderboardSpec(measures=measures))
     for run in runs:
-        for topic, column in topics.items():
+        for topic in work.topics:
             values = {name: table.get((run, topic), 0.0) for name, table in columns.items()}
-            builder.add(run_id=work.column("system", run), topic_id=column, values=values)
-    return builder.build(expected_topic_ids=list(topics.values()), on_missing="error")
+            builder.add(run_id=run, topic_id=topic, values=values)
+    return builder.build(expected_topic_ids=list(work.topics), on_missing="error")
 
 
 def _log_notes(notes: Iterable[str]) -> None:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exam_pp.autojudge.settings import LlmConfig, Settings, model_of, prompt_of
 from exam_pp.banks import BankLine, EntryKind
@@ -27,11 +26,10 @@ from exam_pp.phases.banks.generate import GenerateOptions, generate_file
 from exam_pp.phases.banks.importance import ImportanceOptions, importance_file
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles
 from exam_pp.phases.grading.prompt_files import assignment_prompt, rating_prompt
-from exam_pp.phases.grading.steps import Steps, asked, make_folder
+from exam_pp.phases.grading.steps import asked, make_folder
 from exam_pp.prompts import Prompt
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import write_text
-from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.store.trec.runs import TrecColumns
 from exam_pp.studies.engine import Engine, Judge
@@ -55,11 +53,10 @@ class Work:
         self, settings: Settings, topics: Iterable[Request], llm_config: LlmConfig | None = None
     ) -> None:
         self.settings = settings
-        self.topics = {topic.request_id: _text(topic, settings) for topic in topics}
         self.column = TrecColumns()
+        self.topics = {self.column("query", topic.request_id): _text(topic, settings) for topic in topics}
         self._llm_config = llm_config
-        self._steps = Steps(settings.outdir / settings.work)
-        self.folder = self._steps.folder
+        self.folder = make_folder(settings.outdir / settings.work)
         cache = getattr(llm_config, "cache_dir", None) or os.environ.get("CACHE_DIR")
         self._journal = make_folder(Path(cache)) / CACHE if cache else None
 
@@ -106,34 +103,28 @@ class Work:
             )
         return prompt, of_kind(bank, prompt.entry_kind)
 
-    def graded(self, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt) -> Path:
-        """The graded file of the reports' answers."""
-        return self._grade("Grades", "graded.jsonl.gz", reports, bank, prompt)
-
     def assigned(self, reports: Iterable[Report], bank: Sequence[BankLine]) -> Path:
         """The file of the reports' answers with assigned nuggets."""
         name = self.settings.assignment_class
         prompt = prompt_of(name) if name else assignment_prompt(self._model())
-        return self._grade("Nugget assignment", "assigned.jsonl.gz", reports, bank, prompt)
+        return self.graded("Nugget assignment", "assigned.jsonl.gz", reports, bank, prompt)
 
-    def _grade(
+    def graded(
         self, title: str, output: str, reports: Iterable[Report], bank: Sequence[BankLine], prompt: Prompt
     ) -> Path:
+        """The file of the reports' answers with the grades of a prompt."""
         bank_file = self._written(bank, f"bank-{output.partition('.')[0]}.jsonl")
         answers = self.folder / "answers.jsonl"
         ordered = sorted(reports, key=lambda report: (report.metadata.run_id, str(report.metadata.topic_id)))
-        runs = {report.metadata.run_id for report in ordered}
-        for noun, name in chain(product(["query"], self.topics), product(["system"], sorted(runs))):
-            self.column(noun, name)  # a name that qrels cannot hold is an error before the grading
-        write_text(answers, (json.dumps(_answer(report), ensure_ascii=False) + "\n" for report in ordered))
-        inputs = StudyFile(answers=[str(answers)], queries=str(self._queries()))
-        judge = Judge(self._model(), (), self._journal, self.settings.retry_failed)
-        engine = Engine(inputs, self.folder, judge, unit=self.settings.unit)
+        lines = (json.dumps(_answer(report, self.column), ensure_ascii=False) for report in ordered)
+        write_text(answers, (f"{line}\n" for line in lines))
+        engine = self._engine(StudyFile(answers=[str(answers)], queries=str(self._queries())))
         return engine.graded(title, GradeFiles(engine.pool(), Path(output), bank_file), [prompt])
 
-    def _journal_of(self, output: Path) -> Path:
-        """The journal of a step, which is kept, so that failed requests are sent again only on request."""
-        return self._journal or journal_path(output)
+    def _engine(self, inputs: StudyFile | None = None) -> Engine:
+        """The engine of a study, whose journals stay: failed requests are sent again only on request."""
+        judge = Judge(self._model(), (), self._journal, self.settings.retry_failed)
+        return Engine(inputs or StudyFile(), self.folder, judge, unit=self.settings.unit)
 
     def _queries(self) -> Path:
         path = self.folder / "queries.json"
@@ -144,9 +135,9 @@ class Work:
         queries, model = self._queries(), self._model()
         options = GenerateOptions(self.settings.kind, self.settings.count)
 
-        def work(path: Path, advance: Advance) -> Iterator[str]:
+        def work(path: Path, journal: Path, advance: Advance) -> Iterator[str]:
             summary = generate_file(
-                queries, path, model, options, journal=self._journal_of(path),
+                queries, path, model, options, journal=journal,
                 retry_failed=self.settings.retry_failed, advance=advance,
             )  # fmt: skip
             if summary.failed:
@@ -159,35 +150,23 @@ class Work:
             return summary.lines()
 
         facts = {**asked(model), "entries": self.settings.entries, "count": self.settings.count}
-        return self._run(f"Writing {self.settings.entries}", "bank.jsonl", [queries], facts, work)
+        title = f"Writing {self.settings.entries}"
+        return self._engine().ask(title, ["generate", queries], "bank.jsonl", work, facts)
 
     def _labelled(self, bank: Path) -> Path:
         model, options = self._model(), ImportanceOptions()
         queries = self._queries()
 
-        def work(path: Path, advance: Advance) -> Iterator[str]:
+        def work(path: Path, journal: Path, advance: Advance) -> Iterator[str]:
             files = GradeFiles(
-                bank, path, bank, self._journal_of(path),
+                bank, path, bank, journal,
                 retry_failed=self.settings.retry_failed, queries=queries,
             )  # fmt: skip
             return importance_file(files, model, options, advance=advance).lines()
 
-        return self._run(
-            "Importance", "bank-importance.jsonl", [bank, queries], asked(model, options.prompt), work
-        )
-
-    def _run(
-        self,
-        title: str,
-        output: str,
-        inputs: Sequence[Path],
-        facts: Mapping[str, Any],
-        work: Callable[[Path, Advance], Iterable[str]],
-    ) -> Path:
-        """Run a step; with the setting ``retry_failed``, a finished one again, from its journal."""
-        if self.settings.retry_failed:
-            (self.folder / output).unlink(missing_ok=True)
-        return self._steps.run(title, output, inputs, facts, work)
+        words: list[str | Path] = ["bank", "importance", bank, queries]
+        facts = asked(model, options.prompt)
+        return self._engine().ask("Importance", words, "bank-importance.jsonl", work, facts)
 
     def _model(self) -> ModelOptions:
         return replace(model_of(self.settings, self._llm_config), any_server=self._journal is not None)
@@ -257,8 +236,8 @@ def _text(topic: Request, settings: Settings) -> str:
     return title
 
 
-def _answer(report: Report) -> dict[str, object]:
-    """A report as an answer of a track, with the ids of the cited documents."""
+def _answer(report: Report, column: TrecColumns) -> dict[str, object]:
+    """A report as an answer of a track, with ids of documents, and names that qrels can hold."""
     metadata = report.metadata
     responses = [
         {"text": sentence.text, "citations": list(sentence.citations or ())}
@@ -267,8 +246,8 @@ def _answer(report: Report) -> dict[str, object]:
     return {
         "metadata": {
             "team_id": metadata.team_id,
-            "run_id": metadata.run_id,
-            "topic_id": str(metadata.topic_id),
+            "run_id": column("system", metadata.run_id),
+            "topic_id": column("query", str(metadata.topic_id)),
         },
         "references": list(report.references or ()),
         "responses": responses,

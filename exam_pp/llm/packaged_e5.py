@@ -19,7 +19,7 @@ from subprocess import DEVNULL, Popen
 from typing import Any
 
 from exam_pp.errors import ExamError, MissingExtraError, ModelError
-from exam_pp.judges import E5, LEXICAL
+from exam_pp.judges import E5
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.conversion import available_cores
 from exam_pp.llm.encoding import clean
@@ -71,11 +71,6 @@ def _processor_flags() -> set[str]:
     except OSError:
         return set()
     return set(next((line for line in lines if line.startswith("flags")), "").split())
-
-
-def default_judge() -> str:
-    """The judge of questions if the user names none: ``e5`` if this machine can run it, else ``lexical``."""
-    return LEXICAL if e5_problem() else E5
 
 
 class PackagedE5:

@@ -8,6 +8,7 @@ leaderboard pleases deceives nobody.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,9 +64,8 @@ class DecidedUnits:
         checked: Sequence[tuple[int, int]],
     ) -> DecidedUnits:
         """Units in the order of ``entries``, without those that have no weight."""
-        places = {entry: place for place, entry in enumerate(sample_order(query_id, entries))}
-        counted = [position for position, weight in enumerate(weights) if weight > 0]
-        order = sorted(counted, key=lambda position: places[entries[position]])
+        positions = {entry: position for position, entry in enumerate(entries) if weights[position] > 0}
+        order = [positions[entry] for entry in sample_order(query_id, entries) if entry in positions]
         return cls(
             query_id,
             np.array(weights)[order],
@@ -114,19 +114,13 @@ class DecidedUnits:
             checked.append((sum(map(int.bit_count, texts)), len(texts) * len(entries)))
         return cls.drawn(query.query_id, entries, weights, judged, people, checked)
 
-    def are_decided(self, entries: int) -> bool:
-        """Whether people decided the first entries for every system."""
-        return bool(np.isfinite(self.people[:, :entries]).all())
-
 
 def complete_look(units: Sequence[DecidedUnits]) -> int:
     """The number of entries at the last look that people completed in every query; 0 if they have none."""
-    done = 0
-    for entries in looks(max((len(query.weights) for query in units), default=1)):
-        if not all(query.are_decided(entries) for query in units):
-            break
-        done = entries
-    return done
+    decided = [np.isfinite(query.people).all(axis=0) for query in units]
+    first_open = min((int(each.argmin()) for each in decided if not each.all()), default=sys.maxsize)
+    numbers = looks(max((len(query.weights) for query in units), default=1))
+    return max((entries for entries in numbers if entries <= first_open), default=0)
 
 
 def sample_scores(units: Sequence[DecidedUnits], entries: int) -> Floats:

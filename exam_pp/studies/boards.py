@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from exam_pp.banks import EntryKind
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.prompts.base import with_aliases
 
 
@@ -40,13 +42,21 @@ class Board:
     @property
     def words(self) -> Sequence[str]:
         """The words of the command that shows it."""
-        named: dict[str, object] = {"--bank": self.bank}
-        if self.grader is not None:
-            named |= {"--grader": self.grader.model, "--prompt": self.grader.prompt_class}
-        if self.kind is not None:
-            named["--grades"] = f"type={self.kind}"
-        words = [word for name, value in named.items() if value is not None for word in (name, typed(value))]
-        return ["evaluate", "nuggets" if self.assigns else "cover", typed(self.graded), *words]
+        model, prompt = (None, None) if self.grader is None else self.grader
+        words = [self.graded, *options("--bank", self.bank), *options("--grader", model)]
+        words += options("--prompt", prompt) + options("--grades", self.kind and f"type={self.kind}")
+        return ["evaluate", "nuggets" if self.assigns else "cover", *map(typed, words)]
+
+
+Words = list[str | Path]
+"""Words of a command, with its input files as paths."""
+
+
+def options(name: str, values: Any) -> Words:
+    """The words of an option for each value; None has no words. Data sets are no files."""
+    items = [item for item in (values if isinstance(values, list | tuple) else [values]) if item is not None]
+    words = [item if isinstance(item, Path) and not is_data_set(item) else str(item) for item in items]
+    return [each for word in words for each in (name, word)]
 
 
 def typed(word: object) -> str:

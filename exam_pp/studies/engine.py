@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from exam_pp.phases.evaluation.contents import graded_contents
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
 from exam_pp.phases.grading.prompt_files import assignment_prompt, choose_prompts, rating_prompt
-from exam_pp.phases.grading.steps import Progress, Steps, asked, is_data_set, no_progress
+from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.review.apply_ratings import AppliedRatings, apply_ratings
@@ -42,7 +42,7 @@ from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.tables import columns_named, columns_of
 from exam_pp.store.trec.queries import write_queries
-from exam_pp.studies.boards import Board, typed
+from exam_pp.studies.boards import Board, Words, options, typed
 from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_study
 from exam_pp.text.wording import counted, listed
 
@@ -50,8 +50,6 @@ log = logging.getLogger(__name__)
 
 _WRITTEN = (STUDY_FILE, "steps.json", "queries.json")
 """Files of a study that are of no step."""
-Words = list[str | Path]
-"""Words of a command, with its input files as paths."""
 Work = Callable[[Path, Path, Advance], Iterable[str]]
 """Writes the output of a step, with a journal of replies; returns its summary."""
 
@@ -104,7 +102,6 @@ class Engine:
         self._inputs = {os.path.realpath(file) for path in study.paths for file in _files(path)}
         self._judge = judge
         self._unit = unit
-        self._asks_questions = False
         self._edits = list(map(Path, study.edits))
         self._outdated: list[Mapping[tuple[Path, int], bool]] = []
         self._reports = reports
@@ -115,7 +112,10 @@ class Engine:
         in_use = f"{self.folder} is in use by another run: wait for it."
         lock = Lock.take(self.folder / ".study.lock", in_use)
         try:
-            return self._run()
+            results = self._run()
+            # Options that failed, such as edits of another file, are not kept for the next time.
+            write_study(self.study, self.folder / STUDY_FILE)
+            return results
         finally:
             lock.release()
 
@@ -127,12 +127,15 @@ class Engine:
         study = self.study
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
-        self._asks_questions = "question" in rated.values()
-        if self.study.model is None:
-            self.study = self.study.model_copy(update={"model": self._default_judge(rated.values())})
         others = of_answers or self.study.games or "nugget" in rated.values()
-        if others and self._asks_questions and _is_by_similarity(self._judge_named.model):
-            log.warning("%s grades questions only: %s judges the rest.", self.study.model, LEXICAL)
+        if self.study.model is None:
+            model = LEXICAL if others else self._default_judge()
+            self.study = self.study.model_copy(update={"model": model})
+        judge = self.judge.model
+        if others and (judge.model == E5 or judge.pipeline == "sentence-similarity"):
+            raise SelectionError(
+                f"{judge.model} grades questions only: name another judge with --model, such as {LEXICAL}."
+            )
         if not (self.folder / STUDY_FILE).exists():
             write_study(self.study, self.folder / STUDY_FILE)  # the judge, before it grades
         results = Results()
@@ -141,7 +144,14 @@ class Engine:
             log.warning("Not used: %s. A bank of nuggets is for answers alone.", listed(unused))
         pool = self.pool() if rated else None
         answers = self.answers() if of_answers or self.study.games else None
-        self._check([*filter(None, (pool, answers)), *banks, *self._originals()])
+        # Inputs hold more than the pool, if they show by themselves what they are.
+        originals = [
+            path
+            for content in (() if study.columns else ("runs", "answers", "qrels", "queries"))
+            for path in options(f"--{content}", getattr(study.sources, content))
+            if isinstance(path, Path) and (form := known_format(path)) and form.content == content
+        ]
+        self._check([*filter(None, (pool, answers)), *banks, *originals])
         if pool is not None:
             self._rate(pool, rated, results)
         if answers is not None:
@@ -149,8 +159,6 @@ class Engine:
                 self._assign(answers, bank, "" if len(of_answers) == 1 else f"-{number}", results)
             if self.study.games:
                 results.games = self._compare(answers)
-        # Options that failed, such as edits of another file, are not kept for the next time.
-        write_study(self.study, self.folder / STUDY_FILE)
         return results
 
     @property
@@ -172,7 +180,6 @@ class Engine:
             results.boards.append(Board(graded, bank, known.kind == "assignment", grader=known.key))
         if self._reports:
             results.reports.append(self._report("report", graded, banks, official=self.study.official))
-        write_study(self.study, self.folder / STUDY_FILE)
         return results
 
     def bank(self, number: int, path: Path) -> Path:
@@ -202,20 +209,13 @@ class Engine:
         study = self.study
         if study.passages is not None:
             return Path(study.passages)
-        words = options("--runs", study.runs) + options("--texts", study.texts)
-        words += options("--queries", study.queries) + options("--qrels", study.qrels)
-        words += options("--answers", study.answers) + options("--columns", study.columns)
-        words += options("--top", study.top if study.runs else None)
-        words += [] if self._unit == "paragraph" else ["--unit", self._unit]
-        return self._import("Import", words, replace(study.sources, unit=self._unit), "passages.jsonl.gz")
+        return self._import("Import", replace(study.sources, unit=self._unit), "passages.jsonl.gz")
 
     def answers(self) -> Path:
         """The whole answers of all systems."""
-        study = self.study
-        words = [*options("--answers", study.answers), "--unit", "whole"]
-        words += options("--queries", study.queries) + options("--columns", study.columns)
-        sources = ImportSources(answers=study.sources.answers, queries=study.sources.queries, unit="whole")
-        return self._import("Answers", words, sources, "answers.jsonl.gz")
+        sources = self.study.sources
+        of_answers = ImportSources(answers=sources.answers, queries=sources.queries, unit="whole")
+        return self._import("Answers", of_answers, "answers.jsonl.gz")
 
     def graded(
         self,
@@ -226,21 +226,22 @@ class Engine:
         replies: str = "",
     ) -> Path:
         """The file with the grades of the judge; ``files.output`` is its name in the folder of the study."""
-        judge = self._judge_of(prompts)
+        judge = self.judge
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
             named = replace(files, output=output, journal=journal, retry_failed=judge.retry_failed)
             return grade_file(named, judge.model, GradeOptions(prompts), advance).lines()
 
-        command: Words = ["grade", files.passages, *options("--bank", files.bank), *words, *judge.words]
+        command: Words = ["grade", files.passages, *options("--bank", files.bank), *words]
         command += options("--queries", files.queries)
-        return self._ask(title, command, str(files.output), judge, prompts, work, replies)
+        return self.ask(title, command, str(files.output), work, asked(judge.model, *prompts), replies)
 
     def _rate(self, graded: Path, banks: Mapping[Path, EntryKind], results: Results) -> None:
         """Grade what the systems returned, and write the report."""
         study = self.study
-        words = options("--prompt", study.prompt) + options("--prompt-file", study.prompt_file)
-        named = choose_prompts(study.prompt, map(Path, study.prompt_file))
+        files_of_prompts = list(map(Path, study.prompt_file))
+        words = options("--prompt", study.prompt) + options("--prompt-file", files_of_prompts)
+        named = choose_prompts(study.prompt, files_of_prompts)
         for number, (bank, kind) in enumerate(banks.items(), 1):
             name = "graded.jsonl.gz" if number == len(banks) else f"graded-{number}.jsonl.gz"
             files = GradeFiles(graded, Path(name), bank)
@@ -254,7 +255,7 @@ class Engine:
 
     def _assign(self, answers: Path, bank: Path, suffix: str, results: Results) -> None:
         """Assign nuggets to whole answers, and write the report."""
-        prompt = assignment_prompt(self._judge_of(()).model)
+        prompt = assignment_prompt(self.judge.model)
         queries = self._ids_as_texts(answers, bank)
         files = GradeFiles(answers, Path(f"assigned{suffix}.jsonl.gz"), bank, queries=queries)
         words: Words = ["--prompt", prompt.shown]
@@ -266,14 +267,14 @@ class Engine:
 
     def _compare(self, answers: Path) -> Path:
         """Let the judge compare answers."""
-        judge, queries = self._judge_of(()), self.study.sources.queries
+        model, queries = self.judge.model, self.study.sources.queries
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
             files = CompareFiles(answers, output, journal=journal, queries=queries)
-            return compare(files, judge.model, CompareOptions(), advance).lines()
+            return compare(files, model, CompareOptions(), advance).lines()
 
-        words: Words = ["compare", answers, *options("--queries", queries), *judge.words]
-        return self._ask("Games", words, "games.jsonl.gz", judge, (), work, "replies-games")
+        words: Words = ["compare", answers, *options("--queries", queries)]
+        return self.ask("Games", words, "games.jsonl.gz", work, asked(model), "replies-games")
 
     def _correct(self, graded: Path, banks: Sequence[Path | None], name: str = "corrected") -> Path:
         """Put the ratings of people in place, for the entries of each bank."""
@@ -289,9 +290,11 @@ class Engine:
             return graded
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
-            return apply_ratings(graded, edits, output, bank=bank).lines()
+            summary = apply_ratings(graded, edits, output, bank=bank)
+            self._outdated.append(summary.outdated)
+            return summary.lines()
 
-        self._outdated.append(apply_ratings(graded, edits, None, bank=bank).outdated)
+        (self.folder / name).unlink(missing_ok=True)  # for what it says
         return self._step("Correct", ["apply", graded, *edits, *options("--bank", bank)], name, work)
 
     def _check(self, files: Sequence[Path]) -> None:
@@ -301,7 +304,7 @@ class Engine:
         """
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
-            findings = validate(files, limit=10, judge=self._judge_named.model.model)
+            findings = validate(files, limit=10, judge=self.judge.model.model)
             write_text(output, render(findings_report(findings), "text"))
             for level, _, file, line, _, message in findings.kept:
                 if line is None or level == "error":
@@ -312,13 +315,6 @@ class Engine:
 
         self._step("Check", ["validate", *files], "checks.txt", work)
 
-    def _originals(self) -> Iterator[Path]:
-        """The inputs that show by themselves what they are; they hold more than the pool."""
-        for content in () if self.study.columns else ("runs", "answers", "qrels", "queries"):
-            for word in options(f"--{content}", getattr(self.study, content)):
-                if isinstance(word, Path) and (form := known_format(word)) and form.content == content:
-                    yield word
-
     def _report(
         self,
         name: str,
@@ -327,10 +323,10 @@ class Engine:
         official: str | None = None,
     ) -> Path:
         """The page with the verdict, in a folder with its tables."""
-        words: Words = ["evaluate", "report", graded, *options("--bank", banks)]
-        words += options("--official", official)
-        command = shlex.join(["exam-pp", *map(str, words)])
         named = None if official is None else Path(official)
+        words: Words = ["evaluate", "report", graded, *options("--bank", banks)]
+        words += options("--official", named)
+        command = shlex.join(["exam-pp", *map(str, words)])
         sources = Sources(graded, banks, official=named, command=command)
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
@@ -339,8 +335,13 @@ class Engine:
 
         return self._step("Report", words, f"{name}/index.html", work)
 
-    def _import(self, title: str, words: Words, sources: ImportSources, output: str) -> Path:
+    def _import(self, title: str, sources: ImportSources, output: str) -> Path:
         columns = self.study.columns_of_tables
+        kinds = ("runs", "texts", "queries", "qrels", "answers")
+        words = [word for kind in kinds for word in options(f"--{kind}", getattr(sources, kind))]
+        words += options("--columns", self.study.columns)
+        words += options("--top", self.study.top if sources.runs else None)
+        words += [] if sources.unit == "paragraph" else ["--unit", sources.unit]
 
         def work(path: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             with columns_named(columns):
@@ -357,49 +358,31 @@ class Engine:
             "No file has the texts of the queries: the judge gets their ids. Name a file with --queries."
         )
         path = self.folder / "queries.json"
-        if not path.exists():
-            write_queries({query.query_id: query.query_id for query in queries}, path)
+        write_queries({query.query_id: query.query_id for query in queries}, path)
         return path
 
-    def _default_judge(self, kinds: Collection[EntryKind]) -> str:
-        """The judge of a study without one; the log says why it is not ``e5`` for questions."""
-        if "question" not in kinds or self.study.prompt or self.study.prompt_file:
+    def _default_judge(self) -> str:
+        """The judge of questions without one; the log says why it is not ``e5``."""
+        if self.study.prompt or self.study.prompt_file:
             return LEXICAL
         if problem := packaged_e5.e5_problem():
             log.info("%s The judge is %s.", problem, LEXICAL)
-        return packaged_e5.default_judge()
+        return LEXICAL if problem else E5
 
     @property
-    def _judge_named(self) -> Judge:
+    def judge(self) -> Judge:
+        """The judge in place of that of the study, or that."""
         return self._judge or Judge(self.study.model_options, self.study.words_of_judge)
 
-    def _judge_of(self, prompts: Sequence[Prompt]) -> Judge:
-        """Who answers prompts; those for nuggets and games (none) are not for a judge by similarity."""
-        judge = self._judge_named
-        if not _is_by_similarity(judge.model) or any(prompt.kind == "question" for prompt in prompts):
-            return judge
-        if not self._asks_questions:
-            raise SelectionError(
-                f"{judge.model.model} grades questions only: name another judge with --model, such as "
-                f"{LEXICAL}."
-            )
-        return Judge(ModelOptions(LEXICAL), ["--model", LEXICAL])
-
-    def _ask(
-        self,
-        title: str,
-        words: Words,
-        output: str,
-        judge: Judge,
-        prompts: Sequence[Prompt],
-        work: Work,
-        replies: str,
+    def ask(
+        self, title: str, words: Words, output: str, work: Work, facts: Mapping[str, Any], replies: str = ""
     ) -> Path:
-        """A step that asks a judge."""
+        """A step that asks the judge; ``facts`` change its output, ``replies`` names its journal."""
+        judge = self.judge
         if judge.retry_failed:
             (self.folder / output).unlink(missing_ok=True)
         default = self.folder / f"{replies}.journal" if replies else journal_path(self.folder / output)
-        return self._step(title, words, output, work, asked(judge.model, *prompts), judge.journal or default)
+        return self._step(title, [*words, *judge.words], output, work, facts, judge.journal or default)
 
     def _step(
         self,
@@ -436,34 +419,6 @@ def _refuse_links(places: Iterable[Path]) -> None:
     for place in places:
         if place.is_symlink():
             raise OutputError(f"{place} is a link, which a study does not write through: remove it.")
-
-
-def _is_by_similarity(model: ModelOptions) -> bool:
-    return model.model == E5 or model.pipeline == "sentence-similarity"
-
-
-def options(name: str, values: Any) -> Words:
-    """The words of an option for each value; None has no words."""
-    items = values if isinstance(values, list | tuple) else [values]
-    return [word for item in items if item is not None for word in (name, _path_or_text(name, item))]
-
-
-_FILES = {
-    "--journal",
-    "--runs",
-    "--texts",
-    "--queries",
-    "--qrels",
-    "--answers",
-    "--bank",
-    "--official",
-    "--prompt-file",
-}
-
-
-def _path_or_text(name: str, value: Any) -> str | Path:
-    is_file = name in _FILES and not is_data_set(Path(value))
-    return Path(value) if is_file else str(value)
 
 
 def _files(path: Path) -> list[Path]:

@@ -24,6 +24,7 @@ from exam_pp.phases.interchange.import_passages import ImportSources
 from exam_pp.store.files import read_file, write_text
 from exam_pp.store.guarded_inputs import forget
 from exam_pp.store.trec.runs import run_files, systems_of
+from exam_pp.studies.boards import options
 from exam_pp.text.toml import parse_toml
 from exam_pp.text.wording import listed
 
@@ -110,19 +111,14 @@ class StudyFile(BaseModel):
     @property
     def words_of_judge(self) -> list[str]:
         """The options of the judge, as words of a command."""
-        named = {"--model-pipeline": self.model_pipeline, "--base-url": self.base_url}
-        words = [word for name, value in named.items() if value for word in (name, value)]
-        return ["--model", self.model or LEXICAL, *words, *self.words_of_settings]
-
-    @property
-    def words_of_settings(self) -> list[str]:
-        """The settings of the judge, as words of a command."""
-        return [
-            word
+        settings = [
+            f"{key}={each if isinstance(each, str) else json.dumps(each)}"
             for key, value in self.settings.items()
             for each in (value if key == "stop" else [value])  # -M stop may be repeated
-            for word in ("-M", f"{key}={each if isinstance(each, str) else json.dumps(each)}")
         ]
+        named = {"--model-pipeline": self.model_pipeline, "--base-url": self.base_url, "-M": settings}
+        words = (str(word) for name, values in named.items() for word in options(name, values or None))
+        return ["--model", self.model or LEXICAL, *words]
 
     @property
     def has_local_model(self) -> bool:
@@ -187,18 +183,11 @@ def read_study(path: Path, given: Mapping[str, Any], *, outside: bool = False) -
     return study.with_paths(below).model_copy(update={"model": name} if by_name else {})
 
 
-def words_again(study: StudyFile, path: Path) -> list[str]:
-    """What the command needs beside the study file: its server, and the permission for paths elsewhere."""
-    try:
-        read_study(path, {"base_url": study.base_url})
-        words = []
-    except DataError:
-        words = ["--outside"]
-    try:
-        read_study(path, {}, outside=True)
-        return words
-    except DataError:  # only this file names its server
-        return ["--base-url", str(study.base_url), *words]
+def words_again(study: StudyFile, folder: Path) -> list[str]:
+    """What the command needs beside the study file in a folder: its server, and files elsewhere."""
+    words = ["--base-url", study.base_url] if study.base_url else []
+    is_closed = all(is_below(path, folder, Path()) for path in study.paths)
+    return words if is_closed else [*words, "--outside"]
 
 
 def with_systems(study: StudyFile, given: Mapping[str, Any], without: Collection[str]) -> StudyFile:

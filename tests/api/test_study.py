@@ -129,8 +129,8 @@ def test_html_for_notebooks() -> None:
     ("inputs", "sentence"),
     [
         ({}, "A study needs systems: answers or runs."),
-        ({"answers": {"a": "text"}}, "answers: 'a' must map query ids; it is a str."),
-        ({"answers": {"a": {"q1": 5.5}}}, "answers of 'a' for query 'q1': the text 5.5 is no text."),
+        ({"answers": {"a": "text"}}, "answers of 'a' must be a dictionary of query_id to text"),
+        ({"answers": {"a": {"q1": 5.5}}}, "answers, line 1, text: input should be a valid string."),
         (
             {"answers": {"a": {"q9": "t"}}},
             "No query of the systems is in the bank: they have q9",
@@ -138,11 +138,11 @@ def test_html_for_notebooks() -> None:
         ({"answers": [{"q": 1}]}, "answers, row 1: the column 'system' is missing; it has q."),
         (
             {"answers": 42},
-            "answers must be a dictionary of system to query id to text, a data frame",
+            "answers must be a dictionary of system to query_id to text, a data frame",
         ),
         (
             {"answers": [{"system": "a", "query_id": "q1", "text": float("nan")}]},
-            "answers, row 1: the text nan is no text.",
+            "answers, row 1: the column 'text' is missing; it has system, query_id.",
         ),
         (
             {"answers": {"a": {"1": "t"}}, "queries": {"001": "why"}},
@@ -150,23 +150,21 @@ def test_html_for_notebooks() -> None:
         ),
         ({"answers": {}}, "answers is empty."),
         ({"runs": {"a": {"q1": ["p"]}}}, "The passages of runs need texts: texts={passage id: text}."),
-        ({"runs": {"a": {"q1": ["p"]}}, "texts": {"z": "t"}}, "texts lacks passages of the runs: p."),
+        (
+            {"runs": {"a": {"q1": ["p"]}}, "texts": {"z": "t"}},
+            "texts: 1 of 1 pooled passages have no text (p).",
+        ),
         (
             {"runs": {"a": {"q1": [""]}}, "texts": {"": "t"}},
             "runs, line 1, passage_id: is empty.",
         ),
-        (
-            {"answers": {"a": GOOD}, "bank": {"q1": "x"}},
-            "bank: 'q1' must have a list of texts",
-        ),
-        ({"answers": {"a": GOOD}, "bank": {"q1": None}}, "bank: 'q1' must have a list of texts"),
-        ({"answers": {"a": GOOD}, "bank": {1: ["a?"], "1": ["b?"]}}, "bank: the query '1' occurs twice."),
+        ({"answers": {"a": GOOD}, "bank": {"q1": None}}, "bank, row 1: the column 'question' or 'nugget' is"),
         (
             {"answers": {"a": {1: "t", "1": "t"}}},
             "answers, line 2: the system 'a' answers the query '1' twice.",
         ),
         ({"runs": {"a": {"q1": {"p": "x"}}}, "texts": {"p": "t"}}, "runs, line 1, score: 'x' is not a"),
-        ({"runs": {"a": {"q1": "p"}}, "texts": {"p": "t"}}, "runs of 'a' for query 'q1' must be a list"),
+        ({"runs": {"a": {"q1": "p"}}, "texts": {"p": "t"}}, "runs of 'a' of 'q1' must be a dictionary of"),
         (
             {
                 "runs": [{"system": "a", "query_id": "q1", "passage_id": "p", "rank": "abc"}],
@@ -175,7 +173,7 @@ def test_html_for_notebooks() -> None:
             "runs, line 1, rank: 'abc' is not a whole number.",
         ),
         ({"answers": {"a": GOOD}, "bank": {}}, "bank is empty."),
-        ({"answers": {"a": GOOD}, "queries": ["why"]}, "queries must be a dictionary of query_id to text"),
+        ({"answers": {"a": GOOD}, "queries": ["a", "b"]}, "queries must be one file"),
     ],
 )
 def test_wrong_inputs_have_a_sentence(inputs: dict[str, Any], sentence: str) -> None:
@@ -199,7 +197,8 @@ def test_errors_of_models_name_their_fields() -> None:
 
 
 def test_the_default_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exam_pp.llm.packaged_e5.default_judge", lambda: "random")
+    monkeypatch.setattr("exam_pp.llm.packaged_e5.e5_problem", lambda: None)
+    monkeypatch.setattr("exam_pp.studies.engine.E5", "random")
     assert exam_pp.study(answers={"a": GOOD}, bank=BANK).grade().judge == "random"
     assert exam_pp.study(answers={"a": GOOD}, bank=BANK, nuggets=True).grade().judge == "lexical"
     assert exam_pp.study(answers={"a": GOOD}, bank=BANK).grade("lexical").grade().judge == "lexical"

@@ -342,7 +342,8 @@ def test_reports_of_all_tracks_keep_text_and_citations(citations: list[Any], tmp
     topics = [Request(request_id="7", title="Tides")]
     work = Work(Settings(model="lexical", unit="sentence", outdir=tmp_path), topics)
     prompt, kept = work.grading([bank])
-    (query,) = exam_pp.read_passages(work.graded([report, empty], kept, prompt))
+    graded = work.graded("Grades", "graded.jsonl.gz", [report, empty], kept, prompt)
+    (query,) = exam_pp.read_passages(graded)
     passages = {passage.passage_id: passage for passage in query.passages}
     assert {key: passage.text for key, passage in passages.items()} == {
         "r/7#1": "The Moon.", "r/7#2": "The Sun.", "r/7#3": "Tides.", "e/7#1": "",

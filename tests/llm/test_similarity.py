@@ -211,9 +211,9 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "cpuinfo"
 
 
-def test_e5_is_the_default_judge_where_it_runs(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_e5_where_it_runs(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    assert packaged_e5.default_judge() == "e5"
+    assert packaged_e5.e5_problem() is None
     llm = load_llm(ModelOptions("e5"))
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert llm.provenance()["cut_points"] == list(E5_CUTS)
@@ -254,7 +254,7 @@ def test_a_machine_that_cannot_run_e5(
 ) -> None:
     Path("flags").write_text("flags\t\t: fpu sse avx2\n")
     monkeypatch.setattr(place, value)
-    assert packaged_e5.default_judge() == "lexical"
+    assert packaged_e5.e5_problem()
     for load in (load_llm, check_packages):
         with pytest.raises(ExamError, match=problem) as caught:
             load(ModelOptions("e5"))

@@ -171,11 +171,11 @@ def write_rag(
 ) -> Path:
     """Write the page, the tables, the score rows, and a CSV file of Open RAG Eval for each system."""
     from exam_pp.formats.open_rag_eval_results import write_result_rows
-    from exam_pp.phases.evaluation.contents import input_files, versions
+    from exam_pp.phases.evaluation.contents import input_files
     from exam_pp.phases.evaluation.verdict import named_systems
     from exam_pp.rendering.render import render
     from exam_pp.reports.analysis.report_folder import ReportFolder
-    from exam_pp.reports.analysis.report_summary import EvaluationProvenance, left_out_blocks
+    from exam_pp.reports.analysis.report_summary import left_out_blocks, made_of
     from exam_pp.reports.evaluation.short_names import for_readers
     from exam_pp.store.trec.scores import write_score_rows
 
@@ -188,10 +188,8 @@ def write_rag(
             if rows:
                 files.append(f"{safe_name(system)}.csv")
                 write_result_rows(rows, work / files[-1])
-        provenance = EvaluationProvenance(
-            command, input_files(result.inputs), versions(), dict(settings or {}), boards
-        )
-        write_text(work / "provenance.json", provenance.json)
+        origin, document = made_of(command, input_files(result.inputs), dict(settings or {}), boards)
+        write_text(work / "provenance.json", document)
         blocks = [
             *_summary(result, boards),
             *sections,
@@ -199,7 +197,7 @@ def write_rag(
             Link(f"{SCORES}: score rows of all metrics", SCORES),
             *(Link(f"{name}: results as of Open RAG Eval", name) for name in files),
             Heading("Provenance"),
-            *provenance.blocks,
+            *origin,
             Link("provenance.json: the same for scripts", "provenance.json"),
             *([Heading("Left out")] if result.left_out else []),
             *left_out_blocks(result.left_out),

@@ -44,11 +44,6 @@ RATINGS, SPREADSHEET, GAMES = "edits of ratings", "a spreadsheet of ratings", "d
 @prompt_file_option("TOML file with your own prompt, for its scale; may be repeated.")
 @bank_option("Test bank of the review page, if it had one; required for entries without grades in PASSAGES.")
 @click.option(
-    "--cutoff",
-    type=IntRange(min=1),
-    help="Depth of the scores in the summary.  [default: that of the review page]",
-)
-@click.option(
     "--force",
     is_flag=True,
     help="Also apply ratings without keys, and labels, that were made for another version of PASSAGES.",
@@ -73,7 +68,6 @@ def command(
     prompt_class: str | None,
     prompt_files: tuple[Path, ...],
     bank: Path | None,
-    cutoff: int | None,
     force: bool,
     max_rating: int | None,
     games: Path | None,
@@ -112,7 +106,7 @@ def command(
         )
     kind = _kind_of(decisions)
     if kind != RATINGS:
-        refuse_without(RATINGS, "bank", "cutoff", "prompt_files", "force")
+        refuse_without(RATINGS, "bank", "prompt_files", "force")
     if kind != SPREADSHEET:
         refuse_without(SPREADSHEET, "max_rating")
     if kind != GAMES:
@@ -143,7 +137,6 @@ def command(
         lines = apply_ratings(
             passages, decisions, output,
             prompt_class=prompt_class, bank=bank, reviewer=reviewer, prompts=prompts, force=force,
-            cutoff=cutoff,
         ).lines()  # fmt: skip
     log_summary(lines)
 

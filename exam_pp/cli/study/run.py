@@ -59,14 +59,12 @@ class _Run(Command):
             name for each in self.params if each.multiple and each.type in (FILE, FILES) for name in each.opts
         }
         words: list[str] = []
-        option, taken = "", False
-        for word in args:
+        option = ""
+        for before, word in itertools.pairwise(["", *args]):
             if word.startswith("-") and word != "-":
-                option, taken = (word if word in several else ""), False
-            elif option and taken and not _is_study(word):
+                option = word if word in several else ""
+            elif option and before != option and not _is_study(word):
                 words.append(option)
-            else:
-                taken = bool(option)
             words.append(word)
         return super().parse_args(ctx, words)
 
@@ -226,37 +224,33 @@ def _with_judge_of(before: StudyFile, chosen: StudyFile, folder: Path) -> StudyF
 def _check(study: StudyFile) -> None:
     """Raise SelectionError for inputs that cannot be a study."""
     from exam_pp.store.files import is_read_once
-    from exam_pp.studies.inputs import option_of
 
-    if not (study.runs or study.answers or study.passages):
-        raise SelectionError("A study needs systems: --runs, --answers or --passages.")
-    if study.passages and (study.runs or study.answers):
-        raise SelectionError("--passages has its systems; leave out --runs and --answers.")
-    if not study.bank and (study.model or not study.passages):
-        raise SelectionError(
-            "A study needs a test bank: --bank. `exam-pp generate questions` lets a model write one."
-        )
-    if study.runs and not study.texts:
-        raise SelectionError("The passages of runs need texts: --texts.")
-    if study.games and not study.answers:
-        raise SelectionError("--games compares answers: it needs --answers.")
-
-    def check(key: str, path: str) -> str:
-        if not Path(path).is_dir() and is_read_once(path):
-            raise SelectionError(
-                f"{option_of(key)} is read several times and cannot be a stream: name a file."
-            )
-        return path
-
-    study.with_paths(check)
+    systems = study.runs or study.answers
+    for is_wrong, sentence in (
+        (not (systems or study.passages), "A study needs systems: --runs, --answers or --passages."),
+        (systems and study.passages, "--passages has its systems; leave out --runs and --answers."),
+        (
+            not study.bank and (study.model or not study.passages),
+            "A study needs a test bank: --bank. `exam-pp generate questions` lets a model write one.",
+        ),
+        (study.runs and not study.texts, "The passages of runs need texts: --texts."),
+        (study.games and not study.answers, "--games compares answers: it needs --answers."),
+        *(
+            (is_read_once(path), f"{path} is read several times and cannot be a stream: name a file.")
+            for path in study.paths
+            if not path.is_dir()
+        ),
+    ):
+        if is_wrong:
+            raise SelectionError(sentence)
 
 
 def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:
     """What to do with the results."""
     from exam_pp.studies.boards import typed
-    from exam_pp.studies.inputs import STUDY_FILE, words_again
+    from exam_pp.studies.inputs import words_again
 
-    words = ["exam-pp", "run", folder, *words_again(study, folder / STUDY_FILE)]
+    words = ["exam-pp", "run", folder, *words_again(study, folder)]
     again = shlex.join(map(typed, words))
     lines = ["", "Next:", f"  See why: open {' and '.join(map(str, results.reports))}"]
     pages = [path for report in results.reports if (path := report.parent / "review.html").exists()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -314,8 +314,7 @@ class Standings:
 
     ``rows`` maps system and metric to mean, standard error and number of queries. ``uncertainty`` has the
     results of ``statistics``, and the bounds of scores if there are ungraded pairs. ``notes`` and
-    ``provenance`` are those of the evaluation, ``scores`` are its scores by query. ``of_answers``: Whether
-    the systems are whole answers.
+    ``provenance`` are those of the ``evaluation``.
     """
 
     metrics: Sequence[str]
@@ -325,12 +324,7 @@ class Standings:
     uncertainty: Uncertainty
     notes: Sequence[str] = ()
     provenance: Provenance | None = None
-    scores: Sequence[Score] = field(default=(), repr=False, compare=False)
-    judge_alone: Callable[[], Standings] | None = field(default=None, repr=False, compare=False)
-    """Its first metric without the ratings of people."""
-    of_answers: bool = False
-    lacking: Mapping[str, int] = field(default_factory=dict, compare=False)
-    """System to its number of queries without results, which score 0."""
+    evaluation: Evaluation = field(default_factory=Evaluation, repr=False, compare=False)
 
     @cached_property
     def claims(self) -> Standings:
@@ -339,6 +333,13 @@ class Standings:
         if basis is None or basis.kind == "people":
             return self
         return leaderboard(basis.evaluation, Statistics(confidence=1 - basis.alpha, places=True))
+
+    @cached_property
+    def judge_alone(self) -> Standings | None:
+        """Its first metric without the ratings of people; None if there are none in it."""
+        if (corrections := self.evaluation.corrections) is None:
+            return None
+        return leaderboard(corrections.judge_alone().of_metric(self.metrics[0]), self.statistics)
 
     @property
     def all_notes(self) -> list[str]:
@@ -367,49 +368,8 @@ def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) ->
         uncertainty(evaluation, options),
         evaluation.notes,
         evaluation.provenance,
-        evaluation.scores,
-        standings_of_judge(evaluation, metrics[0] if metrics else "", options),
-        evaluation.of_answers,
-        evaluation.lacking,
+        evaluation,
     )
-
-
-def standings_of_judge(
-    evaluation: Evaluation, metric: str, options: Statistics
-) -> Callable[[], Standings] | None:
-    """Computes a metric without the ratings of people; None if there are no ratings of people in it."""
-    if (corrections := evaluation.corrections) is None:
-        return None
-    return lambda: leaderboard(corrections.judge_alone().of_metric(metric), options)
-
-
-class Move(NamedTuple):
-    """A system whose score or place changed: its scores, and its first and last places, before and after."""
-
-    system: str
-    scores: tuple[float, float]
-    places: tuple[tuple[int | None, int | None], tuple[int | None, int | None]]
-
-    @property
-    def in_place(self) -> bool:
-        """Whether the system keeps its places."""
-        return self.places[0] == self.places[1]
-
-
-def moves(before: Standings, after: Standings) -> list[Move]:
-    """The systems whose mean of the first metric, or place, changed; in the order of ``after``."""
-    metric = after.metrics[0]
-    found = []
-    for system in after.systems:
-        if system == OVERALL_SYSTEM or (system, metric) not in before.rows:
-            continue
-        key = (system, metric)
-        was, now = (of.uncertainty.systems.get(key, SystemUncertainty()) for of in (before, after))
-        scores = before.rows[key].mean, after.rows[key].mean
-        move = Move(system, scores, ((was.first, was.last), (now.first, now.last)))
-        if scores[0] != scores[1] or not move.in_place:
-            found.append(move)
-    return found
 
 
 def _best_first(rows: list[Standing], metric: str) -> list[str]:

@@ -14,7 +14,7 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Extremes, extremes, standings
 from exam_pp.metrics.measures import LENGTH, MEASURES, NUGGET_METRICS
 from exam_pp.phases.evaluation.judgments import is_passages
-from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, standings_of_judge, uncertainty
+from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, uncertainty
 from exam_pp.phases.evaluation.nugget_scores import (
     ALL_NUGGETS,
     EMPTY_ANSWERS,
@@ -342,10 +342,7 @@ def _standings(condition: Condition, statistics: Statistics, every_metric: bool)
         estimates,
         evaluation.notes,
         evaluation.provenance,
-        evaluation.scores,
-        standings_of_judge(evaluation, metrics[0], statistics),
-        evaluation.of_answers,
-        evaluation.lacking,
+        evaluation,
     )
     return replace(unsorted, systems=sorted(systems, key=lambda s: (_sort_key(unsorted, s), s)))
 

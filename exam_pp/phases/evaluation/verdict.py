@@ -9,7 +9,7 @@ from math import isclose
 from exam_pp.data_model import is_human
 from exam_pp.judges import card, own_family
 from exam_pp.metrics.score_ranges import is_share
-from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, moves
+from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, in_one_line, listed
@@ -52,7 +52,7 @@ def verdict(standings: Standings) -> Verdict | None:
     else:
         sample = f"{basis.look} of {counted(basis.entries, 'entry', 'entries')} of each query"
         by = f"By estimates from a fair sample that {basis.by} rated ({sample})"
-        alone = None if standings.judge_alone is None else _said(standings.judge_alone())
+        alone = standings.judge_alone and _said(standings.judge_alone)
         beside = f" The judge alone: {alone.headline}." if alone else ""
         if len(said.leaders) > 1:
             beside = f" More of the sample may show it, too.{beside}"
@@ -166,7 +166,7 @@ def _doubts(standings: Standings) -> str:
     doubts = " Pairs without a grade could change the order." if is_open else ""
     lacking = [
         f"{counted(number, 'query', 'queries')} of {in_one_line(system)}"
-        for system, number in standings.lacking.items()
+        for system, number in standings.evaluation.lacking.items()
     ]
     if lacking:
         doubts += f" Without results, and so with a score of 0: {listed(lacking)}."
@@ -174,7 +174,8 @@ def _doubts(standings: Standings) -> str:
     for changes in provenance.reviewed:
         doubts += f" {changes}"
         if standings.judge_alone is not None and basis is not None and basis.kind == "people":
-            moved = sum(not move.in_place for move in moves(standings.judge_alone(), standings))
+            before, now = (_places(of.uncertainty, metric) for of in (standings.judge_alone, standings))
+            moved = sum(before[system] != now[system] for system in before.keys() & now.keys())
             who = counted(moved, "system has", "systems have") if moved else "no system has"
             doubts += f"; {who} another place"
         doubts += "."
@@ -183,6 +184,11 @@ def _doubts(standings: Standings) -> str:
     cautions = dict.fromkeys(card(model).caution for model in provenance.models)
     doubts += "".join(f" {caution}" for caution in cautions if caution)
     return "".join([doubts, *(f" {sentence}" for sentence in preferences(standings))])
+
+
+def _places(uncertainty: Uncertainty, metric: str) -> dict[str, tuple[int | None, int | None]]:
+    rows = uncertainty.systems.items()
+    return {s: (row.first, row.last) for (s, of), row in rows if of == metric and s != OVERALL_SYSTEM}
 
 
 def preferences(standings: Standings) -> list[str]:

@@ -22,18 +22,13 @@ from exam_pp.data_model import (
 )
 from exam_pp.decided_grades import decided_grades, merged, put
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey
-from exam_pp.judges import REVIEWED
-from exam_pp.phases.evaluation.cover import cover
-from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard, moves
-from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
+from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.content_keys import digest, entry_keys, query_text_of, scale_of
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT
-from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.roles import role_of
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import (
@@ -104,7 +99,7 @@ class Decisions(Generic[T]):
 
 @dataclass
 class AppliedRatings:
-    """What was applied, for the summary; ``moved`` are sentences on the scores.
+    """What was applied, for the summary; ``following`` are the commands that show the scores.
 
     ``outdated`` are the ratings, by file and number, whose texts the graded file does not have; True if it
     has other texts with their ids.
@@ -114,7 +109,7 @@ class AppliedRatings:
     labels: Decisions[HumanSupport] = field(default_factory=Decisions)
     bank_edits: int = 0
     outdated: dict[tuple[Path, int], bool] = field(default_factory=dict)
-    moved: list[str] = field(default_factory=list)
+    following: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
@@ -137,46 +132,43 @@ class AppliedRatings:
             self.bank_edits, "{} not applied: use `exam-pp bank apply`.",
             "edit of the bank was", "edits of the bank were",
         )  # fmt: skip
-        yield from self.moved
+        yield from self.following
 
 
 @reading()
 def apply_ratings(
     graded: Path,
     edits: Sequence[Path],
-    output: Path | None,
+    output: Path,
     *,
     prompt_class: str | None = None,
     bank: Path | None = None,
     reviewer: str | None = None,
     prompts: Mapping[str, Prompt] | None = None,
     force: bool = False,
-    cutoff: int | None = None,
 ) -> AppliedRatings:
     """Copy a graded file and add ratings and labels of edits files as grades by ``human:REVIEWER``.
 
     Grades of models are not changed. A later rating by the same reviewer replaces the earlier rating, so
-    applying the same edits twice gives the same file. If an edits file is refused, no output is written;
-    without ``output`` only the summary is made.
+    applying the same edits twice gives the same file. If an edits file is refused, no output is written.
 
     ``graded``: The graded file that was reviewed; not a stream, because it is read several times. ``edits``:
     Edits files, in the order in which they apply. ``prompt_class``: Prompt class of the new grades. The
     default is the only prompt class of the file with grades for all rated entries; a prompt with a scale is
     preferred. Ratings with keys count for every pair with their texts and scale, of all prompt classes.
     ``reviewer``: Name of the reviewer; replaces the name in the edits file, of which there must be only one.
-    ``prompts``: Prompts that are not registered, by name. ``cutoff``: Depth of the scores that the
-    summary compares. The default is that of the reviewed page.
+    ``prompts``: Prompts that are not registered, by name.
     """
     check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]
-    if output is not None:
-        check_output(output, inputs)
+    check_output(output, inputs)
     if is_read_once(graded):
         raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     allow_rereading(bank)
     # A pass of its own, because prompt class and scale depend on all grades of the file.
     survey = _Survey.of(graded, bank)
     summary = AppliedRatings()
+    cutoff: int | None = None  # of the reviewed page
     # Kept, because the prompt class depends on the ratings of all files.
     sources: list[tuple[Path, Edits, str]] = []
     for path in edits:
@@ -220,12 +212,15 @@ def apply_ratings(
     for path, edits_of_file, grader in sources:
         for number, label in enumerate(edits_of_file.supports, 1):
             summary.labels.add(grader, label, f"{path}, supports.{number}")
-    if output is None:
-        return summary
     _write(graded, output, inputs, summary)
-    for rated, ratings in () if is_stream(output) else summary.ratings:
-        for judge in survey.judges.get(rated.name, ()) if ratings.by_grader else ():
-            summary.moved += _moved(graded, output, bank, judge, rated, cutoff)
+    options = (f" --bank {bank}" if bank else "") + (f" --cutoff {cutoff}" if cutoff else "")
+    summary.following = [
+        f"Next: exam-pp evaluate nuggets {output} --bank {bank or 'BANK'}"
+        if rated.assigns
+        else f"Next: exam-pp evaluate cover {output}{options}"
+        for rated, ratings in summary.ratings
+        if ratings.by_grader and not is_stream(output)
+    ]
     return summary
 
 
@@ -254,43 +249,6 @@ def _with_content(
             yield rating.model_copy(update=ids)
 
 
-def _moved(
-    graded: Path, output: Path, bank: Path | None, judge: str, rated: RatedClass, cutoff: int | None
-) -> Iterator[str]:
-    """What the ratings changed in the scores of the systems, and the command that shows them."""
-    criteria = GradeFilter(f"{REVIEWED}{judge}", rated.name)
-    if rated.assigns and bank is None:  # only the bank says which nuggets are vital
-        yield f"Next: exam-pp evaluate nuggets {output} --bank BANK"
-        return
-
-    def standings(file: Path) -> Standings:
-        if rated.assigns and bank is not None:
-            (condition,) = read_conditions([file], [bank], grade_filter=criteria)
-            evaluation = condition.measured
-        else:
-            evaluation = cover(file, bank, grade_filter=criteria, cutoff=cutoff)
-        return leaderboard(evaluation, Statistics(places=True))
-
-    after = standings(output)
-    if not after.metrics or all(system == OVERALL_SYSTEM for system in after.systems):
-        return  # passages without rankings
-    moved = moves(standings(graded), after)
-    for move in moved:
-        (old, new), (was, now) = move.scores, move.places
-        before = "as before" if move.in_place else f"before {_places(was)}"
-        yield f"{move.system}: {after.metrics[0]} {old:.3f} → {new:.3f}, place {_places(now)}, {before}."
-    if not moved:
-        yield "No score changed."
-    options = f" --bank {bank}" if bank else ""
-    options += f" --cutoff {cutoff}" if cutoff and not rated.assigns else ""
-    yield f"Next: exam-pp evaluate {'nuggets' if rated.assigns else 'cover'} {output}{options}"
-
-
-def _places(places: tuple[int | None, int | None]) -> str:
-    first, last = places
-    return str(first) if first == last else f"{first} to {last}"
-
-
 def _pair(item: HumanRating | HumanSupport) -> Pair:
     last = item.entry_id if isinstance(item, HumanRating) else item.citation
     return item.query_id, item.passage_id, last
@@ -307,8 +265,7 @@ class _Survey:
     ``texts``, ``passages`` and ``entries`` map a query id to its text, to the digests of texts by passage id,
     and to entry ids. ``citations`` has the pairs of a part of an answer and an id that it cites, with the
     query id. ``classes``, ``samples`` and ``best`` map a prompt class to its graded entries (with query ids),
-    an example of its grades, and its highest rating; ``judges`` to the models that graded with it. ``models``
-    are all that graded or labelled.
+    an example of its grades, and its highest rating. ``models`` are all that graded or labelled.
     """
 
     bank: TestBank
@@ -319,7 +276,6 @@ class _Survey:
     classes: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     samples: dict[str, RubricGrades | DirectGrade] = field(default_factory=dict)
     best: dict[str, int] = field(default_factory=dict)
-    judges: dict[str, dict[str, None]] = field(default_factory=dict)
     models: dict[str | None, None] = field(default_factory=dict)
 
     @classmethod
@@ -342,8 +298,6 @@ class _Survey:
     def _add(self, query_id: str, grades: RubricGrades | DirectGrade) -> None:
         model, name = GradeKey.of(grades)
         self.models[model] = None
-        if not is_human(model):
-            self.judges.setdefault(name, {})[model] = None
         ratings = grades.entry_ratings()
         # A prompt class also rates entries on which it failed, so people may rate these.
         asked = [*ratings, *(grades.failures() if isinstance(grades, RubricGrades) else ())]

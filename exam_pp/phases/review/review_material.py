@@ -156,11 +156,9 @@ def review_material(
     # Direct grades do not cover bank entries, so the bank does not count.
     cover_bank = None if direct else bank
     # Last, because the leaderboards read queries, prompt and threshold from the head.
-    head["leaderboards"] = []
-    if not options.blind:
-        head["leaderboards"] = _leaderboards(
-            passages, cover_bank, selector, head, material, options, of_nuggets=of_nuggets
-        )
+    head["leaderboards"] = _leaderboards(
+        passages, cover_bank, selector, head, material, options, of_nuggets=of_nuggets
+    )
     head["notes"] = _notes(material, options)
     _warn_of_higher_ratings(material, scale)
     return ReviewMaterial(head, list(material.tables.values()))
@@ -349,7 +347,7 @@ def _leaderboards(
     system, if the page shows all of them. Then the queries of the head get ``sample``, the indexes of their
     entries in the order of the fair sample.
     """
-    if not head["systems"]:
+    if options.blind or not head["systems"]:
         return []
     leaderboards: list[dict[str, Any]] = []
     shown = {query["id"]: query for query in head["queries"]}

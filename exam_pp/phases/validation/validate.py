@@ -36,14 +36,9 @@ from exam_pp.text.stemming import STOP_WORDS, tokens
 from exam_pp.text.wording import counted
 
 
-def _own_checks() -> Mapping[str, Callable[[Path, Findings], str]]:
-    """Format to its checks; files of all other formats are checked by reading them."""
-    return {"graded": check_graded, "run": check_runs}
-
-
 def checkable_formats() -> list[str]:
     """Return the names of the formats that can be checked."""
-    return [form.name for form in all_formats() if form.records or form.name in _own_checks()]
+    return [form.name for form in all_formats() if form.records or form.name in OWN_CHECKS]
 
 
 def validate(
@@ -65,7 +60,7 @@ def validate(
                 continue
             form = FORMATS.get(kind) if kind else format_of(path)
             format_name = form.name
-            if own := _own_checks().get(form.name):
+            if own := OWN_CHECKS.get(form.name):
                 contents = own(path, findings)
             else:
                 assert form.records is not None, "validate accepts only formats with records"
@@ -88,13 +83,18 @@ def validate(
             findings.add("unreadable", str(path), error.line, error.field or "", error.problem)
         finally:
             findings.checked(str(path), format_name, contents)
-    _check_runs_with_judgments(findings)
     _check_all(findings, judge)
     return findings
 
 
 def _check_all(findings: Findings, judge: str | None) -> None:
-    """Add findings on the names, queries and texts of all files together."""
+    """Add findings on the judgments, names, queries and texts of all files together."""
+    valid = [(file, name) for file, name, _ in findings.files if not findings.has(file, "error")]
+    labels = [label for file, name in valid if name == "qrels" for label in read_qrels(file)]
+    for run in (run for path, name in valid if labels and name == "run" for run in run_files(path)):
+        if not findings.has(str(run), "error"):
+            for note in unjudged_notes(labels, read_rankings(run).items()):
+                findings.add("unjudged", str(run), None, "", note)
     described = {
         content: set().union(*(ids for (of, _), ids in findings.queries.items() if of == content))
         for content in ("queries", "bank")
@@ -138,17 +138,6 @@ def _are_english(texts: Iterable[str]) -> bool:
     others = sum(letter > "\u024f" for word in words for letter in word)
     stop_words = sum(word in STOP_WORDS for word in words)
     return 2 * others <= sum(map(len, words)) and (len(words) < 50 or stop_words >= 0.12 * len(words))
-
-
-def _check_runs_with_judgments(findings: Findings) -> None:
-    """Add a finding for each run of which hardly anything is in the qrels."""
-    valid = [(file, name) for file, name, _ in findings.files if not findings.has(file, "error")]
-    labels = [label for file, name in valid if name == "qrels" for label in read_qrels(file)]
-    for file in (run for path, name in valid if labels and name == "run" for run in run_files(path)):
-        for note in (
-            () if findings.has(str(file), "error") else unjudged_notes(labels, read_rankings(file).items())
-        ):
-            findings.add("unjudged", str(file), None, "", note)
 
 
 def read_around_errors(
@@ -255,3 +244,7 @@ def check_runs(path: Path, findings: Findings) -> str:
             findings.add(check, str(run), None, "", message)
     contents = (counted(len(systems), "system"), counted(len(queries), "query"), counted(count, "line"))
     return ", ".join(contents)
+
+
+OWN_CHECKS: Mapping[str, Callable[[Path, Findings], str]] = {"graded": check_graded, "run": check_runs}
+"""Format to its checks; files of all other formats are checked by reading them."""

@@ -14,7 +14,6 @@ from exam_pp.phases.evaluation.contents import (
     hard_queries,
     input_files,
     missing_grades,
-    versions,
 )
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
@@ -25,7 +24,7 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Block, Cell, Fold, Link, Report
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.first_screen import Evidence, agreement_table, first_screen
+from exam_pp.reports.analysis.first_screen import agreement_table, first_screen
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, Sources
 from exam_pp.reports.analysis.report_sections import (
     LeaderboardSections,
@@ -35,11 +34,11 @@ from exam_pp.reports.analysis.report_sections import (
     official_correlations,
 )
 from exam_pp.reports.analysis.report_summary import (
-    EvaluationProvenance,
     Leaderboard,
     content_tables,
     leaderboard_tables,
     left_out_blocks,
+    made_of,
     method_notes,
     weak_spot_blocks,
 )
@@ -101,19 +100,11 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         for entry in covered_entries(inputs.read(grade_set), sources.cutoff if covered else None)
     ]
     differences = list(sections.differences(entries, addresses))
-    provenance = _provenance(inputs, leaderboards)
-    folder.text("provenance.json", provenance.json, "how the report was made, for scripts")
-    evidence = Evidence(inputs.contents, leaderboards, judged)
-    correlated = correlations.get(leaderboards[0].title) if leaderboards else None
-    if correlated is not None and sources.official is not None:
-        evidence = replace(evidence, official=correlated.measures[0].correlation.kendall)
+    origin, document = _origin(inputs, leaderboards)
+    folder.text("provenance.json", document, "how the report was made, for scripts")
+    correlated = correlations.get(leaderboards[0].title) if leaderboards and sources.official else None
     # Rubric-Cover is the first section, so its first scores are those of the first leaderboard.
-    if first := next(iter(covered), None):
-        evidence = replace(
-            evidence,
-            missing=missing_grades(inputs.read(first), sources.cutoff),
-            canaries=_canary_scores(inputs, first),
-        )
+    first = next(iter(covered), None)
     review = [Link(f"{REVIEW_PAGE}: passages and grades of the first grader", REVIEW_PAGE)]
     names = {grade_set.key: grade_set.name or "yes" for grade_set in inputs.sets}
     folds: dict[str, tuple[str, list[Block]]] = {
@@ -136,7 +127,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
             [
                 *content_tables(inputs.contents, names, folder.files),
                 *method_notes(leaderboards),
-                *provenance.blocks,
+                *origin,
                 *left_out_blocks(folder.left_out),
             ],
         ),
@@ -145,7 +136,22 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     return Report(
         page_title(_study(sources), systems, Path(sources.graded).name),
         [
-            *first_screen(evidence),
+            *first_screen(
+                inputs.contents,
+                leaderboards,
+                judged,
+                missing=None if first is None else missing_grades(inputs.read(first), sources.cutoff),
+                canaries=None
+                if first is None or not any(map(canaries_of, inputs.passages.queries))
+                else canary_scores(
+                    inputs.passages,
+                    first.bank,
+                    first.grade_filter,
+                    min_grade=sources.min_grade,
+                    cutoff=sources.cutoff,
+                ),
+                official=None if correlated is None else correlated.measures[0].correlation.kendall,
+            ),
             *differences,
             *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
         ],
@@ -163,21 +169,6 @@ def _study(sources: Sources) -> str:
     return name if sources.command else ""
 
 
-def _canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
-
-    if not any(map(canaries_of, inputs.passages.queries)):
-        return {}
-
-    sources = inputs.sources
-    return canary_scores(
-        inputs.passages,
-        grade_set.bank,
-        grade_set.grade_filter,
-        min_grade=sources.min_grade,
-        cutoff=sources.cutoff,
-    )
-
-
 def _differences(
     inputs: Inputs,
     leaderboards: Sequence[Leaderboard],
@@ -191,7 +182,7 @@ def _differences(
     standings = leaderboards[0].standings
     picture = score_heatmap(
         score._replace(metric=leaderboards[0].measure)
-        for score in standings.scores
+        for score in standings.evaluation.scores
         if score.metric == standings.metrics[0]
     )
     blocks: list[Block] = [] if picture is None else [picture]
@@ -235,8 +226,7 @@ def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
     }
 
 
-def _provenance(inputs: Inputs, leaderboards: Sequence[Leaderboard]) -> EvaluationProvenance:
-
+def _origin(inputs: Inputs, leaderboards: Sequence[Leaderboard]) -> tuple[list[Block], str]:
     sources, statistics = inputs.sources, inputs.statistics
     files = input_files(
         [
@@ -257,4 +247,4 @@ def _provenance(inputs: Inputs, leaderboards: Sequence[Leaderboard]) -> Evaluati
         "bootstrap samples": statistics.samples,
         "seed": statistics.seed,
     }
-    return EvaluationProvenance(sources.command, files, versions(), settings, leaderboards)
+    return made_of(sources.command, files, settings, leaderboards)

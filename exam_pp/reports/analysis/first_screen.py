@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from exam_pp.grade_filter import GradeKey
@@ -47,32 +46,37 @@ class JudgedBy(NamedTuple):
     area: float | None
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """The numbers behind the checks; None or empty where the inputs are missing.
+def first_screen(
+    contents: GradedContents,
+    leaderboards: Sequence[Leaderboard],
+    judged: Sequence[JudgedBy] = (),
+    *,
+    missing: MissingGrades | None = None,
+    canaries: Mapping[str, float] | None = None,
+    official: float | None = None,
+) -> list[Block]:
+    """The verdict, the leaderboard and the checks of the first leaderboard; without systems, a sentence.
 
     ``canaries`` are those that deserve no score, with their scores by the first measure. ``official`` is
     Kendall's τ of the first leaderboard and the official ranks.
     """
-
-    contents: GradedContents
-    leaderboards: Sequence[Leaderboard]
-    judged: Sequence[JudgedBy] = ()
-    missing: MissingGrades | None = None
-    canaries: Mapping[str, float] = field(default_factory=dict)
-    official: float | None = None
-
-
-def first_screen(evidence: Evidence) -> list[Block]:
-    """The verdict, the leaderboard and the checks of the first leaderboard; without systems, a sentence."""
-    if not evidence.leaderboards or (said := verdict(evidence.leaderboards[0].standings)) is None:
+    if not leaderboards or (said := verdict(leaderboards[0].standings)) is None:
         headline = "There are no systems to compare"
         return [Statement(f"{headline}: name runs with --runs, or grade passages with rankings.", headline)]
-    lines = list(_checks(evidence))
+    standings = leaderboards[0].standings
+    checks = [
+        *_of_queries(standings.claims),
+        *_of_judge(leaderboards[0], contents),
+        *_of_agreement(leaderboards[0].grader, judged),
+        *_of_corrections(standings, contents),
+        *_of_missing(standings, missing),
+        *_of_canaries(standings, canaries or {}),
+        *_of_measures(leaderboards, official),
+    ]
     return [
         Statement(said.sentence, said.headline),
-        _bars(evidence.leaderboards[0], said.leaders),
-        *([Checks("Can I believe it?", lines)] if lines else []),
+        _bars(leaderboards[0], said.leaders),
+        *([Checks("Can I believe it?", checks)] if checks else []),
     ]
 
 
@@ -105,10 +109,8 @@ def _bars(leaderboard: Leaderboard, leaders: Sequence[str]) -> Bars:
     if any(row.line for row in rows):
         notes.append("A line separates systems that are all shown to be better than all systems below.")
     if (best := standings.rows.get((OVERALL_SYSTEM, metric))) is not None:
-        notes.append(
-            f"Upper bound: all {'answers' if standings.of_answers else 'graded passages'} together score "
-            f"{shown_score(metric, best.mean)}."
-        )
+        units = "answers" if standings.evaluation.of_answers else "graded passages"
+        notes.append(f"Upper bound: all {units} together score {shown_score(metric, best.mean)}.")
     interval = f"{100 * standings.statistics.confidence:g} % interval"
     about = f"{leaderboard.about or leaderboard.title}: {leaderboard.measure}."
     return Bars("Leaderboard", ("system", "score", interval, "place"), rows, about, notes)
@@ -120,17 +122,6 @@ def _range(metric: str, row: SystemUncertainty) -> str:
     if range_of(metric) == (0.0, 1.0):
         return f"{100 * row.low:.0f}–{100 * row.high:.0f} %"
     return f"{row.low:.3g} to {row.high:.3g}"
-
-
-def _checks(evidence: Evidence) -> Iterator[Check]:
-    standings = evidence.leaderboards[0].standings
-    yield from _of_queries(standings.claims)
-    yield from _of_judge(evidence)
-    yield from _of_agreement(evidence)
-    yield from _of_corrections(standings, evidence.contents)
-    yield from _of_missing(standings, evidence.missing)
-    yield from _of_canaries(standings, evidence.canaries)
-    yield from _of_measures(evidence)
 
 
 def _of_queries(standings: Standings) -> Iterator[Check]:
@@ -152,12 +143,12 @@ def _of_queries(standings: Standings) -> Iterator[Check]:
         yield Check(mark, queries, f" {verb} which system is better for {shown} of {of_pairs} of systems.")
 
 
-def _of_judge(evidence: Evidence) -> Iterator[Check]:
-    grader, basis = evidence.leaderboards[0].grader, evidence.leaderboards[0].standings.uncertainty.basis
+def _of_judge(leaderboard: Leaderboard, contents: GradedContents) -> Iterator[Check]:
+    grader, basis = leaderboard.grader, leaderboard.standings.uncertainty.basis
     if grader is None or (basis is not None and basis.kind != "judge"):
         return  # or the judge has no part in the claims
-    grades = counted(evidence.contents.graders[grader].grades, "grade")
-    own = "".join(f" {sentence}" for sentence in preferences(evidence.leaderboards[0].standings))
+    grades = counted(contents.graders[grader].grades, "grade")
+    own = "".join(f" {sentence}" for sentence in preferences(leaderboard.standings))
     lead = f"The judge is {in_one_line(grader.model)}"
     if baselines_among([grader.model]):
         yield Check("doubt", lead, f", a baseline to compare other judges with ({grades}).{own}")
@@ -165,14 +156,13 @@ def _of_judge(evidence: Evidence) -> Iterator[Check]:
         yield Check("doubt" if own else "fact", lead, f", with {grades}.{own}")
 
 
-def _of_agreement(evidence: Evidence) -> Iterator[Check]:
-    grader = evidence.leaderboards[0].grader
-    judged = next((judged for judged in evidence.judged if judged.grader == grader), None)
+def _of_agreement(grader: GradeKey | None, by_grader: Sequence[JudgedBy]) -> Iterator[Check]:
+    judged = next((judged for judged in by_grader if judged.grader == grader), None)
     if grader is None or judged is None or judged.area is None:
         return
     baselines = {
         key.model: area
-        for key, _, _, area in evidence.judged
+        for key, _, _, area in by_grader
         if area is not None and baselines_among([key.model]) and key.prompt_class == grader.prompt_class
     }
     baselines.pop(grader.model, None)
@@ -217,7 +207,7 @@ def _of_missing(standings: Standings, missing: MissingGrades | None) -> Iterator
     if missing is None or not missing.pairs:
         return
     if not missing.ungraded:
-        text = "a part of an answer" if standings.of_answers else "a ranked passage"
+        text = "a part of an answer" if standings.evaluation.of_answers else "a ranked passage"
         yield Check(
             "good",
             "No grade is missing",
@@ -247,9 +237,9 @@ def _of_canaries(standings: Standings, canaries: Mapping[str, float]) -> Iterato
     )
 
 
-def _of_measures(evidence: Evidence) -> Iterator[Check]:
+def _of_measures(leaderboards: Sequence[Leaderboard], official: float | None) -> Iterator[Check]:
     """Kendall's τ of the first leaderboard and others: by the same grades, other grades and judgments."""
-    first, *others = evidence.leaderboards
+    first, *others = leaderboards
     of_first = first.means[first.standings.metrics[0]]
     taus: dict[str, list[float]] = {}
     other: list[float] = []
@@ -266,8 +256,8 @@ def _of_measures(evidence: Evidence) -> Iterator[Check]:
             other.append(tau)
     if other:
         taus["other judges"] = other
-    if evidence.official is not None:
-        taus["the official ranks"] = [evidence.official]
+    if official is not None:
+        taus["the official ranks"] = [official]
     if not taus:
         return
     differ = {name: of for name, of in taus.items() if min(of) < _AGREES}

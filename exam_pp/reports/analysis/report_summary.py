@@ -11,7 +11,7 @@ from urllib.parse import quote
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.correlation import correlate
 from exam_pp.phases.analysis.correlation import Correlations
-from exam_pp.phases.evaluation.contents import CoveredEntry, GradedContents, HardQuery, InputFile
+from exam_pp.phases.evaluation.contents import CoveredEntry, GradedContents, HardQuery, InputFile, versions
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.rendering.document import Block, Cell, Paragraph, Table
@@ -40,7 +40,7 @@ class Leaderboard:
     def measure(self) -> str:
         """The first measure for readers, without a cutoff if it limits no answer."""
         metric = self.standings.metrics[0]
-        return metric.partition("@")[0] if self.standings.of_answers else metric
+        return metric.partition("@")[0] if self.standings.evaluation.of_answers else metric
 
     @property
     def systems(self) -> list[str]:
@@ -183,7 +183,7 @@ def weak_spot_blocks(
     """
     rare = sorted((each for each in entries if each.graded), key=lambda each: each.covering / each.graded)
     uncovered = sum(entry.covering == 0 for entry in rare)
-    unit = "part" if leaderboard.standings.of_answers else "passage"
+    unit = "part" if leaderboard.standings.evaluation.of_answers else "passage"
     note = (
         f"By {leaderboard.measure} of {leaderboard.title}. {uncovered} of "
         f"{counted(len(rare), 'graded entry')} {'is' if uncovered == 1 else 'are'} covered by no {unit}."
@@ -214,47 +214,38 @@ def links_of_queries(
     return {(row, column): addresses[q] for row, q in enumerate(query_ids) if q in addresses}
 
 
-@dataclass(frozen=True)
-class EvaluationProvenance:
-    """Everything that determines the bytes of an evaluation report; the date does not.
+def made_of(
+    command: str,
+    files: Sequence[InputFile],
+    settings: Mapping[str, Cell],
+    leaderboards: Sequence[Leaderboard],
+) -> tuple[list[Block], str]:
+    """Everything that determines the bytes of a report; the date does not: its tables, and a JSON document.
 
-    ``command`` is the command line, ``settings`` are options with their values, also the default ones.
+    ``command`` is the command line, ``settings`` are options with their values, also the default ones. The
+    document has the provenance of each leaderboard.
     """
-
-    command: str
-    files: Sequence[InputFile]
-    versions: Mapping[str, str]
-    settings: Mapping[str, Cell]
-    leaderboards: Sequence[Leaderboard]
-
-    @property
-    def blocks(self) -> list[Block]:
-        """The tables of the report."""
-        return [
-            *([Paragraph(f"Command: {self.command}")] if self.command else []),
-            Table(["input", "path", "bytes", "SHA-256"], self.files, title="Inputs"),
-            Table(["setting", "value"], list(self.settings.items()), title="Settings"),
-            Table(["package", "version"], list(self.versions.items()), title="Versions"),
-        ]
-
-    @property
-    def json(self) -> str:
-        """The same as a JSON document, with the provenance of each leaderboard."""
-        document = {
-            "command": self.command,
-            "inputs": [file._asdict() for file in self.files],
-            "settings": dict(self.settings),
-            "versions": dict(self.versions),
-            "leaderboards": [
-                {
-                    "title": board.title,
-                    "file": f"{board.stem}.tsv",
-                    **(board.standings.provenance.values if board.standings.provenance else {}),
-                }
-                for board in self.leaderboards
-            ],
-        }
-        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    document = {
+        "command": command,
+        "inputs": [file._asdict() for file in files],
+        "settings": settings,
+        "versions": versions(),
+        "leaderboards": [
+            {
+                "title": board.title,
+                "file": f"{board.stem}.tsv",
+                **(board.standings.provenance.values if board.standings.provenance else {}),
+            }
+            for board in leaderboards
+        ],
+    }
+    tables: list[Block] = [
+        *([Paragraph(f"Command: {command}")] if command else []),
+        Table(["input", "path", "bytes", "SHA-256"], files, title="Inputs"),
+        Table(["setting", "value"], list(settings.items()), title="Settings"),
+        Table(["package", "version"], list(versions().items()), title="Versions"),
+    ]
+    return tables, json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def left_out_blocks(left_out: Sequence[tuple[str, str, str]]) -> list[Block]:

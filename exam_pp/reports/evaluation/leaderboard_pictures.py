@@ -18,7 +18,7 @@ def leaderboard_pictures(standings: Standings, condition: str = "") -> list[Pict
     """Intervals and heatmap of the first metric; ``condition`` is put before their titles."""
     several = len({*standings.systems} - {OVERALL_SYSTEM}) > 1
     shown = [leaderboard_picture(standings)] if several else []
-    scores = score_heatmap(standings.scores, standings.metrics[0] if standings.metrics else "")
+    scores = score_heatmap(standings.evaluation.scores, standings.metrics[0] if standings.metrics else "")
     shown += [scores] if scores is not None else []
     if not condition:
         return shown

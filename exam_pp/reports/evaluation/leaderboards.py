@@ -119,7 +119,7 @@ def _upper_bound(standings: Standings) -> list[str]:
     values = [f"{value} ({metric})" if len(bounds) > 1 else value for metric, value in bounds.items()]
     return [
         f"Upper bound: {', '.join(values)} of the {entries} by any "
-        f"{'answer' if standings.of_answers else 'passage'}."
+        f"{'answer' if standings.evaluation.of_answers else 'passage'}."
     ]
 
 

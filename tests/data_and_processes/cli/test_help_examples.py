@@ -35,7 +35,7 @@ def folder(
         (folder / model).parent.mkdir(exist_ok=True)
         (folder / model).symlink_to(t5_folder)
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("exam_pp.llm.packaged_e5.default_judge", lambda: LEXICAL)  # e5 takes minutes
+    monkeypatch.setattr("exam_pp.studies.engine.E5", LEXICAL)  # e5 takes minutes
     monkeypatch.setenv("OPENAI_BASE_URL", example_endpoint)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

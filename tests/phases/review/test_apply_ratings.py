@@ -63,20 +63,15 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
         f"3 ratings added as human:ana with the prompt {RATED}.",
         "1 rating has a comment.",
         "2 of 3 differ from the rating of a model.",
-        "bm25: Cover(min_grade=4)@1 0.250 → 0.000, place 1, as before.",
         f"Next: exam-pp evaluate cover {output}",
     ]
 
 
-@pytest.mark.parametrize(("option", "of_edits", "cutoff"), [(None, None, None), (None, 2, 2), (3, 2, 3)])
-def test_scores_have_the_cutoff_of_the_page(
-    tiny_passages: Path, tmp_path: Path, option: int | None, of_edits: int | None, cutoff: int | None
-) -> None:
+def test_the_next_command_has_the_cutoff_of_the_page(tiny_passages: Path, tmp_path: Path) -> None:
     edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 0))
-    edits.write_text(json.dumps({**json.loads(edits.read_text()), "cutoff": of_edits}))
-    *_, moved, command = apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl", cutoff=option).lines()
-    assert f"@{cutoff or 1} " in moved
-    assert command.endswith("out.jsonl" if cutoff is None else f" --cutoff {cutoff}")
+    edits.write_text(json.dumps({**json.loads(edits.read_text()), "cutoff": 2}))
+    *_, command = apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl").lines()
+    assert command.endswith("out.jsonl --cutoff 2")
 
 
 @pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])

@@ -13,8 +13,8 @@ from exam_pp.phases.evaluation.corrections import Basis
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
-from exam_pp.rendering.document import Bars, Checks, Statement
-from exam_pp.reports.analysis.first_screen import Evidence, first_screen
+from exam_pp.rendering.document import Bars, Block, Checks, Statement
+from exam_pp.reports.analysis.first_screen import first_screen
 from exam_pp.reports.analysis.report_summary import Leaderboard
 from exam_pp.results import OVERALL_SYSTEM, Score
 
@@ -33,22 +33,22 @@ def board(means: dict[str, float], stem: str = "cover", queries: int = 20, **opt
     return Leaderboard(stem, stem, leaderboard(Evaluation(scores), STATISTICS), JUDGE, **options)
 
 
-def evidence(*leaderboards: Leaderboard, reviewers: int = 0, **options: Any) -> Evidence:
+def screen(*leaderboards: Leaderboard, reviewers: int = 0, **options: Any) -> list[Block]:
     graders = {JUDGE: GraderContents("question", True, True, grades=900)}
     for number in range(reviewers):
         graders[GradeKey(f"human:{number}", "SomePrompt")] = GraderContents("question", True, grades=3)
-    return Evidence(GradedContents(graders=graders), leaderboards, **options)
+    return first_screen(GradedContents(graders=graders), leaderboards, **options)
 
 
-def lines_of(evidence: Evidence) -> list[str]:
-    (checks,) = [block for block in first_screen(evidence) if isinstance(block, Checks)]
+def lines_of(blocks: list[Block]) -> list[str]:
+    (checks,) = [block for block in blocks if isinstance(block, Checks)]
     return [f"{line.mark}: {line.lead}{line.text}" for line in checks.lines]
 
 
 def test_a_line_separates_systems_that_are_all_better_than_all_below() -> None:
     """a and b are equal, and better than c; the upper bound is no system."""
     first = board({"a": 0.8, "b": 0.8, "c": 0.3, OVERALL_SYSTEM: 0.9}, about="Share of the questions")
-    statement, bars, _ = first_screen(evidence(first))
+    statement, bars, _ = screen(first)
 
     assert isinstance(statement, Statement)
     assert statement.text.startswith(statement.headline)
@@ -69,7 +69,7 @@ def test_a_line_separates_systems_that_are_all_better_than_all_below() -> None:
 
 
 def test_places_without_a_certain_cut_have_no_line() -> None:
-    _, bars, _ = first_screen(evidence(board({"a": 0.8, "b": 0.8})))
+    _, bars, _ = screen(board({"a": 0.8, "b": 0.8}))
     assert isinstance(bars, Bars)
     assert not any(row.line or row.leads for row in bars.rows)
 
@@ -77,7 +77,7 @@ def test_places_without_a_certain_cut_have_no_line() -> None:
 def test_every_check_has_a_mark_and_a_number() -> None:
     means = {"a": 0.8, "b": 0.6, "c": 0.3}
     shown = lines_of(
-        evidence(
+        screen(
             board(means),
             board({"a": 0.1, "b": 0.2, "c": 0.3}, "rubric-qrels"),
             reviewers=2,
@@ -100,18 +100,18 @@ def test_a_judge_of_the_family_of_a_system_is_doubted() -> None:
     first = board({"flan-t5-answers": 0.8, "bm25": 0.3})
     origin = Provenance(models=(JUDGE.model,))
     standings = replace(first.standings, provenance=origin)
-    assert lines_of(evidence(replace(first, standings=standings)))[1] == (
+    assert lines_of(screen(replace(first, standings=standings)))[1] == (
         "doubt: The judge is google/flan-t5-large, with 900 grades. google/flan-t5-large is of one model "
         "family with the system flan-t5-answers; it may favour them."
     )
 
 
 def test_lines_without_content_do_not_appear() -> None:
-    assert [line.partition(":")[0] for line in lines_of(evidence(board({"a": 0.8, "b": 0.6})))] == [
+    assert [line.partition(":")[0] for line in lines_of(screen(board({"a": 0.8, "b": 0.6})))] == [
         "good",
         "fact",
     ]
-    few = lines_of(evidence(board({"a": 0.8, "b": 0.6}, queries=3)))
+    few = lines_of(screen(board({"a": 0.8, "b": 0.6}, queries=3)))
     assert few[0] == "doubt: 3 queries show which system is better for 0 of 1 pair of systems."
 
 
@@ -138,10 +138,10 @@ def test_what_people_checked(kind: Literal["judge", "sample", "people"], lines: 
     """A judge that sees no difference, and people who see one."""
     means = {"a": 0.8, "b": 0.6}
     corrected = board(means)
-    of_claims = board({"a": 0.7, "b": 0.7} if kind == "judge" else means).standings.scores
+    of_claims = board({"a": 0.7, "b": 0.7} if kind == "judge" else means).standings.evaluation.scores
     basis = Basis(kind, "1 person", Evaluation(list(of_claims)), 0.05, 2, 9,
                   {"a": (0, 60), "b": (57, 108)})  # fmt: skip
     origin = Provenance(models=("reviewed:x",), reviewed=("20 changed",), partly_reviewed=("20 changed",))
     uncertainty = replace(corrected.standings.uncertainty, basis=basis)
     standings = replace(corrected.standings, uncertainty=uncertainty, provenance=origin)
-    assert lines_of(evidence(replace(corrected, standings=standings))) == lines
+    assert lines_of(screen(replace(corrected, standings=standings))) == lines
