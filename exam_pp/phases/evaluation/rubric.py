@@ -71,6 +71,7 @@ class RubricQrels(Generic[Q]):
     systems: Sequence[str] = ()
 
 
+@without_garbage_collection()
 def cover(
     passages: Passages,
     bank: Bank | None = None,
