@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from exam_pp.metrics.fair_sample import DecidedUnits
 
 
+@without_garbage_collection()
 def cover(
     passages: Passages,
     bank: Bank | None = None,
