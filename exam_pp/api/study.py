@@ -21,7 +21,6 @@ from exam_pp.errors import DataError, ModelError, SelectionError, UnknownNameErr
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm import ModelOptions
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.grading.steps import make_folder
 from exam_pp.phases.interchange.import_passages import import_passages
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.reports.analysis.evaluation_page import write_evaluation
@@ -80,22 +79,22 @@ def study(
         raise SelectionError("A study needs systems: answers or runs.")
     if runs is not None and texts is None:
         raise SelectionError("The passages of runs need texts: texts={passage id: text}.")
-    folder = Path(mkdtemp(prefix="exam_pp-"))
-    files = _Inputs(folder / "inputs")
+    files = _Inputs()
     bank_values = ("nugget", "question") if nuggets else ("question", "nugget")
     of_queries = files.of("queries", queries, ("query_id",), ("query_text",))
-    if len(of_queries) > 1:
-        raise SelectionError("queries must be one file, a dictionary of query_id to query_text, or a table.")
+    of_bank = files.of("bank", bank, ("query_id",), bank_values, "importance")
+    if max(len(of_queries), len(of_bank)) > 1:
+        raise SelectionError("queries and bank must be one file each, a dictionary, or a table.")
     inputs = StudyFile(
         runs=files.of("runs", runs, ("system", "query_id", "passage_id"), ("score", "rank")),
         texts=files.of("texts", texts, ("passage_id",), ("text",)),
         queries=next(iter(of_queries), None),
         answers=files.of("answers", answers, ("system", "query_id"), ("text",)),
-        bank=files.of("bank", bank, ("query_id",), bank_values, "importance"),
+        bank=of_bank,
         edits=list(map(str, _paths(edits))),
         top=top,
     )
-    made = Study(folder, inputs)
+    made = Study(files, inputs)
     if not any(query.query_id in made.bank.queries for query in made.passages):
         have = listed([query.query_id for query in made.passages])
         raise SelectionError(
@@ -113,14 +112,13 @@ class Study:
         judge: The model that graded; None before.
     """
 
-    def __init__(self, folder: Path, inputs: StudyFile) -> None:
-        finalize(self, rmtree, folder, ignore_errors=True)
-        self._folder = folder
+    def __init__(self, files: _Inputs, inputs: StudyFile) -> None:
+        self._files = files
         self._inputs = inputs
         self._board: Board | None = None
         self._lock = Lock()
         self.judge: str | None = None
-        engine = Engine(inputs, folder)
+        engine = Engine(inputs, files.folder)
         try:
             self.bank = read_bank(engine.bank(1, Path(inputs.bank[0])))
             gets_nuggets = inputs.answers and self.bank.kinds == {"nugget"}
@@ -161,7 +159,9 @@ class Study:
             if self.judge not in (None, name):
                 raise SelectionError(f"The study was graded by {self.judge}: make another study for {name}.")
             asked = self._inputs.model_copy(update={"model": name, "prompt": [prompt] if prompt else []})
-            engine = Engine(asked, self._folder, None if options is None else Judge(options), reports=False)
+            engine = Engine(
+                asked, self._files.folder, None if options is None else Judge(options), reports=False
+            )
             try:
                 (self._board,) = engine.run().boards
             except (ModelError, UnknownNameError) as error:
@@ -201,7 +201,7 @@ class Study:
         if sources.review:
             return write_evaluation(sources, target)
         with self._lock:
-            page = write_evaluation(sources, self._folder / "report")
+            page = write_evaluation(sources, self._files.folder / "report")
             write_text(target, page.read_text(encoding="utf-8"))
         return target
 
@@ -252,10 +252,15 @@ _MISSING = {"None", "nan", "NaT", "<NA>"}
 
 
 class _Inputs:
-    """Files of inputs that are objects, so that the importers of files read and check them."""
+    """Files of inputs that are objects, so that the importers of files read and check them.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = make_folder(folder)
+    Its temporary folder, which is also that of the study, lasts as long as it.
+    """
+
+    def __init__(self) -> None:
+        self.folder = Path(mkdtemp(prefix="exam_pp-"))
+        finalize(self, rmtree, self.folder, ignore_errors=True)
+        (self.folder / "inputs").mkdir()
 
     def of(self, name: str, value: Any, ids: Sequence[str], values: Sequence[str], *more: str) -> list[str]:
         """The files that an input names, or one with its rows: ids, one of the values, and labels (``more``).
@@ -264,7 +269,7 @@ class _Inputs:
         """
         if value is None or (paths := _paths(value)):
             return [] if value is None else list(map(str, paths))
-        path = self._folder / f"{name}.jsonl"
+        path = self.folder / "inputs" / f"{name}.jsonl"
         if isinstance(value, TestBank):
             write_bank(value, path)
             return [str(path)]

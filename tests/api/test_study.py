@@ -173,7 +173,7 @@ def test_html_for_notebooks() -> None:
             "runs, line 1, rank: 'abc' is not a whole number.",
         ),
         ({"answers": {"a": GOOD}, "bank": {}}, "bank is empty."),
-        ({"answers": {"a": GOOD}, "queries": ["a", "b"]}, "queries must be one file"),
+        ({"answers": {"a": GOOD}, "queries": ["a", "b"]}, "queries and bank must be one file each"),
     ],
 )
 def test_wrong_inputs_have_a_sentence(inputs: dict[str, Any], sentence: str) -> None:
