@@ -1,18 +1,18 @@
-"""Keep what the commands write, in every format, and compare it with what another commit writes.
+"""Keep what every command writes, in every format, and compare it with what another commit writes.
 
 Usage: python -m scripts.golden_outputs make FOLDER [--part PART ...] [--data FOLDER]
        python -m scripts.golden_outputs compare OLD NEW [--part PART ...]
 
-For changes that must not change any output: `make` a folder outside the repository before and after, then
-`compare`, which exits with 1 if files differ. Every command runs in a process and a folder of its own. Its
-folder in the output has stdout, stderr with the exit code, and the files that it wrote, without compression.
+For changes that must not change any output: `make` a folder outside the repository before and after them,
+then `compare`, which exits with 1 if files differ. Every command runs in a process of its own, in a copy of
+its inputs. What is kept is stdout, stderr with the exit code, and the files that it wrote, uncompressed.
 
 ======== ===============================================================================================
 help     the help of every command and of every kind of its work
 small    small files of every format, by the commands that read them, with manifests
-examples the examples of all help texts, with the demo collection; only the model `fake` in place of real ones
+examples the examples of all help texts and more, on the demo collection, with the model `fake` for others
 demo     studies of the demo collection, graded by lexical and by e5
-data     third-party data, of the folder --data
+data     data that others published, from the folder --data
 large    evaluation of a graded file of the size of TREC DL 2020
 ======== ===============================================================================================
 """
@@ -22,37 +22,33 @@ from __future__ import annotations
 import argparse
 import difflib
 import gzip
-import json
 import os
 import re
 import shlex
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import chdir
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from importlib import import_module
-from itertools import islice, takewhile
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import NamedTuple
+from unittest.mock import patch
 
 import click
 
 import exam_pp
 from exam_pp import provenance
-from exam_pp.cli.main import cli, main
+from exam_pp.cli.command import Command
+from exam_pp.cli.main import main
 from scripts.bench import make_graded
-from scripts.command_tree import commands, kinds_of
-from scripts.reliability.good_files import TARGETS, lay_out
-from tests.cli.test_help_examples import EXAMPLES
+from scripts.reliability import good_files
+from tests.cli.test_help_examples import COMMANDS, EXAMPLES
+from tests.conftest import REPOSITORY, SHARED
 from tests.example_files import ExampleFiles
-
-REPOSITORY = Path(__file__).resolve().parents[1]
-LEAVES = commands(cli)
 
 _LINKS = {
     "dl19.jsonl.gz": "dl19-gpt4/dl19-graded.jsonl.gz",
@@ -133,123 +129,86 @@ run --runs judged-runs --texts texts.jsonl {_BANK} --qrels qrels.txt --top 5 --m
 run --passages dl19.jsonl.gz {_BANK} -o study
 """
 _RATED = f"--prompt {make_graded.SETS[0][0]}"
-_LARGE = (
-    *(f"evaluate cover graded.jsonl.gz {_RATED} --format {form}" for form in ("tsv", "json")),
-    *(f"evaluate qrels graded.jsonl.gz {_RATED} -m nDCG@10 --format {form}" for form in ("tsv", "json")),
-    f"evaluate qrels graded.jsonl.gz {_RATED}",
-    *(f"evaluate nuggets assigned.jsonl --bank nuggets.jsonl --cutoff 20 --format {form}"
-      for form in ("tsv", "json")),
-)  # fmt: skip
+_LARGE = f"""
+evaluate cover graded.jsonl.gz {_RATED} --format tsv
+evaluate cover graded.jsonl.gz {_RATED} --format json
+evaluate qrels graded.jsonl.gz {_RATED}
+evaluate qrels graded.jsonl.gz {_RATED} -m nDCG@10 --format tsv
+evaluate qrels graded.jsonl.gz {_RATED} -m nDCG@10 --format json
+evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl --cutoff 20 --format tsv
+evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl --cutoff 20 --format json
+"""
 
 
-class Part(NamedTuple):
-    """Commands, and a function that writes their input files into a folder."""
-
-    lay_out: Callable[[Path], object]
-    commands: list[str]
-
-
-def leaf_of(command: str) -> str:
+def leaf_of(line: str) -> str:
     """The path of the command in a command line."""
-    return max((path for path in LEAVES if f"{command} ".startswith(f"{path} ")), key=len)
+    return max((path for path in COMMANDS if f"{line} ".startswith(f"{path} ")), key=len)
 
 
-def in_formats(command: str) -> Iterator[str]:
-    """The command line, and the same with each format, and to standard output."""
-    yield command
-    for option in LEAVES[leaf_of(command)].params:
-        if "--format" in option.opts and isinstance(option.type, click.Choice):
-            plain = re.sub(r" --format \S+", "", command)
-            yield re.sub(r" -o \S+", "", plain)
-            yield from (f"{plain} --format {form}" for form in option.type.choices)
+def _in_formats(lines: list[str]) -> Iterator[str]:
+    """The command lines, and the same in each format, and with standard output."""
+    for line in lines:
+        yield line
+        for option in COMMANDS[leaf_of(line)].params:
+            if "--format" in option.opts and isinstance(option.type, click.Choice):
+                plain = re.sub(r" --format \S+", "", line)
+                yield re.sub(r" -o \S+", "", plain)
+                yield from (f"{plain} --format {form}" for form in option.type.choices)
 
 
-def helps() -> Iterator[str]:
-    """The command lines of all help texts."""
-    for path, command in LEAVES.items():
+def _helps() -> Iterator[str]:
+    for path, command in COMMANDS.items():
         yield from (f"{path} --help", f"{path} --help-all")
-        for kind in kinds_of(command):
-            yield f"{path} {_chooser(command)}{kind} --help"
-
-
-def _chooser(command: click.Command) -> str:
-    """The option, if any, that chooses the kind of work."""
-    found = next(each for each in command.params if each.name == getattr(command, "chosen_by", ""))
-    return f"{found.opts[0]} " if isinstance(found, click.Option) else ""
+        if isinstance(command, Command):
+            for kind in command.kinds:
+                yield from (f"{path} {kind} --help", f"{path} --{command.chosen_by} {kind} --help")
 
 
 def _examples() -> Iterator[str]:
-    """The examples of all help texts and further ones, without models that are not in the environment."""
-    for line in [*EXAMPLES, *_MORE_EXAMPLES.strip().splitlines()]:
-        words = " ".join(line.removeprefix("exam-pp ").split())
-        if words.startswith("run --runs"):
-            words += " --model lexical"
-        if "$(" not in words and not words.startswith("grade --plan"):  # which measures the time
-            yield re.sub(r"--model (google/\S+|gpt-4o --model-pipeline openai)", "--model fake", words)
+    for example in [*EXAMPLES, *_MORE_EXAMPLES.splitlines()[1:]]:
+        line = " ".join(example.removeprefix("exam-pp ").split())
+        if "$(" not in line and not line.startswith("grade --plan"):  # which measures the time
+            line += " --model lexical" * line.startswith("run --runs")
+            yield re.sub(r"--model (google/\S+|gpt-4o --model-pipeline openai)", "--model fake", line)
 
 
 def _lay_out_examples(folder: Path) -> None:
-    folder.rmdir()
-    os.environ["EXAM_PP_MANIFEST"] = "1"
+    os.environ["EXAM_PP_MANIFEST"] = "1"  # for `show manifest`
     with tempfile.TemporaryDirectory() as made:
         ExampleFiles(Path(made), REPOSITORY / "data").copy("\n".join(_examples()), folder)
 
 
 def _lay_out_data(data: Path, folder: Path) -> None:
+    folder.mkdir()
+    os.chdir(folder)
     for name, source in _LINKS.items():
-        (folder / name).symlink_to(data / source)
-    with chdir(folder):
-        for line in _SETUP.strip().splitlines():
-            main(["-q", *shlex.split(line)])
-
-
-def _lay_out_demo(folder: Path) -> None:
-    shutil.copytree(REPOSITORY / "data" / "demo", folder, dirs_exist_ok=True)
+        Path(name).symlink_to(data / source)
+    for line in _SETUP.splitlines()[1:]:
+        main(["-q", *shlex.split(line)])
 
 
 def _lay_out_large(folder: Path) -> None:
-    bank = folder / "bank.jsonl"
-    make_graded.generate(folder / "graded.jsonl.gz", 1, bank=bank)
-    lines = [json.loads(line) for line in bank.read_text().splitlines()]
-    for line in lines:
-        nuggets = [item for item in line["items"] if "nugget_id" in item]
-        line["items"] = [item | {"importance": ("vital", "okay")[n % 2]} for n, item in enumerate(nuggets)]
-    (folder / "nuggets.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    text = gzip.decompress((folder / "graded.jsonl.gz").read_bytes())
-    text = re.sub(rb'"self_rating": [3-5]', b'"self_rating": 2', text)
-    text = text.replace(make_graded.SETS[2][0].encode(), b"NuggetAssignmentPointwise")
-    (folder / "assigned.jsonl").write_bytes(text)
+    folder.mkdir()
+    make_graded.generate(folder / "graded.jsonl.gz", 1)
+    labels = [("NuggetAssignmentPointwise", "nugget", True)]
+    with patch.multiple(make_graded, ENTRIES={"nugget": 10}, SETS=labels):
+        make_graded.generate(folder / "assigned.jsonl.gz", 1, bank=folder / "nuggets.jsonl")
 
 
-def parts(data: Path) -> dict[str, Part]:
-    """All parts by name."""
-    small = [target.command.format(target.file) for target in TARGETS]
-    formats = [each for line in small for each in in_formats(line)]
+def parts(data: Path) -> dict[str, tuple[Callable[[Path], object], list[str]]]:
+    """The name of a part to a function that makes a folder with the inputs, and command lines."""
+    small = [target.command.format(target.file) for target in good_files.TARGETS]
+    with_manifests = [f"--manifest {line}" for line in small]
+    demo = partial(shutil.copytree, REPOSITORY / "data" / "demo")
+    studies = [f"run study.toml -o study --model {judge}" for judge in ("lexical", "e5 --top 1")]
     return {
-        "help": Part(Path.exists, list(helps())),
-        "small": Part(lay_out, [*(f"--manifest {line}" for line in small), *formats]),
-        "examples": Part(_lay_out_examples, [each for line in _examples() for each in in_formats(line)]),
-        "demo": Part(
-            _lay_out_demo,
-            ["run study.toml -o study --model lexical", "run study.toml -o study --model e5 --top 1"],
-        ),
-        "data": Part(
-            partial(_lay_out_data, data),
-            [each for line in _DATA.strip().splitlines() for each in in_formats(line)],
-        ),
-        "large": Part(_lay_out_large, list(_LARGE)),
+        "help": (Path.mkdir, [*_helps()]),
+        "small": (good_files.lay_out, [*with_manifests, *_in_formats(small)]),
+        "examples": (_lay_out_examples, [*_in_formats([*_examples()])]),
+        "demo": (demo, studies),
+        "data": (partial(_lay_out_data, data), [*_in_formats(_DATA.splitlines()[1:])]),
+        "large": (_lay_out_large, _LARGE.splitlines()[1:]),
     }
-
-
-def uncovered(lines: list[str]) -> list[str]:
-    """The commands, and kinds of their work, that no command line runs."""
-    ran = [(leaf_of(line), line.split()) for line in lines]
-    return [
-        f"{path} {kind}".strip()
-        for path, command in LEAVES.items()
-        for kind in kinds_of(command) or [""]
-        if not any(leaf == path and (not kind or kind in words) for leaf, words in ran)
-    ]
 
 
 def _in_process(work: Callable[[], object]) -> int | None:
@@ -260,90 +219,81 @@ def _in_process(work: Callable[[], object]) -> int | None:
     return process.exitcode
 
 
-def _run(command: str, folder: Path, to: Path) -> None:
+def _run(line: str, folder: Path) -> None:
     """Run a command in a folder, with its output in the files stdout and stderr."""
-    for descriptor, name in ((1, "stdout"), (2, "stderr")):
-        with (to / name).open("wb") as file:
-            os.dup2(file.fileno(), descriptor)
     os.chdir(folder)
-    main(shlex.split(command))
+    out, errors = Path("stdout"), Path("stderr")
+    with (
+        out.open("w") as stdout,
+        errors.open("w") as stderr,
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+    ):
+        main(shlex.split(line))
 
 
-def _keep(file: Path, kept: Path, folder: Path) -> None:
-    """Write the content of a file, without what differs from run to run."""
-    content = file.read_bytes()
-    if file.suffix == ".gz":
-        content, kept = gzip.decompress(content), kept.with_suffix("")
-    content = content.replace(str(folder).encode(), b"FOLDER")
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_bytes(re.sub(rb"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", b"TIME", content))
-
-
-def keep_outputs(command: str, inputs: Path, kept: Path) -> None:
-    """Run a command in a copy of the inputs; keep what it wrote."""
+def keep(line: str, inputs: Path, kept: Path) -> None:
+    """Run a command in a copy of the inputs; keep what it wrote, without what differs from run to run."""
     with tempfile.TemporaryDirectory() as name:
-        folder, streams = Path(name, "work"), Path(name, "streams")
+        folder = Path(name, "work")
         shutil.copytree(inputs, folder, symlinks=True)
-        streams.mkdir()
-        code = _in_process(partial(_run, command, folder, streams))
-        with (streams / "stderr").open("a") as file:
-            file.write(f"exit code {code}\n")
-        for path in (each for each in folder.rglob("*") if each.is_file()):
-            before = inputs / path.relative_to(folder)
-            if not before.exists() or before.stat().st_mtime_ns != path.stat().st_mtime_ns:
-                _keep(path, kept / path.relative_to(folder), folder)
-        for path in streams.iterdir():
-            _keep(path, kept / path.name, folder)
+        code = _in_process(partial(_run, line, folder))
+        with (folder / "stderr").open("a") as errors:
+            errors.write(f"exit code {code}\n")
+        for file in (path for path in folder.rglob("*") if path.is_file()):
+            before, to = (each / file.relative_to(folder) for each in (inputs, kept))
+            if before.exists() and before.stat().st_mtime_ns == file.stat().st_mtime_ns:
+                continue
+            content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+            content = content.replace(str(folder).encode(), b"FOLDER")
+            to.parent.mkdir(parents=True, exist_ok=True)
+            content = re.sub(rb"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", b"TIME", content)
+            to.write_bytes(re.sub(rb"(?m)^TIME .*\d/s.*\n", b"", content))  # progress
 
 
 def make(output: Path, names: list[str], data: Path) -> None:
     """Write the outputs of these parts into new folders."""
-    for name in [name for name in os.environ if name.startswith("EXAM_PP_")]:
-        del os.environ[name]
-    os.environ |= {"COLUMNS": "100", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    os.environ |= {"COLUMNS": "100", "CUDA_VISIBLE_DEVICES": "", "EXAM_PP_MANIFEST": "0"}
     provenance.VERSION = "VERSION"
     for module in walk_packages(exam_pp.__path__, "exam_pp."):  # once, not in every process
         if not module.name.endswith("__main__"):
             import_module(module.name)
     every = parts(data)
     for name in names:
-        started, part = time.monotonic(), every[name]
-        with tempfile.TemporaryDirectory() as inputs:
-            if _in_process(partial(part.lay_out, Path(inputs))):
+        lay_out, lines = every[name]
+        with tempfile.TemporaryDirectory() as folder:
+            inputs = Path(folder, "inputs")
+            if _in_process(partial(lay_out, inputs)):
                 sys.exit(f"{name}: the inputs could not be made.")
-            for command in dict.fromkeys(part.commands):
-                kept = output / name / re.sub(r"[^\w.=,:@+-]+", "_", command).strip("_-")[:250]
-                if kept.exists():
-                    sys.exit(f"{kept} exists.")
+            for line in dict.fromkeys(lines):
+                kept = output / name / re.sub(r"[^\w.=,:@+-]+", "_", line).strip("_-")[:250]
                 kept.mkdir(parents=True)
-                keep_outputs(command, Path(inputs), kept)
-        files, seconds = len(_files(output / name)), time.monotonic() - started
-        print(f"{name}: {len(part.commands)} commands, {files} files, {seconds:.0f} s", flush=True)
+                keep(line, inputs, kept)
+        print(f"{name}: {len(list((output / name).iterdir()))} commands", flush=True)
 
 
-def _difference(old: str, new: str) -> Iterator[str]:
+def compare(old: Path, new: Path) -> Iterator[str]:
+    """The files that differ in two folders, with the first lines of the difference."""
+    before, after = (
+        {path.relative_to(folder.parent): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (old, new)
+    )
+    for file in sorted({*before, *after}):
+        if file not in before or file not in after:
+            yield f"{'new' if file in after else 'missing'}: {file}"
+        elif before[file] != after[file]:
+            yield f"differs: {file}"
+            yield from _difference(before[file], after[file])
+
+
+def _difference(before: bytes, after: bytes) -> Iterator[str]:
     """The first lines of a difference; long lines of JSON and HTML are divided."""
-    before, after = (text.replace(", ", ",\n").replace("><", ">\n<").splitlines() for text in (old, new))
-    same = sum(takewhile(bool, map(str.__eq__, before, after)))
-    window = slice(max(0, same - 2), same + 200)
-    lines = difflib.unified_diff(before[window], after[window], n=2, lineterm="")
+    old, new = (
+        re.sub("(?<=,) |(?<=>)(?=<)", "\n", text.decode(errors="replace")).splitlines()
+        for text in (before, after)
+    )
+    lines = difflib.unified_diff(old, new, n=1, lineterm="")
     yield from (f"    {line[:200]}" for line in islice(lines, 3, 15))
-
-
-def compare(old: Path, new: Path, names: Collection[str]) -> Iterator[str]:
-    """The differences between the files of these parts in two folders."""
-    for name in sorted(_files(old) | _files(new)):
-        if name.parts[0] not in names:
-            continue
-        if not (new / name).exists() or not (old / name).exists():
-            yield f"{'new' if (new / name).exists() else 'missing'}: {name}"
-        elif (before := (old / name).read_bytes()) != (after := (new / name).read_bytes()):
-            yield f"differs: {name}"
-            yield from _difference(before.decode(errors="replace"), after.decode(errors="replace"))
-
-
-def _files(folder: Path) -> set[Path]:
-    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
 
 
 def run() -> None:
@@ -352,15 +302,14 @@ def run() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("action", choices=["make", "compare"])
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    parser.add_argument("--part", action="append", choices=names, help="may be repeated; default: all")
-    parser.add_argument("--data", type=Path, default=REPOSITORY.parent / "shared" / "data")
+    parser.add_argument("--part", nargs="+", choices=names, default=names)
+    parser.add_argument("--data", type=Path, default=SHARED / "data")
     options = parser.parse_args()
-    chosen = options.part or names
     if options.action == "make":
-        make(options.folders[0], chosen, options.data.resolve())
+        make(options.folders[0], options.part, options.data.resolve())
     else:
         old, new = options.folders
-        differences = list(compare(old, new, chosen))
+        differences = [line for name in options.part for line in compare(old / name, new / name)]
         print("\n".join(differences))
         sys.exit(bool(differences))
 
