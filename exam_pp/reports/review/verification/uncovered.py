@@ -41,32 +41,27 @@ def uncovered(
     gaps: list[_Gaps] = []
     relevant = ungraded = 0
     for query in checked.queries:
-        of_query = [p for p in query.passages if p.relevance is not None and p.relevance >= min_judgment]
-        rated = [(p.best_rating, p) for p in of_query]
-        relevant += len(of_query)
-        ungraded += sum(best is None for best, _ in rated)
-        low = [(best, p) for best, p in rated if best is not None and best < checked.min_grade]
-        low.sort(key=lambda item: (-max(item[1].judgments), item[0], item[1].passage_id))
-        if low:
-            gaps.append(_Gaps(query, [p for _, p in low], len(of_query)))
-    gaps.sort(key=lambda of_query: -len(of_query.uncovered))
-    summary = _summary(
-        sum(len(of_query.uncovered) for of_query in gaps), relevant, ungraded, min_judgment, checked.min_grade
-    )
+        judged_so = [p for p in query.passages if p.relevance is not None and p.relevance >= min_judgment]
+        relevant += len(judged_so)
+        graded = [(p.best_rating, p) for p in judged_so if p.best_rating is not None]
+        ungraded += len(judged_so) - len(graded)
+        graded.sort(key=lambda item: (-max(item[1].judgments), item[0], item[1].passage_id))
+        if low := [passage for best, passage in graded if best < checked.min_grade]:
+            gaps.append(_Gaps(query, low, len(judged_so)))
+    gaps.sort(key=lambda gap: -len(gap.uncovered))
+    count = sum(len(gap.uncovered) for gap in gaps)
+    passages = f"{relevant} relevant passages (judged {min_judgment} or higher)"
+    summary = f"{count} of {passages} have no grade of {checked.min_grade} or higher"
+    if not relevant:
+        summary = f"No passage is judged {min_judgment} or higher, so no passage is relevant."
+    elif ungraded == relevant:
+        summary = f"None of {passages} is graded, so the report is empty."
+    elif ungraded:
+        summary += f"; {ungraded} more {'is' if ungraded == 1 else 'are'} not graded."
+    else:
+        summary += "." if count else ": the bank covers all of them."
     blocks = [_table(gaps, checked.min_grade, limit)] if flat else _blocks(gaps, limit)
     return verification_report("Relevant passages that cover no entry", checked, summary, blocks)
-
-
-def _summary(uncovered: int, relevant: int, ungraded: int, min_judgment: int, min_grade: int) -> str:
-    if not relevant:
-        return f"No passage is judged {min_judgment} or higher, so no passage is relevant."
-    passages = f"{relevant} relevant passages (judged {min_judgment} or higher)"
-    if ungraded == relevant:
-        return f"None of {passages} is graded, so the report is empty."
-    counts = f"{uncovered} of {passages} have no grade of {min_grade} or higher"
-    if ungraded:
-        return f"{counts}; {ungraded} more {'is' if ungraded == 1 else 'are'} not graded."
-    return f"{counts}." if uncovered else f"{counts}: the bank covers all of them."
 
 
 def _table(gaps: list[_Gaps], min_grade: int, limit: int | None) -> Table:

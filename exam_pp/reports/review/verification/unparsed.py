@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from exam_pp.phases.review.checked_file import CheckedFile
@@ -47,14 +47,6 @@ class _Pair(NamedTuple):
         return again.source if again.rating is None else f"{again.rating} ({again.source})"
 
 
-class _NotAsked(NamedTuple):
-    """An entry that some passages were not graded on."""
-
-    query_id: str
-    entry_id: str
-    entry: str
-
-
 class _Shortened(NamedTuple):
     """The number of shortened prompts of a passage, and the highest number of tokens that were cut."""
 
@@ -72,8 +64,7 @@ def unparsed(checked: CheckedFile, *, limit: int | None = None, flat: bool = Fal
     one table with a row per reply, ungraded pair and shortened passage.
     """
     pairs: list[_Pair] = []
-    not_asked: Counter[_NotAsked] = Counter()
-    example: dict[_NotAsked, str] = {}
+    not_asked: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     cut: list[_Shortened] = []
     for query in checked.queries:
         for passage in query.passages:
@@ -81,9 +72,7 @@ def unparsed(checked: CheckedFile, *, limit: int | None = None, flat: bool = Fal
                 if pair := passage.pairs.get(entry_id):
                     pairs.append(_Pair(query.query_id, entry_id, text, pair))
                 else:
-                    missing = _NotAsked(query.query_id, entry_id, text)
-                    not_asked[missing] += 1
-                    example.setdefault(missing, passage.passage_id)
+                    not_asked[query.query_id, entry_id, text].append(passage.passage_id)
             if tokens := [pair.tokens_cut for pair in passage.pairs.values() if pair.tokens_cut]:
                 cut.append(_Shortened(query.query_id, passage.passage_id, len(tokens), max(tokens)))
     cut.sort(key=lambda row: -row.tokens)
@@ -93,30 +82,27 @@ def unparsed(checked: CheckedFile, *, limit: int | None = None, flat: bool = Fal
         for item in pairs
         if item.pair.rating is not None and (item.pair.by_default or not item.pair.is_number)
     ]
-    summary = _summary(
-        len(pairs) + not_asked.total(), len(not_numbers), len(ungraded), not_asked.total(), len(cut)
+    unasked = sum(map(len, not_asked.values()))
+    total = len(pairs) + unasked
+    summary = (
+        f"{total} pairs: {len(not_numbers)} with a rating that is not a number in the reply, "
+        f"{len(ungraded)} ungraded, {unasked} not asked."
     )
+    if cut:
+        summary += f" The prompts of {counted(len(cut), 'passage')} were shortened."
+    elif not (not_numbers or ungraded or unasked):
+        summary = f"All {total} pairs are graded, all replies are numbers, and no prompt was shortened."
     blocks = (
         [_table(not_numbers[:limit], ungraded[:limit], cut[:limit])]
         if flat
         else [
             *_reply_blocks(not_numbers, limit),
             *_ungraded_blocks(ungraded, limit),
-            *_not_asked_blocks(not_asked, example, limit),
+            *_not_asked_blocks(not_asked, limit),
             *_cut_blocks(cut, limit),
         ]
     )
     return verification_report("Unparsed replies and ungraded pairs", checked, summary, blocks)
-
-
-def _summary(pairs: int, replies: int, ungraded: int, not_asked: int, cut: int) -> str:
-    if not (replies or ungraded or not_asked or cut):
-        return f"All {pairs} pairs are graded, all replies are numbers, and no prompt was shortened."
-    shortened_prompts = f" The prompts of {counted(cut, 'passage')} were shortened." if cut else ""
-    return (
-        f"{pairs} pairs: {replies} with a rating that is not a number in the reply, {ungraded} ungraded, "
-        f"{not_asked} not asked.{shortened_prompts}"
-    )
 
 
 def _table(not_numbers: Sequence[_Pair], ungraded: Sequence[_Pair], cut: Sequence[_Shortened]) -> Table:
@@ -176,18 +162,18 @@ def _ungraded_blocks(ungraded: Sequence[_Pair], limit: int | None) -> list[Block
 
 
 def _not_asked_blocks(
-    not_asked: Counter[_NotAsked], example: dict[_NotAsked, str], limit: int | None
+    not_asked: Mapping[tuple[str, str, str], Sequence[str]], limit: int | None
 ) -> list[Block]:
     if not not_asked:
         return []
-    common = not_asked.most_common(limit)
+    entries = sorted(not_asked.items(), key=lambda item: -len(item[1]))
     rows: list[list[Cell]] = [
-        [count, missing.query_id, missing.entry, example[missing]] for missing, count in common
+        [len(passages), query_id, entry, passages[0]] for (query_id, _, entry), passages in entries[:limit]
     ]
     return [
-        Heading(f"Pairs that were not asked ({not_asked.total()})"),
+        Heading(f"Pairs that were not asked ({sum(map(len, not_asked.values()))})"),
         Table(("passages", "query_id", "entry", "for example"), rows),
-        *omission(len(not_asked) - len(common), "entry", len(common)),
+        *omission(len(entries) - len(rows), "entry", len(rows)),
     ]
 
 
