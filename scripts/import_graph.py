@@ -20,7 +20,7 @@ LAYERS = {
     **dict.fromkeys(("graders", "formats"), 3),
     **dict.fromkeys(("store", "llm", "prompts", "metrics", "rendering"), 2),
     **dict.fromkeys(("data_model", "banks", "games", "pair_sample", "grade_filter", "roles", "results"), 1),
-    **dict.fromkeys(("decided_grades", "judges", "llm_requests", "packed", "provenance"), 1),
+    **dict.fromkeys(("decided_grades", "judges", "llm_requests", "provenance"), 1),
     **dict.fromkeys(
         ("_version", "defaults", "errors", "models", "records", "registry", "signals", "splicing", "text"), 0
     ),

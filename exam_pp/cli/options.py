@@ -745,8 +745,8 @@ def emit_rendered(
         from exam_pp.cli.pager import paged
         from exam_pp.rendering.text import text
 
-        parts = text(report, get_terminal_size().columns)
-        paged(parts, lambda unpaged: emit(unpaged, output, inputs))
+        shown = "".join(text(report, get_terminal_size().columns))
+        paged(shown, lambda unpaged: emit(unpaged, output, inputs))
         return
     from exam_pp.rendering.render import rendered
 

@@ -6,8 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable
 
 import click
 
@@ -15,32 +14,16 @@ MOST_LINES = 200
 """Longest text that is shown without a pager, in lines."""
 
 
-def paged(parts: Iterable[str], write: Callable[[Iterable[str]], object]) -> None:
+def paged(text: str, write: Callable[[str], object]) -> None:
     """Show a long text in a pager, and write a short one.
 
-    Parts are made as the reader needs them. A text is only written if ``PAGER`` is empty or not a program, if
-    standard input is not a terminal, and on a terminal that cannot scroll (``TERM=dumb``).
+    A text is only written if ``PAGER`` is empty or not a program, if standard input is not a terminal, and on
+    a terminal that cannot scroll (``TERM=dumb``).
     """
-    unread = iter(parts)
-    first: list[str] = []
-    lines = 0
-    if _has_pager():
-        for part in unread:
-            first.append(part)
-            lines += part.count("\n")
-            if lines > MOST_LINES:
-                click.echo_via_pager(_without_last_line_end(chain(first, unread)))
-                return
-    write(chain(first, unread))
-
-
-def _without_last_line_end(parts: Iterable[str]) -> Iterator[str]:
-    """The parts without the line end that click itself adds."""
-    last = ""
-    for part in parts:
-        yield last
-        last = part
-    yield last.removesuffix("\n")
+    if text.count("\n") > MOST_LINES and _has_pager():
+        click.echo_via_pager(text.removesuffix("\n"))  # click adds a line end
+    else:
+        write(text)
 
 
 def _has_pager() -> bool:

@@ -20,7 +20,7 @@ def render(report: Report, form: str) -> str:
 
 
 def rendered(report: Report, form: str) -> Iterable[str]:
-    """Render a report in parts, for reports larger than memory."""
+    """Render a report in parts, which takes less memory than the whole text."""
     output = RENDERERS.get(form)(report)
     return [output] if isinstance(output, str) else output
 

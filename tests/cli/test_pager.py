@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 
 import pytest
 
@@ -26,12 +25,12 @@ def test_long_texts_go_through_a_pager_that_exists(
     """The pager gets a line end of click at the end of the text."""
     shown: list[tuple[bool, str]] = []
 
-    def through_pager(parts: Iterable[str]) -> None:
-        shown.append((True, "".join(parts) + "\n"))
+    def through_pager(text: str) -> None:
+        shown.append((True, f"{text}\n"))
 
     monkeypatch.setenv("PAGER", pager)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("click.echo_via_pager", through_pager)
-    paged(["line\n"] * lines, lambda parts: shown.append((False, "".join(parts))))
+    paged("line\n" * lines, lambda text: shown.append((False, text)))
     assert shown == [(is_paged, "line\n" * lines)]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,9 +27,7 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import IntRange
 
 if TYPE_CHECKING:
-    from exam_pp.cli.review.verification.base import Selection, VerificationReport
-
-    Content: TypeAlias = tuple[Selection, VerificationReport[Any]]
+    from exam_pp.rendering.document import Report
 
 _GRADES = ("bank", "prompt_type", "question_set", "grade_choice", "answers_class")
 _COVERED = (*_GRADES, "min_grade", "min_judgment")
@@ -213,99 +210,65 @@ def command(report: str, **options: Any) -> None:
     \b
       exam-pp verify grading graded.jsonl.gz --bank questions.jsonl --min-grade 3
     """
-    if report == "citations":
-        _citations(**options)
-    else:
-        _write(_CONTENTS[report](options), **options)
-
-
-def _grading(options: dict[str, Any]) -> Content:
-    from exam_pp.cli.review.verification.grading import REPORT, Grading
-
-    return Grading(options.pop("min_grade"), options["limit"]), REPORT
-
-
-def _grid(options: dict[str, Any]) -> Content:
-    from exam_pp.cli.review.verification.grid import PAGE, Grid, grid_report
-
-    covered, form = options["min_answers"], options["form"]
-    if covered is None:
-        covered = 0 if options["min_grade"] is None else 1
-    characters = {"characters": PAGE} if form == "html" else {}
-    return Grid(covered, options["limit"], **characters), grid_report(form)
-
-
-def _uncovered(options: dict[str, Any]) -> Content:
-    from exam_pp.cli.review.verification.uncovered import REPORT, Uncovered
-
-    return Uncovered(_take_relevant(options), options["limit"]), REPORT
-
-
-def _spurious(options: dict[str, Any]) -> Content:
-    from exam_pp.cli.review.verification.spurious import REPORT, Spurious
-
-    return Spurious(_take_relevant(options), options["often"], options["limit"]), REPORT
-
-
-def _disagreements(options: dict[str, Any]) -> Content:
-    from exam_pp.cli.review.verification.disagreements import REPORT, Disagreements
-
-    return Disagreements(_take_relevant(options), options["limit"] or 20), REPORT
-
-
-def _unparsed(options: dict[str, Any]) -> Content:
-    from exam_pp.cli.review.verification.unparsed import REPORT, Unparsed
-
-    return Unparsed(options["limit"]), REPORT
-
-
-def _take_relevant(options: dict[str, Any]) -> int:
-    """Remove the lowest judgment that counts as relevant, and return it."""
-    judgment: int | None = options.pop("min_judgment")
-    return 1 if judgment is None else judgment
-
-
-_CONTENTS: dict[str, Callable[[dict[str, Any]], Content]] = {
-    "grading": _grading,
-    "grid": _grid,
-    "uncovered": _uncovered,
-    "spurious": _spurious,
-    "disagreements": _disagreements,
-    "unparsed": _unparsed,
-}
-"""Report to the function that makes its empty selection from the options."""
-
-
-def _write(
-    content: Content, graded: Path, bank: Path | None, form: str, output: Path, **options: Any
-) -> None:
-    from exam_pp.cli.review.verification.base import Shown, verify
     from exam_pp.store.files import check_output
 
-    selection, report = content
+    graded, bank, form = options["graded"], options["bank"], options["form"]
     inputs = [graded] if bank is None else [graded, bank]
-    check_output(output, inputs)
+    check_output(options["output"], inputs)
+    flat = form in SCRIPT_FORMATS
+    made = _citations(options, flat=flat) if report == "citations" else _report(report, options, flat=flat)
+    if flat:
+        log_summary(made.notes)
+        made = replace(made, blocks=made.blocks[1:])
+    emit_rendered(made, form, options["output"], inputs=inputs)
+
+
+def _report(report: str, options: dict[str, Any], *, flat: bool) -> Report:
+    from exam_pp.phases.review.checked_file import Shown, checked_file
+    from exam_pp.reports.review.verification.disagreements import disagreements
+    from exam_pp.reports.review.verification.grading import grading
+    from exam_pp.reports.review.verification.grid import grid
+    from exam_pp.reports.review.verification.spurious import spurious
+    from exam_pp.reports.review.verification.uncovered import uncovered
+    from exam_pp.reports.review.verification.unparsed import unparsed
+
+    limit, min_grade, min_judgment = options["limit"], options["min_grade"], options["min_judgment"]
+    compares = report in {"uncovered", "spurious", "disagreements"}
+    relevant = 1 if min_judgment is None else min_judgment
     shown = Shown(
-        min_judgment=options.get("min_judgment"),
-        min_grade=options.get("min_grade"),
+        min_judgment=None if compares else min_judgment,
+        min_grade=None if report == "grading" else min_grade,
         **take(options, "queries", "systems", "answers_class"),
     )
-    made = verify(graded, selection, grade_filter(**take(options, *FILTER)), bank=bank, shown=shown)
-    flat = form in SCRIPT_FORMATS
-    if flat:
-        log_summary([report.summary(selection)])
-    emit_rendered(report.report(selection, made, flat=flat), form, output, inputs=inputs)
+    checked = checked_file(
+        options["graded"],
+        grade_filter(**take(options, *FILTER)),
+        bank=options["bank"],
+        shown=shown,
+        needs_judgments=compares,
+    )
+    match report:
+        case "grading":
+            return grading(checked, min_grade=min_grade, limit=limit, flat=flat)
+        case "grid":
+            answers = options["min_answers"]
+            covered = (0 if min_grade is None else 1) if answers is None else answers
+            return grid(checked, min_answers=covered, limit=limit, form=options["form"], flat=flat)
+        case "uncovered":
+            return uncovered(checked, min_judgment=relevant, limit=limit, flat=flat)
+        case "spurious":
+            often = options["often"]
+            return spurious(checked, min_judgment=relevant, often=often, limit=limit, flat=flat)
+        case "disagreements":
+            return disagreements(checked, min_judgment=relevant, limit=limit or 20, flat=flat)
+        case _:
+            return unparsed(checked, limit=limit, flat=flat)
 
 
-def _citations(graded: Path, form: str, output: Path, **options: Any) -> None:
-    from exam_pp.cli.review.verification.citations import check_citations, citations_report, summary
+def _citations(options: dict[str, Any], *, flat: bool) -> Report:
     from exam_pp.phases.evaluation.citations import AnswerFilter
-    from exam_pp.store.files import check_output
+    from exam_pp.reports.review.verification.citations import citations
 
-    check_output(output, [graded])
     chosen = AnswerFilter(model=options["grader"], **take(options, "prompt_class", "prompt_hash", "systems"))
-    checked = check_citations(graded, chosen, queries=options["queries"], limit=options["limit"] or 50)
-    flat = form in SCRIPT_FORMATS
-    if flat:
-        log_summary([summary(checked)])
-    emit_rendered(citations_report(checked, flat=flat), form, output, inputs=[graded])
+    limit = options["limit"] or 50
+    return citations(options["graded"], chosen, queries=options["queries"], limit=limit, flat=flat)

@@ -109,22 +109,17 @@ class CheckedPassage:
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """A query's passages, the texts of its bank entries by id, and the threshold ``min_grade``."""
+    """A query's passages, and the texts of its bank entries by id."""
 
     query_id: str
     text: str
-    entries: Mapping[str, str]
-    passages: Sequence[CheckedPassage]
-    min_grade: int
+    entries: dict[str, str]
+    passages: list[CheckedPassage]
 
     @property
     def heading(self) -> str:
         """The id and, if known, the text."""
         return f"{self.query_id}: {self.text}" if self.text else self.query_id
-
-    def without_passages(self) -> CheckedQuery:
-        """A copy without passages, which reports may keep for every query."""
-        return replace(self, passages=())
 
 
 def checked_passages(

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exam_pp.cli.review.verification.base import Selection, Shown, verify
-from exam_pp.cli.review.verification.grading import Grading
-from exam_pp.cli.review.verification.grid import Grid
-from exam_pp.cli.review.verification.spurious import Spurious
-from exam_pp.cli.review.verification.uncovered import Uncovered
-from exam_pp.cli.review.verification.unparsed import Unparsed
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.rendering.document import Table
+from exam_pp.phases.review.checked_file import Shown, checked_file
+from exam_pp.rendering.document import Report
+from exam_pp.reports.review.verification.grading import grading
+from exam_pp.reports.review.verification.grid import grid
+from exam_pp.reports.review.verification.spurious import spurious
+from exam_pp.reports.review.verification.uncovered import uncovered
+from exam_pp.reports.review.verification.unparsed import unparsed
 from tests.conftest import passage, rubric
-from tests.reports.review.verification.material import table as table_of
+from tests.reports.review.verification.material import rows_of
 
 Write = Callable[[str, list[Any]], Path]
 
@@ -36,15 +37,12 @@ def golden(repository: Path) -> tuple[Path, Path]:
 def flat(
     graded: Path,
     grade_filter: GradeFilter = EVERYTHING,
-    report: Selection | None = None,
+    report: Callable[..., Report] = grading,
     bank: Path | None = None,
     **shown: Any,
 ) -> list[dict[str, Any]]:
-    selection = report or Grading()
-    verify(graded, selection, grade_filter, bank=bank, shown=Shown(**shown))
-    table = table_of(selection)
-    assert isinstance(table, Table)
-    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    checked = checked_file(graded, grade_filter, bank=bank, shown=Shown(**shown))
+    return rows_of(report(checked, flat=True))
 
 
 @pytest.mark.parametrize(
@@ -112,11 +110,11 @@ def test_direct_grades(write_jsonl: Write, tiny_bank: Path) -> None:
         ]
     graded = write_jsonl("direct.jsonl", [["q1", passages]])
     only = GradeFilter(kind="direct")
-    rows = flat(graded, only, Uncovered(), bank=tiny_bank)
+    rows = flat(graded, only, uncovered, bank=tiny_bank)
     assert [(row["passage_id"], row["best_grade"], row["entry"]) for row in rows] == [
         ("p2", 1, "direct grade")
     ]
-    (row,) = flat(graded, only, Unparsed(), bank=tiny_bank)
+    (row,) = flat(graded, only, unparsed, bank=tiny_bank)
     assert (row["kind"], row["passage_id"], row["reason"]) == ("ungraded", "p3", "timed out")
 
 
@@ -126,14 +124,14 @@ def test_entries_that_were_removed_from_the_bank_do_not_count(
     lines = [json.loads(line) for line in tiny_bank.read_text().splitlines()]
     lines[0]["items"] = lines[0]["items"][1:]
     tiny_bank.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    rows = flat(tiny_passages, report=Uncovered(), bank=tiny_bank)
+    rows = flat(tiny_passages, report=uncovered, bank=tiny_bank)
     assert [(row["passage_id"], row["best_grade"]) for row in rows] == [("p1", 0)], "q1/a graded p1 with 5"
     assert "1 graded id" in caplog.text
 
 
 def test_a_duplicate_passage_of_a_line_counts_once(write_jsonl: Write) -> None:
     twice = [passage(exam_grades=[rubric({"q/a": 5})]), passage(exam_grades=[rubric({"q/b": 3})])]
-    rows = flat(write_jsonl("twice.jsonl", [["q", twice]]), report=Grid())
+    rows = flat(write_jsonl("twice.jsonl", [["q", twice]]), report=grid)
     assert [(row["entry_id"], row["rating"], row["covered"]) for row in rows] == [
         ("q/a", 5, 1),
         ("q/b", 3, 1),
@@ -145,7 +143,7 @@ def test_a_query_on_two_lines(
 ) -> None:
     first, second = (json.loads(line) for line in tiny_passages.read_text().splitlines())
     split = write_jsonl("split.jsonl", [["q1", first[1][1:]], second, ["q1", first[1][:1]]])
-    for make in (Grid, lambda: Uncovered(4), lambda: Spurious(4, often=1)):
-        assert flat(split, report=make()) == flat(tiny_passages, report=make())
+    for report in (grid, partial(uncovered, min_judgment=4), partial(spurious, min_judgment=4, often=1)):
+        assert flat(split, report=report) == flat(tiny_passages, report=report)
     assert "1 query" in caplog.text
     assert "exam-pp merge" in caplog.text

@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from exam_pp.cli.review.verification.spurious import Spurious
-from exam_pp.cli.review.verification.uncovered import Uncovered
+from exam_pp.reports.review.verification.spurious import spurious
+from exam_pp.reports.review.verification.uncovered import uncovered
 from exam_pp.store.passages.graded_file import read_passages
 from tests.phases.review.test_verification import EVERYTHING, flat
 
@@ -29,18 +29,18 @@ def test_spurious_entries_and_uncovered_passages_of_gpt_4(shared_data: Path) -> 
     """The counts equal a direct count over the file: relevant from 1, covered from 4."""
     folder = shared_data / "dl19-gpt4"
     graded, bank = folder / "dl19-graded.jsonl.gz", folder / "dl19-gpt4-questions.jsonl.gz"
-    spurious: Counter[str] = Counter()
-    uncovered = 0
+    covering: Counter[str] = Counter()
+    gaps = 0
     for query in read_passages(graded):
         for view in query.passages:
             ratings = {key: grade for of in view.grade_sets() for key, grade in of.entry_ratings().items()}
             judgments = [judgment.relevance for judgment in view.judgments]
             if max(judgments) < 1:
-                spurious.update(key for key, grade in ratings.items() if grade >= 4)
+                covering.update(key for key, grade in ratings.items() if grade >= 4)
             else:
-                uncovered += max(ratings.values()) < 4
-    rows = flat(graded, report=Spurious(), bank=bank)
+                gaps += max(ratings.values()) < 4
+    rows = flat(graded, report=spurious, bank=bank)
     assert {row["entry_id"]: row["covered_by_non_relevant"] for row in rows} == {
-        key: count for key, count in spurious.items() if count >= 3
+        key: count for key, count in covering.items() if count >= 3
     }
-    assert len(flat(graded, report=Uncovered(), bank=bank)) == uncovered
+    assert len(flat(graded, report=uncovered, bank=bank)) == gaps

@@ -1,4 +1,4 @@
-"""Small graded passages, and the selections and reports of the verification reports."""
+"""Small graded passages, and the content of verification reports."""
 
 from __future__ import annotations
 
@@ -6,39 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from exam_pp.banks import Entry, Question
-from exam_pp.cli.review.verification import (
-    disagreements,
-    grading,
-    grid,
-    spurious,
-    uncovered,
-    unparsed,
-)
-from exam_pp.cli.review.verification.base import Selection, VerificationReport
-from exam_pp.cli.review.verification.disagreements import Disagreements
-from exam_pp.cli.review.verification.grading import Grading
-from exam_pp.cli.review.verification.grid import Grid
-from exam_pp.cli.review.verification.spurious import Spurious
-from exam_pp.cli.review.verification.uncovered import Uncovered
-from exam_pp.cli.review.verification.unparsed import Unparsed
 from exam_pp.data_model import Passage
 from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.phases.review.checked_file import CheckedFile
 from exam_pp.phases.review.checked_passages import (
     CheckedQuery,
+    ReadAgain,
     checked_passages,
     entries_of,
     in_bank_order,
 )
-from exam_pp.rendering.document import Block, Table
-
-REPORTS: dict[type[Selection], VerificationReport[Any]] = {
-    Disagreements: disagreements.REPORT,
-    Grading: grading.REPORT,
-    Grid: grid.grid_report(),
-    Spurious: spurious.REPORT,
-    Uncovered: uncovered.REPORT,
-    Unparsed: unparsed.REPORT,
-}
+from exam_pp.provenance import Provenance
+from exam_pp.rendering.document import Paragraph, Report, Table
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 EXTRACTION = "QuestionCompleteConciseUnanswerablePromptWithChoices"
@@ -86,29 +65,30 @@ def passage(
     return Passage(**values)
 
 
-def query(
+def checked(
     *passages: Passage,
     bank: dict[str, Entry] | None = BANK,
     answers_class: str | None = None,
-    query_id: str = "q",
-    text: str = "rock",
+    read_again: ReadAgain | None = None,
     min_grade: int = 4,
-    prompt_class: str = RATED,
-) -> CheckedQuery:
-    """The passages as reports see them, by the selector and the rules of the phase."""
-    selector = GradeSelector(GradeFilter(prompt_class=prompt_class))
-    checked = checked_passages(passages, selector, answers_class)
-    entries, _ = entries_of(checked, bank)
-    return CheckedQuery(query_id, text, entries, [in_bank_order(one, entries) for one in checked], min_grade)
+) -> CheckedFile:
+    """A file with the passages of one query, as reports see them."""
+    selector = GradeSelector(GradeFilter(prompt_class=RATED))
+    of_query = checked_passages(passages, selector, answers_class, read_again)
+    entries, _ = entries_of(of_query, bank)
+    query = CheckedQuery("q", "rock", entries, [in_bank_order(one, entries) for one in of_query])
+    return CheckedFile([query], min_grade, Provenance(("m",), (RATED,)))
 
 
-def summary(selection: Selection) -> str:
-    return REPORTS[type(selection)].summary(selection)
+def summary(report: Report) -> str:
+    """The first paragraph of a report."""
+    block = report.blocks[0]
+    assert isinstance(block, Paragraph)
+    return block.text
 
 
-def pages(selection: Selection) -> list[Block]:
-    return list(REPORTS[type(selection)].blocks(selection))
-
-
-def table(selection: Selection) -> Table:
-    return REPORTS[type(selection)].table(selection)
+def rows_of(report: Report) -> list[dict[str, Any]]:
+    """The rows of the table for scripts."""
+    table = report.blocks[1]
+    assert isinstance(table, Table)
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.review.verification.citations import check_citations
 from exam_pp.phases.evaluation.citations import AnswerFilter
+from exam_pp.reports.review.verification.citations import citations
 from tests.phases.evaluation.test_citations import FULL, NO, grades, part, source
+from tests.reports.review.verification.material import rows_of
 
 Write = Callable[[str, list[Any]], Path]
 ANSWER = [
@@ -30,17 +31,16 @@ def graded(write_jsonl: Write) -> Path:
 
 
 def test_doubtful_citations_come_first(graded: Path) -> None:
-    checked = check_citations(graded, AnswerFilter())
-    order = [(item.part_id, item.citation, item.label) for item in checked.citations.items()]
-    assert order == [
+    rows = rows_of(citations(graded, AnswerFilter(), flat=True))
+    assert [(row["part_id"], row["citation"], row["label"]) for row in rows] == [
         ("rag/q#3", "A", "ungraded"),
         ("rag/q#3", "B", "ungraded"),
         ("rag/q#1", "B", FULL),
         ("rag/q#2", "A", NO),
         ("rag/q#1", "A", FULL),
     ]
-    assert [item.reason for item in checked.citations.items()[:3]] == ["not graded", "no label", None]
-    assert [round(item.shared, 2) for item in checked.citations.items()[2:]] == [0.0, 0.67, 1.0]
+    assert [row["reason"] for row in rows[:3]] == ["not graded", "no label", None]
+    assert [round(row["shared_words"], 2) for row in rows[2:]] == [0.0, 0.67, 1.0]
 
 
 def test_every_citation_has_its_texts_and_missing_passages_are_counted(

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from exam_pp.banks import Entry
-from exam_pp.cli.review.verification.grading import GradedEntry, Grading, graded_entries
+from typing import Any
+
 from exam_pp.data_model import Passage
-from exam_pp.rendering.document import Heading, Paragraph
+from exam_pp.reports.review.verification.grading import grading
 from tests.reports.review.verification.material import (
-    BANK,
     EXTRACTION,
     PIONEERS,
+    checked,
     grades,
-    pages,
     passage,
-    query,
     rated,
-    table,
-)  # fmt: skip
+    rows_of,
+)
 
 
-def listed(
-    *passages: Passage, bank: dict[str, Entry] | None = BANK, answers_class: str | None = None
-) -> dict[str, GradedEntry]:
-    entries = graded_entries(query(*passages, bank=bank, answers_class=answers_class))
-    return {entry.entry_id: entry for entry in entries}
+def listed(*passages: Passage, answers_class: str | None = None) -> list[dict[str, Any]]:
+    """The rows of the entry q/a."""
+    rows = rows_of(grading(checked(*passages, answers_class=answers_class), flat=True))
+    return [row for row in rows if row["entry_id"] == "q/a"]
 
 
 def test_passages_by_rating_with_extracted_answers() -> None:
@@ -38,9 +35,9 @@ def test_passages_by_rating_with_extracted_answers() -> None:
         ),
         passage("p3", rated({"q/a": 0}), grades(EXTRACTION, {"q/a": "the 1930s"}), relevance=(2, 1, 2)),
     ]
-    entry = listed(*passages)["q/a"]
-    assert entry.text == PIONEERS
-    assert [(pair.rating, pair.answer, pair.judgment) for pair in entry.pairs] == [
+    rows = listed(*passages)
+    assert {row["entry"] for row in rows} == {PIONEERS}
+    assert [(row["rating"], row["answer"], row["judgment"]) for row in rows] == [
         (5, "Elvis Presley—the King of Rock and Roll", 3),
         (0, "rhythm and blues", 0),
         (0, "the 1930s", "1, 2"),
@@ -56,16 +53,16 @@ def test_answers_are_of_the_same_model_and_the_selected_prompt() -> None:
         grades("Custom", {"q/a": "the second"}),
         grades(EXTRACTION, {"q/a": "the first, asked again"}),
     )
-    assert listed(subject)["q/a"].pairs[0].answer == "the first, asked again"
-    assert listed(subject, answers_class="Custom")["q/a"].pairs[0].answer == "the second"
+    assert listed(subject)[0]["answer"] == "the first, asked again"
+    assert listed(subject, answers_class="Custom")[0]["answer"] == "the second"
 
 
 def test_ungraded_pairs_come_last_with_their_reason() -> None:
     failed = rated(
         {}, llm_response_errors={"q/a": {"failure_reason": "timed out", "response": "", "prompt": "..."}}
     )
-    entry = listed(passage("p1", failed), passage("p2"), passage("p3", rated({"q/a": 0})))["q/a"]
-    assert [(pair.passage_id, pair.rating, pair.reason) for pair in entry.pairs] == [
+    rows = listed(passage("p1", failed), passage("p2"), passage("p3", rated({"q/a": 0})))
+    assert [(row["passage_id"], row["rating"], row["reason"]) for row in rows] == [
         ("p3", 0, None),
         ("p1", None, "timed out"),
         ("p2", None, "not asked"),
@@ -74,22 +71,11 @@ def test_ungraded_pairs_come_last_with_their_reason() -> None:
 
 def test_a_failed_call_does_not_hide_an_earlier_rating() -> None:
     failed = rated({}, llm_response_errors={"q/a": {"failure_reason": "timed out"}})
-    assert listed(passage("p", rated({"q/a": 3}), failed))["q/a"].pairs[0].rating == 3
-    assert listed(passage("p", failed, rated({"q/a": 2}), rated({"q/a": 1})))["q/a"].pairs[0].rating == 1
+    assert listed(passage("p", rated({"q/a": 3}), failed))[0]["rating"] == 3
+    assert listed(passage("p", failed, rated({"q/a": 2}), rated({"q/a": 1})))[0]["rating"] == 1
 
 
-MIXED = (
-    passage("p1", rated({"q/a": 5}), grades(EXTRACTION, {"q/a": "Elvis"}), relevance=[3]),
-    passage("p2", rated({"q/a": 1}, {"q/a": "6 months"}, sources={"q/a": "default-1"})),
-    passage("p3", rated({}, llm_response_errors={"q/a": {"failure_reason": "timed out", "response": "hm"}})),
-    passage("p4"),
-)
-
-
-def test_parts_of_a_query_are_merged() -> None:
-    report = Grading(limit=2)
-    for part in (MIXED[1:], MIXED[:1]):
-        report.add(query(*part, bank={"q/a": BANK["q/a"]}))
-    assert [row[7] for row in table(report).rows] == ["p1", "p2"]
-    assert len([block for block in pages(report) if isinstance(block, Heading)]) == 2
-    assert pages(report)[-1] == Paragraph("2 more passages are not shown.")
+def test_passages_beyond_the_limit_are_counted() -> None:
+    passages = [passage(f"p{rating}", rated({"q/a": rating, "q/b": 0})) for rating in (1, 5, 4)]
+    report = grading(checked(*passages), min_grade=4, limit=1)
+    assert report.notes[1:] == ["2 more passages are not shown.", "3 passages are not shown."]

@@ -1,10 +1,10 @@
-"""Cards of passages: the text with marked answers, and a table of entries with rating and answer."""
+"""Parts of verification reports, such as the card of a passage with its marked answers and best entries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from exam_pp.cli.review.verification.base import without_empty_columns
+from exam_pp.phases.review.checked_file import CheckedFile
 from exam_pp.phases.review.checked_passages import (
     UNGRADED,
     CheckedPassage,
@@ -12,11 +12,36 @@ from exam_pp.phases.review.checked_passages import (
     GradedPair,
     shortened,
 )
-from exam_pp.rendering.document import Block, Cell, Quote, Table
+from exam_pp.rendering.document import Block, Cell, Paragraph, Quote, Report, Table
 from exam_pp.text.highlight import answer_spans, merge_spans
+from exam_pp.text.wording import counted
 
 CELL = 56
 """Characters of a text in a table for the terminal."""
+
+
+def verification_report(title: str, checked: CheckedFile, summary: str, blocks: Iterable[Block]) -> Report:
+    """A report: a sentence with counts over all pairs or passages, shown or not, and then the blocks."""
+    made = checked.provenance
+    title = f"{title}: {made.prompt_classes[0]} by {made.models[0]}"
+    return Report(title, [Paragraph(summary), *blocks], made)
+
+
+def omission(count: int, noun: str, shown: int) -> list[Block]:
+    """A line with the number of items that are not shown; empty for 0. ``noun`` is the singular."""
+    if not count:
+        return []
+    name = f"more {noun}" if shown else noun
+    return [Paragraph(f"{counted(count, name)} {'is' if count == 1 else 'are'} not shown.")]
+
+
+def without_empty_columns(table: Table) -> Table:
+    """The table without columns that are empty in every row."""
+    kept = [i for i, _ in enumerate(table.columns) if any(row[i] not in (None, "") for row in table.rows)]
+    if not table.rows:
+        return table
+    columns = [table.columns[i] for i in kept]
+    return Table(columns, [[row[i] for i in kept] for row in table.rows], table.title, table.decimals)
 
 
 def pair_table(pairs: Sequence[GradedPair], *, width: int = CELL, title: str = "") -> Table:
@@ -90,11 +115,11 @@ ROW = (
 )  # fmt: skip
 
 
-def row(query: CheckedQuery, passage: CheckedPassage) -> list[Cell]:
+def row(query: CheckedQuery, passage: CheckedPassage, min_grade: int) -> list[Cell]:
     """The columns :data:`ROW`: a passage with its number of covered entries and its best entry."""
     key = next((key for _, key in passage.rated()), None)
     entry = [None, None, None] if key is None else [key, query.entries.get(key), passage.pairs[key].answer]
-    covered = len(passage.reaching(query.min_grade))
+    covered = len(passage.reaching(min_grade))
     return [
         query.query_id,
         query.text or None,

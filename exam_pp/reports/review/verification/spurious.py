@@ -1,0 +1,141 @@
+"""Report on spurious bank entries: entries that non-relevant passages often cover, most frequent first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from exam_pp.phases.review.checked_file import CheckedFile
+from exam_pp.phases.review.checked_passages import CheckedQuery, GradedPair
+from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
+from exam_pp.reports.review.verification.parts import omission, pair_table, verification_report
+from exam_pp.text.wording import counted
+
+_EXAMPLES = 3
+"""Passages that are shown of each entry."""
+_EXAMPLE = 200
+"""Characters of an example passage."""
+
+
+class _Coverage(NamedTuple):
+    """The number of passages that are graded on an entry, and those that cover it: best rating first."""
+
+    graded: int
+    covering: list[GradedPair]
+
+    @property
+    def share(self) -> float | None:
+        """The percentage of graded passages that cover the entry, or None."""
+        return 100 * len(self.covering) / self.graded if self.graded else None
+
+
+class _Entry(NamedTuple):
+    """A bank entry with its coverage by non-relevant and by relevant passages."""
+
+    query: CheckedQuery
+    entry_id: str
+    non_relevant: _Coverage
+    relevant: _Coverage
+
+    @property
+    def text(self) -> str:
+        """The text of the entry."""
+        return self.query.entries[self.entry_id]
+
+    @property
+    def frequency(self) -> int:
+        """The number of non-relevant passages that cover the entry."""
+        return len(self.non_relevant.covering)
+
+    @property
+    def examples(self) -> list[GradedPair]:
+        """Non-relevant passages that cover the entry, those with the lowest judgment first among ties."""
+        return self.non_relevant.covering[:_EXAMPLES]
+
+
+def spurious(
+    checked: CheckedFile,
+    *,
+    min_judgment: int = 1,
+    often: int = 3,
+    limit: int | None = None,
+    flat: bool = False,
+) -> Report:
+    """The first ``limit`` entries that at least ``often`` passages judged below ``min_judgment`` cover.
+
+    Below a table of them are up to three of the passages of each. Passages without a judgment do not count.
+    With ``flat``, one table with a row per entry.
+    """
+    entries = [
+        _entry(query, entry_id, min_judgment, checked.min_grade)
+        for query in checked.queries
+        for entry_id in query.entries
+    ]
+    found = [entry for entry in entries if entry.frequency >= often]
+    found.sort(key=lambda e: (-e.frequency, len(e.relevant.covering), e.query.query_id, e.entry_id))
+    summary = (
+        f"{len(found)} of {len(entries)} entries of {counted(len(checked.queries), 'query')} are covered "
+        f"(grade {checked.min_grade} or higher) by {often} or more non-relevant passages (judged below "
+        f"{min_judgment})."
+    )
+    if not any(entry.non_relevant.graded for entry in entries):
+        summary = f"No graded passage is judged below {min_judgment}, so no entry can look spurious."
+    shown = found[:limit]
+    blocks = [_table(shown)] if flat else _blocks(shown, len(found) - len(shown))
+    return verification_report("Spurious bank entries", checked, summary, blocks)
+
+
+def _entry(query: CheckedQuery, entry_id: str, min_judgment: int, min_grade: int) -> _Entry:
+    rated = [
+        (pair.rating, max(passage.judgments), pair)
+        for passage in query.passages
+        if passage.judgments and (pair := passage.pairs.get(entry_id)) and pair.rating is not None
+    ]
+    rated.sort(key=lambda item: (-item[0], item[1], item[2].passage_id))
+    coverage = [
+        _Coverage(len(graded), [pair for rating, _, pair in graded if rating >= min_grade])
+        for graded in (
+            [item for item in rated if item[1] < min_judgment],
+            [item for item in rated if item[1] >= min_judgment],
+        )
+    ]
+    return _Entry(query, entry_id, *coverage)
+
+
+def _table(shown: Sequence[_Entry]) -> Table:
+    columns = (
+        "query_id", "entry_id", "entry", "covered_by_non_relevant", "non_relevant", "covered_by_relevant",
+        "relevant", "examples",
+    )  # fmt: skip
+    rows: list[list[Cell]] = [
+        [entry.query.query_id, entry.entry_id, entry.text, entry.frequency, entry.non_relevant.graded,
+         len(entry.relevant.covering), entry.relevant.graded,
+         " ".join(pair.passage_id for pair in entry.examples)]
+        for entry in shown
+    ]  # fmt: skip
+    return Table(columns, rows)
+
+
+def _blocks(shown: Sequence[_Entry], omitted: int) -> list[Block]:
+    """A table of the entries, then examples for each entry."""
+    if not shown:
+        return []
+    columns = ("non-relevant", "% of non-relevant", "relevant", "% of relevant", "query_id", "entry")
+    rows: list[list[Cell]] = [
+        [entry.frequency, entry.non_relevant.share, len(entry.relevant.covering), entry.relevant.share,
+         entry.query.query_id, entry.text]
+        for entry in shown
+    ]  # fmt: skip
+    blocks: list[Block] = [
+        Paragraph(
+            "The number of non-relevant and of relevant passages that cover an entry, and their percentage "
+            "of the passages graded on it. A good entry is covered by many relevant and few non-relevant "
+            "passages."
+        ),
+        Table(columns, rows, decimals=0),
+        *omission(omitted, "entry", len(shown)),
+    ]
+    for entry in shown:
+        blocks.append(Heading(f"({entry.frequency}) {entry.text}", level=2))
+        blocks.append(pair_table(entry.examples, width=_EXAMPLE, title=entry.query.heading))
+    return blocks
