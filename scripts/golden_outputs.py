@@ -42,9 +42,10 @@ import click
 
 import exam_pp
 from exam_pp import provenance
-from exam_pp.cli.command import Command
-from exam_pp.cli.main import main
+from exam_pp.cli.command import Command, LazyGroup
+from exam_pp.cli.main import cli, main
 from scripts.bench import make_graded
+from scripts.command_tree import command_tree
 from scripts.reliability import good_files
 from tests.cli.test_help_examples import COMMANDS, EXAMPLES
 from tests.conftest import REPOSITORY, SHARED
@@ -141,7 +142,10 @@ evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl --cutoff 20 --format jso
 
 
 def leaf_of(line: str) -> str:
-    """The path of the command in a command line."""
+    """The path of the command in a command line, by its own name."""
+    for path, group in command_tree(cli):
+        for other, name in group.other_names.items() if isinstance(group, LazyGroup) else ():
+            line = re.sub(rf"^{path} {other}\b", f"{path} {name}", line)
     return max((path for path in COMMANDS if f"{line} ".startswith(f"{path} ")), key=len)
 
 
