@@ -74,6 +74,7 @@ evaluate cover graded.jsonl.gz --cutoff 1 --plot cover.svg
 evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl {_UNCERTAIN} --plot length=length.svg
 evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl --system gen-long --per-query
 evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl --system gen-long
+evaluate rubric assigned.jsonl.gz --bank nuggets.jsonl -m W -m Rubric
 grade 1.gz --bank questions.jsonl --model lexical --prompt self-rated --again 10
 verify grading {_TWO} --system bm25
 verify grid {_TWO} --query 007
