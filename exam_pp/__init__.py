@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         score_rankings,
         score_runs,
     )
-    from exam_pp.api.files import query, write_bank, write_passages
+    from exam_pp.api.files import write_bank, write_passages
     from exam_pp.api.grading import grade, grade_answers, grade_citations, grade_file, make_prompt
     from exam_pp.api.study import Study, study
     from exam_pp.api.tournaments import compare, elo
@@ -108,7 +108,6 @@ __all__ = [
     "make_prompt",
     "nugget_scores",
     "plan_queries",
-    "query",
     "read_bank",
     "read_games",
     "read_passages",
@@ -140,7 +139,6 @@ _HOMES = {
     "grade_citations": "api.grading",
     "grade_file": "api.grading",
     "make_prompt": "api.grading",
-    "query": "api.files",
     "compare": "api.tournaments",
     "elo": "api.tournaments",
     "write_games": "store.games_files",
@@ -193,16 +191,23 @@ _HOMES = {
     "Question": "banks",
     "TestBank": "banks",
 }
-"""The module of every public name."""
+"""The module of every public name, without those of plug-ins."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name from its module at its first use."""
-    if name not in _HOMES:
+    homes = _HOMES if name in _HOMES else _homes_in_plugins()
+    if name not in homes:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{homes[name]}"), name)
     return value
 
 
+def _homes_in_plugins() -> dict[str, str]:
+    from exam_pp.plugins import plugins
+
+    return {name: module for plugin in plugins() for name, module in plugin.public.items()}
+
+
 def __dir__() -> list[str]:
-    return list(_HOMES)
+    return [*_HOMES, *_homes_in_plugins()]

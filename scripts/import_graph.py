@@ -13,7 +13,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
 
 LAYERS = {
-    **dict.fromkeys(("cli", "api", "autojudge"), 7),
+    **dict.fromkeys(("cli", "api", "plugins"), 7),
     "studies": 6,
     "reports": 5,
     "phases": 4,
@@ -43,7 +43,6 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "banks": ("evaluation", "grading", "passages"),
         "interchange": ("banks", "evaluation"),
         "trust": ("evaluation", "grading", "passages", "tournaments"),
-        "sql": ("evaluation",),
         "validation": ("evaluation",),
         "rag": ("banks", "evaluation", "grading", "interchange", "passages"),
     },
@@ -57,7 +56,6 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "passages": (),
         "trec": (),
         "banks": (),
-        "sql": ("passages",),
     },
     "cli": {
         "study": (),
@@ -70,7 +68,6 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "evaluation": (),
         "analysis": ("evaluation",),
         "trust": (),
-        "sql": (),
         "validation": (),
     },
 }
@@ -79,6 +76,8 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 All rooms may import the files directly in the part's folder.
 """
 
+PLUGINS = "plugins.__init__"
+"""The table of plug-ins: all that the rest may import of them."""
 OUTSIDE = {"__init__", "__main__"}
 """Modules without a layer: the package itself, and ``python -m exam_pp``."""
 

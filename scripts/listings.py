@@ -16,8 +16,8 @@ from exam_pp.cli.main import cli
 from exam_pp.cli.option_sections import OPTIONS, REPEATABLE_ONLY_IN
 from exam_pp.phases.interchange.schemas import schemas
 from exam_pp.phases.validation.checks import CHECKS
+from exam_pp.plugins.sql.tables import TABLES
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.store.sql.tables import TABLES
 from scripts.command_tree import command_tree, commands, kinds_of
 
 _MARKER = re.compile(r"^<!-- listing: (\w+) -->$", re.MULTILINE)

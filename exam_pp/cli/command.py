@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import cached_property
 from importlib import import_module
 from inspect import cleandoc
 from time import monotonic
@@ -312,6 +313,7 @@ class LazyGroup(click.Group):
     """A group that imports a command when it is used, and suggests a name for a mistyped command.
 
     ``members``: Name to (module, one-line help). ``other_names``: Another name of a member to its name.
+    Plug-ins add members to the group that they know by its name.
     """
 
     def __init__(
@@ -332,13 +334,21 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands, in the order of ``members``."""
-        return list(self.members)
+        return [*self.members, *self.added]
+
+    @cached_property
+    def added(self) -> dict[str, tuple[str, str]]:
+        """The members of plug-ins: name to (``module:object``, one-line help)."""
+        from exam_pp.plugins import commands_of
+
+        return commands_of(str(self.name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command; fails with the right name for an unknown command."""
-        if args[0] not in {**self.members, **self.other_names} and not ctx.resilient_parsing:
+        known = args[0] in {**self.members, **self.other_names} or args[0] in self.added
+        if not (known or ctx.resilient_parsing):
             from exam_pp.cli.mistakes import unknown_command
 
             ctx.fail(unknown_command(ctx, self, args[0]))
@@ -347,15 +357,20 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's module and return its ``command``; None for an unknown name."""
         name = self.other_names.get(cmd_name, cmd_name)
-        if name not in self.members:
+        if name in self.members:
+            module, attribute = self.members[name][0], "command"
+        elif name in self.added:
+            module, _, attribute = self.added[name][0].partition(":")
+        else:
             return None
-        command: click.Command = import_module(self.members[name][0]).command
+        command: click.Command = getattr(import_module(module), attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands in ``--help`` without importing any command."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, purpose) for name, (_, purpose) in self.members.items()])
+            every = {**self.members, **self.added}
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in every.items()])
 
 
 def group_of_files(

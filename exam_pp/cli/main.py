@@ -62,11 +62,11 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
         "list": (
             "list",
-            "List prompts, models and their settings, formats and schemas of files, or examples of SQL.",
+            "List prompts, measures, models and their settings, formats and schemas of files.",
         ),
         "show": (
             "show",
-            "Show a prompt, a JSON Schema, the manifest of a file, or an example of SQL in full.",
+            "Show a prompt, a model, a JSON Schema or the manifest of a file in full.",
         ),
     },
     "tournaments": {
@@ -92,9 +92,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
         "canaries": ("canaries", "Add systems that deserve no score, and show what graders gave them."),
     },
-    "sql": {
-        "query": ("query", "Run SQL on graded files, banks, runs and leaderboards."),
-    },
     "validation": {
         "validate": ("validate", "Check the format and the consistency of files."),
     },
@@ -108,7 +105,7 @@ COMMANDS = {
 }
 """Command name to (module, one-line help)."""
 
-TITLES = {"banks": "Test banks", "sql": "SQL"}
+TITLES = {"banks": "Test banks"}
 """Section headings in ``--help`` that differ from the capitalized package name."""
 
 
@@ -146,19 +143,16 @@ class Root(LazyGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of the path with their purposes, then the others in groups of a line each."""
+        from exam_pp.plugins import plugins
+
         with formatter.section("The path from files to a leaderboard"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in PATH])
+        sections = {TITLES.get(room, room.capitalize()): [*names] for room, names in SECTIONS.items()}
+        for plugin in plugins():
+            sections.setdefault(plugin.title, []).extend(path for path in plugin.commands if " " not in path)
+        others = {title: [name for name in names if name not in PATH] for title, names in sections.items()}
         with formatter.section("Other commands"):
-            formatter.write_dl(
-                [
-                    (
-                        TITLES.get(room, room.capitalize()),
-                        ", ".join(name for name in names if name not in PATH),
-                    )
-                    for room, names in SECTIONS.items()
-                    if not set(PATH).issuperset(names)
-                ]
-            )
+            formatter.write_dl([(title, ", ".join(names)) for title, names in others.items() if names])
 
 
 _PATH_ERRORS = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
@@ -166,6 +160,7 @@ _PATH_ERRORS = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP}
 
 
 @click.group(
+    "exam-pp",
     cls=Root,
     members=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -46,8 +46,8 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
 
         validate([source], limit=10)
         return []
-    from exam_pp.phases.sql.query import SqlSources, Statement, build_database, query_result
-    from exam_pp.store.sql.duck import Limits
+    from exam_pp.plugins.sql.duck import Limits
+    from exam_pp.plugins.sql.query import SqlSources, Statement, build_database, query_result
 
     sources, limits = SqlSources([source]), Limits(memory)
     if way == "save":

@@ -21,6 +21,8 @@ from exam_pp.formats.open_rag_eval_results import read_results
 from exam_pp.formats.rank_llm import read_candidates
 from exam_pp.formats.umbrela import read_judge_rows
 from exam_pp.models import Record
+from exam_pp.plugins.sql.rows import GradedRows
+from exam_pp.plugins.sql.tables import OF_GRADED_FILES
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
 from exam_pp.store.games_files import read_games
@@ -36,8 +38,6 @@ from exam_pp.store.numbers import (
 from exam_pp.store.parsing import read_records
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import read_raw_passages
-from exam_pp.store.sql.rows import GradedRows
-from exam_pp.store.sql.tables import OF_GRADED_FILES
 from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.runs import read_qrels, read_rankings, read_run

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.options import emit_rendered, format_option, output_option
 from exam_pp.judges import CATALOGUE, MEASURE, ModelInfo
+from exam_pp.plugins import plugins
 from exam_pp.rendering.document import Paragraph, Report, Table
 
 if TYPE_CHECKING:
     from exam_pp.prompts.base import Prompt
 
+
+class Listing(NamedTuple):
+    """What a plug-in adds to ``exam-pp list`` and ``show``: their help, a table, and a text by name."""
+
+    listed: Kind
+    shown: Kind
+    report: Callable[[], Report]
+    text: Callable[[str], str]
+
+
+LISTINGS: dict[str, Listing] = {
+    name: import_module(module).LISTING for plugin in plugins() for name, module in plugin.listings.items()
+}
 _KINDS = {
     "prompts": Kind(
         """List prompts for --prompt, with their kind, scale, source and name in files.
@@ -84,17 +99,7 @@ _KINDS = {
           exam-pp list schemas
         """
     ),
-    "sql": Kind(
-        """List example queries for `exam-pp query`, with the questions that they answer.
-
-        `exam-pp show sql NAME` prints the SQL.
-
-        Example:
-
-        \b
-          exam-pp list sql
-        """
-    ),
+    **{name: listing.listed for name, listing in LISTINGS.items()},
 }
 
 
@@ -103,7 +108,7 @@ _KINDS = {
 @format_option()
 @output_option()
 def command(what: str, form: str, output: Path) -> None:
-    """List prompts, measures, models and their settings, formats and schemas of files, or examples of SQL.
+    """List prompts, measures, models and their settings, formats and schemas of files.
 
     Example:
 
@@ -135,11 +140,7 @@ def _report(what: str) -> Report:
             known = schemas()
             return _table(("schema", "describes"), [(name, known.get(name).about) for name in known])
         case _:
-            from exam_pp.phases.sql.query_examples import EXAMPLES
-
-            examples = [EXAMPLES.get(name) for name in EXAMPLES]
-            rows = [(example.name, example.question, example.needs) for example in examples]
-            return _table(("name", "question", "needs"), rows)
+            return LISTINGS[what].report()
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Report:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from exam_pp.cli.command import Command, Kind
+from exam_pp.cli.grading.list import LISTINGS
 from exam_pp.cli.options import FILE, ManifestPath, emit, emit_rendered, format_option, output_option
 from exam_pp.errors import DataError
 from exam_pp.judges import MEASURE, ModelInfo, card
@@ -77,17 +78,7 @@ _KINDS = {
         """,
         ("form",),
     ),
-    "sql": Kind(
-        """Print an example query for `exam-pp query`.
-
-        NAME is an example of `exam-pp list sql`.
-
-        Example:
-
-        \b
-          exam-pp show sql bad-questions
-        """
-    ),
+    **{name: listing.shown for name, listing in LISTINGS.items()},
 }
 
 
@@ -105,7 +96,7 @@ def _file_of_manifest(context: click.Context, argument: click.Parameter, name: s
 @format_option("toml")
 @output_option()
 def command(kind: str, name: str | None, prompt_file: Path | None, form: str, output: Path) -> None:
-    """Show a prompt, a model, a JSON Schema, the manifest of a file, or an example of SQL in full.
+    """Show a prompt, a model, a JSON Schema or the manifest of a file in full.
 
     Example:
 
@@ -134,9 +125,7 @@ def command(kind: str, name: str | None, prompt_file: Path | None, form: str, ou
 
         emit(schema_text(name), output)
     else:
-        from exam_pp.phases.sql.query_examples import EXAMPLES
-
-        emit(EXAMPLES.get(name).sql, output)
+        emit(LISTINGS[kind].text(name), output)
 
 
 def _manifest(file: Path, form: str, output: Path) -> None:

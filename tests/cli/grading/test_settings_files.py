@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.autojudge.settings import model_of, read_settings
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError
 from exam_pp.llm.base import ModelOptions
@@ -20,6 +19,7 @@ from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.phases.grading.settings_files import REFUSED, ModelSettings
 from exam_pp.phases.rag.config import read_config, read_open_rag_eval_config
 from exam_pp.phases.trust.grade_panel import read_panel
+from exam_pp.plugins.autojudge.settings import model_of, read_settings
 from tests.llm.endpoint_server import Server, serve
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"

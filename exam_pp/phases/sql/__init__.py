@@ -1,1 +1,0 @@
-"""SQL queries over graded files, banks, runs and leaderboards."""
