@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import click
 
 from exam_pp.cli.command import Command, Kind
+from exam_pp.cli.main import cli
 
 
 def command_tree(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -23,6 +24,16 @@ def command_tree(command: click.Command, path: str = "") -> Iterator[tuple[str, 
 def commands(root: click.Command) -> dict[str, click.Command]:
     """Path to command, without groups."""
     return {path: command for path, command in command_tree(root) if not isinstance(command, click.Group)}
+
+
+def is_here(line: str) -> bool:
+    """Whether the command of a command line exists; that of a plug-in may be deleted."""
+    member: click.Command | None = cli
+    for word in line.split():
+        if not isinstance(member, click.Group):
+            break
+        member = member.get_command(click.Context(member), word)
+    return member is not None
 
 
 def kinds_of(command: click.Command) -> Mapping[str, Kind]:

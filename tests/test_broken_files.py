@@ -18,13 +18,8 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from scripts.command_tree import is_here
 from tests.conftest import PASSAGES
-
-CASES: list[dict[str, Any]] = [
-    case
-    for table in sorted((Path(__file__).parent / "broken_files").glob("*.json"))
-    for case in json.loads(table.read_text(encoding="utf-8"))
-]
 
 GOOD = {
     "graded.jsonl": "".join(json.dumps(line) + "\n" for line in PASSAGES),
@@ -61,6 +56,14 @@ COMMANDS = {
     "judgments": "evaluate judgments qrels.txt --runs runs -o out.tsv",
     "correlation": "analyze correlation board.tsv --official official.json -o out.txt",
 }
+
+
+CASES: list[dict[str, Any]] = [
+    case
+    for table in sorted((Path(__file__).parent / "broken_files").glob("*.json"))
+    for case in json.loads(table.read_text(encoding="utf-8"))
+    if is_here(case["command"]) or case["command"] in COMMANDS
+]
 
 
 def lay_out(folder: Path, case: dict[str, Any]) -> None:

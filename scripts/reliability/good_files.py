@@ -9,6 +9,7 @@ from typing import Any
 
 from exam_pp.data_model import parse_object
 from exam_pp.phases.review.review_games import QueryAnswers
+from scripts.command_tree import is_here
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
@@ -462,7 +463,7 @@ _TOURNAMENT_COMMANDS = (
     ("eval.txt", "gate {0} {0} -m F1 --system one --system two --max-drop 9 --undecided pass -o out", False),
 )  # fmt: skip
 
-TARGETS: tuple[Target, ...] = (
+_TARGETS: tuple[Target, ...] = (
     *(Target("all.games.jsonl", command) for command in _GAMES_COMMANDS),
     *(Target("all.games.jsonl", command, keeps=True) for command in _GAMES_KEEPING_COMMANDS),
     *(Target(file, command, keeps=keeps) for file, command, keeps in _TOURNAMENT_COMMANDS),
@@ -525,6 +526,7 @@ TARGETS: tuple[Target, ...] = (
     ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
+TARGETS = tuple(target for target in _TARGETS if is_here(target.command))
 
 
 def lay_out(folder: Path) -> None:

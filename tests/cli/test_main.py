@@ -27,7 +27,7 @@ def test_control_characters_of_ids_and_keys_are_escaped(
     with pytest.raises(SystemExit):
         main(["validate", str(file), "--format", "text"])
     with pytest.raises(SystemExit):
-        main(["query", str(file), "SELECT * FROM ratings"])
+        main(["evaluate", "cover", str(file)])
     shown, err = capsys.readouterr()
     assert "\x1b" not in shown
     assert err.count("\n") == 1

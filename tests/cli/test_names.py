@@ -60,7 +60,6 @@ def graded(tmp_path: Path, write_jsonl: Callable[[str, list[Any]], Path]) -> Pat
         "import --runs runs --texts {demo}/passages.tsv -o out",
         "validate runs",
         "convert runs --to run -o out",
-        "query --runs runs TABLE%runs",
         "analyze sweep graded.jsonl --official {demo}/official_leaderboard.json --runs runs",
     ],
 )
@@ -86,8 +85,6 @@ def test_commands_with_a_folder_of_runs(
     [
         ("filter graded.jsonl --query q -o out.jsonl", 0),
         ("split graded.jsonl --by query -o parts", 0),
-        ("query graded.jsonl TABLE%ratings", 0),
-        ("query graded.jsonl --save out.duckdb", 1),
     ],
 )
 def test_a_working_folder(

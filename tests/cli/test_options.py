@@ -35,7 +35,6 @@ def error(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         "evaluate cover here --bank IN",
         "evaluate judgments - --runs IN",
         "show prompt --prompt-file IN",
-        "query IN FROM/**/grades",
     ],
 )
 def test_an_input_without_permission(

@@ -29,8 +29,3 @@ def test_the_ending_decides(tiny_passages: Path, name: str, start: str) -> None:
 def test_format_overrides_the_ending(tiny_passages: Path) -> None:
     main(["evaluate", "cover", str(tiny_passages), "--format", "json", "-o", "x.html"])
     assert json.loads(Path("x.html").read_text())["title"] == "Rubric-Cover"
-
-
-def test_csv_where_a_command_writes_it(tiny_passages: Path) -> None:
-    main(["query", str(tiny_passages), "SELECT 1 AS one, 2 AS two", "-o", "x.csv"])
-    assert Path("x.csv").read_text().startswith("one,two")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
+from scripts.command_tree import is_here
 from scripts.reliability.good_files import lay_out
 from tests.conftest import without_times
 
@@ -88,7 +89,7 @@ show prompt NuggetCreation --format toml -o creation.toml
 
 CASES = [
     (shlex.split(line), position)
-    for line in COMMANDS.replace("\\\n", "").strip().splitlines()
+    for line in filter(is_here, COMMANDS.replace("\\\n", "").strip().splitlines())
     for position, word in enumerate(shlex.split(line))
     if word[0] in "<!"
 ]

@@ -21,8 +21,6 @@ from exam_pp.formats.open_rag_eval_results import read_results
 from exam_pp.formats.rank_llm import read_candidates
 from exam_pp.formats.umbrela import read_judge_rows
 from exam_pp.models import Record
-from exam_pp.plugins.sql.rows import GradedRows
-from exam_pp.plugins.sql.tables import OF_GRADED_FILES
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
 from exam_pp.store.games_files import read_games
@@ -42,6 +40,7 @@ from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.store.trec.runs import read_qrels, read_rankings, read_run
 from exam_pp.store.trec.scores import read_leaderboard_means, read_score_rows
+from scripts.command_tree import is_here
 
 ODD = ["1_0", "１", "१", "²", "1０", "", "x", " 4", "4 ", "4\n", ".", "1e", "+-1", "0x1", "1,5"]
 NOT_FINITE = ["nan", "inf", "-Infinity", "1e400"]
@@ -90,6 +89,9 @@ def _raw(file: Path) -> None:
 
 
 def _sql(file: Path) -> None:
+    from exam_pp.plugins.sql.rows import GradedRows
+    from exam_pp.plugins.sql.tables import OF_GRADED_FILES
+
     GradedRows(OF_GRADED_FILES, lambda _table, _row: None).read(file)
 
 
@@ -97,7 +99,7 @@ def _metrics(file: Path) -> None:
     list(read_passages(file))
 
 
-_FULL = (_passages, _sql)
+_FULL = (_passages, _sql) if is_here("query") else (_passages,)
 _TIERS = (*_FULL, _metrics, _raw)
 _RUBRIC = '"exam_grades": [{"correctAnswered": [], "wrongAnswered": [], "self_ratings": [%s]}]'
 _RATING = '{"question_id": "q/a", "self_rating": %s}'

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import exam_pp
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError
 from exam_pp.llm.base import ModelOptions
@@ -19,7 +20,6 @@ from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.phases.grading.settings_files import REFUSED, ModelSettings
 from exam_pp.phases.rag.config import read_config, read_open_rag_eval_config
 from exam_pp.phases.trust.grade_panel import read_panel
-from exam_pp.plugins.autojudge.settings import model_of, read_settings
 from tests.llm.endpoint_server import Server, serve
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -51,11 +51,15 @@ def of_step(values: Values, *servers: str) -> ModelOptions:
 
 
 def of_autojudge(values: Values, *servers: str) -> ModelOptions:
+    from exam_pp.plugins.autojudge.settings import model_of, read_settings
+
     config = SimpleNamespace(model="m", base_url=servers[0]) if servers else None
     return model_of(read_settings({"model": "m", "model_options": values}), config)
 
 
-READERS = [of_panel, of_rag, of_step, of_autojudge]
+READERS = [of_panel, of_rag, of_step]
+if (Path(exam_pp.__file__).parent / "plugins" / "autojudge").is_dir():
+    READERS.append(of_autojudge)
 Reader = Callable[..., ModelOptions]
 
 
@@ -167,10 +171,6 @@ PROMPT = 'name = "P"\nkind = "direct"\nreading = "relevance-label"\n{} = "{}"\n'
         lambda path: read_prompt(
             written("p.toml", 'template = "{query} {context}"\n' + PROMPT.format("system_file", path))
         ),
-        lambda path: read_settings({"bank": path}),
-        lambda path: read_settings({"work": path}),
-        lambda path: read_settings({"prompt_class": f"{path}.toml"}),
-        lambda path: read_settings({"assignment_class": f"{path}.toml"}),
     ],
 )
 def test_other_paths_in_settings(read: Callable[[str], object], path: str) -> None:

@@ -100,3 +100,13 @@ def test_ready_workflow_files_have_known_settings() -> None:
         components = load_judge_from_workflow(workflow)
         assert type(components.leaderboard_judge).__name__ == "ExamJudge"
         assert components.nugget_creator is components.qrels_creator is components.leaderboard_judge
+
+
+@pytest.mark.parametrize("path", ["../scorer/schema.json", "/etc/hostname", "link/schema.json"])
+@pytest.mark.parametrize(
+    ("key", "ending"), [("bank", ""), ("work", ""), ("prompt_class", ".toml"), ("assignment_class", ".toml")]
+)
+def test_paths_outside_of_the_folder(key: str, ending: str, path: str) -> None:
+    Path("link").symlink_to("/etc")
+    with pytest.raises(DataError, match=r"leads out of the folder '\.': put it there"):
+        read_settings({key: f"{path}{ending}"})
