@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-WORKFLOWS = Path(__file__).resolve().parent / "workflows"
-"""Folder of ready workflow files."""
-
 COVER = "Cover"
 LABEL = "label_mean"
 V_STRICT = "V_strict"
