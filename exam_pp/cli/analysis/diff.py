@@ -283,7 +283,7 @@ def compare_systems(
     from exam_pp.metrics.significance import holm, paired_test
     from exam_pp.metrics.uncertainty import score_matrices
     from exam_pp.phases.evaluation.cover import cover_of
-    from exam_pp.phases.evaluation.selected_grades import RankingDepth, read_selected
+    from exam_pp.phases.evaluation.selected_grades import depth_notes, read_selected
 
     sides = [
         read_selected(side.file, side.bank, side.grade_filter, min_grade, None, reviewed=False)
@@ -314,11 +314,7 @@ def compare_systems(
         sorted(changes, key=lambda change: change.rank_after),
         swapped,
         significant,
-        list(
-            dict.fromkeys(
-                note for side in sides for note in RankingDepth.of([side.file], cutoff).notes(side.source)
-            )
-        ),
+        list(dict.fromkeys(note for side in sides for note in depth_notes(side.file, cutoff, side.source))),
         combined(evaluation.provenance for evaluation in evaluations) or Provenance(),
     )
 

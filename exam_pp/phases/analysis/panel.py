@@ -24,7 +24,7 @@ from exam_pp.phases.analysis.graders import Ratings, Unit, ratings_of_pairs
 from exam_pp.phases.evaluation.inputs import Bank, LoadedPassages, Passages, bank_of, loaded, name_of, views
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, panel_members
 from exam_pp.phases.evaluation.score_runs import score_rankings
-from exam_pp.phases.evaluation.selected_grades import RankingDepth, threshold
+from exam_pp.phases.evaluation.selected_grades import depth_notes, threshold
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted, listed
@@ -203,7 +203,7 @@ def analyze_panel(
     nominal, ordinal, interval = (
         krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
     )
-    depth = RankingDepth.of([base], cutoff).notes(source) if measure is None else []
+    depth = depth_notes(base, cutoff, source) if measure is None else []
     return PanelAnalysis(
         compared,
         list(panel.pairs(compared)),

@@ -23,7 +23,7 @@ from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.selected_grades import RankingDepth, threshold
+from exam_pp.phases.evaluation.selected_grades import depth_notes, threshold
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import FORMAT, BankEdit, Edits, file_sha256
@@ -120,7 +120,7 @@ def examine(
         with_closed_book=closed_book_grades is not None,
         notes=[
             *_notes(file, test_bank, judged, entries, systems),
-            *RankingDepth.of([file], cutoff).notes(graded),
+            *depth_notes(file, cutoff, graded),
         ],
         provenance=replace(
             graded_by([selector.key]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -118,6 +118,25 @@ def check_names(query_ids: Iterable[str] = (), systems: Iterable[str] = ()) -> N
 def counted_names(names: Sequence[str], singular: str, plural: str) -> str:
     """A count with its noun and the first names: ``3 queries (a, b, c)``."""
     return f"{counted(len(names), singular, plural)} ({listed(names)})"
+
+
+def noted_names(names: Sequence[str], text: str, singular: str, plural: str) -> Iterator[str]:
+    """A note with the counted names in place of ``{}``; no note without names."""
+    if names:
+        yield text.replace("{}", counted_names(names, singular, plural), 1)
+
+
+def lacking(systems: Collection[str], rankings: Mapping[str, Container[str]]) -> dict[str, list[str]]:
+    """System to the queries (with the systems that have results) that it has no results for.
+
+    Systems that have results for all queries are left out.
+    """
+    queries: dict[str, list[str]] = {}
+    for query_id, having in rankings.items():
+        for system in systems:
+            if system not in having:
+                queries.setdefault(system, []).append(query_id)
+    return queries
 
 
 def missing_query_notes(missing: Mapping[str, Sequence[str]]) -> list[str]:
