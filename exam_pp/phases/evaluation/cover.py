@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from exam_pp.data_model import Role, is_canary
@@ -13,7 +13,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm_requests import LOW_MASS
 from exam_pp.metrics.cover import Cover, SoftCover
-from exam_pp.metrics.grade_masks import DefaultCutoff, GradedFile
+from exam_pp.metrics.grade_masks import DefaultCutoff
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, loaded
 from exam_pp.phases.evaluation.result import (
     Corrections,
@@ -93,7 +93,6 @@ def cover(
     evaluation = scored(data)
     if data.provenance.reviewed:
 
-        @cache
         def of_judge() -> SelectedGrades:
             return read_selected(
                 passages,
@@ -119,12 +118,8 @@ def corrections_of(
     """What people decided of Rubric-Cover (``scored``) of grades, beside the same grades without theirs."""
     # Canaries are no systems that people are asked about.
     ranks = {system: rank for system, rank in data.file.first_ranks.items() if not is_canary(system)}
-    return Corrections(
-        data.selector.review.by,
-        list(ranks),
-        cache(lambda: scored(of_judge())),
-        cache(lambda metric: [*_units(data, of_judge().file, ranks, cutoff or data.file.cutoff, metric)]),
-    )
+    units = partial(_units, data, ranks, cutoff or data.file.cutoff)
+    return Corrections.between(data.selector.review.by, list(ranks), of_judge, scored, units)
 
 
 @without_garbage_collection()
@@ -198,7 +193,7 @@ def cover_of(
 
 
 def _units(
-    data: SelectedGrades, of_judge: GradedFile, ranks: Mapping[str, int], cutoff: int, metric: str
+    data: SelectedGrades, ranks: Mapping[str, int], cutoff: int, of_judge: SelectedGrades, metric: str
 ) -> Iterator[DecidedUnits]:
     """The units of Rubric-Cover, from grades with ratings of people, and those of the judge alone.
 
@@ -209,7 +204,10 @@ def _units(
     covers = (Cover(min_grade, cutoff) for min_grade in range(1, data.highest_grade + 1))
     for cover in (each for each in covers if str(each) == metric):
         for query in data.queries:
-            alone, weights = of_judge.queries[query.query_id], query.weights or [1.0] * len(query.entries)
+            alone, weights = (
+                of_judge.file.queries[query.query_id],
+                query.weights or [1.0] * len(query.entries),
+            )
             yield DecidedUnits.of_query(
                 query, alone, list(query.entries), weights, cover.measure, ranks, cutoff
             )

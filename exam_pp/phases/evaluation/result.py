@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from exam_pp.metrics.fair_sample import DecidedUnits
     from exam_pp.provenance import Provenance
 
+
+G = TypeVar("G")
 
 PathLike = str | Path
 MissingQueries = Literal["zero", "skip"]
@@ -41,6 +44,19 @@ class Corrections:
     systems: Sequence[str]
     judge_alone: Callable[[], Evaluation]
     queries: Callable[[str], Sequence[DecidedUnits]]
+
+    @classmethod
+    def between(
+        cls,
+        by: str,
+        systems: Sequence[str],
+        of_judge: Callable[[], G],
+        scored: Callable[[G], Evaluation],
+        units: Callable[[G, str], Iterable[DecidedUnits]],
+    ) -> Corrections:
+        """The corrections of the grades of the judge, which are read once, and only if they are needed."""
+        alone = cache(of_judge)
+        return cls(by, systems, cache(lambda: scored(alone())), cache(lambda of: [*units(alone(), of)]))
 
 
 @dataclass
