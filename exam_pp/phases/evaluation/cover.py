@@ -204,10 +204,8 @@ def _units(
     covers = (Cover(min_grade, cutoff) for min_grade in range(1, data.highest_grade + 1))
     for cover in (each for each in covers if str(each) == metric):
         for query in data.queries:
-            alone, weights = (
-                of_judge.file.queries[query.query_id],
-                query.weights or [1.0] * len(query.entries),
-            )
+            alone = of_judge.file.queries[query.query_id]
+            weights = query.weights or [1.0] * len(query.entries)
             yield DecidedUnits.of_query(
                 query, alone, list(query.entries), weights, cover.measure, ranks, cutoff
             )
