@@ -247,7 +247,7 @@ class LeaderboardOutput:
         left_out = [Paragraph(note) for note in standings.uncertainty.notes if not with_method]
         if not standings.statistics.intervals:  # the verdict needs the places, of the first measure only
             options = replace(self.statistics, significance=False, places=True)
-            standings = leaderboard(evaluation.of_metric(standings.metrics[0]), options)
+            standings = leaderboard(evaluation.of_metrics(standings.metrics[0]), options)
         said = verdict(standings)
         first = [] if said is None else [Paragraph(said.sentence)]
         return replace(report, blocks=[*first, *(block for block in report.blocks if block not in left_out)])

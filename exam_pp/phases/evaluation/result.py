@@ -104,10 +104,10 @@ class Evaluation:
         """
         return self.ranges.get(metric) or range_of(metric)
 
-    def of_metric(self, metric: str) -> Evaluation:
-        """The same evaluation with a single metric."""
+    def of_metrics(self, *metrics: str) -> Evaluation:
+        """The same evaluation with these metrics only."""
         scores, best, worst = (
-            [score for score in scores if score.metric == metric]
+            [score for score in scores if score.metric in metrics]
             for scores in (self.scores, self.best_case, self.worst_case)
         )
         return replace(self, scores=scores, best_case=best, worst_case=worst)
@@ -169,6 +169,18 @@ def missing_query_notes(missing: Mapping[str, Sequence[str]]) -> list[str]:
         f"No results from {', '.join(systems)} for {counted_names(query_ids, 'query', 'queries')}: scored as "
         "an empty ranking."
         for query_ids, systems in groups.items()
+    ]
+
+
+def joined_notes(named: Sequence[tuple[str, Iterable[str]]]) -> list[str]:
+    """The notes of all names without duplicates; a note of some names only starts with these."""
+    names: dict[str, list[str]] = {}
+    for name, notes in named:
+        for note in notes:
+            names.setdefault(note, []).append(name)
+    return [
+        note if len(having) == len(named) else f"{', '.join(having)}: {note}"
+        for note, having in names.items()
     ]
 
 

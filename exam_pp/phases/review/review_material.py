@@ -367,7 +367,8 @@ def _leaderboards(
         if of_nuggets and bank is not None:
             cutoff = options.cutoff or sys.maxsize
             (scored,) = nugget_scores(passages, bank, grade_filter=only, cutoff=options.cutoff).values()
-            evaluation = Condition(grader, scored, sanity_scores(bank)).primary
+            metrics = Condition(grader, scored, sanity_scores(bank)).metrics
+            evaluation = scored.of_metrics(*metrics[:1])
         metric = evaluation.scores[0].metric
         scores = [
             score

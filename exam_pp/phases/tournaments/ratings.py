@@ -198,7 +198,6 @@ def together(boards: Mapping[str, Ratings]) -> Standings:
     rows: dict[tuple[str, str], Standing] = {}
     uncertain = Uncertainty()
     metrics: list[str] = []
-    notes: dict[str, list[str]] = {}
     for judge, board in boards.items():
         standings = board.standings
         names = {metric: f"{metric}[{judge}]" for metric in standings.metrics}
@@ -210,12 +209,8 @@ def together(boards: Mapping[str, Ratings]) -> Standings:
         uncertain.systems.update(
             {(system, names[of]): row for (system, of), row in standings.uncertainty.systems.items()}
         )
-        for note in [*standings.uncertainty.notes, *standings.notes]:
-            notes.setdefault(note, []).append(judge)
-    shared = [
-        note if len(judges) == len(boards) else f"{', '.join(judges)}: {note}"
-        for note, judges in notes.items()
-    ]
+    each = [(judge, board.standings) for judge, board in boards.items()]
+    shared = joined_notes([(judge, [*of.uncertainty.notes, *of.notes]) for judge, of in each])
     systems = dict.fromkeys(system for board in boards.values() for system in board.standings.systems)
     provenance = combined(board.standings.provenance for board in boards.values())
     return Standings(metrics, list(systems), rows, first.standings.statistics, uncertain, shared, provenance)

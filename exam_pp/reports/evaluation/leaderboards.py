@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.cover import is_normalised
-from exam_pp.metrics.leaderboard import Standing, standings
+from exam_pp.metrics.leaderboard import Standing, standings, with_means
 from exam_pp.metrics.score_ranges import has_bounds, is_share
 from exam_pp.phases.evaluation.corrections import marked
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
@@ -147,14 +147,7 @@ def _mean_and_error(row: Standing | None, decimals: int, factor: int) -> str:
 def per_query_report(evaluation: Evaluation, title: str, picture: Picture | None = None) -> Report:
     """A row for every system, query and metric, and the means as query ``all``, below the picture."""
     evaluation = marked(evaluation)
-    means = standings(evaluation.scores)
-    groups: dict[tuple[str, str], list[list[Cell]]] = {(row.system, row.metric): [] for row in means}
-    for score in evaluation.scores:
-        if score.query_id != ALL_QUERIES:
-            groups[score.system, score.metric].append([*score])
-    for row in means:
-        groups[row.system, row.metric].append([row.system, ALL_QUERIES, row.metric, row.mean])
-    rows = [row for group in groups.values() for row in group]
+    rows = with_means(evaluation.scores)
     table = Table(["system", "query", "measure", "value"], rows, decimals=SCRIPT_DECIMALS)
     blocks: list[Block] = [
         *([picture] if picture is not None else []),
@@ -206,7 +199,7 @@ def uncertainty_cells(
     if uncertainty.has("best", metric):
         mark = " ?" if row.order_open else ""
         pair = _range(row.worst, row.best, decimals, factor)
-        is_open = "yes" if row.order_open else ""
+        is_open = None if row.best is None else "yes" if row.order_open else ""
         cells += [pair and pair + mark] if formatted else [row.worst, row.best, is_open]
     return cells
 
