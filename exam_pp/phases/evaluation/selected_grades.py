@@ -97,7 +97,7 @@ def read_selected(
     if no grades or several sets of grades match, or no selected query has a graded passage.
     """
     selected = query_ids(queries_source) if queries_source is not None else None
-    passages = loaded(graded)
+    passages, name = loaded(graded), name_of(graded, "the passages")
     criteria = with_aliases(grade_filter or GradeFilter())
     kind, criteria = entry_kind(criteria), criteria.for_scores if reviewed else criteria
 
@@ -109,7 +109,6 @@ def read_selected(
 
     of_bank = bank_source if isinstance(bank_source, PathLike) else id(bank_source)
     file, selector, bank = passages.once((criteria, of_bank, role, ranks, canaries, soft), read)
-    name = name_of(passages, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]
     queries = [file.queries[query_id] for query_id in ids]

@@ -19,7 +19,7 @@ from exam_pp.metrics.significance import rating_ranks
 from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, intervals
 from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, SystemUncertainty, Uncertainty
-from exam_pp.phases.evaluation.result import Evaluation, counted_names
+from exam_pp.phases.evaluation.result import Evaluation, counted_names, joined_notes
 from exam_pp.phases.tournaments.biases import bias_notes_of
 from exam_pp.phases.tournaments.from_grades import RatedGames
 from exam_pp.phases.tournaments.outcomes import JudgedGames, judged_games
