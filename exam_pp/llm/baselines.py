@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from exam_pp.banks import ASSIGNMENT_RATINGS
+from exam_pp.banks import ASSIGNMENT_LABELS
 from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.llm.base import Batch
 from exam_pp.llm.batch_plan import batches_in_order
@@ -26,7 +26,7 @@ _ENTRY_SLOTS = ("question", "nugget", "query", "claim")
 _SCALE_LINE = re.compile(r"^\W*(\d)\s*[:=]", re.MULTILINE)
 _YES_NO = re.compile(r"\byes\b.{1,80}\bno\b", re.IGNORECASE | re.DOTALL)
 _ASSIGNMENT = re.compile(r"\bas support, partial_support, or not_support\b")
-ASSIGNMENTS = tuple(ASSIGNMENT_RATINGS)
+ASSIGNMENTS = ASSIGNMENT_LABELS
 _SUPPORT_LINE = re.compile(rf"^\W*({'|'.join(SUPPORT_LABELS)}):", re.MULTILINE)
 VERDICTS, LETTERS = ("[[A]]", "[[B]]", "[[C]]"), ("A", "B", "C")
 _VERDICTS = re.compile(r"\[\[[ABC]\]\]")

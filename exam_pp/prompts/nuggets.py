@@ -7,7 +7,7 @@ also valid Python.
 
 from __future__ import annotations
 
-from exam_pp.banks import ASSIGNMENT_RATINGS, Entry
+from exam_pp.banks import ASSIGNMENT_LABELS, ASSIGNMENT_RATINGS, Entry
 from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
 from exam_pp.prompts.entry_list import plain_label, read_entries
 from exam_pp.prompts.reading import NOT_A_LABEL
@@ -18,7 +18,7 @@ PER_CALL = 10
 """Maximal number of nuggets that a call labels, and of segments in a window."""
 
 IMPORTANCE_LABELS = ("okay", "vital")
-THREE_LABELS = ("not_support", "partial_support", "support")
+THREE_LABELS = ASSIGNMENT_LABELS
 TWO_LABELS = ("not_support", "support")
 
 _PAPER = (
