@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from exam_pp.metrics.leaderboard import Standing
@@ -16,8 +16,8 @@ from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures
 from exam_pp.reports.evaluation.leaderboards import (
     SCRIPT_DECIMALS,
+    Column,
     metric_columns,
-    uncertainty_cells,
 )
 from exam_pp.text.wording import counted, listed
 
@@ -36,39 +36,39 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
     several, decimals = len(leaderboard.conditions) > 1, _DECIMALS if formatted else SCRIPT_DECIMALS
     shown = 1 if narrow and several else None
     below = [*leaderboard.sanity, *(leaderboard.extremes if formatted else ())]
-    of_conditions: list[dict[tuple[str, str], Standing]] = [{} for _ in leaderboard.conditions]
-    for number, row in below:
-        of_conditions[number][row.system, row.metric] = row
     conditions = [
-        (name, replace(standings, rows={**standings.rows, **rows}))
-        for (name, standings), rows in zip(leaderboard.conditions, of_conditions, strict=True)
+        (name, replace(standings, rows={**standings.rows, **_rows(number, below)}))
+        for number, (name, standings) in enumerate(leaderboard.conditions)
     ]
     types = leaderboard.types
     lengths = {row.system: row.mean for _, row in reversed(below) if row.metric == LENGTH}
     lengths |= leaderboard.lengths
     of_length = [LENGTH] if leaderboard.lengths else []
-    columns = ["Run ID", *(["Task"] if types else [])]
-    for name, standings in conditions:
-        names = metric_columns(standings, formatted=formatted)[:shown]
-        columns += [f"{name} {column}" if several else column for column in names]
+    of_conditions = [(name, _columns(standings, formatted)) for name, standings in conditions]
+    columns = [
+        (f"{name} {column}" if several else column, cell)
+        for name, of_condition in of_conditions
+        for column, cell in of_condition[:shown]
+    ]
     names_below = dict.fromkeys(row.system for _, row in below)
     rows: list[list[Cell]] = [
         [
             system,
             *([types.get(system)] if types else []),
-            *(cell for _, each in conditions for cell in _cells(each, system, formatted)[:shown]),
+            *(cell(system) for _, cell in columns),
             *(_length(lengths.get(system), formatted=formatted) for _ in of_length),
         ]
         for system in [*leaderboard.systems, *names_below]
     ]
-    tables = [Table([*columns, *of_length], rows, decimals=decimals)]
-    for (name, standings), of_condition in zip(conditions, of_conditions, strict=True):
-        names = metric_columns(standings, formatted=formatted)
+    first = ["Run ID", *(["Task"] if types else [])]
+    tables = [Table([*first, *(name for name, _ in columns), *of_length], rows, decimals=decimals)]
+    for number, (name, of_condition) in enumerate(of_conditions):
         # A table of one column would only repeat the first table.
-        if shown and len(names) > 1:
-            systems = [*standings.systems, *dict.fromkeys(system for system, _ in of_condition)]
-            rows = [[system, *_cells(standings, system, formatted)] for system in systems]
-            tables.append(Table(["Run ID", *names], rows, name, decimals))
+        if shown and len(of_condition) > 1:
+            runs = leaderboard.conditions[number][1].systems
+            systems = [*runs, *dict.fromkeys(row.system for of, row in below if of == number)]
+            rows = [[system, *(cell(system) for _, cell in of_condition)] for system in systems]
+            tables.append(Table(["Run ID", *(column for column, _ in of_condition)], rows, name, decimals))
     notes = joined_notes(
         [(name, [*_query_notes(each), *each.all_notes]) for name, each in leaderboard.conditions]
     )
@@ -89,16 +89,17 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
     return Report(TITLE, [*tables, *map(Paragraph, notes), *pictures], provenance)
 
 
-def _cells(standings: Standings, system: str, formatted: bool) -> list[Cell]:
-    """The cells of the columns :func:`metric_columns`; the mean of the first metric comes first."""
-    cells: list[Cell] = []
-    for metric in standings.metrics:
-        row = standings.rows.get((system, metric))
-        cells += [row and row.mean] if formatted else [row and row.mean, row and row.stderr]
-        cells += uncertainty_cells(
-            standings.uncertainty, system, metric, formatted=formatted, decimals=_DECIMALS
-        )
-    return cells
+def _columns(standings: Standings, formatted: bool) -> list[Column]:
+    """The columns of all metrics; the mean of the first metric comes first."""
+    return [
+        column
+        for metric in standings.metrics
+        for column in metric_columns(standings, metric, formatted=formatted, decimals=_DECIMALS, errors=False)
+    ]
+
+
+def _rows(condition: int, below: Iterable[tuple[int, Standing]]) -> dict[tuple[str, str], Standing]:
+    return {(row.system, row.metric): row for number, row in below if number == condition}
 
 
 def _length(value: float | None, *, formatted: bool) -> Cell:
