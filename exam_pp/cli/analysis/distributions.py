@@ -121,7 +121,7 @@ def _paired_tests(
 
     selection = AnswerFilter(grader, prompt_class, prompt_hash, systems)
     result = paired_criteria(graded, selection=selection, confidence=confidence, seed=seed)
-    emit_report(paired_criteria_report(result), form, output, [graded], result.notes)
+    emit_report(paired_criteria_report(result), form, output, [graded])
 
 
 _ADJUSTED = "adjusted("
@@ -407,7 +407,10 @@ def paired_criteria_report(result: PairedCriteria) -> Report:
         f"{1 - result.confidence:.2g}. The t test is two-sided and paired; it assumes normal differences."
     )
     return Report(
-        "Paired tests by criterion", [table, *map(Paragraph, [explanation, *result.notes])], result.provenance
+        "Paired tests by criterion",
+        [table, *map(Paragraph, [explanation, *result.notes])],
+        result.provenance,
+        result.notes,
     )
 
 

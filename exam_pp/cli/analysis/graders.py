@@ -153,7 +153,7 @@ def command(
             emit_figure(drawn, plot_differences, [graded, bank])
         else:
             log_notes([f"{plot_differences} is not written: the graders have no common items."])
-    emit_report(graders_report(result), form, output, [graded, bank], result.notes)
+    emit_report(graders_report(result), form, output, [graded, bank])
 
 
 _VERDICTS = (-1, 0, 1)

@@ -86,7 +86,7 @@ def command(
         role=role, confidence=confidence, seed=seed,
     )  # fmt: skip
     report = panel_report(result, decimals=6 if form == "tsv" else 3)
-    emit_report(report, form, output, [graded, bank], result.notes)
+    emit_report(report, form, output, [graded, bank])
 
 
 def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
@@ -109,7 +109,7 @@ def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
         ]
     blocks: list[Block] = [table for table in tables if table.rows]
     blocks += [Paragraph(note) for note in [*_explanations(result), *result.notes]]
-    return Report("Panel of graders", [*blocks, *_pictures(result)], result.provenance)
+    return Report("Panel of graders", [*blocks, *_pictures(result)], result.provenance, result.notes)
 
 
 def _graders(result: PanelAnalysis, decimals: int) -> Table:

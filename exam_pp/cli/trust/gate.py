@@ -168,7 +168,7 @@ def command(
 
     result = gate(baseline, new, system=systems[0], system_after=systems[1], **options)
     report = gate_report(result, decimals=6 if form == "tsv" else 4)
-    emit_report(report, form, output, [baseline, new], result.notes)
+    emit_report(report, form, output, [baseline, new])
     if not result.passes:
         sys.exit(FAILED if result.outcome == "failed" else UNDECIDED)
 
@@ -235,7 +235,7 @@ def gate_report(result: Gate, *, decimals: int = 4) -> Report:
     blocks: list[Block] = [Paragraph(gate_sentence(result)), measures]
     blocks += [drops] if drops.rows else []
     blocks += map(Paragraph, [*result.notes, *_explanations(result)])
-    return Report(f"Gate: {_title(result)}", blocks, result.provenance)
+    return Report(f"Gate: {_title(result)}", blocks, result.provenance, result.notes)
 
 
 def _title(result: Gate) -> str:

@@ -42,7 +42,7 @@ def agreement_report(result: Agreement, *, pictures: bool = True) -> Report:
     tables = [_table(table) for table in result.tables]
     blocks: list[Block] = [*tables, summary, *map(Paragraph, notes)]
     blocks += agreement_pictures(result) if pictures else []
-    return Report("Agreement with judgments", blocks, result.provenance)
+    return Report("Agreement with judgments", blocks, result.provenance, result.notes)
 
 
 def agreement_pictures(result: Agreement) -> list[Picture]:
@@ -134,7 +134,7 @@ def graders_report(result: GraderAgreement, *, pictures: bool = True) -> Report:
     ]
     if pictures:
         blocks += [*([kappa_picture(result)] if len(result.pairs) > 1 else []), *difference_pictures(result)]
-    return Report("Agreement of graders", blocks, result.provenance)
+    return Report("Agreement of graders", blocks, result.provenance, result.notes)
 
 
 def _replacements(result: GraderAgreement, unit: str) -> list[Block]:

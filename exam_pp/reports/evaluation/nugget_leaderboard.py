@@ -79,7 +79,8 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
         for name, standings in (leaderboard.conditions if formatted else ())
         for picture in leaderboard_pictures(standings, name if len(leaderboard.conditions) > 1 else "")
     ]
-    return Report(TITLE, [*tables, *map(Paragraph, notes), *shown], provenance)
+    warnings = [note for _, standings in leaderboard.conditions for note in standings.notes]
+    return Report(TITLE, [*tables, *map(Paragraph, notes), *shown], provenance, warnings)
 
 
 def _cells(standings: Standings, system: str, formatted: bool) -> list[Cell]:
