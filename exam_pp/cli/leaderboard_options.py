@@ -222,7 +222,7 @@ class LeaderboardOutput:
             report = self.for_readers(report, evaluation, standings)
         sources = [*inputs, self.official]
         self.draw(evaluation, sources, standings)
-        emit_report(report, self.form, self.path, sources, evaluation.notes)
+        emit_report(report, self.form, self.path, sources)
 
     def per_query_report(self, evaluation: Evaluation, title: str) -> Report:
         """The scores of each query, on pages below a picture of the first metric."""

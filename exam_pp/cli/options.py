@@ -6,7 +6,7 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from errno import EACCES
 from itertools import product
@@ -714,12 +714,11 @@ def emit_report(
     form: str,
     output: Path,
     inputs: Iterable[Path | None] = (),
-    warnings: Collection[str] = (),
 ) -> None:
-    """Write a report in a format; TSV cannot hold its notes, so they are logged, ``warnings`` as such."""
+    """Write a report in a format; TSV cannot hold its notes, so they are logged."""
     if form == "tsv":
         for note in report.notes:
-            log.log(logging.WARNING if note in warnings else logging.INFO, "%s", note)
+            log.log(logging.WARNING if note in report.warnings else logging.INFO, "%s", note)
     emit_rendered(report, form, output, inputs)
 
 

@@ -289,7 +289,7 @@ def command(
     # TSV has the leaderboard alone, so that other commands can read it.
     shown = {} if form == "tsv" else boards
     report = ratings_report(standings, shown, compared, formatted=form not in SCRIPT_FORMATS, extra=extra)
-    emit_report(report, form, output, inputs, standings.notes)
+    emit_report(report, form, output, inputs)
 
 
 def _boards(

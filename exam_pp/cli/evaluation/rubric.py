@@ -152,7 +152,7 @@ def command(
     elif output.per_query:
         condition = _single_condition(conditions, "--per-query")
         report = output.per_query_report(condition.evaluation, "Nugget scores")
-        emit_report(report, output.form, output.path, inputs, condition.evaluation.notes)
+        emit_report(report, output.form, output.path, inputs)
     else:
         from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 
@@ -167,8 +167,7 @@ def command(
         report = nugget_report(leaderboard, formatted=formatted, narrow=output.form == "text")
         if len(conditions) == 1:
             report = output.for_readers(report, conditions[0].evaluation, leaderboard.conditions[0][1])
-        warnings = [note for condition in conditions for note in condition.evaluation.notes]
-        emit_report(report, output.form, output.path, inputs, warnings)
+        emit_report(report, output.form, output.path, inputs)
 
 
 def _single_condition(conditions: Sequence[Condition], option: str) -> Condition:

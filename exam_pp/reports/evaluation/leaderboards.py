@@ -89,7 +89,8 @@ def leaderboard_report(
         below = [extra.below] if formatted and extra.below is not None else []
         notes = [*(() if below else extra.first_notes), *notes, *extra.last_notes]
     tables = [Table(columns, rows, decimals=SCRIPT_DECIMALS)] if rows or not for_readers else []
-    return Report(title, [*tables, *below, *map(Paragraph, notes), *pictures], standings.provenance)
+    blocks = [*tables, *below, *map(Paragraph, notes), *pictures]
+    return Report(title, blocks, standings.provenance, standings.notes)
 
 
 def in_percent(metric: str) -> str:
@@ -200,7 +201,7 @@ def per_query_report(evaluation: Evaluation, title: str, picture: Picture | None
         table,
         *map(Paragraph, evaluation.notes),
     ]
-    return Report(title, blocks, evaluation.provenance)
+    return Report(title, blocks, evaluation.provenance, evaluation.notes)
 
 
 def _rank_range(row: SystemUncertainty) -> str | None:

@@ -86,7 +86,8 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
         for picture in leaderboard_pictures(standings, name if several else "")
     ]
     provenance = combined(standings.provenance for _, standings in leaderboard.conditions)
-    return Report(TITLE, [*tables, *map(Paragraph, notes), *pictures], provenance)
+    warnings = [note for _, standings in leaderboard.conditions for note in standings.notes]
+    return Report(TITLE, [*tables, *map(Paragraph, notes), *pictures], provenance, warnings)
 
 
 def _columns(standings: Standings, formatted: bool) -> list[Column]:
