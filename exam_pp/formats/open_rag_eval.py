@@ -31,7 +31,7 @@ from exam_pp.records import replace
 from exam_pp.results import Score
 from exam_pp.roles import System
 from exam_pp.store.csv_cells import write_cells
-from exam_pp.store.files import is_stream
+from exam_pp.store.files import STDIO
 from exam_pp.store.tables import Cells, Layout, read_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart, references_of
 from exam_pp.text.sentences import sentences
@@ -127,7 +127,7 @@ def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
 
 
 def _system(source: Source) -> str:
-    if is_stream(source.path):
+    if str(source.path) == STDIO:
         raise SelectionError(
             "Open RAG Eval takes the name of the system from the file; name a file, not a stream."
         )

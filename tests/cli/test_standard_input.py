@@ -1,17 +1,21 @@
-"""Every kind of input may be ``-``: the output is that of a file, or one sentence says why not."""
+"""Every kind of input may be a pipe or ``-``: the output is that of a file, or one sentence says why not."""
 
 from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
 import shlex
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.store import rereadable
 from scripts.reliability.good_files import lay_out
 from tests.conftest import without_times
 
@@ -176,6 +180,36 @@ def test_an_input_from_standard_input(line: list[str], position: int, folder: Pa
     if words[0] != "split":  # standard input has no name, so the parts have another one
         assert sorted(files) == sorted(expected[2])
     assert contents(files, file) == contents(expected[2], file)
+
+
+@pytest.mark.parametrize("line", COMMANDS.replace("\\\n", "").strip().splitlines())
+def test_all_inputs_from_pipes(line: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with ``<(zcat FILE)``, but with the names of the files, so that outputs are equal."""
+    words = [word.lstrip("<!") for word in shlex.split(line)]
+    words += [] if "--save" in line else ["-o", "out"]
+    expected = EXPECTED.get(tuple(words)) or run(tuple(words), b"")
+    inputs = [Path(word.lstrip("<!")) for word in shlex.split(line) if word[0] in "<!"]
+    before = {path: path.read_bytes() for path in inputs}
+    monkeypatch.setattr(rereadable, "_streams", {})
+    for path, content in before.items():
+        path.unlink()
+        os.mkfifo(path)
+        threading.Thread(target=_feed, args=(path, content), daemon=True).start()
+    try:
+        code, err, files = run(tuple(words), b"")
+    finally:
+        for path, content in before.items():
+            path.unlink()
+            path.write_bytes(content)
+    assert (code, err) == expected[:2]
+    if words[0] != "split":  # the parts are not named after a pipe
+        assert sorted(files) == sorted(expected[2])
+    assert contents(files, "-") == contents(expected[2], "-")
+
+
+def _feed(pipe: Path, content: bytes) -> None:
+    with suppress(BrokenPipeError):  # an error ends a command before it has read all
+        pipe.write_bytes(content)
 
 
 @pytest.mark.parametrize("command", ["merge - -o out.jsonl", "verify grading -", "validate -"])

@@ -30,7 +30,6 @@ from exam_pp.metrics.qrels import KthBest, LabelRule
 from exam_pp.provenance import Provenance, combined, file_names, graded_by
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.files import allow_rereading
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
@@ -208,7 +207,6 @@ def diff(
     of the bank count there. With two banks this shows how an edit of the bank changes labels. Raises
     :class:`~exam_pp.errors.SelectionError` if the files have no graded passage in common.
     """
-    allow_rereading(before.bank, after.bank)
     (first, grader), (second, other) = _ratings(before), _ratings(after)
     if not first.keys() & second.keys():
         raise SelectionError(f"{before.file} and {after.file} have no graded passage in common.")

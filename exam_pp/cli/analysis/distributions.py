@@ -31,7 +31,6 @@ from exam_pp.provenance import Provenance, file_names
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.rows import Box, box_plot, share_bars
 from exam_pp.results import ANSWERED, OVERALL_SYSTEM, Score
-from exam_pp.store.files import is_read_once
 from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def command(
     """
     from exam_pp.phases.evaluation.judgments import is_passages
 
-    if len(scores) == 1 and not is_read_once(scores[0]) and is_passages(scores[0]):
+    if len(scores) == 1 and is_passages(scores[0]):
         refuse_without("files of scores", "measures", "plot")
         _paired_tests(*scores, confidence=confidence, seed=seed, form=form, output=output, **criteria)
         return
@@ -220,7 +219,7 @@ def _query_ids(path: Path) -> Iterator[str]:
     from exam_pp.formats.base import known_format
     from exam_pp.formats.open_rag_eval_results import read_result_rows
 
-    form = None if is_read_once(path) else known_format(path)
+    form = known_format(path)
     if form is not None and form.name == "open-rag-eval-scores":
         yield from (row.query_id for row in read_result_rows(path))
 
