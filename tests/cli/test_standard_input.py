@@ -74,6 +74,15 @@ query <graded.jsonl 'SELECT count(*) FROM grades'
 query <graded.jsonl --bank <bank.jsonl --queries <queries.tsv --scores <eval.txt --runs !runs/a.run \\
     --save out
 validate <answers.jsonl
+grade <passages.jsonl --bank <bank.jsonl --model lexical --prompt self-rated --shard 1/2
+compare <reasoned.jsonl --queries <queries.tsv --model fake --evidence both --min-judgment 1
+consensus <graded.jsonl
+sample <graded.jsonl --max-queries 1
+sample-pairs <graded.jsonl --bank <bank.jsonl --count 2 --grader model --grades type=question
+diff <graded.jsonl <other.jsonl --grader model --grades type=question
+analyze distributions <rated.jsonl --grader m
+evaluate elo <eval.txt --by F1 --elo tournaments=3 -S samples=100
+evaluate rag <cited.jsonl --queries <queries.tsv --bank <nuggets-bank.jsonl --model lexical
 """
 """Commands whose inputs begin with ``<``, or with ``!`` if their file needs a name."""
 
