@@ -189,8 +189,6 @@ def _inputs(ran: Ran) -> Iterator[NamedContent]:
 def _named(given: NamedInput) -> NamedContent:
     """An input of an option or argument."""
     path, name = given.path, str(given.path)
-    if name == "-" or not (path.is_file() or path.is_dir()):
-        return NamedContent(path=name, note="a stream, which cannot be read again")
     if given.files is not None and path.is_file():
         return _weights(path, path)
     if given.files is not None:

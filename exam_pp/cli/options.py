@@ -152,7 +152,7 @@ class OutputPath(click.Path):
             )
         if not self._folders:
             check_output(path, option=param.opts[0] if param is not None else "-o")
-        if ctx is not None and param is not None and (path.is_dir() or not is_stream(path)):
+        if ctx is not None and param is not None and not is_stream(path):
             note_output(ctx, path, param)
         return path
 

@@ -20,7 +20,6 @@ from exam_pp.cli.options import (
     support_filter_options,
 )
 from exam_pp.rendering.document import Picture
-from exam_pp.store.files import is_read_once
 
 
 @click.command("distributions", cls=Command)
@@ -74,7 +73,7 @@ def command(
     """
     from exam_pp.phases.evaluation.judgments import is_passages
 
-    if len(scores) == 1 and not is_read_once(scores[0]) and is_passages(scores[0]):
+    if len(scores) == 1 and is_passages(scores[0]):
         refuse_without("files of scores", "measures", "plot")
         _paired_tests(*scores, confidence=confidence, seed=seed, form=form, output=output, **criteria)
         return

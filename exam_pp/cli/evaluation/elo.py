@@ -340,14 +340,10 @@ def _boards(
 
 
 def _content(path: Path) -> Literal["games", "grades", "scores"]:
-    """The content of a file; a pipe, which cannot be read twice, has games."""
+    """The content of a file."""
     from exam_pp.formats.base import known_format
     from exam_pp.phases.evaluation.judgments import is_passages
-    from exam_pp.store.files import allow_rereading, is_read_once
 
-    allow_rereading(path)
-    if is_read_once(path):
-        return "games"
     form = known_format(path)
     if form is None:
         return "grades" if is_passages(path) else "games"

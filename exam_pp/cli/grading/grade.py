@@ -39,7 +39,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.rendering.render import REPORT_FORMATS
-from exam_pp.store.files import allow_rereading, check_output
+from exam_pp.store.files import check_output
 
 if TYPE_CHECKING:
     from exam_pp.phases.grading.distributed import Shard
@@ -240,7 +240,6 @@ def command(
     if options["model"] is None:
         raise click.UsageError("Missing option '--model'.")
     prompt_files = options["prompt_files"]
-    allow_rereading(*prompt_files)
     criteria = [path for path in prompt_files if has_criteria(path)]
     if bank is not None and not (prompt_classes or prompt_files):
         prompt_classes = (_prompt_for(bank),)
@@ -272,7 +271,6 @@ def _prompt_for(bank: Path) -> str:
     from exam_pp.phases.grading.prompt_files import rating_prompt
     from exam_pp.store.banks.bank_json import read_bank
 
-    allow_rereading(bank)
     kinds = read_bank(bank).kinds
     if len(kinds) > 1:
         raise click.UsageError(f"{bank} has questions and nuggets: name the prompt of one kind.")

@@ -71,7 +71,7 @@ _NEEDS = {"candidates": "queries", "nuggetizer-assignments": "bank", "umbrela": 
     "--from",
     "source_format",
     metavar="FORMAT",
-    help="Format of SOURCE; required for standard input.  [default: detected from the content]",
+    help="Format of SOURCE.  [default: detected from the content]",
 )
 @click.option(
     "--also dropped-fields",

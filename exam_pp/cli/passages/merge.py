@@ -15,7 +15,7 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import FILE, log_notes, log_summary, required_output
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.store.files import is_read_once, read_lines
+from exam_pp.store.files import read_lines
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.text.wording import counted
 
@@ -149,7 +149,7 @@ def are_games(files: Sequence[Path]) -> bool:
     """
     from exam_pp.store.games_files import is_games_file
 
-    kinds = {path: is_games_file(path) for path in files if is_read_once(path) or not _is_empty(path)}
+    kinds = {path: is_games_file(path) for path in files if not _is_empty(path)}
     if len(set(kinds.values())) > 1:
         games, other = (next(path for path in kinds if kinds[path] is kind) for kind in (True, False))
         raise SelectionError(f"{games} is a games file, but {other} is not; merge files of one kind.")
@@ -174,14 +174,14 @@ def merge_games(
     Raises :class:`DataError` for a game with two results, two values of another field of a query, a query of
     ``like`` that no file has, and with ``strict`` for a graded game that would replace an ungraded one.
     """
-    from exam_pp.phases.passages.merge import order_of, parts_of
+    from exam_pp.phases.passages.merge import Part, order_of
     from exam_pp.store.games_files import is_games_file, read_games, write_games
     from exam_pp.store.passages.raw_passages import read_raw_passages
 
     def read(path: Path) -> Iterator[QueryGames]:
         return iter(()) if _is_empty(path) else read_games(path)
 
-    parts = parts_of(files, like, read)
+    parts = [Part(path, read) for path in files]
     first: Iterable[QueryGames | RawQuery] = ()
     if like is not None:
         first = read_games(like) if is_games_file(like) else read_raw_passages(like)

@@ -222,8 +222,8 @@ def _with_judge_of(before: StudyFile, chosen: StudyFile, folder: Path) -> StudyF
 
 
 def _check(study: StudyFile) -> None:
-    """Raise SelectionError for inputs that cannot be a study."""
-    from exam_pp.store.files import is_read_once
+    """Raise SelectionError or DataError for inputs that cannot be a study."""
+    from exam_pp.store.files import check_ends
 
     systems = study.runs or study.answers
     for is_wrong, sentence in (
@@ -235,14 +235,11 @@ def _check(study: StudyFile) -> None:
         ),
         (study.runs and not study.texts, "The passages of runs need texts: --texts."),
         (study.games and not study.answers, "--games compares answers: it needs --answers."),
-        *(
-            (is_read_once(path), f"{path} is read several times and cannot be a stream: name a file.")
-            for path in study.paths
-            if not path.is_dir()
-        ),
     ):
         if is_wrong:
             raise SelectionError(sentence)
+    for path in study.paths:
+        check_ends(path)  # a pipe could not be read at the next run
 
 
 def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:

@@ -50,7 +50,6 @@ from exam_pp.phases.evaluation.selected_grades import SelectedGrades, entry_kind
 from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.files import allow_rereading
 from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.text.wording import counted, listed, noted
 
@@ -164,7 +163,6 @@ def corrected_scores(
     """
     sample = read_pair_sample(sample) if isinstance(sample, PathLike) else sample
     graded = loaded(graded)
-    allow_rereading(bank)
     if reviewer == JUDGMENTS and measure != "label-mean":
         raise SelectionError("Judgments have no bank entries; use -m label-mean with --reviewer judgments.")
     if cutoff is not None and sample.cutoff is not None and cutoff > sample.cutoff:

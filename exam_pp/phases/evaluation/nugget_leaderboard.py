@@ -22,7 +22,7 @@ from exam_pp.phases.evaluation.nugget_scores import (
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, matched_names, renamed
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.files import allow_rereading, check_utf8_name
+from exam_pp.store.files import check_utf8_name
 from exam_pp.store.manifests import visible_entries
 from exam_pp.store.trec.ranks import read_run_types
 from exam_pp.text.wording import counted
@@ -111,7 +111,6 @@ def read_conditions(
         raise SelectionError(
             f"{len(banks)} banks for {len(files)} files; use --bank once, or once for each file."
         )
-    allow_rereading(*files, *banks, queries)
     conditions: list[Condition] = []
     for number, file in enumerate(files):
         bank = banks[number if len(banks) > 1 else 0] if banks else None

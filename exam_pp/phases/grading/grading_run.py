@@ -34,7 +34,7 @@ from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
+from exam_pp.store.files import STDIO, check_output, is_stream
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import Line, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
@@ -152,8 +152,6 @@ def grade_file(
             "A grading with several processes reads the passages in each of them: use a file instead of "
             "standard input."
         )
-    if shard and is_read_once(files.passages):
-        raise SelectionError("A grading with --shard reads the passages twice: use a file instead of a pipe.")
     options = in_shard(options, shard, files, exam)
     counts = None
     if not streamed:
@@ -320,10 +318,6 @@ def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
     """Load the model; a model that learns from passages reads all passages, except those of canaries."""
     llm = load_llm(model)
     if isinstance(llm, LearnsFromPassages):
-        if is_read_once(files.passages):
-            raise SelectionError(
-                f"The model {model.model!r} reads the passages twice: use a file instead of a pipe."
-            )
         queries = without_canaries(read_raw_passages(files.passages))
         llm.learn(passage.text for query in queries for passage in query.passages)
     return llm

@@ -16,6 +16,7 @@ from exam_pp.errors import DataError, ModelError, SelectionError
 from exam_pp.llm.backends import may_be_local
 from exam_pp.llm.base import Dtype, Engine, ModelOptions, NoAnswerAt
 from exam_pp.llm.transport import check_url, default_url, is_same_server
+from exam_pp.store.files import check_ends
 from exam_pp.store.parsing import data_error
 
 Count = Annotated[int, Field(ge=1)]
@@ -257,7 +258,10 @@ class SettingsFile:
     again: str = "--base-url "
 
     def path(self, name: str, field: str | None = None) -> Path:
-        """The path of a file or folder; raises DataError if it leads out of the folder, also by a link."""
+        """The path of a file or folder; raises DataError if it leads out of the folder, also by a link.
+
+        A pipe or a device raises DataError, too, because it may never end.
+        """
         path = self.folder / name
         if not is_below(path, self.folder) or Path(name).is_absolute():
             raise self._error(
@@ -265,6 +269,7 @@ class SettingsFile:
                 "from there.",
                 field,
             )
+        check_ends(path)
         return path
 
     def model_name(self, name: str, field: str, pipeline: str = "text2text") -> str:

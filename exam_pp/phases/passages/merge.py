@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from exam_pp.data_model import BeyondPool, FullRanking, Passage, PassageView, QueryPassages
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import DataError
 from exam_pp.games import QueryGames
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.passages.transform import NO_QUERIES
@@ -24,7 +24,6 @@ from exam_pp.splicing import (
     duplicate_key,
     encode_list,
 )
-from exam_pp.store.files import is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
@@ -105,7 +104,7 @@ def merge_files(
     ``like`` that no file has, and with ``strict`` for any conflict; conflicts are otherwise counted in the
     summary.
     """
-    parts = parts_of(files, like, read_raw_passages)
+    parts = [Part(path, read_raw_passages) for path in files]
     positions: dict[str, dict[str, int]] = {}
     for query in read_raw_passages(like) if like else ():
         of_query = positions.setdefault(query.query_id, {})
@@ -145,15 +144,6 @@ class Part(Generic[Q]):
             query = next(self._queries)
             self._pending[query.query_id].append(query)
         return self._pending.pop(query_id)
-
-
-def parts_of(files: Sequence[Path], like: Path | None, read: Callable[[Path], Iterator[Q]]) -> list[Part[Q]]:
-    """The input files; raises :class:`SelectionError` for one that cannot be read twice."""
-    if streams := [path for path in (*files, like) if path is not None and is_read_once(path)]:
-        raise SelectionError(
-            f"merge reads its files twice, so {str(streams[0])!r} must be a file, not a stream."
-        )
-    return [Part(path, read) for path in files]
 
 
 def order_of(parts: Sequence[Part[Any]], like: Path | None, queries: Iterable[str]) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Literal
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.store.files import is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 
@@ -65,10 +64,6 @@ def sample_file(source: Path, output: Path, options: SampleOptions) -> Rewritten
 
 
 def _draw_queries(source: Path, count: int, seed: int) -> set[str]:
-    if is_read_once(source):
-        raise SelectionError(
-            f"--queries reads the input twice, so {str(source)!r} must be a file, not a stream."
-        )
     ids = {query.query_id for query in read_raw_passages(source)}
     return set(sorted(ids, key=lambda query_id: random_key(seed, query_id))[:count])
 

@@ -31,7 +31,6 @@ from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, citat
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256
-from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.text.wording import counted, no_query
 
 log = logging.getLogger(__name__)
@@ -109,9 +108,6 @@ def review_material(
     """
     options = options or ReviewOptions()
     path = name_of(graded, "the passages")
-    if is_read_once(path):  # the page records the hash of the file
-        raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
-    allow_rereading(bank)
     passages, graded = loaded(graded), path
     pairs = None
     if options.pairs is not None:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
 from exam_pp.store.atomic_writes import temporary_folder
-from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
+from exam_pp.store.files import STDIO, atomic_output, check_output, folder_output, work_folder
 from exam_pp.store.sql.duck import (
     Filler,
     Limits,
@@ -58,7 +58,7 @@ class SqlSources:
         Raises :class:`SelectionError` for a graded file that is named twice, whose rows would count twice.
         """
         for path in self.files():
-            if not is_stream(path) and not path.exists():
+            if str(path) != STDIO and not path.exists():
                 raise DataError("cannot be read (No such file or directory).", file=str(path))
         seen: set[Path] = set()
         for path in self.graded:

@@ -29,7 +29,6 @@ from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selec
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score, Scores
 from exam_pp.roles import System
-from exam_pp.store.files import allow_rereading
 from exam_pp.text.wording import counted, listed
 
 GRADE_MEASURES = ("Cover", "nCover", "SoftCover", "MeanRating", *NUGGET_METRICS)
@@ -192,7 +191,6 @@ def games_from_scores(
     ``measure``: Measure, by its name in the files. Default: the only one.
     """
     paths = [files] if isinstance(files, PathLike) else list(files)
-    allow_rereading(*paths)
     read = {path: _query_scores(path) for path in paths}
     measures = list(dict.fromkeys(score.metric for scores in read.values() for score in scores))
     names = listed([str(path) for path in paths])

@@ -14,7 +14,7 @@ from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, PanelMembers, panel_members
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.files import check_output, is_read_once
+from exam_pp.store.files import check_output
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
@@ -74,7 +74,7 @@ def consensus(
     replaced. Ungraded pairs of a member are no vote.
 
     Args:
-        graded: The graded file; not a pipe, because it is read twice.
+        graded: The graded file.
         output: The graded file to write.
         rule: ``mean``: the arithmetic mean, halves rounded down. ``median``: the lower of the two in the
             middle, if their number is even. ``majority``: the most frequent rating, else the lowest of the
@@ -95,8 +95,6 @@ def consensus(
     """
     name = f"{PANEL}{rule}" if name is None else name
     check_output(output, [graded])
-    if is_read_once(graded):
-        raise SelectionError("GRADED is read twice and cannot be a pipe: name a file.")
     if not name.strip() or name.startswith(HUMAN):
         raise SelectionError(
             f"{name!r} cannot be the name of a consensus: names with {HUMAN} are those of reviewers."

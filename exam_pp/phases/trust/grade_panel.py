@@ -33,7 +33,7 @@ from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.store.atomic_writes import temporary_folder
-from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream, read_file
+from exam_pp.store.files import STDIO, check_output, is_stream, read_text
 from exam_pp.store.guarded_inputs import model_files, reading
 from exam_pp.text.toml import parse_toml
 
@@ -72,7 +72,7 @@ def read_panel(path: str | Path, servers: Collection[str] = ()) -> list[PanelGra
 
     Returns the graders, in the order of the file.
     """
-    values = parse_toml(read_file(path), str(path))
+    values = parse_toml(read_text(path), str(path))
     for key in values:
         if key != "grader":
             close = get_close_matches(key, ["grader"], n=1)
@@ -135,7 +135,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PanelFiles(GradeFiles):
-    """The files of a grading by a panel; ``passages`` is not a pipe, because it is read several times."""
+    """The files of a grading by a panel."""
 
     panel: Path = field(kw_only=True)
 
@@ -176,8 +176,6 @@ def grade_panel(
     ``servers``: Servers that the panel may use.
     """
     options = options or GradeOptions([])
-    if is_read_once(files.passages):
-        raise SelectionError("PASSAGES is read once for every grader and cannot be a pipe: name a file.")
     graders = read_panel(files.panel, servers)
     for server in servers:
         if not any(is_same_server(server, grader.model.base_url) for grader in graders):

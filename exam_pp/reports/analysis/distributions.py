@@ -22,7 +22,6 @@ from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.rendering.pictures.rows import Box, box_plot, share_bars
 from exam_pp.results import ANSWERED, OVERALL_SYSTEM, Score
 from exam_pp.roles import repeat_of
-from exam_pp.store.files import is_read_once
 from exam_pp.text.wording import counted, listed
 
 _ADJUSTED = "adjusted("
@@ -128,7 +127,7 @@ def _read(path: Path) -> list[Score]:
 
 def _query_ids(path: Path) -> Iterator[str]:
     """The queries of a result CSV of Open RAG Eval, which can have rows without scores."""
-    form = None if is_read_once(path) else known_format(path)
+    form = known_format(path)
     if form is not None and form.name == "open-rag-eval-scores":
         yield from (row.query_id for row in read_result_rows(path))
 

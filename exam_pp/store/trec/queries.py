@@ -26,7 +26,6 @@ from exam_pp.splicing import duplicate_key
 from exam_pp.store.csv_cells import numbered_rows
 from exam_pp.store.files import (
     atomic_output,
-    is_read_once,
     read_bytes,
     read_lines,
     read_text_lines,
@@ -319,7 +318,7 @@ def write_query_lines(
 def _parse(path: str | Path, problems: Problems, texts: _Texts) -> Sequence[tuple[int | None, Query]]:
     if str(path).startswith(IRDS):
         return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS), texts)]
-    if not is_read_once(path) and is_outlines(next(read_lines(path), (0, b""))[1]):
+    if is_outlines(next(read_lines(path), (0, b""))[1]):
         return [(None, _of_page(*page)) for page in read_outlines(path)]
     if _is_table(path):
         return list(_parse_table(path, problems))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -246,15 +244,3 @@ def test_prompts_are_known_by_all_their_names(
 
     main(["diff", path, path, *chosen])
     assert capsys.readouterr().out.splitlines()[1:] == ["q\tp\t4\t1"]
-
-
-def test_a_pipe_is_read_once(
-    write_jsonl: WriteJsonl, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write_jsonl("graded.jsonl", [["q", [ranked("q", 1, {"a": 5}, {"one": 1})]]])
-    main(["diff", str(path), str(path), "--format", "tsv"])
-    expected = capsys.readouterr().out
-    os.mkfifo(pipe := tmp_path / "pipe")
-    Thread(target=pipe.write_bytes, args=[path.read_bytes()], daemon=True).start()
-    main(["diff", str(path), str(pipe), "--format", "tsv"])
-    assert capsys.readouterr().out == expected

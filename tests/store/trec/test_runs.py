@@ -154,8 +154,6 @@ def test_missing_runs(tmp_path: Path) -> None:
         run_files(tmp_path)
     with data_error(tmp_path / "none"):
         run_files(tmp_path / "none")
-    with data_error("/dev/null", about="stream"):
-        run_files("/dev/null")
 
 
 @pytest.mark.parametrize(
