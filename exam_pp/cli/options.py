@@ -23,7 +23,7 @@ from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.output_format import ending_of, of_ending
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError, OutputError
-from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
+from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS, render
 from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import check_output, is_stream
 from exam_pp.text.wording import listed
@@ -702,8 +702,8 @@ def plot_option(content: str) -> Callable[[F], F]:
     return click.option("--plot", type=FIGURE_PATH, help=f"Also draw {content} (.svg).")
 
 
-def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Write a text, or its parts, to the output atomically."""
+def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a text to the output atomically."""
     from exam_pp.store.files import write_text
 
     write_text(output, text, inputs=[path for path in inputs if path is not None])
@@ -745,12 +745,10 @@ def emit_rendered(
         from exam_pp.cli.pager import paged
         from exam_pp.rendering.text import text
 
-        shown = "".join(text(report, get_terminal_size().columns))
+        shown = text(report, get_terminal_size().columns)
         paged(shown, lambda unpaged: emit(unpaged, output, inputs))
         return
-    from exam_pp.rendering.render import rendered
-
-    emit(rendered(report, form), output, inputs)
+    emit(render(report, form), output, inputs)
 
 
 def emit_figure(pictures: Sequence[Picture], path: Path, inputs: Iterable[Path | None] = ()) -> None:
