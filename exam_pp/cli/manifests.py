@@ -20,8 +20,8 @@ from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.masking import MASK, find_secrets
 from exam_pp.llm.transport import address
-from exam_pp.store.atomic_writes import is_temporary
 from exam_pp.store.files import check_output
+from exam_pp.store.locks import is_temporary
 from exam_pp.store.manifests import (
     FORMAT,
     Manifest,

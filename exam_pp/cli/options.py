@@ -7,7 +7,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from difflib import get_close_matches
 from errno import EACCES
 from itertools import product
 from pathlib import Path
@@ -24,9 +23,9 @@ from exam_pp.cli.output_format import ending_of, of_ending
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError, OutputError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS, render
-from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import check_output, is_stream
-from exam_pp.text.wording import listed
+from exam_pp.store.locks import temporary_folder
+from exam_pp.text.wording import listed, nearest
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -99,8 +98,8 @@ def _meant(name: str) -> str:
         matches = sorted(map(str, path.parent.glob(path.name)))
         return f" It is a pattern: name its files ({listed(matches)}), or their folder." if matches else ""
     names = [entry.name for entry in path.parent.iterdir()] if os.access(path.parent, os.R_OK) else []
-    close = get_close_matches(path.name, names, n=1, cutoff=0.8)
-    return f" Did you mean {path.with_name(close[0])}?" if close else ""
+    close = nearest(path.name, names, 0.8)
+    return f" Did you mean {path.with_name(close)}?" if close else ""
 
 
 class ManifestPath(InputPath):

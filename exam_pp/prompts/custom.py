@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from string import Formatter
 from typing import Annotated, Literal, NamedTuple
 
@@ -41,6 +40,7 @@ from exam_pp.prompts.reading import (
 )
 from exam_pp.prompts.reasoner import RELEVANCE_LABEL, RELEVANCE_LABELS
 from exam_pp.text.toml import parse_toml
+from exam_pp.text.wording import did_you_mean
 
 SCALED: dict[str, Callable[[int, tuple[str, ...]], ReadingRule]] = {
     "rating": rating_reader,
@@ -498,5 +498,5 @@ def _toml_text(text: str) -> str:
 
 
 def _suggest(name: str, known: tuple[str, ...]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    hint = did_you_mean(name, known, begins=False)
+    return f" ({hint})" if hint else ""

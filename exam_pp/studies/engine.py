@@ -33,11 +33,11 @@ from exam_pp.reports.analysis.evaluation_page import write_evaluation
 from exam_pp.reports.analysis.report_folder import Sources, grade_sets
 from exam_pp.reports.validation.findings import findings_report
 from exam_pp.signals import STOP
-from exam_pp.store.atomic_writes import Lock
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
 from exam_pp.store.files import write_text
 from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.locks import Lock
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.tables import columns_named, columns_of

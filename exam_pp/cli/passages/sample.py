@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +18,7 @@ from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
 from exam_pp.store.files import STDIO
 from exam_pp.store.guarded_inputs import reading
-from exam_pp.text.wording import counted, listed
+from exam_pp.text.wording import counted, did_you_mean, listed
 
 if TYPE_CHECKING:
     from exam_pp.store.trec.queries import Query
@@ -169,8 +168,7 @@ def _too_few(field: str, value: str, size: int, by_value: Mapping[str, Sequence[
     if value in by_value:
         queries = counted(len(by_value[value]), "query has", "queries have")
         return f"only {queries} the {field} {value!r}, but --by asks for {size}."
-    close = get_close_matches(value, by_value, n=1)
-    hint = f"Did you mean {close[0]!r}?" if close else f"Its values are {listed(sorted(by_value))}."
+    hint = did_you_mean(value, by_value, f"Its values are {listed(sorted(by_value))}.")
     return f"no query has the {field} {value!r}. {hint}"
 
 

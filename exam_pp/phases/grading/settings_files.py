@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -17,6 +16,7 @@ from exam_pp.llm.backends import may_be_local
 from exam_pp.llm.base import Dtype, Engine, ModelOptions, NoAnswerAt
 from exam_pp.llm.transport import check_url, default_url, is_same_server
 from exam_pp.store.parsing import data_error
+from exam_pp.text.wording import did_you_mean
 
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -225,11 +225,8 @@ def _not_a_setting(key: str) -> str:
         return f"use the option --{'model_pipeline' if key == 'pipeline' else key}.".replace("_", "-")
     if key in REFUSED:
         return f"{key} {REFUSED[key]}"
-    close = get_close_matches(key, SETTINGS, n=1)
-    return (
-        f"{key!r} is no setting of models; "
-        f"{f'did you mean {close[0]!r}?' if close else '`exam-pp list settings` shows all.'}"
-    )
+    hint = did_you_mean(key, SETTINGS, "`exam-pp list settings` shows all.", begins=False)
+    return f"{key!r} is no setting of models; {hint}"
 
 
 T = TypeVar("T", bound=BaseModel)
@@ -295,8 +292,8 @@ class SettingsFile:
             if key in REFUSED:
                 raise self._error(REFUSED[key], within + key)
             if key not in known:
-                close = get_close_matches(key.replace("-", "_"), known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"{has} {', '.join(known)}."
+                others = f"{has} {', '.join(known)}."
+                hint = did_you_mean(key.replace("-", "_"), known, others, begins=False)
                 raise self._error(f"is unknown; {hint}", within + key)
         try:
             return kind.model_validate(values)

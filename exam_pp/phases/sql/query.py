@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
+from exam_pp.store.locks import temporary_folder
 from exam_pp.store.sql.duck import (
     Filler,
     Limits,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from exam_pp.defaults import CONFIDENCE
+from exam_pp.defaults import CONFIDENCE, TOURNAMENTS
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
 from exam_pp.metrics.elo import EloRules, elo, elo_samples, errors_of_mean
@@ -41,7 +41,7 @@ class RatingOptions:
 
     methods: Sequence[Method] = ("elo",)
     rules: EloRules = field(default_factory=EloRules)
-    tournaments: int = 500
+    tournaments: int = TOURNAMENTS
     statistics: Statistics = field(default_factory=lambda: Statistics("queries", samples=1000))
 
 

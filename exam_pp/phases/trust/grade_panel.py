@@ -6,7 +6,6 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,10 +31,11 @@ from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
-from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream, read_file
 from exam_pp.store.guarded_inputs import model_files, reading
+from exam_pp.store.locks import temporary_folder
 from exam_pp.text.toml import parse_toml
+from exam_pp.text.wording import did_you_mean
 
 
 class GraderTable(ModelSettings):
@@ -75,8 +75,7 @@ def read_panel(path: str | Path, servers: Collection[str] = ()) -> list[PanelGra
     values = parse_toml(read_file(path), str(path))
     for key in values:
         if key != "grader":
-            close = get_close_matches(key, ["grader"], n=1)
-            hint = "did you mean 'grader'?" if close else "a panel file can have grader."
+            hint = did_you_mean(key, ["grader"], "a panel file can have grader.", begins=False)
             raise DataError(f"is unknown; {hint}", file=str(path), field=key)
     tables = values.get("grader", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):

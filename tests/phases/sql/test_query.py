@@ -29,8 +29,8 @@ from exam_pp.phases.sql.query import (
 )
 from exam_pp.phases.sql.query_examples import EXAMPLES
 from exam_pp.rendering.rows import write_rows
-from exam_pp.store.atomic_writes import create_work_folder, lock_path
 from exam_pp.store.files import work_folder
+from exam_pp.store.locks import create_work_folder, lock_path
 from exam_pp.store.sql.duck import Limits
 from exam_pp.store.sql.tables import TABLES
 from tests.conftest import passage, rubric, written
