@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from typing import Generic, TypeVar
 
 from exam_pp.errors import ExamError, UnknownNameError
-from exam_pp.text.wording import nearest
+from exam_pp.text.wording import closest
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ class Registry(Generic[T]):
         names = self.names()
         known = {other.lower(): other for other in [*self._values, *self._lazy, *self._aliases]}
         begun = [other for other in known if other.startswith(name.lower())] if name else []
-        close = begun or filter(None, [nearest(name.lower(), known)])
+        close = begun or filter(None, [closest(name.lower(), known)])
         hint = f"Known: {', '.join(sorted(map(self._shown, names)))}."
         if shown := [self._shown(known[match]) for match in close]:
             hint = f"Did you mean {min(shown, key=len)!r}?"

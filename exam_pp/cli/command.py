@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from exam_pp.cli.command_line import name_of, refuse, with_present_names
+from exam_pp.cli.command_line import parameter_name, refuse, with_present_names
 from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
-from exam_pp.cli.keyed_options import KeyedOption, keys_of, with_keys
+from exam_pp.cli.keyed_options import KeyedOption, keys_as_options, keys_of
 from exam_pp.cli.logs import log_options
 from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, meaning_of, section_of
 from exam_pp.text.wording import listed
@@ -68,7 +68,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
-        words = args if ctx.resilient_parsing else with_keys(with_present_names(args), self.params, ctx)
+        words = args if ctx.resilient_parsing else keys_as_options(with_present_names(args), self.params, ctx)
         # The last word may be an option whose value a shell completes, which would end the parsing.
         is_open = ctx.resilient_parsing and words[-1:] and words[-1].startswith("-")
         # A parse of our own: click does not hand on the order of options, which shows repeated ones.
@@ -127,7 +127,7 @@ class Command(click.Command):
     def _called(self, ctx: click.Context, kind: object) -> str:
         """The command with a kind of work, as users type it."""
         chooser = self._chooser
-        option = f"{name_of(chooser)} " if isinstance(chooser, click.Option) else ""
+        option = f"{parameter_name(chooser)} " if isinstance(chooser, click.Option) else ""
         return f"{ctx.command_path} {option}{kind}"
 
     def _parameters_of(self, ctx: click.Context, kinds: Collection[str]) -> list[click.Parameter]:
@@ -231,7 +231,7 @@ class Command(click.Command):
     def _write_kinds(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         chooser = self._chooser
         words = self._called(ctx, self.chosen_by.upper())
-        title = name_of(chooser) if isinstance(chooser, click.Option) else self.chosen_by.capitalize()
+        title = parameter_name(chooser) if isinstance(chooser, click.Option) else self.chosen_by.capitalize()
         with formatter.section(title):
             formatter.write_dl([(name, _purpose(each.help)) for name, each in self.kinds.items()])
             formatter.write_paragraph()

@@ -26,7 +26,7 @@ def keys_of(parameters: Sequence[click.Parameter]) -> dict[str, dict[str, click.
     return found
 
 
-def with_keys(
+def keys_as_options(
     arguments: Sequence[str], parameters: Sequence[click.Parameter], context: click.Context
 ) -> list[str]:
     """The arguments with ``-S KEY=VALUE`` replaced by the option of the key.

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 import exam_pp
-from exam_pp.cli.command_line import SECRET, is_given, name_of
+from exam_pp.cli.command_line import SECRET, is_given, parameter_name
 from exam_pp.cli.guard import NamedInput, Ran
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import DataError, OutputError
@@ -66,7 +66,7 @@ def write_manifests(ran: Ran, parameters: Iterable[click.Parameter]) -> None:
     outputs = [output for output in ran.outputs if output.parameter.name not in _NOT_OUTPUTS]
     try:
         contents = [
-            content.model_copy(update={"parameter": name_of(output.parameter)})
+            content.model_copy(update={"parameter": parameter_name(output.parameter)})
             for output in outputs
             for content in _contents(output.path, written)
         ]
@@ -144,14 +144,14 @@ def _options(ran: Ran, parameters: Iterable[click.Parameter]) -> Iterator[Option
                 value = [each for each in value if each.startswith(DATA_SET)]
             if not value:
                 continue
-        if name_of(parameter).endswith("base-url"):
+        if parameter_name(parameter).endswith("base-url"):
             value = (
                 [_address(context, url) for url in value]
                 if isinstance(value, tuple)
                 else _address(context, value)
             )
         plain = MASK if SECRET.search(name) and value else _plain(value)
-        yield OptionValue(name=name_of(parameter), value=plain, default=not is_given(context, name))
+        yield OptionValue(name=parameter_name(parameter), value=plain, default=not is_given(context, name))
 
 
 def _address(context: click.Context, url: str | None) -> str | None:
@@ -177,7 +177,7 @@ def _inputs(ran: Ran) -> Iterator[NamedContent]:
     opened = sorted(ran.running.opened.items(), key=lambda item: str(item[1]))
     order = [parameter.name for parameter in ran.context.command.params]
     for given in sorted(ran.inputs, key=lambda given: order.index(given.parameter.name)):
-        yield _named(given).model_copy(update={"parameter": name_of(given.parameter)})
+        yield _named(given).model_copy(update={"parameter": parameter_name(given.parameter)})
     named = {os.path.realpath(path) for given in ran.inputs for path in given.protected()}
     own = [Path(os.path.realpath(path)) for path in (*(output.path for output in ran.outputs), PACKAGE)]
     for real, path in opened:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from exam_pp.cli.command_line import name_of
-from exam_pp.text.wording import did_you_mean, listed, nearest
+from exam_pp.cli.command_line import parameter_name
+from exam_pp.text.wording import closest, did_you_mean, listed
 
 INSTEAD = {
     **dict.fromkeys(("leaderboard", "leaderboards", "score", "scores"), "evaluate cover"),
@@ -66,9 +66,9 @@ def explained(error: click.UsageError, ctx: click.Context, named: Mapping[str, A
 
 def too_many(ctx: click.Context, extra: Sequence[str]) -> str:
     """The message for words that are neither an option nor an argument of the command."""
-    arguments = [name_of(each) for each in ctx.command.params if isinstance(each, click.Argument)]
+    arguments = [parameter_name(each) for each in ctx.command.params if isinstance(each, click.Argument)]
     files = [
-        name_of(each)
+        parameter_name(each)
         for each in ctx.command.params
         if isinstance(each, click.Option) and getattr(each.type, "is_input", False)
     ]
@@ -81,13 +81,13 @@ def _unknown_option(error: click.NoSuchOption, ctx: click.Context) -> str:
     name = error.option_name
     unknown = f"No such option {name!r}."
     for parameter in ctx.command.params:
-        if isinstance(parameter, click.Argument) and name.strip("-").upper() in name_of(parameter):
-            return f"{unknown} {name_of(parameter)} is named without an option."
+        if isinstance(parameter, click.Argument) and name.strip("-").upper() in parameter_name(parameter):
+            return f"{unknown} {parameter_name(parameter)} is named without an option."
     own = [option for parameter in ctx.command.params for option in parameter.opts]
     meant = _MEANT.get(name.lstrip("-"))
     if meant in own:
         return f"{unknown} Use {meant}."
-    close = nearest(name, own, _ALIKE)
+    close = closest(name, own, _ALIKE)
     if close and name.startswith("--"):
         return f"{unknown} Did you mean {close}?"
     having = [
@@ -121,7 +121,7 @@ def _unknown_value(value: str, parameter: click.Parameter, ctx: click.Context) -
             if value in PROMPTS:
                 return f"{value} is a prompt: use `{ctx.command_path} prompt {value}`."
     hint = did_you_mean(value.lower(), choices, f"Choose one of {values}.")
-    where = f"`{ctx.command_path}`" if isinstance(parameter, click.Argument) else name_of(parameter)
+    where = f"`{ctx.command_path}`" if isinstance(parameter, click.Argument) else parameter_name(parameter)
     return f"{where} cannot be followed by {value!r}. {hint}"
 
 

@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from exam_pp import defaults
-from exam_pp.cli.command_line import name_of
+from exam_pp.cli.command_line import parameter_name
 from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.output_format import ending_of, of_ending
 from exam_pp.cli.ranges import IntRange
@@ -25,7 +25,7 @@ from exam_pp.errors import DataError, OutputError
 from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS, render
 from exam_pp.store.files import check_output, is_stream
 from exam_pp.store.locks import temporary_folder
-from exam_pp.text.wording import listed, nearest
+from exam_pp.text.wording import closest, listed
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -98,7 +98,7 @@ def _meant(name: str) -> str:
         matches = sorted(map(str, path.parent.glob(path.name)))
         return f" It is a pattern: name its files ({listed(matches)}), or their folder." if matches else ""
     names = [entry.name for entry in path.parent.iterdir()] if os.access(path.parent, os.R_OK) else []
-    close = nearest(path.name, names, 0.8)
+    close = closest(path.name, names, 0.8)
     return f" Did you mean {path.with_name(close)}?" if close else ""
 
 
@@ -330,7 +330,7 @@ def of_each_side(
     """Callback of a repeatable option of a comparison: the values for the first and the second side."""
     if len(values) > 2:
         raise click.UsageError(
-            f"{name_of(option)} can be named twice at most, once for each of the two sides.", context
+            f"{parameter_name(option)} can be named twice at most, once for each of the two sides.", context
         )
     return (values[0], values[-1]) if values else (None, None)
 

@@ -195,10 +195,10 @@ def parse_prompt(text: str, file: str, read: ReadText | None = None) -> Prompt:
             f"{keys.name!r} is already the name of another prompt; choose a new one.",
             file=file, field="name",
         )  # fmt: skip
-    return prompt_of(keys, file, read)
+    return prompt_from_keys(keys, file, read)
 
 
-def prompt_of(keys: PromptFile, file: str | None = None, read: ReadText | None = None) -> Prompt:
+def prompt_from_keys(keys: PromptFile, file: str | None = None, read: ReadText | None = None) -> Prompt:
     """Make the prompt from validated keys; raises :class:`DataError`, which names ``file``."""
     rule, choices = _reading(keys, file)
     keys = keys.model_copy(update={"template": _template(keys, file, read)})

@@ -39,7 +39,7 @@ def listed(names: Sequence[str], separator: str = ", ") -> str:
     return separator.join([*names[:MAX_LISTED], *(["..."] if len(names) > MAX_LISTED else [])])
 
 
-def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known name that a misspelt name resembles most; None if it resembles none of them.
 
     ``cutoff``: Lowest similarity, from 0 to 1.
@@ -52,7 +52,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", *, begins
 
     ``begins``: Whether the hint begins a sentence.
     """
-    close = nearest(name, known)
+    close = closest(name, known)
     return f"{'Did' if begins else 'did'} you mean {close!r}?" if close else otherwise
 
 

@@ -338,8 +338,8 @@ def _grade_answers(
 ) -> None:
     """Grade citations, answers by criteria, claims, or entries without passages."""
     from exam_pp.phases.grading.grade_answers import (
-        AnswerOptions,
         CitationOptions,
+        CriteriaOptions,
         ScoreOptions,
         grade_answers,
         grade_citations,
@@ -356,7 +356,7 @@ def _grade_answers(
         if kind == "criteria":
             own = options["criteria_file"]
             criteria = None if own is None else read_criteria_file(own)
-            chosen = AnswerOptions(criteria, systems, options["max_passages"], regrade)
+            chosen = CriteriaOptions(criteria, systems, options["max_passages"], regrade)
             return grade_answers(files, model, chosen, advance)
         if kind == "claim":
             scored = ScoreOptions(prompt=prompt, **take(options, "sources", "systems", "soft", "regrade"))
@@ -370,12 +370,12 @@ def _grade_answers(
 
 def _examine(options: dict[str, Any]) -> None:
     """Write what ``--plan`` shows without passages."""
-    from exam_pp.cli.grading.doctor import doctor_report, examine
+    from exam_pp.cli.grading.doctor import doctor_report, examine_model
 
     form, examination = options["form"], None
     if options["model"] is not None:
         with progress("Examining", "requests") as advance:
-            examination = examine(take_model_options(options), advance)
+            examination = examine_model(take_model_options(options), advance)
     emit_rendered(doctor_report(examination), form, Path("-"))
     if examination is not None and not examination.sound:
         sys.exit(1)

@@ -174,14 +174,14 @@ def merge_games(
     Raises :class:`DataError` for a game with two results, two values of another field of a query, a query of
     ``like`` that no file has, and with ``strict`` for a graded game that would replace an ungraded one.
     """
-    from exam_pp.phases.passages.merge import order_of, parts_of
+    from exam_pp.phases.passages.merge import merged_files, order_of
     from exam_pp.store.games_files import is_games_file, read_games, write_games
     from exam_pp.store.passages.raw_passages import read_raw_passages
 
     def read(path: Path) -> Iterator[QueryGames]:
         return iter(()) if _is_empty(path) else read_games(path)
 
-    parts = parts_of(files, like, read)
+    parts = merged_files(files, like, read)
     first: Iterable[QueryGames | RawQuery] = ()
     if like is not None:
         first = read_games(like) if is_games_file(like) else read_raw_passages(like)

@@ -16,8 +16,8 @@ from exam_pp.phases.analysis.audit_inputs import (
     AuditOptions,
     Table,
     Verdict,
+    as_matrix,
     excludes,
-    matrix,
     read_input,
     too_few,
     undecided,
@@ -38,7 +38,7 @@ from exam_pp.text.wording import counted, listed
 
 
 @dataclass(frozen=True)
-class Part:
+class FamilyMember:
     """A model or system with its role and family; the family is None if it has none."""
 
     role: str
@@ -66,7 +66,7 @@ class CircularityAudit:
     ``official_rank``: Mean official rank of the family's systems; None without official ranks.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[FamilyMember]
     warnings: Sequence[str]
     verdict: Verdict
     family: str | None = None
@@ -85,10 +85,10 @@ def audit_circularity(
     known = families or Families({})
     model = data.grader.key.model
     family = known.of_model(model)
-    parts = [Part("grader", model, family)]
+    parts = [FamilyMember("grader", model, family)]
     wrote = [(WRITER, writer)] if writer is not None else writers(data.bank)
-    parts += [Part(role, name, known.of_model(name)) for role, name in wrote]
-    parts += [Part("system", name, known.of_system(name)) for name in data.systems]
+    parts += [FamilyMember(role, name, known.of_model(name)) for role, name in wrote]
+    parts += [FamilyMember("system", name, known.of_system(name)) for name in data.systems]
     own = [part.name for part in parts if part.role == "system" and family and part.family == family]
     warnings = list(_warnings(parts, family, own))
     if data.bank is not None and not any(part.role in WRITERS.values() for part in parts):
@@ -109,7 +109,7 @@ def audit_circularity(
     return CircularityAudit(parts, warnings, verdict, family, own)
 
 
-def _warnings(parts: Sequence[Part], family: str | None, own: Sequence[str]) -> Iterator[str]:
+def _warnings(parts: Sequence[FamilyMember], family: str | None, own: Sequence[str]) -> Iterator[str]:
     grader = parts[0]
     for part in parts[1:]:
         if part.role in WRITERS.values():
@@ -137,13 +137,13 @@ def _advantages(data: AuditInput, own: Sequence[str]) -> Iterator[FamilyAdvantag
 
     def of(name: str, table: Table, *, compare: bool) -> FamilyAdvantage:
         queries = [query_id for query_id in data.scores if query_id in table]
-        scores = matrix(table, queries, systems)
+        scores = as_matrix(table, queries, systems)
         found = advantage(
             scores, among, confidence=options.confidence, samples=options.samples, seed=options.seed
         )
         if not compare:
             return FamilyAdvantage(name, found, len(queries))
-        mine = matrix(data.scores, queries, systems)
+        mine = as_matrix(data.scores, queries, systems)
         compared = difference_in_differences(
             mine, scores, among,
             confidence=options.confidence, samples=options.samples, seed=options.seed,

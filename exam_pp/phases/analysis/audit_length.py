@@ -14,8 +14,8 @@ from exam_pp.phases.analysis.audit_inputs import (
     AuditInput,
     Table,
     Verdict,
+    as_matrix,
     excludes,
-    matrix,
     too_few,
     undecided,
     with_interval,
@@ -134,7 +134,7 @@ def _system_rows(data: AuditInput) -> list[LengthRow]:
         rows.append(_row("responses", "score", constant, groups, data))
         if len(systems) > len(columns):
             means = correlation_of_means(
-                [matrix(table, queries, systems) for table in columns],
+                [as_matrix(table, queries, systems) for table in columns],
                 confidence=data.options.confidence, samples=data.options.samples, seed=data.options.seed,
             )  # fmt: skip
             held = constant.removeprefix("query").removeprefix(", ")

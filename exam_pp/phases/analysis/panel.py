@@ -61,7 +61,7 @@ class PanelLeaderboard:
 
 
 @dataclass(frozen=True)
-class PanelGrader:
+class PanelModel:
     """A grader of the panel.
 
     ``kendall``: Kendall's τ-b of its leaderboard and ``without``; None if it is undefined.
@@ -106,7 +106,7 @@ class PanelAnalysis:
     ``consensus``: The leaderboard of the consensus; None without rankings.
     """
 
-    graders: Sequence[PanelGrader]
+    graders: Sequence[PanelModel]
     pairs: Sequence[PairAgreement]
     shared: int
     alphas: tuple[float | None, float | None, float | None]
@@ -285,14 +285,14 @@ class _Panel:
                     query.passages.append(graded)
                 yield query
 
-    def grader(self, name: str, board: PanelLeaderboard, together: Ratings) -> PanelGrader:
+    def grader(self, name: str, board: PanelLeaderboard, together: Ratings) -> PanelModel:
         rated = self.ratings[name]
         others = [ratings for other, ratings in self.ratings.items() if other != name]
         rest = consensus_ratings(others, self.rule, max(1, self.min_graders - 1))
         own = _leaderboard(self.scores(rated))
         without = _leaderboard(self.scores({unit: rest[unit] for unit in rest if unit in together}))
         moved = sum(without.ranks.get(system, rank) != rank for system, rank in board.ranks.items())
-        return PanelGrader(
+        return PanelModel(
             name,
             len(rated),
             sum(rated.values()) / len(rated),
@@ -305,7 +305,7 @@ class _Panel:
             moved,
         )
 
-    def pairs(self, graders: Sequence[PanelGrader]) -> Iterator[PairAgreement]:
+    def pairs(self, graders: Sequence[PanelModel]) -> Iterator[PairAgreement]:
         for a, b in combinations(graders, 2):
             left, right = self.ratings[a.name], self.ratings[b.name]
             common = [unit for unit in left if unit in right]
@@ -337,7 +337,7 @@ def _kendall(a: PanelLeaderboard, b: PanelLeaderboard) -> float | None:
 def _places(
     matrix: ScoreMatrix,
     board: PanelLeaderboard,
-    graders: Sequence[PanelGrader],
+    graders: Sequence[PanelModel],
     alpha: float,
     seed: int,
 ) -> list[SystemPlaces]:
@@ -356,7 +356,7 @@ def _places(
     return sorted(rows, key=lambda row: (row.rank, row.system))
 
 
-def _notes(graders: Sequence[PanelGrader], panel: _Panel, pairs: int, together: int) -> Iterator[str]:
+def _notes(graders: Sequence[PanelModel], panel: _Panel, pairs: int, together: int) -> Iterator[str]:
     most = max(grader.rated for grader in graders)
     if together < pairs:
         have = counted(pairs - together, "pair was", "pairs were")

@@ -112,7 +112,7 @@ def _same_options(recorded: Mapping[str, Any] | None, options: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class AnswerOptions:
+class CriteriaOptions:
     """Options of the grading of answers by criteria.
 
     ``criteria``: The criteria with their prompt; None for those of RAGElo. ``systems``: Names of the systems
@@ -181,7 +181,7 @@ def read_criteria_file(path: Path) -> CriteriaSet:
 def grade_answers(
     files: GradeFiles,
     model: ModelOptions,
-    options: AnswerOptions,
+    options: CriteriaOptions,
     advance: Advance = lambda _steps, _total: None,
 ) -> AnswerSummary:
     """Write the passages with the ratings of the answers in them by criteria.
@@ -223,7 +223,7 @@ def grade_answers(
     return summary
 
 
-def make_criteria_grader(llm: LLM, options: AnswerOptions) -> CriteriaGrader:
+def make_criteria_grader(llm: LLM, options: CriteriaOptions) -> CriteriaGrader:
     """The grader for a loaded model; raises SelectionError for a pair scorer, which has no prompt."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
@@ -238,7 +238,7 @@ def rating_tasks(
     query: QueryPassages,
     query_texts: Mapping[str, str],
     grader: CriteriaGrader,
-    options: AnswerOptions,
+    options: CriteriaOptions,
     summary: AnswerSummary,
 ) -> Iterator[Task]:
     """The answers to rate, at their first parts; counts in ``summary``."""

@@ -156,7 +156,7 @@ SETTINGS: Mapping[str, str] = {
 """Keys of ``-M KEY=VALUE`` with their meanings."""
 
 
-def model_options(settings: ModelSettings) -> ModelOptions:
+def as_options(settings: ModelSettings) -> ModelOptions:
     """The settings as options of a model."""
     names = {field.name for field in fields(ModelOptions)}
     values = {key: value for key, value in vars(settings).items() if key in names}
@@ -315,7 +315,7 @@ class SettingsFile:
         if settings.response_format not in (None, "text", "json"):
             path = self.path(str(settings.response_format), f"{within}response_format")
             paths["response_format"] = str(path)
-        return model_options(settings.model_copy(update=paths))
+        return as_options(settings.model_copy(update=paths))
 
     def model(self, values: Mapping[str, Any], within: str) -> ModelOptions:
         """The options of a model from a table; raises DataError as :meth:`table` and :meth:`options` do."""

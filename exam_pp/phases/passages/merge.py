@@ -105,7 +105,7 @@ def merge_files(
     ``like`` that no file has, and with ``strict`` for any conflict; conflicts are otherwise counted in the
     summary.
     """
-    parts = parts_of(files, like, read_raw_passages)
+    parts = merged_files(files, like, read_raw_passages)
     positions: dict[str, dict[str, int]] = {}
     for query in read_raw_passages(like) if like else ():
         of_query = positions.setdefault(query.query_id, {})
@@ -128,7 +128,7 @@ def merge_files(
     return summary
 
 
-class Part(Generic[Q]):
+class MergedFile(Generic[Q]):
     """One of the input files, with random access to its queries; ``lines`` counts the lines of each."""
 
     def __init__(self, path: Path, read: Callable[[Path], Iterator[Q]]) -> None:
@@ -147,16 +147,18 @@ class Part(Generic[Q]):
         return self._pending.pop(query_id)
 
 
-def parts_of(files: Sequence[Path], like: Path | None, read: Callable[[Path], Iterator[Q]]) -> list[Part[Q]]:
+def merged_files(
+    files: Sequence[Path], like: Path | None, read: Callable[[Path], Iterator[Q]]
+) -> list[MergedFile[Q]]:
     """The input files; raises :class:`SelectionError` for one that cannot be read twice."""
     if streams := [path for path in (*files, like) if path is not None and is_read_once(path)]:
         raise SelectionError(
             f"merge reads its files twice, so {str(streams[0])!r} must be a file, not a stream."
         )
-    return [Part(path, read) for path in files]
+    return [MergedFile(path, read) for path in files]
 
 
-def order_of(parts: Sequence[Part[Any]], like: Path | None, queries: Iterable[str]) -> list[str]:
+def order_of(parts: Sequence[MergedFile[Any]], like: Path | None, queries: Iterable[str]) -> list[str]:
     """The query ids in output order: first ``queries``, which are those of ``like``.
 
     Raises :class:`DataError` if ``like`` has no queries, or one that no part has.
