@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from exam_pp.cli.command_line import parameter_name, refuse, with_present_names
-from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
+from exam_pp.cli.guard import WITH_MANIFESTS, CommandFiles, guarded
 from exam_pp.cli.keyed_options import KeyedOption, keys_as_options, keys_of
 from exam_pp.cli.logs import log_options
 from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, meaning_of, section_of
@@ -102,13 +102,13 @@ class Command(click.Command):
         """Run the command, with its inputs protected. It may write manifests. With -v, its time is logged."""
         started = monotonic()
         self._refuse_unused(ctx)
-        with guarded(ctx) as ran:
+        with guarded(ctx) as files:
             try:
                 result: object = super().invoke(ctx)
             except (click.exceptions.Exit, SystemExit):  # an exit code for a finding, with complete outputs
-                self._write_manifests(ran)
+                self._write_manifests(files)
                 raise
-            self._write_manifests(ran)
+            self._write_manifests(files)
         log.debug("%s took %.1f seconds.", ctx.command_path, monotonic() - started)
         return result
 
@@ -141,12 +141,12 @@ class Command(click.Command):
         with_help_all = [_HELP_ALL] if _number_of_options(every) > MAX_SHOWN else []
         return [*own, *_keyed(own), *every[len(own) :], *with_help_all]
 
-    def _write_manifests(self, ran: Ran) -> None:
-        if ran.running.written and ran.context.meta.get(WITH_MANIFESTS):
+    def _write_manifests(self, files: CommandFiles) -> None:
+        if files.running.written and files.context.meta.get(WITH_MANIFESTS):
             from exam_pp.cli.manifests import write_manifests
 
-            kind = ran.context.params.get(self.chosen_by)
-            write_manifests(ran, [parameter for parameter in self.params if self.uses(parameter, kind)])
+            kind = files.context.params.get(self.chosen_by)
+            write_manifests(files, [parameter for parameter in self.params if self.uses(parameter, kind)])
 
     def _refuse_repeated(self, ctx: click.Context, order: Iterable[click.Parameter]) -> None:
         for parameter, times in Counter(order).items():
