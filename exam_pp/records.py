@@ -2,9 +2,9 @@
 
 A :class:`StoredRecord` is a frozen struct, which msgspec decodes many times as fast as pydantic a model. Its
 class is written like a model: the metaclass derives the struct, and :func:`pydantic_model` a pydantic
-model with the same fields. That model names the error of a value, repairs values that only lax readers accept,
-such as ids that are numbers, and gives the JSON Schema. Pydantic is imported when a model is needed, because
-that takes longer than reading a small file.
+model with the same fields. That model names the error of a value, repairs values that only lax readers
+accept, such as ids that are numbers, and gives the JSON Schema. Pydantic is imported when a model is needed,
+because that takes longer than reading a small file.
 """
 
 from __future__ import annotations

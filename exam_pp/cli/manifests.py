@@ -179,7 +179,10 @@ def _inputs(files: CommandFiles) -> Iterator[NamedContent]:
     for given in sorted(files.inputs, key=lambda given: order.index(given.parameter.name)):
         yield _named(given).model_copy(update={"parameter": parameter_name(given.parameter)})
     named = {os.path.realpath(path) for given in files.inputs for path in given.protected()}
-    own = [Path(os.path.realpath(path)) for path in (*(output.path for output in files.outputs.values()), PACKAGE)]
+    own = [
+        Path(os.path.realpath(path))
+        for path in (*(output.path for output in files.outputs.values()), PACKAGE)
+    ]
     for real, path in opened:
         is_own = is_temporary(Path(real)) or any(Path(real).is_relative_to(place) for place in own)
         if real not in named and not is_own and path.is_file():
