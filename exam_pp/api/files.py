@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exam_pp.banks import BankLine, TestBank
 from exam_pp.data_model import QueryPassages
-from exam_pp.phases.sql.query import SqlSources, Statement, query_result
+from exam_pp.phases.sql.query import SqlSources, SqlStatement, query_result
 from exam_pp.store.banks import bank_json
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.sql.duck import DEFAULT_MEMORY, Limits
@@ -84,7 +84,7 @@ def query(
         DataError: A file cannot be read or has the wrong format.
     """
     sources = SqlSources(_paths(graded), _paths(banks), _paths(runs), _paths(scores), _paths(queries))
-    with query_result(sources, Statement(sql, parameters or {}), Limits(memory)) as result:
+    with query_result(sources, SqlStatement(sql, parameters or {}), Limits(memory)) as result:
         for row in result:
             yield dict(zip(result.columns, row, strict=True))
 

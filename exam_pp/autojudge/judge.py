@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.autojudge.settings import LlmConfig, Settings, read_settings
-from exam_pp.autojudge.work import Work, of_kind
+from exam_pp.autojudge.work import Work, lines_of_kind
 from exam_pp.banks import BankLine, TestBank
 from exam_pp.cli.logs import start_log
 from exam_pp.errors import ExamError
@@ -138,7 +138,7 @@ class ExamJudge:
             _log_notes(covered.notes)
             columns = {COVER: _table(score for score in covered.scores if score.metric.startswith("Cover("))}
             columns[LABEL] = _label_means(work, graded, labels)
-            nuggets = of_kind(lines, "nugget")
+            nuggets = lines_of_kind(lines, "nugget")
             if any(item.importance == "vital" for line in nuggets for item in line.items):
                 columns[V_STRICT] = _vital_scores(work, reports, nuggets, own)
             else:

@@ -21,7 +21,9 @@ from urllib.parse import quote
 from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
-from exam_pp.store.atomic_writes import (
+from exam_pp.store.guarded_inputs import is_input, note_opened, note_written
+from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
+from exam_pp.store.locks import (
     Kind,
     Lock,
     create_part,
@@ -30,8 +32,6 @@ from exam_pp.store.atomic_writes import (
     remove_leftovers,
     signals_held,
 )
-from exam_pp.store.guarded_inputs import is_input, note_opened, note_written
-from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
 from exam_pp.store.rereadable import open_stream
 from exam_pp.text.wording import in_one_line, is_unicode, printable
 

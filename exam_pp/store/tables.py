@@ -254,7 +254,7 @@ class Row(NamedTuple):
         return DataError(problem, file=str(path), line=self.line, field=field or None)
 
 
-def columns_of(path: str | Path, layout: Layout | None = None) -> tuple[str, ...]:
+def column_names(path: str | Path, layout: Layout | None = None) -> tuple[str, ...]:
     """The names in the header of a table, or the keys of its first JSON objects; empty for other files.
 
     With a layout, a JSON object that maps ids to texts has the columns of its pairs.
@@ -277,7 +277,7 @@ _FIRST = 20
 
 def is_table(path: str | Path, layout: Layout) -> bool:
     """Whether a file is a table with the columns of a layout."""
-    return layout.fits(columns_of(path, layout))
+    return layout.fits(column_names(path, layout))
 
 
 Report = Callable[[Mapping[str, int]], object]
@@ -342,7 +342,7 @@ def _rows_by_role(
 
 def check_header(path: str | Path, layout: Layout) -> None:
     """Raise :class:`DataError` if a file without the form of its reader is a table with other columns."""
-    columns = columns_of(path)
+    columns = column_names(path)
     if len(columns) > 1 and not any(map(is_number, columns)):
         raise _missing(path, layout, columns, None)
 

@@ -46,7 +46,7 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
 
         validate([source], limit=10)
         return []
-    from exam_pp.phases.sql.query import SqlSources, Statement, build_database, query_result
+    from exam_pp.phases.sql.query import SqlSources, SqlStatement, build_database, query_result
     from exam_pp.store.sql.duck import Limits
 
     sources, limits = SqlSources([source]), Limits(memory)
@@ -54,7 +54,7 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
         database = folder / "grades.duckdb"
         build_database(sources, database, limits)
         sources = SqlSources([database])
-    with query_result(sources, Statement(SQL), limits) as result:
+    with query_result(sources, SqlStatement(SQL), limits) as result:
         return [(str(name), int(number), float(mean)) for name, number, mean in result]
 
 

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.banks import BankLine, Nugget, Question, entry_id
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.judgments import judgments
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.passages.graded_file import read_passages

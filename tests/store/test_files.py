@@ -23,13 +23,6 @@ from hypothesis import strategies as st
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store import files
-from exam_pp.store.atomic_writes import (
-    create_part,
-    create_work_folder,
-    lock_path,
-    signals_held,
-    temporary_folder,
-)
 from exam_pp.store.files import (
     atomic_output,
     check_output,
@@ -43,6 +36,13 @@ from exam_pp.store.files import (
     write_text,
 )
 from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.locks import (
+    create_part,
+    create_work_folder,
+    lock_path,
+    signals_held,
+    temporary_folder,
+)
 from tests.conftest import data_error
 
 

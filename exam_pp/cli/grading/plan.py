@@ -31,7 +31,7 @@ from exam_pp.phases.grading.grading_run import (
 )
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job, by_batch
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.store.atomic_writes import temporary_folder
+from exam_pp.store.locks import temporary_folder
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 from exam_pp.text.wording import counted

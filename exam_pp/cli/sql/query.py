@@ -31,7 +31,7 @@ from exam_pp.cli.ranges import IntRange
 from exam_pp.store.files import check_output, read_text
 
 if TYPE_CHECKING:
-    from exam_pp.phases.sql.query import Statement
+    from exam_pp.phases.sql.query import SqlStatement
     from exam_pp.store.sql.duck import Limits
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ def command(
       exam-pp query graded.jsonl.gz --bank questions.jsonl "$(exam-pp show sql bad-questions)"
       exam-pp query graded.jsonl.gz --bank questions.jsonl --runs runs --save graded.duckdb
     """
-    from exam_pp.phases.sql.query import SqlSources, Statement, query_files, query_to_parquet
+    from exam_pp.phases.sql.query import SqlSources, SqlStatement, query_files, query_to_parquet
     from exam_pp.rendering.rows import write_rows
     from exam_pp.store.sql.duck import Limits
 
@@ -136,7 +136,7 @@ def command(
         return
     check_output(output)
     files, sql = _files_and_sql(arguments)
-    statement = Statement(sql, dict(map(_parameter, params)), unsafe_sql)
+    statement = SqlStatement(sql, dict(map(_parameter, params)), unsafe_sql)
     if form == "parquet" and str(output) == "-":
         raise click.UsageError("--format parquet needs an output file: -o FILE.")
     sources = SqlSources(files, **options)
@@ -198,7 +198,7 @@ def _parameter(text: str) -> tuple[str, str | int | float]:
     return name, value
 
 
-def _draw(sources: Any, statement: Statement, limits: Any) -> None:
+def _draw(sources: Any, statement: SqlStatement, limits: Any) -> None:
     from exam_pp.phases.sql.query import query_result
     from exam_pp.rendering.rows import MAX_ROWS, draw_rows
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import is_given
 from exam_pp.cli.guard import note_output
@@ -95,7 +96,11 @@ def _is_study(word: str) -> bool:
     "replaces the corrections of the last time.",
 )  # fmt: skip
 @COLUMNS
-@click.option("--top", type=IntRange(1), help="Number of passages of each run and query.  [default: 20]")
+@click.option(
+    "--top",
+    type=IntRange(1),
+    help=f"Number of passages of each run and query.  [default: {defaults.CUTOFF}]",
+)
 @prompt_option(
     "Prompt to grade with; may be repeated.  [default: from the kind of the bank]",
     "prompt_classes",

@@ -301,6 +301,6 @@ def _people(
     return People(model, pairs=ratings_of_pairs(file))
 
 
-def matrix(table: Numbers, queries: Sequence[str], systems: Sequence[str]) -> list[list[float]]:
+def as_matrix(table: Numbers, queries: Sequence[str], systems: Sequence[str]) -> list[list[float]]:
     """The numbers of a table, systems × queries."""
     return [[table[query_id][system] for query_id in queries] for system in systems]

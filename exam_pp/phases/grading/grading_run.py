@@ -36,7 +36,7 @@ from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_stream
 from exam_pp.store.guarded_inputs import reading
-from exam_pp.store.passages.graded_file import Line, passages_writer
+from exam_pp.store.passages.graded_file import WritableQuery, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.passages.raw_passages import read_raw_passages
@@ -324,7 +324,7 @@ def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
 
 
 @contextmanager
-def _writer(files: GradeFiles, group: ProcessGroup) -> Iterator[Callable[[Line], None]]:
+def _writer(files: GradeFiles, group: ProcessGroup) -> Iterator[Callable[[WritableQuery], None]]:
     """A function that writes a query to the output; on ranks other than 0 it has no effect."""
     if not group.leads:
         yield lambda _query: None
@@ -375,7 +375,7 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
 def write_answered(
     files: GradeFiles,
     llm: LLM,
-    lines: Callable[[Answerer], Iterable[Line]],
+    lines: Callable[[Answerer], Iterable[WritableQuery]],
     advance: Advance,
     check: Callable[[], None] = lambda: None,
 ) -> int:

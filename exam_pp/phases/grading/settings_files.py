@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -18,6 +17,7 @@ from exam_pp.llm.base import Dtype, Engine, ModelOptions, NoAnswerAt
 from exam_pp.llm.transport import check_url, default_url, is_same_server
 from exam_pp.store.files import check_ends
 from exam_pp.store.parsing import data_error
+from exam_pp.text.wording import did_you_mean
 
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -157,7 +157,7 @@ SETTINGS: Mapping[str, str] = {
 """Keys of ``-M KEY=VALUE`` with their meanings."""
 
 
-def model_options(settings: ModelSettings) -> ModelOptions:
+def as_options(settings: ModelSettings) -> ModelOptions:
     """The settings as options of a model."""
     names = {field.name for field in fields(ModelOptions)}
     values = {key: value for key, value in vars(settings).items() if key in names}
@@ -226,11 +226,8 @@ def _not_a_setting(key: str) -> str:
         return f"use the option --{'model_pipeline' if key == 'pipeline' else key}.".replace("_", "-")
     if key in REFUSED:
         return f"{key} {REFUSED[key]}"
-    close = get_close_matches(key, SETTINGS, n=1)
-    return (
-        f"{key!r} is no setting of models; "
-        f"{f'did you mean {close[0]!r}?' if close else '`exam-pp list settings` shows all.'}"
-    )
+    hint = did_you_mean(key, SETTINGS, "`exam-pp list settings` shows all.", begins=False)
+    return f"{key!r} is no setting of models; {hint}"
 
 
 T = TypeVar("T", bound=BaseModel)
@@ -300,8 +297,8 @@ class SettingsFile:
             if key in REFUSED:
                 raise self._error(REFUSED[key], within + key)
             if key not in known:
-                close = get_close_matches(key.replace("-", "_"), known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"{has} {', '.join(known)}."
+                others = f"{has} {', '.join(known)}."
+                hint = did_you_mean(key.replace("-", "_"), known, others, begins=False)
                 raise self._error(f"is unknown; {hint}", within + key)
         try:
             return kind.model_validate(values)
@@ -323,7 +320,7 @@ class SettingsFile:
         if settings.response_format not in (None, "text", "json"):
             path = self.path(str(settings.response_format), f"{within}response_format")
             paths["response_format"] = str(path)
-        return model_options(settings.model_copy(update=paths))
+        return as_options(settings.model_copy(update=paths))
 
     def model(self, values: Mapping[str, Any], within: str) -> ModelOptions:
         """The options of a model from a table; raises DataError as :meth:`table` and :meth:`options` do."""

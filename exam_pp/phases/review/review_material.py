@@ -26,7 +26,7 @@ from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.checked_passages import extracted_answers
 from exam_pp.phases.review.content_keys import entry_keys, query_text_of, scale_of
 from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
-from exam_pp.phases.review.rating_scale import Step, rating_scale
+from exam_pp.phases.review.rating_scale import ScaleStep, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, citations_of
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
@@ -419,7 +419,7 @@ def _notes(material: _Reading, options: ReviewOptions) -> list[str]:
     return notes
 
 
-def _warn_of_higher_ratings(material: _Reading, scale: Sequence[Step]) -> None:
+def _warn_of_higher_ratings(material: _Reading, scale: Sequence[ScaleStep]) -> None:
     if material.best_seen is not None and material.best_seen > scale[-1].rating:
         log.warning(
             "The file has a rating of %d, but the scale of the prompt ends at %d.",

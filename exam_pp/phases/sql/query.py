@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from exam_pp.errors import DataError, OutputError, SelectionError
-from exam_pp.store.atomic_writes import temporary_folder
 from exam_pp.store.files import STDIO, atomic_output, check_output, folder_output, work_folder
+from exam_pp.store.locks import temporary_folder
 from exam_pp.store.sql.duck import (
     Filler,
     Limits,
@@ -83,7 +83,7 @@ class SqlSources:
 
 
 @dataclass(frozen=True)
-class Statement:
+class SqlStatement:
     """A SQL statement and its parameters; ``unsafe`` allows statements that write."""
 
     sql: str
@@ -96,7 +96,7 @@ RowWriter = Callable[[Sequence[str], Iterable[Sequence[Any]], IO[bytes]], None]
 
 
 def query_files(
-    sources: SqlSources, statement: Statement, output: str | Path, write: RowWriter, limits: Limits
+    sources: SqlSources, statement: SqlStatement, output: str | Path, write: RowWriter, limits: Limits
 ) -> None:
     """Run a statement on the sources and write its rows.
 
@@ -111,7 +111,9 @@ def query_files(
         write(result.columns, result, stream)
 
 
-def query_to_parquet(sources: SqlSources, statement: Statement, output: str | Path, limits: Limits) -> None:
+def query_to_parquet(
+    sources: SqlSources, statement: SqlStatement, output: str | Path, limits: Limits
+) -> None:
     """Like :func:`query_files`, in the Parquet format."""
     check_output(output, sources.files())
     with temporary_folder() as folder:
@@ -123,7 +125,7 @@ def query_to_parquet(sources: SqlSources, statement: Statement, output: str | Pa
 
 
 @contextmanager
-def query_result(sources: SqlSources, statement: Statement, limits: Limits) -> Iterator[Result]:
+def query_result(sources: SqlSources, statement: SqlStatement, limits: Limits) -> Iterator[Result]:
     """Open the rows of a statement, for Python and for terminals; errors as in :func:`query_files`."""
     with (
         temporary_folder() as folder,
@@ -134,7 +136,7 @@ def query_result(sources: SqlSources, statement: Statement, limits: Limits) -> I
 
 @contextmanager
 def _open_reader(
-    sources: SqlSources, statement: Statement, folder: Path, limits: Limits, writes: Path | None = None
+    sources: SqlSources, statement: SqlStatement, folder: Path, limits: Limits, writes: Path | None = None
 ) -> Iterator[Reader]:
     sources.check()
     database, sandboxed = sources.database, not statement.unsafe

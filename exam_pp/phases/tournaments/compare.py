@@ -34,7 +34,7 @@ from exam_pp.phases.grading.scheduler import (
 from exam_pp.phases.tournaments.contests import (
     Contest,
     DocumentRule,
-    Judge,
+    GamesJudge,
     Played,
     contest_of,
     drawn_pairs,
@@ -236,7 +236,7 @@ def make_judge(
     options: CompareOptions,
     rule: DocumentRule | None = None,
     known: Mapping[str, QueryGames] | None = None,
-) -> Judge:
+) -> GamesJudge:
     """The judge for a loaded model; raises SelectionError for a model that cannot compare answers."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
@@ -266,7 +266,7 @@ def make_judge(
         "reasons_by": list(rule.selector.key) if rule and rule.selector else None,
     }
     info = prompt.provenance() | {key: value for key, value in recorded.items() if value is not None}
-    return Judge(grader, llm.name, llm.provenance(), info, known or {})
+    return GamesJudge(grader, llm.name, llm.provenance(), info, known or {})
 
 
 def _document_rule(files: CompareFiles, options: CompareOptions) -> DocumentRule:
@@ -318,7 +318,7 @@ def _contests(
 def compared(
     contests: Iterable[Contest],
     answer: Answer,
-    judge: Judge,
+    judge: GamesJudge,
     options: CompareOptions,
     summary: CompareSummary,
     window_requests: int = WINDOW_REQUESTS,

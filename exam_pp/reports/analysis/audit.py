@@ -16,8 +16,8 @@ from exam_pp.phases.analysis.audit_inputs import (
     AuditInput,
     AuditOptions,
     Verdict,
+    as_matrix,
     excludes,
-    matrix,
     read_input,
     too_few,
     undecided,
@@ -177,14 +177,14 @@ def _advantages(
         queries = [query_id for query_id in data.scores if query_id in table]
         if not queries:
             continue
-        scores = matrix(table, queries, systems)
+        scores = as_matrix(table, queries, systems)
         found = advantage(
             scores, among, confidence=options.confidence, samples=options.samples, seed=options.seed
         )
         compared = Comparison(None, None)
         if number:
             compared = difference_in_differences(
-                matrix(data.scores, queries, systems), scores, among,
+                as_matrix(data.scores, queries, systems), scores, among,
                 confidence=options.confidence, samples=options.samples, seed=options.seed,
             )  # fmt: skip
             if len(rows) == 1:

@@ -14,8 +14,8 @@ from exam_pp.phases.analysis.audit_inputs import (
     AuditInput,
     Numbers,
     Verdict,
+    as_matrix,
     excludes,
-    matrix,
     too_few,
     undecided,
     with_interval,
@@ -130,7 +130,7 @@ def _of_systems(data: AuditInput) -> _Correlations:
         found["score", "responses", f"query, {held}" if held else "query"] = _within(groups, data)
         if len(systems) > len(columns):
             means = correlation_of_means(
-                [matrix(table, queries, systems) for table in columns],
+                [as_matrix(table, queries, systems) for table in columns],
                 confidence=data.options.confidence, samples=data.options.samples, seed=data.options.seed,
             )  # fmt: skip
             found["mean score", "systems", held] = means, None

@@ -33,7 +33,7 @@ from exam_pp.store.files import (
 )
 from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.problems import Problems
-from exam_pp.store.tables import QUERIES, Report, cell_of, check_header, columns_of, parts_of, read_table
+from exam_pp.store.tables import QUERIES, Report, cell_of, check_header, column_names, parts_of, read_table
 from exam_pp.text.wording import counted, listed
 
 _TAG = re.compile(r"<(?:(top|topic)\b([^<>]*)|/(top|topic))>", re.IGNORECASE)
@@ -346,7 +346,7 @@ def _parse(path: str | Path, problems: Problems, texts: _Texts) -> Sequence[tupl
 
 def _is_table(path: str | Path) -> bool:
     """Whether a file is a table that the other readers do not know."""
-    return QUERIES.fits(columns_of(path)) and not _is_object(next(read_text_lines(path))[1])
+    return QUERIES.fits(column_names(path)) and not _is_object(next(read_text_lines(path))[1])
 
 
 def _queries_of_rows(

@@ -34,7 +34,7 @@ from exam_pp.store.tables import (
     SUFFIXES,
     Row,
     check_header,
-    columns_of,
+    column_names,
     is_table,
     read_rows,
     read_table,
@@ -105,7 +105,7 @@ def _is_run_file(path: Path) -> bool:
 
 def _is_run_table(path: str | Path) -> bool:
     """Whether a header has the columns of a run, or all but that of the passages, whose name is unknown."""
-    columns = columns_of(path)
+    columns = column_names(path)
     is_sheet = Path(path).name.removesuffix(".gz").endswith((".csv", ".tsv"))
     return RUNS.fits(columns) or (is_sheet and RUNS.used(columns).keys() >= {"query_id", "rank"})
 

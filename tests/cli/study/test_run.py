@@ -15,7 +15,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, MissingExtraError, ModelError
 from exam_pp.llm.lexical import LexicalLLM
-from exam_pp.store.atomic_writes import Lock
+from exam_pp.store.locks import Lock
 from exam_pp.studies.inputs import StudyFile as Study
 from exam_pp.studies.inputs import read_study, write_study
 from tests.llm.endpoint_server import completion, serve

@@ -17,7 +17,7 @@ from exam_pp.phases.evaluation.citations import (
     provenance_of,
 )
 from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Report, Table
-from exam_pp.reports.review.verification.parts import omission, page_of
+from exam_pp.reports.review.verification.parts import card_text, omission
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.stemming import content_stems
 from exam_pp.text.wording import counted, listed, no_query
@@ -156,7 +156,7 @@ def _blocks(found: Sequence[_Citation], limit: int | None) -> list[Block]:
                 f"words of the statement.{reason}"
             ),
             Quote(item.statement, "statement"),
-            Quote(page_of(item.text), f"passage {item.citation}"),
+            Quote(card_text(item.text), f"passage {item.citation}"),
             *([Quote(item.reply, "reply")] if item.reply else []),
         ]
     return blocks + omission(len(found) - len(shown), "citation", len(shown))
