@@ -18,8 +18,10 @@ from exam_pp.models import Record
 
 EntryKind = Literal["question", "nugget"]
 
-ASSIGNMENT_RATINGS: Mapping[str, int] = {"not_support": 0, "partial_support": 1, "support": 2}
-"""Nugget assignment (Pradeep et al., 2024, section 3.3) to the rating that is stored with it."""
+ASSIGNMENT_LABELS = ("not_support", "partial_support", "support")
+"""The nugget assignments (Pradeep et al., 2024, section 3.3), in the order of their ratings, from 0."""
+ASSIGNMENT_RATINGS: Mapping[str, int] = {label: rating for rating, label in enumerate(ASSIGNMENT_LABELS)}
+"""Nugget assignment to the rating that is stored with it."""
 
 
 class _Entry(Record):

@@ -28,7 +28,7 @@ from exam_pp.records import (
     TOO_DEEP,
     Added,
     Later,
-    Source,
+    RecordSource,
     StoredRecord,
     Unlisted,
     encode,
@@ -573,7 +573,7 @@ def _without_empty(passage: Passage) -> Passage:
     return replace(passage, data=UNSET if data == PassageData() else data)
 
 
-class _Line(Source):
+class _Line(RecordSource):
     """The bytes of a line, from which passages were read."""
 
     def __init__(self, data: bytes, check: Callable[[], object], query_id: str) -> None:

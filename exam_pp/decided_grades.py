@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from exam_pp.banks import ASSIGNMENT_RATINGS, EntryKind
+from exam_pp.banks import ASSIGNMENT_LABELS, EntryKind
 from exam_pp.data_model import (
     DIRECT_ID,
     AnyGrades,
@@ -111,9 +111,8 @@ def decided_grades(
             for entry_id, rating in ratings.items()
         ]
     if assigns:
-        labels = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
         values["assignments"] = [
-            NuggetAssignment(nugget_id=entry_id, assignment=labels[rating])
+            NuggetAssignment(nugget_id=entry_id, assignment=ASSIGNMENT_LABELS[rating])
             for entry_id, rating in ratings.items()
         ]
     return RubricGrades(**values)

@@ -37,7 +37,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Measurement:
     """How far the grades of single passages agree with others.
 
     ``rho`` (Spearman's ρ) and ``kappa`` (quadratic κ) are those with GPT-4's grades, None for data without
@@ -68,7 +68,7 @@ class ModelInfo:
     role: Role
     parameters: int | None
     use: str
-    measured: tuple[Agreement, ...] = ()
+    measured: tuple[Measurement, ...] = ()
     fooled_by: str = ""
     languages: str = ""
     caution: str = ""
@@ -78,7 +78,7 @@ class ModelInfo:
         return None if self.parameters is None else self.parameters * bytes_per_parameter / 1e9
 
     @property
-    def agreement(self) -> Agreement | None:
+    def agreement(self) -> Measurement | None:
         """The agreement on data that no constant of a judge was fitted to; None if it was not measured."""
         return self.measured[-1] if self.measured else None
 
@@ -103,16 +103,16 @@ CATALOGUE = (
         117_653_760,
         "a small encoder on a CPU; orders systems well, but is no judge of single answers",
         (
-            Agreement(
+            Measurement(
                 f"{_FITTED} {_TRAINED}",
                 Figure(0.477, (0.40, 0.55)),
                 Figure(0.475, (0.39, 0.55)),
                 Figure(0.802, (0.69, 0.87)),
             ),
-            Agreement(_HALVES, Figure(0.478), Figure(0.473), None),
-            Agreement(f"{_LLMJUDGE} {_TRAINED}", None, None, Figure(0.753, (0.58, 0.85))),
-            Agreement(_DEMO, None, None, Figure(0.889, (0.74, 0.93))),
-            Agreement(
+            Measurement(_HALVES, Figure(0.478), Figure(0.473), None),
+            Measurement(f"{_LLMJUDGE} {_TRAINED}", None, None, Figure(0.753, (0.58, 0.85))),
+            Measurement(_DEMO, None, None, Figure(0.889, (0.74, 0.93))),
+            Measurement(
                 f"{_UNSEEN} {_OF_COSINES}",
                 Figure(0.424, (0.35, 0.48)),
                 Figure(0.404),
@@ -139,15 +139,15 @@ CATALOGUE = (
         None,
         "matching of English words, no neural network; every grader must beat it",
         (
-            Agreement(
+            Measurement(
                 _FITTED,
                 Figure(0.360, (0.28, 0.43)),
                 Figure(0.374, (0.31, 0.43)),
                 Figure(0.770, (0.65, 0.85)),
             ),
-            Agreement(_LLMJUDGE, None, None, Figure(0.729, (0.58, 0.82))),
-            Agreement(_DEMO, None, None, Figure(0.828, (0.68, 0.88))),
-            Agreement(_UNSEEN, Figure(0.329), Figure(0.361), Figure(0.747)),
+            Measurement(_LLMJUDGE, None, None, Figure(0.729, (0.58, 0.82))),
+            Measurement(_DEMO, None, None, Figure(0.828, (0.68, 0.88))),
+            Measurement(_UNSEEN, Figure(0.329), Figure(0.361), Figure(0.747)),
         ),
         fooled_by="keywords, also the question repeated, and negated facts",
         languages="English",

@@ -1,10 +1,10 @@
 """Base class of records that programs write, decoded by msgspec.
 
 A :class:`StoredRecord` is a frozen struct, which msgspec decodes many times as fast as pydantic a model. Its
-class is written like a model: the metaclass derives the struct, and :func:`model_of` a pydantic model with
-the same fields. That model names the error of a value, repairs values that only lax readers accept, such as
-ids that are numbers, and gives the JSON Schema. Pydantic is imported when a model is needed, because that
-takes longer than reading a small file.
+class is written like a model: the metaclass derives the struct, and :func:`pydantic_model` a pydantic
+model with the same fields. That model names the error of a value, repairs values that only lax readers
+accept, such as ids that are numbers, and gives the JSON Schema. Pydantic is imported when a model is needed,
+because that takes longer than reading a small file.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ Unlisted = Annotated[T, "not in the schema"]
 TOO_DEEP = "has a value that is nested too deeply to be written."
 
 
-class Source:
+class RecordSource:
     """Bytes that records were read from; ``check`` raises the error of an invalid value, with its place.
 
     So the error of a value that is decoded later names the file and the line, which records do not keep.
     """
 
-    in_use: ClassVar[WeakSet[Source]] = WeakSet()
+    in_use: ClassVar[WeakSet[RecordSource]] = WeakSet()
 
     def __init__(self, data: bytes, check: Callable[[], object]) -> None:
         self.data, self.check = data, check
@@ -127,7 +127,7 @@ class _RecordMeta(msgspec.StructMeta):
                     msgspec.convert(value, _type_of(cls, slot.name.removeprefix("_"))[0])
             return msgspec.convert(by_key, cls)
         except msgspec.ValidationError:
-            return stored(model_of(cls).model_validate(values))
+            return stored(pydantic_model(cls).model_validate(values))
 
 
 def _are_equal(one: Any, other: object) -> bool:
@@ -199,7 +199,7 @@ def _validated(kind: Any, raw: msgspec.Raw, field: str) -> Any:
     try:
         return _adapter(kind).validate_json(bytes(raw), by_alias=True, by_name=False)
     except ValidationError as error:
-        for source in [source for source in Source.in_use if bytes(raw) in source.data]:
+        for source in [source for source in RecordSource.in_use if bytes(raw) in source.data]:
             source.check()
         first = error.errors(include_url=False, include_input=False)[0]
         raise DataError(sentence(first), field=field) from error
@@ -234,19 +234,21 @@ class StoredRecord(msgspec.Struct, metaclass=_RecordMeta, frozen=True, gc=False,
     def __get_pydantic_core_schema__(cls, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         from pydantic_core import core_schema  # noqa: PLC0415 - slow to import
 
-        schema = handler(model_of(cls))
+        schema = handler(pydantic_model(cls))
         from_python = core_schema.no_info_before_validator_function(_plain, schema)
         return core_schema.json_or_python_schema(json_schema=schema, python_schema=from_python)
 
 
 @cache
-def model_of(record: type[StoredRecord]) -> type[Record]:
+def pydantic_model(record: type[StoredRecord]) -> type[Record]:
     """The pydantic model with the fields of a class of records."""
     from pydantic import Field  # noqa: PLC0415 - slow to import
 
     from exam_pp.models import Record  # noqa: PLC0415 - slow to import
 
-    bases = tuple(model_of(base) for base in record.__bases__ if base in _SLOTS and base is not StoredRecord)
+    bases = tuple(
+        pydantic_model(base) for base in record.__bases__ if base in _SLOTS and base is not StoredRecord
+    )
     kinds = _BODIES[record]["__annotations__"]
     body = {key: Field(**value) if key in kinds else value for key, value in _BODIES[record].items()}
     make: Any = type(Record)

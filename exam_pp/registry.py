@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import Generic, TypeVar
 
 from exam_pp.errors import ExamError, UnknownNameError
+from exam_pp.text.wording import closest
 
 log = logging.getLogger(__name__)
 
@@ -153,11 +153,10 @@ class Registry(Generic[T]):
         names = self.names()
         known = {other.lower(): other for other in [*self._values, *self._lazy, *self._aliases]}
         begun = [other for other in known if other.startswith(name.lower())] if name else []
-        close = [self._shown(known[match]) for match in begun or get_close_matches(name.lower(), known, n=1)]
-        if close:
-            hint = f"Did you mean {min(close, key=len)!r}?"
-        else:
-            hint = f"Known: {', '.join(sorted(map(self._shown, names)))}."
+        close = begun or filter(None, [closest(name.lower(), known)])
+        hint = f"Known: {', '.join(sorted(map(self._shown, names)))}."
+        if shown := [self._shown(known[match]) for match in close]:
+            hint = f"Did you mean {min(shown, key=len)!r}?"
         return f"No {self.kind} named {name!r}. {hint}"
 
     def _import_package(self) -> None:

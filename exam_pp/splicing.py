@@ -156,13 +156,13 @@ def canonical(value: RawJson) -> bytes:
         return repr(sorted_keys).encode()
 
 
-def changed(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) -> dict[str, RawJson]:
+def with_change(fields: Mapping[str, RawJson], path: Sequence[str], change: Change) -> dict[str, RawJson]:
     """Return the fields with ``change`` applied at a path of keys; missing objects are created."""
     key, *inner = path
     old, after = fields.get(key), dict(fields)
     if inner:
         old_fields = {} if old is None or bytes(old) == b"null" else decode_object(old)
-        new_fields = changed(old_fields, inner, change)
+        new_fields = with_change(old_fields, inner, change)
         new = old if new_fields == old_fields else encode_object(new_fields)
     else:
         new = change(old)

@@ -50,6 +50,7 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "evaluation": (),
         "analysis": ("evaluation", "review"),
         "review": (),
+        "trust": (),
         "validation": (),
     },
     "store": {

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry, Role, parse_line
 from exam_pp.errors import ExamError, SelectionError
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.passages.filter import FilterOptions, filter_file
 from exam_pp.results import Qrel

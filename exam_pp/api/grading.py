@@ -21,7 +21,7 @@ from exam_pp.phases.grading.scheduler import Answerer
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Unparsed
-from exam_pp.prompts.custom import PromptFile, prompt_of
+from exam_pp.prompts.custom import PromptFile, prompt_from_keys
 from exam_pp.records import replace
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import read_text
@@ -241,7 +241,7 @@ def grade_answers(
     return answer_files.grade_answers(
         files.GradeFiles(Path(passages), Path(output), queries=Path(queries)),
         _model(model),
-        answer_files.AnswerOptions(own, systems, max_passages, regrade),
+        answer_files.CriteriaOptions(own, systems, max_passages, regrade),
     )
 
 
@@ -265,7 +265,7 @@ def make_prompt(**keys: Any) -> Prompt:
         prompt_file = PromptFile.model_validate(keys)
     except ValidationError as error:
         raise data_error(error, None) from error
-    return prompt_of(prompt_file, read=lambda name, _field: read_text(Path(name)))
+    return prompt_from_keys(prompt_file, read=lambda name, _field: read_text(Path(name)))
 
 
 def _prompts(prompts: Prompts, match: AnswerMatch) -> list[Prompt]:

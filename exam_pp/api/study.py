@@ -17,6 +17,7 @@ from exam_pp.api.evaluation import leaderboard as leaderboard_of_scores
 from exam_pp.api.files import write_bank
 from exam_pp.banks import TestBank
 from exam_pp.data_model import QueryPassages
+from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError, ModelError, SelectionError, UnknownNameError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm import ModelOptions
@@ -49,7 +50,7 @@ def study(
     texts: PathLike | Sequence[PathLike] | Mapping[str, str] | Table | None = None,
     edits: PathLike | Sequence[PathLike] | None = None,
     nuggets: bool = False,
-    top: int = 20,
+    top: int = CUTOFF,
 ) -> Study:
     """Systems, queries and a test bank, ready to be graded.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from exam_pp.api.evaluation import leaderboard_of
-from exam_pp.defaults import CONFIDENCE
+from exam_pp.defaults import CONFIDENCE, ELO_K, ELO_START, TOURNAMENTS
 from exam_pp.errors import SelectionError
 from exam_pp.games import QueryGames
 from exam_pp.llm import ModelOptions
@@ -92,9 +92,9 @@ def elo(
     prompt_class: str | None = None,
     systems: Sequence[str] = (),
     families: PathLike | None = None,
-    tournaments: int = 500,
-    k_factor: float = 32.0,
-    start_rating: float = 1000.0,
+    tournaments: int = TOURNAMENTS,
+    k_factor: float = ELO_K,
+    start_rating: float = ELO_START,
     integer: bool = False,
     intervals: bool = True,
     confidence: float = CONFIDENCE,

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from exam_pp.cli.command_line import name_of, refuse, with_present_names
-from exam_pp.cli.guard import WITH_MANIFESTS, Ran, guarded
-from exam_pp.cli.keyed_options import KeyedOption, keys_of, with_keys
+from exam_pp.cli.command_line import parameter_name, refuse, with_present_names
+from exam_pp.cli.guard import WITH_MANIFESTS, CommandFiles, guarded
+from exam_pp.cli.keyed_options import KeyedOption, keys_as_options, keys_of
 from exam_pp.cli.logs import log_options
 from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, meaning_of, section_of
 from exam_pp.text.wording import listed
@@ -69,7 +69,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; raises :class:`click.UsageError` for an option that is named twice."""
-        words = args if ctx.resilient_parsing else with_keys(with_present_names(args), self.params, ctx)
+        words = args if ctx.resilient_parsing else keys_as_options(with_present_names(args), self.params, ctx)
         # The last word may be an option whose value a shell completes, which would end the parsing.
         is_open = ctx.resilient_parsing and words[-1:] and words[-1].startswith("-")
         # A parse of our own: click does not hand on the order of options, which shows repeated ones.
@@ -103,13 +103,13 @@ class Command(click.Command):
         """Run the command, with its inputs protected. It may write manifests. With -v, its time is logged."""
         started = monotonic()
         self._refuse_unused(ctx)
-        with guarded(ctx) as ran:
+        with guarded(ctx) as files:
             try:
                 result: object = super().invoke(ctx)
             except (click.exceptions.Exit, SystemExit):  # an exit code for a finding, with complete outputs
-                self._write_manifests(ran)
+                self._write_manifests(files)
                 raise
-            self._write_manifests(ran)
+            self._write_manifests(files)
         log.debug("%s took %.1f seconds.", ctx.command_path, monotonic() - started)
         return result
 
@@ -128,7 +128,7 @@ class Command(click.Command):
     def _called(self, ctx: click.Context, kind: object) -> str:
         """The command with a kind of work, as users type it."""
         chooser = self._chooser
-        option = f"{name_of(chooser)} " if isinstance(chooser, click.Option) else ""
+        option = f"{parameter_name(chooser)} " if isinstance(chooser, click.Option) else ""
         return f"{ctx.command_path} {option}{kind}"
 
     def _parameters_of(self, ctx: click.Context, kinds: Collection[str]) -> list[click.Parameter]:
@@ -142,12 +142,12 @@ class Command(click.Command):
         with_help_all = [_HELP_ALL] if _number_of_options(every) > MAX_SHOWN else []
         return [*own, *_keyed(own), *every[len(own) :], *with_help_all]
 
-    def _write_manifests(self, ran: Ran) -> None:
-        if ran.running.written and ran.context.meta.get(WITH_MANIFESTS):
+    def _write_manifests(self, files: CommandFiles) -> None:
+        if files.running.written and files.context.meta.get(WITH_MANIFESTS):
             from exam_pp.cli.manifests import write_manifests
 
-            kind = ran.context.params.get(self.chosen_by)
-            write_manifests(ran, [parameter for parameter in self.params if self.uses(parameter, kind)])
+            kind = files.context.params.get(self.chosen_by)
+            write_manifests(files, [parameter for parameter in self.params if self.uses(parameter, kind)])
 
     def _refuse_repeated(self, ctx: click.Context, order: Iterable[click.Parameter]) -> None:
         for parameter, times in Counter(order).items():
@@ -232,7 +232,7 @@ class Command(click.Command):
     def _write_kinds(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         chooser = self._chooser
         words = self._called(ctx, self.chosen_by.upper())
-        title = name_of(chooser) if isinstance(chooser, click.Option) else self.chosen_by.capitalize()
+        title = parameter_name(chooser) if isinstance(chooser, click.Option) else self.chosen_by.capitalize()
         with formatter.section(title):
             formatter.write_dl([(name, _purpose(each.help)) for name, each in self.kinds.items()])
             formatter.write_paragraph()

@@ -47,7 +47,7 @@ def is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
 
 
-def name_of(parameter: click.Parameter) -> str:
+def parameter_name(parameter: click.Parameter) -> str:
     """``--bank``, or ``PASSAGES`` for an argument."""
     is_option = isinstance(parameter, click.Option)
     return max(parameter.opts, key=len) if is_option else parameter.human_readable_name
@@ -57,7 +57,7 @@ def refuse(context: click.Context, is_wrong: Callable[[str], bool], why: str) ->
     """Refuse parameters that the user named, by their Python names; ``why`` ends the sentence."""
     for parameter in context.command.params:
         if is_given(context, parameter.name or "") and is_wrong(parameter.name or ""):
-            raise click.UsageError(f"{name_of(parameter)} {why}.", context)
+            raise click.UsageError(f"{parameter_name(parameter)} {why}.", context)
 
 
 def refuse_without(needed: str, *names: str) -> None:
@@ -73,7 +73,7 @@ def _words(parameter: click.Parameter, value: Any) -> Iterator[str]:
     if not isinstance(parameter, click.Option):
         yield from map(str, values)
         return
-    name = name_of(parameter)
+    name = parameter_name(parameter)
     if parameter.is_flag:
         yield name if value or not parameter.secondary_opts else parameter.secondary_opts[0]
         return

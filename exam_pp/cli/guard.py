@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 WITH_MANIFESTS = f"{__name__}.with_manifests"
 """Key of the context: whether outputs get manifests."""
-_REPORT = f"{__name__}.report"
 
 
 class NamedInput(NamedTuple):
@@ -43,27 +42,19 @@ class NamedOutput(NamedTuple):
     parameter: click.Parameter
 
 
-class Ran(NamedTuple):
-    """A command with its inputs, its outputs, and the files that it has read and written."""
+@dataclass
+class CommandFiles:
+    """The files that the arguments of a command name, and, while it runs, those that it reads and writes.
+
+    ``outputs`` have their real paths as keys. ``report`` is the provenance of the report that the command
+    wrote; None without a report.
+    """
 
     context: click.Context
-    inputs: Collection[NamedInput]
-    outputs: Collection[NamedOutput]
-    running: Running
-
-    @property
-    def report(self) -> Provenance | None:
-        """The provenance of the report that the command wrote; None without a report."""
-        report: Provenance | None = self.context.meta.get(_REPORT)
-        return report
-
-
-@dataclass
-class _Files:
-    """The files that the arguments of a command name."""
-
     inputs: list[NamedInput] = field(default_factory=list)
     outputs: dict[Path, NamedOutput] = field(default_factory=dict)
+    report: Provenance | None = None
+    running: Running = field(init=False)
 
 
 def note_input(context: click.Context | None, path: Path, parameter: click.Parameter | None) -> None:
@@ -82,7 +73,7 @@ def note_output(context: click.Context, path: Path, option: click.Parameter) -> 
 
 
 @contextmanager
-def guarded(context: click.Context) -> Iterator[Ran]:
+def guarded(context: click.Context) -> Iterator[CommandFiles]:
     """Check all outputs of a command against all of its inputs, and protect the inputs while it runs.
 
     The block gets the files of the command, with those that it has written so far.
@@ -93,19 +84,19 @@ def guarded(context: click.Context) -> Iterator[Ran]:
     files = _files(context)
     _note_journal(context)
     _note_model_files(context)
-    with reading(file for given in files.inputs for file in given.protected()) as running:
+    with reading(file for given in files.inputs for file in given.protected()) as files.running:
         for path, option in files.outputs.values():
             # Others are folders, whose files the command checks.
             if path.is_file() or (path.parent.is_dir() and not path.is_dir()):
                 check_output(path, option=option.opts[0])
-        yield Ran(context, files.inputs, files.outputs.values(), running)
+        yield files
 
 
 def note_report(provenance: Provenance | None) -> None:
     """Note what made the numbers of a report that the running command writes."""
     context = click.get_current_context(silent=True)
-    if context is not None and provenance is not None:
-        context.meta.setdefault(_REPORT, provenance)
+    if context is not None and _files(context).report is None:
+        _files(context).report = provenance
 
 
 def _note_journal(context: click.Context) -> None:
@@ -142,6 +133,6 @@ def _with_runs(path: Path) -> list[Path]:
     return [path, *runs_of_folder(path)]
 
 
-def _files(context: click.Context) -> _Files:
-    files: _Files = context.meta.setdefault(__name__, _Files())
+def _files(context: click.Context) -> CommandFiles:
+    files: CommandFiles = context.meta.setdefault(__name__, CommandFiles(context))
     return files

@@ -8,12 +8,11 @@ conditions such as "-S confidence needs --intervals", inputs and outputs work as
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 
 import click
 from click.shell_completion import CompletionItem
 
-from exam_pp.text.wording import listed
+from exam_pp.text.wording import did_you_mean, listed
 
 
 def keys_of(parameters: Sequence[click.Parameter]) -> dict[str, dict[str, click.Parameter]]:
@@ -27,7 +26,7 @@ def keys_of(parameters: Sequence[click.Parameter]) -> dict[str, dict[str, click.
     return found
 
 
-def with_keys(
+def keys_as_options(
     arguments: Sequence[str], parameters: Sequence[click.Parameter], context: click.Context
 ) -> list[str]:
     """The arguments with ``-S KEY=VALUE`` replaced by the option of the key.
@@ -72,9 +71,7 @@ def _unknown(option: str, value: str | None, keys: list[str]) -> str:
     key, is_pair, _ = value.partition("=")
     if not is_pair:
         return f"{option} {value}: is not KEY=VALUE. Its keys here: {listed(keys)}."
-    close = get_close_matches(key, keys, n=1)
-    hint = f"Did you mean {close[0]!r}?" if close else f"Its keys here: {listed(keys)}."
-    return f"{option} has no key {key!r} here. {hint}"
+    return f"{option} has no key {key!r} here. {did_you_mean(key, keys, f'Its keys here: {listed(keys)}.')}"
 
 
 class KeyedOption(click.Option):

@@ -222,7 +222,7 @@ class LeaderboardOutput:
             report = self.for_readers(report, evaluation, standings)
         sources = [*inputs, self.official]
         self.draw(evaluation, sources, standings)
-        emit_report(report, self.form, self.path, sources, evaluation.notes)
+        emit_report(report, self.form, self.path, sources)
 
     def per_query_report(self, evaluation: Evaluation, title: str) -> Report:
         """The scores of each query, on pages below a picture of the first metric."""
@@ -247,7 +247,7 @@ class LeaderboardOutput:
         left_out = [Paragraph(note) for note in standings.uncertainty.notes if not with_method]
         if not standings.statistics.intervals:  # the verdict needs the places, of the first measure only
             options = replace(self.statistics, significance=False, places=True)
-            standings = leaderboard(evaluation.of_metric(standings.metrics[0]), options)
+            standings = leaderboard(evaluation.of_metrics(standings.metrics[0]), options)
         said = verdict(standings)
         first = [] if said is None else [Paragraph(said.sentence)]
         return replace(report, blocks=[*first, *(block for block in report.blocks if block not in left_out)])

@@ -14,14 +14,14 @@ from typing import Any
 import click
 
 import exam_pp
-from exam_pp.cli.command_line import SECRET, is_given, name_of
-from exam_pp.cli.guard import NamedInput, Ran
+from exam_pp.cli.command_line import SECRET, is_given, parameter_name
+from exam_pp.cli.guard import CommandFiles, NamedInput
 from exam_pp.cli.options import InputPath, OutputPath, UncheckedPath
 from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.masking import MASK, find_secrets
 from exam_pp.llm.transport import address
-from exam_pp.store.atomic_writes import is_temporary
 from exam_pp.store.files import check_output
+from exam_pp.store.locks import is_temporary
 from exam_pp.store.manifests import (
     FORMAT,
     Manifest,
@@ -45,7 +45,7 @@ PACKAGES = {
 }
 """Packages that numbers or texts may depend on, and their modules; a manifest names the imported ones."""
 _NOT_OUTPUTS = frozenset(("journal", "trace", "status_file"))
-"""Parameters of files that record how a command ran."""
+"""Parameters of files that record how a command files."""
 _MAX_WEIGHTS = 2 * 2**30
 """Files of a model above this size in bytes are named without a digest, which would take many seconds."""
 DATA_SET = "irds:"
@@ -56,21 +56,21 @@ PACKAGE = Path(exam_pp.__file__).parent
 """The files of exam_pp, such as templates, are known by its version."""
 
 
-def write_manifests(ran: Ran, parameters: Iterable[click.Parameter]) -> None:
+def write_manifests(files: CommandFiles, parameters: Iterable[click.Parameter]) -> None:
     """Write a manifest beside every output that a command has written.
 
     ``parameters``: Those that the command used. A manifest that cannot be written is a warning, because the
     output is complete.
     """
-    written = [Path(path) for path in ran.running.written]
-    outputs = [output for output in ran.outputs if output.parameter.name not in _NOT_OUTPUTS]
+    written = [Path(path) for path in files.running.written]
+    outputs = [output for output in files.outputs.values() if output.parameter.name not in _NOT_OUTPUTS]
     try:
         contents = [
-            content.model_copy(update={"parameter": name_of(output.parameter)})
+            content.model_copy(update={"parameter": parameter_name(output.parameter)})
             for output in outputs
             for content in _contents(output.path, written)
         ]
-        facts = _facts(ran, parameters) if contents else {}
+        facts = _facts(files, parameters) if contents else {}
     except _PROBLEMS as error:
         log.warning("The outputs have no manifests: %s", error)
         return
@@ -103,15 +103,15 @@ def _place(output: Path) -> Path:
     return check_output(place)
 
 
-def _facts(ran: Ran, parameters: Iterable[click.Parameter]) -> dict[str, Any]:
+def _facts(files: CommandFiles, parameters: Iterable[click.Parameter]) -> dict[str, Any]:
     """The fields of the manifests of all outputs."""
-    report = {} if ran.report is None else dict(ran.report.values)
+    report = {} if files.report is None else dict(files.report.values)
     report.pop("exam_pp", None)
     return {
         "exam_pp": exam_pp.__version__,
-        "command": ran.context.command_path.partition(" ")[2],
-        "options": list(_options(ran, parameters)),
-        "inputs": list(_inputs(ran)),
+        "command": files.context.command_path.partition(" ")[2],
+        "options": list(_options(files, parameters)),
+        "inputs": list(_inputs(files)),
         "report": report,
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
@@ -128,9 +128,9 @@ def _packages() -> Iterator[tuple[str, str]]:
                 continue
 
 
-def _options(ran: Ran, parameters: Iterable[click.Parameter]) -> Iterator[OptionValue]:
+def _options(files: CommandFiles, parameters: Iterable[click.Parameter]) -> Iterator[OptionValue]:
     """The options and arguments that are not files."""
-    context, read = ran.context, {str(given.path) for given in ran.inputs}
+    context, read = files.context, {str(given.path) for given in files.inputs}
     for parameter in parameters:
         name = parameter.name or ""
         if isinstance(parameter.type, OutputPath) or name not in context.params:
@@ -144,14 +144,14 @@ def _options(ran: Ran, parameters: Iterable[click.Parameter]) -> Iterator[Option
                 value = [each for each in value if each.startswith(DATA_SET)]
             if not value:
                 continue
-        if name_of(parameter).endswith("base-url"):
+        if parameter_name(parameter).endswith("base-url"):
             value = (
                 [_address(context, url) for url in value]
                 if isinstance(value, tuple)
                 else _address(context, value)
             )
         plain = MASK if SECRET.search(name) and value else _plain(value)
-        yield OptionValue(name=name_of(parameter), value=plain, default=not is_given(context, name))
+        yield OptionValue(name=parameter_name(parameter), value=plain, default=not is_given(context, name))
 
 
 def _address(context: click.Context, url: str | None) -> str | None:
@@ -172,14 +172,17 @@ def _plain(value: Any) -> Any:
     return find_secrets(os.environ.get("OPENAI_API_KEY", "").strip(), "").mask(str(value))
 
 
-def _inputs(ran: Ran) -> Iterator[NamedContent]:
+def _inputs(files: CommandFiles) -> Iterator[NamedContent]:
     """The inputs in the order of the command's help, then other files that were opened, by name."""
-    opened = sorted(ran.running.opened.items(), key=lambda item: str(item[1]))
-    order = [parameter.name for parameter in ran.context.command.params]
-    for given in sorted(ran.inputs, key=lambda given: order.index(given.parameter.name)):
-        yield _named(given).model_copy(update={"parameter": name_of(given.parameter)})
-    named = {os.path.realpath(path) for given in ran.inputs for path in given.protected()}
-    own = [Path(os.path.realpath(path)) for path in (*(output.path for output in ran.outputs), PACKAGE)]
+    opened = sorted(files.running.opened.items(), key=lambda item: str(item[1]))
+    order = [parameter.name for parameter in files.context.command.params]
+    for given in sorted(files.inputs, key=lambda given: order.index(given.parameter.name)):
+        yield _named(given).model_copy(update={"parameter": parameter_name(given.parameter)})
+    named = {os.path.realpath(path) for given in files.inputs for path in given.protected()}
+    own = [
+        Path(os.path.realpath(path))
+        for path in (*(output.path for output in files.outputs.values()), PACKAGE)
+    ]
     for real, path in opened:
         is_own = is_temporary(Path(real)) or any(Path(real).is_relative_to(place) for place in own)
         if real not in named and not is_own and path.is_file():
@@ -189,8 +192,6 @@ def _inputs(ran: Ran) -> Iterator[NamedContent]:
 def _named(given: NamedInput) -> NamedContent:
     """An input of an option or argument."""
     path, name = given.path, str(given.path)
-    if name == "-" or not (path.is_file() or path.is_dir()):
-        return NamedContent(path=name, note="a stream, which cannot be read again")
     if given.files is not None and path.is_file():
         return _weights(path, path)
     if given.files is not None:

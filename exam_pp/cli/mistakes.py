@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exam_pp.cli.command_line import name_of
-from exam_pp.text.wording import listed
+from exam_pp.cli.command_line import parameter_name
+from exam_pp.text.wording import closest, did_you_mean, listed
 
 INSTEAD = {
     **dict.fromkeys(("leaderboard", "leaderboards", "score", "scores"), "evaluate cover"),
@@ -46,8 +45,7 @@ def unknown_command(ctx: click.Context, group: click.Group, name: str) -> str:
     elsewhere = [path for path in _commands(ctx.find_root()) if path.split()[-1] == name]
     if elsewhere:
         return f"{unknown} Use {_quoted(elsewhere)}."
-    close = get_close_matches(name, names, n=1)
-    return f"{unknown} Did you mean {close[0]!r}?" if close else unknown
+    return f"{unknown} {did_you_mean(name, names)}".rstrip()
 
 
 def explained(error: click.UsageError, ctx: click.Context, named: Mapping[str, Any]) -> click.UsageError:
@@ -68,9 +66,9 @@ def explained(error: click.UsageError, ctx: click.Context, named: Mapping[str, A
 
 def too_many(ctx: click.Context, extra: Sequence[str]) -> str:
     """The message for words that are neither an option nor an argument of the command."""
-    arguments = [name_of(each) for each in ctx.command.params if isinstance(each, click.Argument)]
+    arguments = [parameter_name(each) for each in ctx.command.params if isinstance(each, click.Argument)]
     files = [
-        name_of(each)
+        parameter_name(each)
         for each in ctx.command.params
         if isinstance(each, click.Option) and getattr(each.type, "is_input", False)
     ]
@@ -83,15 +81,15 @@ def _unknown_option(error: click.NoSuchOption, ctx: click.Context) -> str:
     name = error.option_name
     unknown = f"No such option {name!r}."
     for parameter in ctx.command.params:
-        if isinstance(parameter, click.Argument) and name.strip("-").upper() in name_of(parameter):
-            return f"{unknown} {name_of(parameter)} is named without an option."
+        if isinstance(parameter, click.Argument) and name.strip("-").upper() in parameter_name(parameter):
+            return f"{unknown} {parameter_name(parameter)} is named without an option."
     own = [option for parameter in ctx.command.params for option in parameter.opts]
     meant = _MEANT.get(name.lstrip("-"))
     if meant in own:
         return f"{unknown} Use {meant}."
-    close = get_close_matches(name, own, n=1, cutoff=_ALIKE)
+    close = closest(name, own, _ALIKE)
     if close and name.startswith("--"):
-        return f"{unknown} Did you mean {close[0]}?"
+        return f"{unknown} Did you mean {close}?"
     having = [
         path
         for path, command in _commands(ctx.find_root()).items()
@@ -122,9 +120,8 @@ def _unknown_value(value: str, parameter: click.Parameter, ctx: click.Context) -
 
             if value in PROMPTS:
                 return f"{value} is a prompt: use `{ctx.command_path} prompt {value}`."
-    close = get_close_matches(value.lower(), choices, n=1)
-    hint = f"Did you mean {close[0]!r}?" if close else f"Choose one of {values}."
-    where = f"`{ctx.command_path}`" if isinstance(parameter, click.Argument) else name_of(parameter)
+    hint = did_you_mean(value.lower(), choices, f"Choose one of {values}.")
+    where = f"`{ctx.command_path}`" if isinstance(parameter, click.Argument) else parameter_name(parameter)
     return f"{where} cannot be followed by {value!r}. {hint}"
 
 

@@ -6,8 +6,7 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Sequence
 from errno import EACCES
 from itertools import product
 from pathlib import Path
@@ -18,15 +17,15 @@ import click
 from click.shell_completion import CompletionItem
 
 from exam_pp import defaults
-from exam_pp.cli.command_line import name_of
+from exam_pp.cli.command_line import parameter_name
 from exam_pp.cli.guard import note_input, note_output, note_report
 from exam_pp.cli.output_format import ending_of, of_ending
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import DataError, OutputError
-from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS
-from exam_pp.store.atomic_writes import temporary_folder
+from exam_pp.rendering.render import RENDERERS, REPORT_FORMATS, render
 from exam_pp.store.files import check_output, is_stream
-from exam_pp.text.wording import listed
+from exam_pp.store.locks import temporary_folder
+from exam_pp.text.wording import closest, listed
 
 if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
@@ -99,8 +98,8 @@ def _meant(name: str) -> str:
         matches = sorted(map(str, path.parent.glob(path.name)))
         return f" It is a pattern: name its files ({listed(matches)}), or their folder." if matches else ""
     names = [entry.name for entry in path.parent.iterdir()] if os.access(path.parent, os.R_OK) else []
-    close = get_close_matches(path.name, names, n=1, cutoff=0.8)
-    return f" Did you mean {path.with_name(close[0])}?" if close else ""
+    close = closest(path.name, names, 0.8)
+    return f" Did you mean {path.with_name(close)}?" if close else ""
 
 
 class ManifestPath(InputPath):
@@ -152,7 +151,7 @@ class OutputPath(click.Path):
             )
         if not self._folders:
             check_output(path, option=param.opts[0] if param is not None else "-o")
-        if ctx is not None and param is not None and (path.is_dir() or not is_stream(path)):
+        if ctx is not None and param is not None and not is_stream(path):
             note_output(ctx, path, param)
         return path
 
@@ -331,7 +330,7 @@ def of_each_side(
     """Callback of a repeatable option of a comparison: the values for the first and the second side."""
     if len(values) > 2:
         raise click.UsageError(
-            f"{name_of(option)} can be named twice at most, once for each of the two sides.", context
+            f"{parameter_name(option)} can be named twice at most, once for each of the two sides.", context
         )
     return (values[0], values[-1]) if values else (None, None)
 
@@ -702,8 +701,8 @@ def plot_option(content: str) -> Callable[[F], F]:
     return click.option("--plot", type=FIGURE_PATH, help=f"Also draw {content} (.svg).")
 
 
-def emit(text: str | Iterable[str], output: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Write a text, or its parts, to the output atomically."""
+def emit(text: str, output: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Write a text to the output atomically."""
     from exam_pp.store.files import write_text
 
     write_text(output, text, inputs=[path for path in inputs if path is not None])
@@ -714,12 +713,11 @@ def emit_report(
     form: str,
     output: Path,
     inputs: Iterable[Path | None] = (),
-    warnings: Collection[str] = (),
 ) -> None:
-    """Write a report in a format; TSV cannot hold its notes, so they are logged, ``warnings`` as such."""
+    """Write a report in a format; TSV cannot hold its notes, so they are logged."""
     if form == "tsv":
         for note in report.notes:
-            log.log(logging.WARNING if note in warnings else logging.INFO, "%s", note)
+            log.log(logging.WARNING if note in report.warnings else logging.INFO, "%s", note)
     emit_rendered(report, form, output, inputs)
 
 
@@ -745,12 +743,10 @@ def emit_rendered(
         from exam_pp.cli.pager import paged
         from exam_pp.rendering.text import text
 
-        shown = "".join(text(report, get_terminal_size().columns))
+        shown = text(report, get_terminal_size().columns)
         paged(shown, lambda unpaged: emit(unpaged, output, inputs))
         return
-    from exam_pp.rendering.render import rendered
-
-    emit(rendered(report, form), output, inputs)
+    emit(render(report, form), output, inputs)
 
 
 def emit_figure(pictures: Sequence[Picture], path: Path, inputs: Iterable[Path | None] = ()) -> None:

@@ -22,7 +22,7 @@ from exam_pp.store.files import write_text
 from exam_pp.store.numbers import parse_number
 from exam_pp.store.problems import Problems, is_repairing
 from exam_pp.store.tables import Layout, Report, read_table
-from exam_pp.text.spreadsheet_cells import escaped, unescaped
+from exam_pp.text.spreadsheet_cells import unescaped, with_apostrophe
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ BANK = Layout(
 """The columns of a bank; a column of questions or nuggets gives its entries their kind."""
 
 
-class Row(NamedTuple):
+class EntryRow(NamedTuple):
     """The cells of an entry, as texts; empty where the bank has no value.
 
     ``line`` is the line number in the file; ``missing`` are the columns that the file lacks.
@@ -73,10 +73,10 @@ class Row(NamedTuple):
     missing: frozenset[str] = frozenset()
 
 
-def row_of(line: BankLine, item: Entry) -> Row:
+def row_of(line: BankLine, item: Entry) -> EntryRow:
     """An entry as a row. Gold answers are written as a JSON list, since ``[]`` means "unanswerable"."""
     golds = item.gold_answers
-    return Row(
+    return EntryRow(
         line.query_id,
         line.query_text,
         line.facet_id or "",
@@ -105,7 +105,7 @@ def write_bank_csv(
         if not line.query_id.strip():
             raise DataError(f"the query id {line.query_id!r} is blank, which a CSV file does not allow.")
         for item in line.items:
-            writer.writerow([escaped(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
+            writer.writerow([with_apostrophe(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
     write_text(path, (BOM if bom else "") + stream.getvalue(), inputs=inputs)
 
 
@@ -114,7 +114,7 @@ def has_bank(used: Mapping[str, str]) -> bool:
     return bool({"query_id", "query_text"} & used.keys()) and bool({"text", *_KINDS} & used.keys())
 
 
-def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> list[Row]:
+def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> list[EntryRow]:
     """Read the rows of a table, such as a file of :func:`write_bank_csv` that a spreadsheet changed.
 
     Columns may have any order and many names, unknown columns are ignored; the separator is a comma,
@@ -122,8 +122,8 @@ def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> li
     as in :func:`~exam_pp.store.tables.read_table`. Raises :class:`DataError` for a missing
     column, and for a row without a query or a text.
     """
-    rows: list[Row] = []
-    seen: set[Row] = set()
+    rows: list[EntryRow] = []
+    seen: set[EntryRow] = set()
     problems = Problems(path)
     for record, by_role in read_table(path, BANK, problems, report):
         if not has_bank(by_role):
@@ -141,7 +141,7 @@ def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> li
         cells["query_id"] = cells["query_id"] or cells["query_text"].strip()
         for kind, text in entries:
             values: dict[str, Any] = {**cells, "kind": kind, "text": text, "missing": missing_columns}
-            row = Row(**values)
+            row = EntryRow(**values)
             if not row.query_id.strip():
                 problems.add(record.error("is empty.", path, "query_id"))
             elif not text.strip():
@@ -158,7 +158,7 @@ def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> li
     return rows
 
 
-def bank_of_rows(rows: Iterable[tuple[Path, Row]]) -> list[BankLine]:
+def bank_of_rows(rows: Iterable[tuple[Path, EntryRow]]) -> list[BankLine]:
     """Make a bank of the rows of one or several files; raises :class:`DataError`."""
     lines: dict[tuple[str, str], BankLine] = {}
     for file, row in rows:
@@ -167,7 +167,7 @@ def bank_of_rows(rows: Iterable[tuple[Path, Row]]) -> list[BankLine]:
     return list(lines.values())
 
 
-def new_line(row: Row) -> BankLine:
+def new_line(row: EntryRow) -> BankLine:
     """A bank line for the query and facet of a row, without entries."""
     facet = {"facet_id": row.facet_id, "facet_text": row.facet_text} if row.facet_id else {}
     return BankLine(
@@ -179,7 +179,7 @@ def new_line(row: Row) -> BankLine:
     )
 
 
-def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
+def new_entry(file: Path, row: EntryRow, kinds: Sequence[str]) -> Entry:
     """Make an entry of a row, with a new id if its id is the digest of another text.
 
     ``kinds`` are the kinds of entries in the base bank: a row without a kind gets the only one. Raises
@@ -196,7 +196,7 @@ def new_entry(file: Path, row: Row, kinds: Sequence[str]) -> Entry:
     return make_entry(kind, row.query_id, row.text, row.facet_id or None, key, **fields)
 
 
-def entry_fields(file: Path, row: Row) -> dict[str, Any]:
+def entry_fields(file: Path, row: EntryRow) -> dict[str, Any]:
     """Return importance, weight and gold answers, except empty cells; raises :class:`DataError`."""
     values: dict[str, Any] = {}
     if row.importance:
@@ -224,7 +224,7 @@ def _label(importance: str) -> str:
     return label if label in ("vital", "okay") else importance
 
 
-def _golds(file: Path, row: Row) -> list[str]:
+def _golds(file: Path, row: EntryRow) -> list[str]:
     """The answers of a JSON list; a cell that is not a list is a single answer."""
     cell = row.gold_answers.strip()
     if not cell.startswith("["):

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from exam_pp.errors import DataError
-from exam_pp.formats.dropped_fields import DroppedFields, Used, count_unless_stream, count_unused_keys
+from exam_pp.formats.dropped_fields import DroppedFields, Used, count_unused_keys
 from exam_pp.formats.sample import Fit, Sample, Sniff, never
 from exam_pp.registry import Registry
-from exam_pp.store.files import is_read_once
 from exam_pp.store.tables import Cells, Layout, read_cells
 from exam_pp.store.trec.runs import MethodName
 
@@ -111,8 +110,6 @@ def all_formats() -> list[Format]:
 
 def format_of(path: str | Path, option: str = "--from") -> Format:
     """Detect the format of a file from the content; a folder is a folder of runs."""
-    if not Path(path).is_dir() and is_read_once(path):
-        raise DataError(f"is a stream; name its format with {option}.", file=str(path))
     form = known_format(path)
     if form is None:
         raise DataError(
@@ -125,13 +122,8 @@ def format_of(path: str | Path, option: str = "--from") -> Format:
 def known_format(path: str | Path) -> Format | None:
     """Detect the format of a file as :func:`format_of` does, but return None if no format fits.
 
-    Raises :class:`DataError` for a stream and for a file that cannot be read.
+    Raises :class:`DataError` for a file that cannot be read.
     """
-    if not Path(path).is_dir() and is_read_once(path):
-        raise DataError(
-            "is a stream, whose format cannot be detected from the content; name a file instead.",
-            file=str(path),
-        )
     sample = Sample.of(path)
     fits = [(form.sniff(sample), form) for form in all_formats()]
     fit, best = max(fits, key=lambda pair: pair[0])  # of several best fits, the first by name
@@ -151,7 +143,7 @@ def make_reader(
         content = read(source.path)
         if count is not None:
             content = content if isinstance(content, Mapping) else list(content)
-            count_unless_stream(source.path, source.dropped, count)
+            count(source.path, source.dropped)
         return content
 
     return reader

@@ -22,7 +22,7 @@ class ParagraphText(Record):
     text: str
 
 
-class Paragraph(Record):
+class CarParagraph(Record):
     """A passage of a page; without ``para_body`` its text is in another file."""
 
     para_id: Id
@@ -57,7 +57,7 @@ class RunPage(Record):
     squid: Id
     title: str = ""
     query_facets: list[QueryFacet] | None = None
-    paragraphs: list[Paragraph] = Field(default_factory=list)
+    paragraphs: list[CarParagraph] = Field(default_factory=list)
     paragraph_origins: list[ParagraphOrigin] | None = None
 
     def page_ranking(self) -> list[RunLine]:

@@ -11,7 +11,7 @@ from typing import Any
 from exam_pp.banks import BankLine, Entry
 from exam_pp.data_model import BeyondPool, Judgment, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.records import unknown_keys
-from exam_pp.store.files import is_read_once, read_lines, read_text
+from exam_pp.store.files import read_lines, read_text
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import Query
 
@@ -78,16 +78,6 @@ the keys of that mapping are used, and its values are counted as dropped under t
 def used(keys: str, **nested: Any) -> Used:
     """Make a tree of the space-separated ``keys``, each with all values below it, and ``nested`` subtrees."""
     return {**dict.fromkeys(keys.split(), True), **nested}
-
-
-def count_unless_stream(
-    path: Path, dropped: DroppedFields, count: Callable[[Path, DroppedFields], None]
-) -> None:
-    """Count what a reader ignores; that of a stream is not counted, because it cannot be read again."""
-    if is_read_once(path):
-        dropped.add("unread fields of a stream, not counted")
-    else:
-        count(path, dropped)
 
 
 def count_unused_keys(path: Path, dropped: DroppedFields, *, tree: Used) -> None:

@@ -15,7 +15,7 @@ from exam_pp.games import QueryGames
 from exam_pp.models import Record
 from exam_pp.splicing import duplicate_key
 from exam_pp.store import edits, manifests
-from exam_pp.store.files import is_read_once, read_lines
+from exam_pp.store.files import read_lines
 from exam_pp.store.games_files import read_games, write_games
 from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.store.passages.graded_file import parse_query, write_passages
@@ -51,17 +51,17 @@ def read_any_games(path: str | Path) -> Iterator[QueryGames]:
 
 
 def contains_games(path: str | Path) -> bool:
-    """Whether a file contains games, in any format; False for a pipe, which cannot be read twice."""
+    """Whether a file contains games, in any format."""
     return _games_format(path) is not None
 
 
 def _games_format(path: str | Path) -> Format | None:
-    """The format of a file of games; None for another content and for pipes."""
+    """The format of a file of games; None for another content."""
     try:
-        form = None if is_read_once(path) else format_of(path)
+        form = format_of(path)
     except DataError:
         return None
-    return form if form is not None and form.content == "games" else None
+    return form if form.content == "games" else None
 
 
 def _changes(path: Path) -> list[Record]:

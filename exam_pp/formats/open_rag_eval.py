@@ -31,9 +31,9 @@ from exam_pp.records import replace
 from exam_pp.results import Score
 from exam_pp.roles import System
 from exam_pp.store.csv_cells import write_cells
-from exam_pp.store.files import is_stream
 from exam_pp.store.tables import Cells, Layout, read_cells
 from exam_pp.store.trec.answers import Answer, AnswerPart, references_of
+from exam_pp.store.trec.runs import check_has_name
 from exam_pp.text.sentences import sentences
 from exam_pp.text.wording import counted
 
@@ -127,10 +127,7 @@ def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
 
 
 def _system(source: Source) -> str:
-    if is_stream(source.path):
-        raise SelectionError(
-            "Open RAG Eval takes the name of the system from the file; name a file, not a stream."
-        )
+    check_has_name(source.path)
     return _stem(source.path)
 
 

@@ -41,7 +41,7 @@ class GameAnswer(Record):
     winner: games.Winner | None = None
 
 
-class Game(Record):
+class RageloGame(Record):
     """A comparison of two systems' answers to a query. A failed game has no winner and is not a tie."""
 
     qid: Id
@@ -61,7 +61,7 @@ class Game(Record):
         return value
 
     @model_validator(mode="after")
-    def _of_two_systems(self) -> Game:
+    def _of_two_systems(self) -> RageloGame:
         if self.agent_a == self.agent_b:
             raise ValueError(f"agent_a and agent_b are both {self.agent_a!r}, but a game needs two agents")
         return self
@@ -72,20 +72,20 @@ class Game(Record):
         return self.answer.winner if self.answer else None
 
 
-def games_of(cells: Cells, path: str | Path) -> list[Game]:
+def games_of(cells: Cells, path: str | Path) -> list[RageloGame]:
     """Parse games; raises :class:`DataError` for an answer that is not a verdict."""
-    parsed: list[Game] = []
+    parsed: list[RageloGame] = []
     for line, row in cells:
         if row["answer"] not in ("", *games.WINNERS):
             problem = f"{row['answer']!r} is not a verdict; write A, B or C (a tie), or leave the cell empty."
             raise DataError(problem, file=str(path), line=line, field="answer")
         parsed.append(
-            valid(Game.model_validate, {key: cell for key, cell in row.items() if cell}, path, line)
+            valid(RageloGame.model_validate, {key: cell for key, cell in row.items() if cell}, path, line)
         )
     return parsed
 
 
-def read_game_lines(path: str | Path) -> Iterator[Game]:
+def read_game_lines(path: str | Path) -> Iterator[RageloGame]:
     """Read the games of a JSON lines file, in file order.
 
     Lines of an experiment's results that are no games are left out: evaluations of documents and of single
@@ -95,7 +95,7 @@ def read_game_lines(path: str | Path) -> Iterator[Game]:
     for number, text in read_lines(path):
         if not _is_other_result(text):
             found = True
-            yield parse_record(Game, text, path, number)
+            yield parse_record(RageloGame, text, path, number)
     if not found:
         raise DataError("has no games.", file=str(path))
 
@@ -123,10 +123,10 @@ _OWN_KEYS = frozenset(
     {"query_id", "game_sets", EVALUATION}
     | {name for key, field in games.Game.model_fields.items() for name in (key, field.alias or key)}
 )
-_RAGELO_KEYS = frozenset(Game.model_fields)
+_RAGELO_KEYS = frozenset(RageloGame.model_fields)
 
 
-def queries_of(ragelo_games: Iterable[Game], dropped: DroppedFields) -> list[QueryGames]:
+def queries_of(ragelo_games: Iterable[RageloGame], dropped: DroppedFields) -> list[QueryGames]:
     """Convert RAGElo's games to queries with sets of games by evaluator, in order of their appearance.
 
     The evaluator becomes the model, the exception the reason of an ungraded game, the raw answer the reply.
@@ -136,7 +136,7 @@ def queries_of(ragelo_games: Iterable[Game], dropped: DroppedFields) -> list[Que
 
 
 def _by_query(
-    ragelo_games: Iterable[tuple[Game, Literal[1, 2] | None]], dropped: DroppedFields
+    ragelo_games: Iterable[tuple[RageloGame, Literal[1, 2] | None]], dropped: DroppedFields
 ) -> list[QueryGames]:
     """Convert games, each with its order if the judge compared the answers in both."""
     by_query: dict[str, dict[str | None, list[games.Game]]] = {}
@@ -155,7 +155,7 @@ def _set_of(evaluator: str | None, of_set: list[games.Game]) -> GameSet:
     return GameSet(games=of_set) if evaluator is None else GameSet(model=evaluator, games=of_set)
 
 
-def _game_of(game: Game, dropped: DroppedFields) -> games.Game:
+def _game_of(game: RageloGame, dropped: DroppedFields) -> games.Game:
     extras = game.model_extra or {}
     for key in extras.keys() & _OWN_KEYS:
         dropped.field(key, extras[key] not in EMPTY)
@@ -172,7 +172,9 @@ def _game_of(game: Game, dropped: DroppedFields) -> games.Game:
     return games.Game(system_a=game.agent_a, system_b=game.agent_b, **values)
 
 
-def _ragelo_games(queries: Iterable[QueryGames], dropped: DroppedFields, *, named: bool) -> Iterator[Game]:
+def _ragelo_games(
+    queries: Iterable[QueryGames], dropped: DroppedFields, *, named: bool
+) -> Iterator[RageloGame]:
     """Convert queries to RAGElo's games, with counts of the fields that RAGElo lacks.
 
     ``named`` is whether the format has names of evaluators, by which its reader makes sets of games.
@@ -197,7 +199,9 @@ def _ragelo_games(queries: Iterable[QueryGames], dropped: DroppedFields, *, name
             dropped.keys(of_judge.model_extra)
             for game in of_judge.games:
                 agents = {"agent_a": distinct(game.a), "agent_b": distinct(game.b)}
-                yield Game(qid=query.query_id, **agents, **_ragelo_fields(of_judge.model, game, dropped))
+                yield RageloGame(
+                    qid=query.query_id, **agents, **_ragelo_fields(of_judge.model, game, dropped)
+                )
 
 
 def _ragelo_fields(model: str | None, game: games.Game, dropped: DroppedFields) -> dict[str, Any]:
@@ -235,7 +239,7 @@ _ORDERS: Sequence[tuple[Literal[1, 2], str]] = ((1, "a_vs_b_result"), (2, "b_vs_
 """The keys of a game for the two comparisons that led to its verdict."""
 
 
-def _both_orders(path: Path) -> Iterator[tuple[Game, Literal[1, 2]]]:
+def _both_orders(path: Path) -> Iterator[tuple[RageloGame, Literal[1, 2]]]:
     """The two comparisons of each game, as games; raises :class:`DataError` for a game without them."""
     for game in read_game_lines(path):
         extras = game.model_extra or {}
@@ -243,7 +247,7 @@ def _both_orders(path: Path) -> Iterator[tuple[Game, Literal[1, 2]]]:
             where = f"the game of {game.agent_a!r} and {game.agent_b!r} on the query {game.qid!r}, {key}"
             if not isinstance(extras.get(key), dict):
                 raise DataError(f"{where}: is missing; use --from ragelo-games-jsonl.", file=str(path))
-            yield valid(Game.model_validate, extras[key], path, within=where), order
+            yield valid(RageloGame.model_validate, extras[key], path, within=where), order
 
 
 def _write_table(queries: Iterable[QueryGames], target: Target) -> None:
@@ -276,7 +280,7 @@ register(
         lambda queries, target: write_records(
             _ragelo_games(queries, target.dropped, named=True), target.path, inputs=target.inputs
         ),
-        schema=Schema("ragelo-games", "a line of games between answers of RAGElo", Game),
+        schema=Schema("ragelo-games", "a line of games between answers of RAGElo", RageloGame),
     ),
     Format(
         "ragelo-orders-jsonl", "games", "both comparisons of each game of RAGElo, JSON lines",

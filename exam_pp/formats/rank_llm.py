@@ -24,7 +24,7 @@ from exam_pp.formats.base import Format, Source, make_writer, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import with_keys
 from exam_pp.models import Record
-from exam_pp.store.files import is_read_once, read_lines, read_text
+from exam_pp.store.files import read_lines, read_text
 from exam_pp.store.parsing import parse_json, read_records, valid, write_records
 from exam_pp.store.trec.runs import check_has_name, method_of
 
@@ -71,7 +71,7 @@ def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
     A file that is one JSON array is read, too; the number is then that of the element.
     """
     with suppress(StopIteration):
-        if not is_read_once(path) and next(read_lines(path))[1].startswith(b"["):
+        if next(read_lines(path))[1].startswith(b"["):
             return _array(path)
     return read_records(CandidateLine, path, "candidates")
 

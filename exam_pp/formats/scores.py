@@ -20,7 +20,6 @@ from exam_pp.formats.dropped_fields import DroppedFields, used
 from exam_pp.formats.sample import SYSTEMS, Fit, Sample, fits, most, nearly_all, with_keys
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.files import is_read_once
 from exam_pp.store.numbers import is_number, number_of
 from exam_pp.store.tables import RUNS
 from exam_pp.store.trec.published_boards import is_board_header
@@ -87,7 +86,7 @@ def read_all_scores(path: str | Path) -> list[Score]:
 
 
 def read_means(path: str | Path) -> list[Score]:
-    """Read the means (query ``all``) from a file of scores in any format; a stream is read as a leaderboard.
+    """Read the means (query ``all``) from a file of scores in any format.
 
     If the file has only scores of single queries, their means are computed. Raises :class:`DataError`.
     """
@@ -107,7 +106,7 @@ def read_query_scores(path: str | Path) -> list[Score]:
 
 def contains_scores(path: str | Path) -> bool:
     """Whether a file contains scores, in any format, and not official ranks."""
-    if is_read_once(path) or _reader_of(known_format(path)) is None:
+    if _reader_of(known_format(path)) is None:
         return is_leaderboard(path)
     sample = Sample.of(path)
     # In results of AutoJudge, the second field is a topic or measure, and ids of topics are often numbers.
@@ -115,11 +114,11 @@ def contains_scores(path: str | Path) -> bool:
 
 
 def _read_by_format(path: str | Path) -> list[Score] | None:
-    """The scores of a file; None for leaderboards, unknown formats and streams.
+    """The scores of a file; None for leaderboards and unknown formats.
 
     Raises :class:`DataError` for a file of answers, which may be a table, too.
     """
-    form = None if is_read_once(path) else known_format(path)
+    form = known_format(path)
     if form is not None and form.content == "answers":
         raise DataError("has answers, not scores; `exam-pp evaluate` makes scores of them.", file=str(path))
     read = _reader_of(form)

@@ -92,7 +92,7 @@ def _read_runs(source: Source) -> Runs:
 
 def _write_runs(runs: Runs, target: Target) -> None:
     """Write a folder of files, or a file if there is one system and the target has an extension."""
-    is_output = is_stream(target.path) and not target.path.is_dir()
+    is_output = is_stream(target.path)
     if len(runs) > 1 and is_output:
         raise SelectionError(f"Standard output has no place for {len(runs)} runs; name a folder with -o.")
     column = TrecColumns()

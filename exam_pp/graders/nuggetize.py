@@ -36,7 +36,7 @@ class Segments:
 
 
 @dataclass
-class Window:
+class NuggetList:
     """The list of nuggets after one call.
 
     ``left_out`` maps a reason to the listed texts that were dropped for this reason. If the outcome is
@@ -65,7 +65,7 @@ class Nuggets:
     """
 
     nuggets: list[tuple[str, str | None]]
-    windows: list[Window]
+    windows: list[NuggetList]
     cut: list[str] = field(default_factory=list)
     unlabelled: dict[str, str] = field(default_factory=dict)
 
@@ -103,7 +103,7 @@ class Nuggetizer:
     def create(self, segments: Segments) -> Generator[list[Request], list[Completion], Nuggets]:
         """Update the list of nuggets with each window; the nuggets have no importance yet."""
         nuggets: list[str] = []
-        windows: list[Window] = []
+        windows: list[NuggetList] = []
         size = self.window_size or len(segments.passages) or 1
         starts = range(0, len(segments.passages), size)
         for _ in range(self.iterations):
@@ -146,15 +146,15 @@ class Nuggetizer:
         }
         return Request(self.creation.render(values), max_new_tokens=MAX_NEW_TOKENS)
 
-    def _updated(self, passages: list[str], reply: Completion, before: list[str]) -> Window:
+    def _updated(self, passages: list[str], reply: Completion, before: list[str]) -> NuggetList:
         if reply.error is not None:
-            return Window(passages, "failed", before, reply.text, reply.error)
+            return NuggetList(passages, "failed", before, reply.text, reply.error)
         texts = read_entries(reply.text, "nuggets")
         if not texts and not before and read_labels(reply.text) == []:  # the reply is an empty list
-            return Window(passages, "list", [], reply.text, tokens_cut=reply.tokens_cut)
+            return NuggetList(passages, "list", [], reply.text, tokens_cut=reply.tokens_cut)
         kept, left_out = self._select(texts or [])
         outcome: Outcome = "list" if kept else "no list"
-        return Window(
+        return NuggetList(
             passages, outcome, kept or before, reply.text, tokens_cut=reply.tokens_cut, left_out=left_out
         )
 

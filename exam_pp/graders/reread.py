@@ -11,7 +11,7 @@ from msgspec import UNSET
 from exam_pp.banks import Entry
 from exam_pp.data_model import DirectGrade, NuggetAssignment, RubricGrades, SelfRating
 from exam_pp.graders.rubric import recorded_policy
-from exam_pp.prompts.base import Prompt, Unparsed, Verdict
+from exam_pp.prompts.base import Prompt, ReadReply, Unparsed
 from exam_pp.prompts.entry_list import plain_label
 from exam_pp.prompts.reading import UNREADABLE
 from exam_pp.records import replace
@@ -98,7 +98,7 @@ def _unread(errors: dict[str, Any] | None) -> dict[str, str]:
 
 
 def _errors(
-    errors: dict[str, Any] | None, verdicts: Mapping[str, Verdict], replies: Mapping[str, str]
+    errors: dict[str, Any] | None, verdicts: Mapping[str, ReadReply], replies: Mapping[str, str]
 ) -> dict[str, Any]:
     kept = {key: error for key, error in (errors or {}).items() if key not in verdicts}
     return kept | {
@@ -113,7 +113,9 @@ def _errors(
     }
 
 
-def _ratings(old: Sequence[SelfRating], verdicts: Mapping[str, Verdict], prompt: Prompt) -> list[SelfRating]:
+def _ratings(
+    old: Sequence[SelfRating], verdicts: Mapping[str, ReadReply], prompt: Prompt
+) -> list[SelfRating]:
     ratings = []
     for rating in old:
         verdict = verdicts.get(rating.entry_id)
@@ -126,7 +128,7 @@ def _ratings(old: Sequence[SelfRating], verdicts: Mapping[str, Verdict], prompt:
     return ratings + [_rating(key, v, None, prompt) for key, v in new.items() if v.rating is not None]
 
 
-def _rating(key: str, verdict: Verdict, old: SelfRating | None, prompt: Prompt) -> SelfRating:
+def _rating(key: str, verdict: ReadReply, old: SelfRating | None, prompt: Prompt) -> SelfRating:
     new: dict[str, Any] = {"self_rating": verdict.rating}
     if old is None:
         new |= {f"{prompt.entry_kind}_id": key, "source": "reread"}

@@ -12,7 +12,7 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, RubricGrades, SelfRating
 from exam_pp.graders.base import Grading, PassageUnit
 from exam_pp.graders.soft import soft_fields
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, LabelSearch, Request
-from exam_pp.prompts.base import CUT_SLOT, Prompt, Unparsed, Verdict
+from exam_pp.prompts.base import CUT_SLOT, Prompt, ReadReply, Unparsed
 
 NO_TEXT = "the passage has no text"
 
@@ -113,7 +113,7 @@ class RubricGrader(PromptGrader):
             grades["tokens_cut"] = cut
         return RubricGrades(**grades)
 
-    def _self_rating(self, entry: Entry, verdict: Verdict, reply: Completion) -> SelfRating:
+    def _self_rating(self, entry: Entry, verdict: ReadReply, reply: Completion) -> SelfRating:
         values: dict[str, Any] = {"self_rating": verdict.rating}
         values[f"{entry.kind}_id"] = entry.entry_id
         values |= soft_fields(reply)
@@ -150,14 +150,14 @@ class DirectGrader(PromptGrader):
         For a prompt on whole answers, an answer without text is no attempt, without a request.
         """
         if not unit.text.strip() and self.prompt.whole_answer:
-            return self._grade(Completion(), Verdict(None, False), "")
+            return self._grade(Completion(), ReadReply(None, False), "")
         if not unit.text.strip():
-            return self._grade(Completion(), Verdict(None, False, reason=NO_TEXT), "")
+            return self._grade(Completion(), ReadReply(None, False, reason=NO_TEXT), "")
         request = self.request({"query": unit.query_text, CUT_SLOT: unit.text})
         (reply,) = yield [request]
         return self._grade(reply, self.prompt.verdict(reply, None, self.unparsed), request.text)
 
-    def _grade(self, reply: Completion, verdict: Verdict, prompt_text: str) -> DirectGrade:
+    def _grade(self, reply: Completion, verdict: ReadReply, prompt_text: str) -> DirectGrade:
         policy = recorded_policy(self.prompt, self.unparsed) if self.unparsed == "chat" else {}
         grade: dict[str, Any] = {
             "correct": verdict.correct,

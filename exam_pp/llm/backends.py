@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ from exam_pp.llm.base import LLM, ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint_files import find_gguf
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
 from exam_pp.registry import Registry
+from exam_pp.text.wording import closest
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
@@ -128,12 +128,12 @@ def refuse_misspelt_name(options: ModelOptions) -> None:
         return
     if _OPENAI_NAME.match(model):
         raise UnknownNameError(f"{model!r} is a model of OpenAI: add --model-pipeline openai.")
-    close = get_close_matches(model, own, n=1, cutoff=0.75)
-    if "/" not in model:  # the Hub has models of others with such names
+    close = closest(model, own, 0.75)
+    if close is None and "/" not in model:  # the Hub has models of others with such names
         recommended = {info.name.rpartition("/")[2]: info.name for info in CATALOGUE}
-        close += [recommended[name] for name in get_close_matches(model, recommended, n=1, cutoff=0.85)]
+        close = recommended.get(closest(model, recommended, 0.85) or "")
     if close:
-        raise UnknownNameError(f"No model named {model!r}. Did you mean {close[0]!r}?")
+        raise UnknownNameError(f"No model named {model!r}. Did you mean {close!r}?")
 
 
 def _seq2seq(options: ModelOptions) -> LLM:

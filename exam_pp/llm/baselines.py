@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from exam_pp.banks import ASSIGNMENT_RATINGS
+from exam_pp.banks import ASSIGNMENT_LABELS
 from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.llm.base import Batch
 from exam_pp.llm.batch_plan import batches_in_order
@@ -26,7 +26,7 @@ _ENTRY_SLOTS = ("question", "nugget", "query", "claim")
 _SCALE_LINE = re.compile(r"^\W*(\d)\s*[:=]", re.MULTILINE)
 _YES_NO = re.compile(r"\byes\b.{1,80}\bno\b", re.IGNORECASE | re.DOTALL)
 _ASSIGNMENT = re.compile(r"\bas support, partial_support, or not_support\b")
-ASSIGNMENTS = tuple(ASSIGNMENT_RATINGS)
+ASSIGNMENTS = ASSIGNMENT_LABELS
 _SUPPORT_LINE = re.compile(rf"^\W*({'|'.join(SUPPORT_LABELS)}):", re.MULTILINE)
 VERDICTS, LETTERS = ("[[A]]", "[[B]]", "[[C]]"), ("A", "B", "C")
 _VERDICTS = re.compile(r"\[\[[ABC]\]\]")
@@ -38,12 +38,12 @@ _CRITERION_LINE = re.compile(r'^- ("(?:[^"\n])+")\n((?:  - \d+: .*\n)+)', re.MUL
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)\]])\s+|\n+")
 
 
-def sentences(text: str) -> list[str]:
+def plain_sentences(text: str) -> list[str]:
     """The sentences of a text as stripped substrings."""
     return [span.strip() for span in _SENTENCE_END.split(text) if span.strip()]
 
 
-def scale_of(request: Request) -> tuple[str, ...]:
+def answer_scale(request: Request) -> tuple[str, ...]:
     """The labels of the answer scale, lowest first; empty if the prompt asks for free text.
 
     Requests for soft grades contain the labels. Otherwise the scale is read from the text of the prompt:
@@ -129,9 +129,9 @@ class RandomLLM(Baseline):
         random = Random(request.key())
         if criteria := criteria_of(request):
             return Completion(json.dumps({name: random.randint(0, top) for name, top in criteria.items()}))
-        if labels := scale_of(request):
+        if labels := answer_scale(request):
             return Completion(random.choice(labels))
-        spans = sentences(request.slot("context") or "")
+        spans = plain_sentences(request.slot("context") or "")
         return Completion(random.choice(spans) if spans and random.random() < 0.5 else UNANSWERABLE)
 
 
@@ -144,7 +144,7 @@ class ConstantLLM(Baseline):
         """Return the same reply for every entry."""
         if criteria := criteria_of(request):
             return Completion(criteria_reply(criteria, 0.5))
-        if labels := scale_of(request):
+        if labels := answer_scale(request):
             return Completion(labels[len(labels) // 2])
-        spans = sentences(request.slot("context") or "")
+        spans = plain_sentences(request.slot("context") or "")
         return Completion(spans[0] if spans else UNANSWERABLE)

@@ -20,7 +20,7 @@ from exam_pp.llm.conversion import (
     probe_compute_type,
 )
 from exam_pp.llm.encoding import choice
-from exam_pp.llm.seq2seq import Job
+from exam_pp.llm.seq2seq import EngineBatch
 from exam_pp.llm_requests import Completion
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class CTranslate2Engine:
         """Engine, compute type as dtype, device kind and version."""
         return self._placement.provenance()
 
-    def start(self, job: Job) -> Callable[[], list[Completion]]:
+    def start(self, job: EngineBatch) -> Callable[[], list[Completion]]:
         """Queue a batch for the next free worker."""
         source = [self._tokenizer.convert_ids_to_tokens(prompt) for prompt in job.prompts]
         rows = self._label_rows(job.labels)
@@ -112,7 +112,7 @@ class CTranslate2Engine:
         )
 
     def _choices(
-        self, job: Job, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
+        self, job: EngineBatch, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
     ) -> list[Completion]:
         known = [self._complete(result, lambda tokens: 1) for result in results]
         overflow = Completion(error="the model's numbers overflow; use another -M compute_type")
@@ -132,7 +132,7 @@ class CTranslate2Engine:
         )
 
     def _collect(
-        self, job: Job, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
+        self, job: EngineBatch, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
     ) -> list[Completion]:
         ends = self._tokenizer.eos_token
         finished = [all(tokens and tokens[-1] == ends for tokens in result.hypotheses) for result in results]
@@ -145,7 +145,7 @@ class CTranslate2Engine:
         ]
 
     def _collect_alternatives(
-        self, job: Job, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
+        self, job: EngineBatch, source: list[list[str]], rows: list[tuple[str, ...]], results: list[Any]
     ) -> list[Completion]:
         """Take the first alternative as the greedy reply if it is complete; else send the prompt again.
 
@@ -160,7 +160,7 @@ class CTranslate2Engine:
             if logprob is not None and math.exp(logprob) > _unknown(replies):
                 texts[index] = self._text(result.hypotheses[0])
         again = [index for index in range(len(results)) if index not in texts]
-        rest = Job([job.prompts[index] for index in again], (), job.max_new_tokens)
+        rest = EngineBatch([job.prompts[index] for index in again], (), job.max_new_tokens)
         if again:
             texts |= {i: done.text for i, done in zip(again, self.start(rest)(), strict=True)}
         return [Completion(texts[index], label_logprobs=row) for index, row in enumerate(likelihoods)]
@@ -182,12 +182,12 @@ class CTranslate2Engine:
         text: str = self._tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text.strip()
 
-    def _ask_reference(self, job: Job, rows: list[int]) -> list[str]:
+    def _ask_reference(self, job: EngineBatch, rows: list[int]) -> list[str]:
         """Repeat the searches that reached the length limit with transformers."""
         if not rows:
             return []
         self._reference = self._reference or self._load_reference()
-        again = Job([job.prompts[row] for row in rows], (), job.max_new_tokens)
+        again = EngineBatch([job.prompts[row] for row in rows], (), job.max_new_tokens)
         return [completion.text for completion in self._reference.start(again)()]
 
     def _load_reference(self) -> TransformersEngine:

@@ -34,7 +34,7 @@ from exam_pp.llm.endpoint_replies import (
     member,
     text_tokens,
 )
-from exam_pp.llm.retries import AttemptError, Outcome, Retries, UnreachableError
+from exam_pp.llm.retries import AttemptError, RequestOutcome, Retries, UnreachableError
 from exam_pp.llm.transport import (
     KEY,
     BadReplyError,
@@ -209,7 +209,7 @@ class EndpointLLM:
                 server = address(self._transport.url)
                 log.info("Prompts, with queries and passages, go to the server %s.", server)
 
-            def work(index: int) -> Outcome:
+            def work(index: int) -> RequestOutcome:
                 return self._reply(client, requests[index], stopped)
 
             try:
@@ -222,7 +222,7 @@ class EndpointLLM:
     def _error(self, problem: str) -> ModelError:
         return ModelError(f"The endpoint {address(self._transport.url)} {problem}.")
 
-    def _reply(self, client: Any, request: Request, stopped: threading.Event) -> Outcome:
+    def _reply(self, client: Any, request: Request, stopped: threading.Event) -> RequestOutcome:
         """Send one request, with retries after temporary failures."""
 
         def check_others(reason: str) -> None:

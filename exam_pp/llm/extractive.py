@@ -39,7 +39,7 @@ _T5_LIKE = {"t5", "mt5", "umt5", "longt5", "switch_transformers"}
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Encoded):
+class EncodedWindow(Encoded):
     """The encoded windows of a question and a passage; ``ids`` are the ids of all windows in a row.
 
     ``inputs`` are the model's arguments for each window. ``spans`` are the character ranges of the tokens in
@@ -52,7 +52,7 @@ class Window(Encoded):
     null: int = 0
 
 
-class ExtractiveLLM(EncoderLLM[Window]):
+class ExtractiveLLM(EncoderLLM[EncodedWindow]):
     """An encoder with a span head, which replies with a span of the passage or with "unanswerable".
 
     Raises :class:`exam_pp.errors.ModelError` for other models.
@@ -87,11 +87,11 @@ class ExtractiveLLM(EncoderLLM[Window]):
             return {"no_answer_at": "cls"}
         return {"no_answer_at": "first"} if self._options.no_answer_at == "first" else {}
 
-    def encode(self, requests: Sequence[Request]) -> list[Window]:
+    def encode(self, requests: Sequence[Request]) -> list[EncodedWindow]:
         """Encode question and passage of each request as overlapping windows."""
         return [self._encode(request) for request in requests]
 
-    def _encode(self, request: Request) -> Window:
+    def _encode(self, request: Request) -> EncodedWindow:
         question, passage = request.slot("question"), request.slot("context")
         if question is None or passage is None or request.labels:
             raise ModelError(
@@ -104,7 +104,9 @@ class ExtractiveLLM(EncoderLLM[Window]):
         question_tokens = len(self._tokenizer(question, "", verbose=False)["input_ids"])
         room = self._window - question_tokens
         if room < 1 + min(STRIDE, self._window // 4):
-            return Window([], error=f"the question leaves no room for the passage in {self._window} tokens")
+            return EncodedWindow(
+                [], error=f"the question leaves no room for the passage in {self._window} tokens"
+            )
         encoding = self._tokenizer(
             question,
             passage,
@@ -129,9 +131,9 @@ class ExtractiveLLM(EncoderLLM[Window]):
         null = 0
         if self._options.no_answer_at != "first" and self._tokenizer.cls_token_id in first:
             null = first.index(self._tokenizer.cls_token_id)
-        return Window(ids, passage=passage, inputs=inputs, spans=spans, null=null)
+        return EncodedWindow(ids, passage=passage, inputs=inputs, spans=spans, null=null)
 
-    def _run(self, encoded: Sequence[Window]) -> list[Completion]:
+    def _run(self, encoded: Sequence[EncodedWindow]) -> list[Completion]:
         rows = [(window, prompt) for prompt in encoded for window in range(len(prompt.inputs))]
         with self._torch.inference_mode():
             batch = self._padded([prompt.inputs[window] for window, prompt in rows])
@@ -145,7 +147,7 @@ class ExtractiveLLM(EncoderLLM[Window]):
         results = iter(zip(best, nulls, strict=True))
         return [self._answer(prompt, [next(results) for _ in prompt.inputs]) for prompt in encoded]
 
-    def _null_at(self, rows: Sequence[tuple[int, Window]], width: int) -> list[int]:
+    def _null_at(self, rows: Sequence[tuple[int, EncodedWindow]], width: int) -> list[int]:
         """The column of the classification token, which scores "no answer", in each padded row."""
         pads_left = self._tokenizer.padding_side == "left"
         return [
@@ -182,7 +184,7 @@ class ExtractiveLLM(EncoderLLM[Window]):
         return best
 
     def _answer(
-        self, prompt: Window, windows: Sequence[tuple[tuple[float, tuple[int, int]], float]]
+        self, prompt: EncodedWindow, windows: Sequence[tuple[tuple[float, tuple[int, int]], float]]
     ) -> Completion:
         """The best span of all windows, compared with the lowest "no answer" score of all windows."""
         score, (start, end) = max(span for span, _ in windows)

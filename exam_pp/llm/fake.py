@@ -11,10 +11,10 @@ from exam_pp.llm.baselines import (
     ASSIGNMENTS,
     VERDICTS,
     Baseline,
+    answer_scale,
     criteria_of,
     criteria_reply,
-    scale_of,
-    sentences,
+    plain_sentences,
 )
 from exam_pp.llm_requests import Completion, Request
 
@@ -79,7 +79,7 @@ def lexical_reply(request: Request) -> str:
         return _cited_answer(query, passage)
     entry = next((part.text for part in request.parts if part.slot not in (None, "context")), "")
     entry = request.slot("nugget") or entry
-    if labels := request.labels or (scale_of(request) if request.slot("claim") else ()):
+    if labels := request.labels or (answer_scale(request) if request.slot("claim") else ()):
         return labels[round(_share(entry, passage) * (len(labels) - 1))]
     shared = _words(entry) & _words(passage)
     candidates = passage.replace("!", ".").replace("?", ".").split(".")
@@ -94,7 +94,9 @@ def _nugget_list(request: Request, query: str, nuggets: list[str]) -> list[str]:
     if request.slot("length") is None:
         labels = ASSIGNMENTS if "partial_support" in request.text else (ASSIGNMENTS[0], ASSIGNMENTS[-1])
         return [labels[round(_share(nugget, passage) * (len(labels) - 1))] for nugget in nuggets]
-    firsts = [sentences(line.partition("] ")[2])[:1] for line in passage.splitlines() if line.startswith("[")]
+    firsts = [
+        plain_sentences(line.partition("] ")[2])[:1] for line in passage.splitlines() if line.startswith("[")
+    ]
     new = [
         " ".join(first.split()[:12]) for first in chain.from_iterable(firsts) if _words(first) & _words(query)
     ]
@@ -105,13 +107,13 @@ def _better_answer(request: Request, query: str) -> str:
     """The label of the answer with more words of the query."""
     shares = [_share(query, request.slot(slot) or "") for slot in ("answer_a", "answer_b")]
     better = 2 if shares[0] == shares[1] else shares.index(max(shares))
-    return (scale_of(request) or VERDICTS)[better]
+    return (answer_scale(request) or VERDICTS)[better]
 
 
 def _cited_answer(query: str, contexts: str) -> str:
     """The first sentence of each context that shares a word with the query, with its number."""
     numbered = (line.partition("] ") for line in contexts.splitlines())
-    firsts = [(mark, sentences(text)[:1]) for mark, _, text in numbered]
+    firsts = [(mark, plain_sentences(text)[:1]) for mark, _, text in numbered]
     cited = [f"{first} {mark}]" for mark, texts in firsts for first in texts if _words(first) & _words(query)]
     return " ".join(cited)
 
@@ -132,7 +134,8 @@ def _test_bank(topic: str, questions: bool) -> str:
 def _queries(document: str, count: int) -> str:
     """Questions about a document in JSON: one for each of its first sentences, on its two longest words."""
     subjects = (
-        sorted(_words(sentence), key=lambda word: (-len(word), word)) for sentence in sentences(document)
+        sorted(_words(sentence), key=lambda word: (-len(word), word))
+        for sentence in plain_sentences(document)
     )
     questions = [f"What is known about {' and '.join(words[:2])}?" for words in subjects if words]
     return json.dumps({"questions": questions[:count]})

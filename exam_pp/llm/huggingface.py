@@ -11,7 +11,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, import_transformers
 from exam_pp.llm.decoding import Sampler
 from exam_pp.llm.encoding import choice
-from exam_pp.llm.seq2seq import Job
+from exam_pp.llm.seq2seq import EngineBatch
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion
 
 if TYPE_CHECKING:
@@ -127,11 +127,11 @@ class TransformersEngine:
         """Engine, dtype, device kind and versions."""
         return self._placed.provenance()
 
-    def start(self, job: Job) -> Callable[[], list[Completion]]:
+    def start(self, job: EngineBatch) -> Callable[[], list[Completion]]:
         """Return a function that runs the batch when it is called, so that one batch runs at a time."""
         return lambda: self._run(job)
 
-    def _run(self, job: Job) -> list[Completion]:
+    def _run(self, job: EngineBatch) -> list[Completion]:
         labels = self._label_rows(job.labels)
         with self._torch.inference_mode():
             ids, mask = self._pad_right(job.prompts)
@@ -169,7 +169,7 @@ class TransformersEngine:
     def _starts(self, rows: int) -> torch.Tensor:
         return self._torch.tensor([self._start_tokens] * rows, device=self._device)
 
-    def _replies(self, batch: _Batch, job: Job, watcher: _LabelWatcher) -> list[str]:
+    def _replies(self, batch: _Batch, job: EngineBatch, watcher: _LabelWatcher) -> list[str]:
         """Generate the replies of a batch, long replies separately."""
         all_rows, limit = list(range(batch.mask.shape[0])), job.max_new_tokens
         rows, finished = self._generate(batch, all_rows, min(FIRST_TOKENS, limit), job.keys, watcher)

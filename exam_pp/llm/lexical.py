@@ -37,11 +37,11 @@ from exam_pp.llm.baselines import (
     UNANSWERABLE,
     VERDICTS,
     Baseline,
+    answer_scale,
     criteria_of,
     criteria_reply,
     entry_of,
-    scale_of,
-    sentences,
+    plain_sentences,
 )
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.text.stemming import content_stems, stem, tokens
@@ -91,7 +91,7 @@ SOFT_WIDTH = 0.8
 _FRAME_STEMS = frozenset(stem(word) for word in FRAME_WORDS)
 
 
-class Statistics:
+class WordStatistics:
     """Word statistics of the passages in the input file: document frequency and association."""
 
     def __init__(self, passages: Iterable[str] = ()) -> None:
@@ -213,7 +213,7 @@ class LexicalLLM(Baseline):
 
     def learn(self, passages: Iterable[str]) -> None:
         """Compute word statistics from all passages of the input file, in one pass."""
-        self._statistics = Statistics(passages)
+        self._statistics = WordStatistics(passages)
         # Requests come passage by passage, and every passage has the same entries.
         self._passage = lru_cache(maxsize=64)(_Passage.of)
         self._sentences = lru_cache(maxsize=64)(_sentences)
@@ -233,7 +233,7 @@ class LexicalLLM(Baseline):
         if criteria := criteria_of(request):
             evidence = self.evidence(*entry, request.slot("answer") or "")
             return Completion(criteria_reply(criteria, evidence))
-        if labels := scale_of(request):
+        if labels := answer_scale(request):
             thresholds = ASSIGNMENT_THRESHOLDS if labels in (ASSIGNMENTS, SUPPORT_LABELS) else THRESHOLDS
             level = rating_level(self.evidence(*entry, passage), thresholds)
             level *= (len(labels) - 1) / len(thresholds)
@@ -246,7 +246,7 @@ class LexicalLLM(Baseline):
     def _better_answer(self, request: Request, slot: str, query: str, answers: list[str]) -> Completion:
         """The label of the answer with more evidence for the query."""
         a, b = (self.evidence(slot, query, text) for text in answers)
-        labels = scale_of(request) or VERDICTS
+        labels = answer_scale(request) or VERDICTS
         winner = 2 if a == b else int(b > a)
         certain = tuple(0.0 if label == winner else -math.inf for label in range(len(labels)))
         return Completion(labels[winner], label_logprobs=certain if request.labels else ())
@@ -285,7 +285,7 @@ class LexicalLLM(Baseline):
 
 
 def _sentences(passage: str) -> list[tuple[str, _Passage]]:
-    return [(text, _Passage.of(text)) for text in sentences(passage)]
+    return [(text, _Passage.of(text)) for text in plain_sentences(passage)]
 
 
 def rating_level(evidence: float, thresholds: Sequence[float] = THRESHOLDS) -> float:

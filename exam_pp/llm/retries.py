@@ -38,7 +38,7 @@ class UnreachableError(AttemptError):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RequestOutcome:
     """A completion; ``refused`` means that the endpoint answered the request without a reply text."""
 
     completion: Completion
@@ -63,7 +63,7 @@ class Retries:
 
     def reply(
         self, attempt: Callable[[], Completion], on_failure: Callable[[str], None], stopped: threading.Event
-    ) -> Outcome:
+    ) -> RequestOutcome:
         """Try a request up to eight times; ``on_failure`` gets the last reason and may raise ModelError."""
         delay, reason, attempts = FIRST_DELAY, "stopped", 0
         while not stopped.is_set():
@@ -86,10 +86,12 @@ class Retries:
                 continue
             self.ever_reached = True
             self._unreachable_since = None
-            return Outcome(completion, refused=completion.error is not None)
-        return Outcome(Completion(error=f"the endpoint failed {ATTEMPTS} times; the last failure: {reason}"))
+            return RequestOutcome(completion, refused=completion.error is not None)
+        return RequestOutcome(
+            Completion(error=f"the endpoint failed {ATTEMPTS} times; the last failure: {reason}")
+        )
 
-    def watch(self, request: Request, outcome: Outcome) -> None:
+    def watch(self, request: Request, outcome: RequestOutcome) -> None:
         """Raise ModelError after too many consecutive failures.
 
         Before the first reply, refusals count once for each passage: a passage that is too long is refused

@@ -15,7 +15,7 @@ from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class EngineBatch:
     """A batch for an engine: prompts with the same labels and length limit, and their keys for sampling.
 
     With ``choose``, the replies are the likeliest labels, without a search.
@@ -38,7 +38,7 @@ class Seq2SeqEngine(Protocol):
     batch_tokens: int
     labels_are_expensive: bool
 
-    def start(self, job: Job) -> Callable[[], list[Completion]]:
+    def start(self, job: EngineBatch) -> Callable[[], list[Completion]]:
         """Start a batch; the returned function waits for its completions."""
 
     def provenance(self) -> dict[str, Any]:
@@ -101,4 +101,6 @@ class Seq2SeqLLM(BatchedLLM[Encoded]):
         keys = [request.key() for request in requests] if self._options.samples else []
         labels = requests[0].labels
         choose = self._options.choose and bool(labels)
-        return self._engine.start(Job([prompt.ids for prompt in encoded], labels, limit, keys, choose))
+        return self._engine.start(
+            EngineBatch([prompt.ids for prompt in encoded], labels, limit, keys, choose)
+        )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import Batch, failures_as_model_error, reason_of
-from exam_pp.llm.baselines import UNANSWERABLE, Baseline, scale_of, sentences
+from exam_pp.llm.baselines import UNANSWERABLE, Baseline, answer_scale, plain_sentences
 from exam_pp.llm_requests import Completion, Request, cosine_reply, grade_of
 from exam_pp.text.wording import listed
 
@@ -90,7 +90,7 @@ class SimilarityLLM(Baseline):
                 f"The model {self.name!r} compares questions with passages and does not answer this prompt: "
                 "for nuggets, citations and comparisons of answers, use --model lexical."
             )
-        labels, grades = scale_of(request), range(len(self._cut_points) + 1)
+        labels, grades = answer_scale(request), range(len(self._cut_points) + 1)
         if labels and labels != tuple(map(str, grades)):
             raise ModelError(
                 f"The model {self.name!r} gives grades from 0 to {grades[-1]}, and the prompt asks for "
@@ -113,7 +113,7 @@ class SimilarityLLM(Baseline):
     def reply(self, request: Request) -> Completion:
         """Reply to a request that :meth:`batches` has checked."""
         (question, _), (passage, _) = _texts(request)
-        rates = bool(scale_of(request))
+        rates = bool(answer_scale(request))
         if not passage.strip():
             return Completion("Final score: 0 (no text)" if rates else UNANSWERABLE)
         with failures_as_model_error(self._failure):
@@ -124,7 +124,7 @@ class SimilarityLLM(Baseline):
                 return Completion(cosine_reply(cosine, self._cut_points), tokens_cut=cut)
             if grade_of(cosine, self._cut_points) <= len(self._cut_points) // 2:
                 return Completion(UNANSWERABLE, tokens_cut=cut)
-            best = max(sentences(passage), key=lambda sentence: self._cosine(question, sentence)[0])
+            best = max(plain_sentences(passage), key=lambda sentence: self._cosine(question, sentence)[0])
             return Completion(best, tokens_cut=cut)
 
     def _cosine(self, question: str, passage: str) -> tuple[float, int]:

@@ -29,7 +29,7 @@ def weighted_kappa(first: Sequence[int], second: Sequence[int], *, power: int = 
     if len(first) != len(second):
         raise ValueError("the two lists differ in length")
     grades = np.unique(np.array([first, second], dtype=float))
-    return cohen_kappa(confusion(first, second), np.abs(np.subtract.outer(grades, grades)) ** power)
+    return cohen_kappa(confusion_counts(first, second), np.abs(np.subtract.outer(grades, grades)) ** power)
 
 
 def area_under_curve(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
@@ -80,7 +80,7 @@ def _kappas(tables: Floats, distances: Floats | None = None) -> Floats:
     )
 
 
-def confusion(first: Sequence[int], second: Sequence[int]) -> Ints:
+def confusion_counts(first: Sequence[int], second: Sequence[int]) -> Ints:
     """Confusion matrix for :func:`cohen_kappa`; labels are the grades of both lists, ascending."""
     grades, positions = np.unique(np.array([first, second]), return_inverse=True)
     counts = np.zeros((len(grades), len(grades)), dtype=np.int64)
@@ -153,7 +153,7 @@ class Coefficients(NamedTuple):
 def coefficients(first: Sequence[int], second: Sequence[int]) -> Coefficients:
     """Cohen's κ, κ with linear and quadratic weights, and Krippendorff's α of labels of the same items."""
     return Coefficients(
-        cohen_kappa(confusion(first, second)),
+        cohen_kappa(confusion_counts(first, second)),
         weighted_kappa(first, second, power=1),
         weighted_kappa(first, second),
         krippendorff_alpha(zip(first, second, strict=True), "ordinal"),

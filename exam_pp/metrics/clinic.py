@@ -65,7 +65,7 @@ class EntryPair(NamedTuple):
     behaviour: float | None
 
 
-class CurvePoint(NamedTuple):
+class BankSize(NamedTuple):
     """Mean and lowest τ-b between the full leaderboard and that of ``size`` random entries per query."""
 
     query_id: str
@@ -140,7 +140,7 @@ def similar_pairs(
 
 def bank_size_curve(
     file: GradedFile, min_grade: int, cutoff: int, samples: int = 20, seed: int = 0
-) -> Iterator[CurvePoint]:
+) -> Iterator[BankSize]:
     """Yield τ-b between the leaderboards of k random entries per query and of the full bank, for every k.
 
     There are points for each query, and for all queries together (query id ``all``). Weights of entries are
@@ -179,10 +179,10 @@ def bank_size_curve(
         yield from _point(ALL_QUERIES, size, [kendall(part, full) for part in sums])
 
 
-def _point(query_id: str, size: int, taus: Iterable[float | None]) -> Iterator[CurvePoint]:
+def _point(query_id: str, size: int, taus: Iterable[float | None]) -> Iterator[BankSize]:
     known = [value for value in taus if value is not None]
     if known:
-        yield CurvePoint(query_id, size, fmean(known), min(known), len(known))
+        yield BankSize(query_id, size, fmean(known), min(known), len(known))
 
 
 def _graded(file: GradedFile) -> Iterator[GradedQuery]:

@@ -9,6 +9,7 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
+from exam_pp import defaults
 from exam_pp.metrics.entry_values import Floats, Ints
 from exam_pp.metrics.outcomes import Outcomes
 
@@ -27,13 +28,17 @@ _SETTLING = 20
 class EloRules:
     """The rules of a tournament."""
 
-    k: float = 32.0
-    start: float = 1000.0
+    k: float = defaults.ELO_K
+    start: float = defaults.ELO_START
     integer: bool = False
 
 
 def elo(
-    outcomes: Outcomes, rules: EloRules | None = None, *, tournaments: int = 500, seed: int = 0
+    outcomes: Outcomes,
+    rules: EloRules | None = None,
+    *,
+    tournaments: int = defaults.TOURNAMENTS,
+    seed: int = 0,
 ) -> Floats:
     """Final Elo ratings of tournaments that play all games in random orders, tournaments × systems.
 

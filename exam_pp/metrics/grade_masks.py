@@ -16,7 +16,7 @@ from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.data_model import is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.llm_requests import LOW_MASS
-from exam_pp.metrics.measures import size
+from exam_pp.metrics.measures import size, union
 from exam_pp.roles import role_of
 
 if TYPE_CHECKING:
@@ -64,19 +64,12 @@ class GradedPassage:
 
     def reaching(self, min_grade: int) -> int:
         """Mask of the entries graded at least ``min_grade``."""
-        mask = 0
-        for grade, entries in self.levels.items():
-            if grade >= min_grade:
-                mask |= entries
-        return mask
+        return union(entries for grade, entries in self.levels.items() if grade >= min_grade)
 
     @property
     def graded(self) -> int:
         """Mask of the entries that have a grade."""
-        mask = 0
-        for entries in self.levels.values():
-            mask |= entries
-        return mask
+        return union(self.levels.values())
 
     @property
     def ratings(self) -> list[int]:
@@ -183,8 +176,7 @@ class GradedQuery:
                 graded.soft.update(
                     (self.entries[entry_id], values) for entry_id, values in distributions.items()
                 )
-        for mask in graded.levels.values():
-            self.asked |= mask
+        self.asked |= graded.graded
         self._tops.clear()
         self._reached.clear()
         # Ids of answers have a slash; without one, thousands of roles need no look.

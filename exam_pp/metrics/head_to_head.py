@@ -43,7 +43,7 @@ class WinMatrix:
         return WinMatrix(list(systems), self.shares[cells], self.games[cells])
 
 
-def win_matrix(outcomes: Outcomes) -> WinMatrix:
+def count_wins(outcomes: Outcomes) -> WinMatrix:
     """The win matrix of all games.
 
     Source: Rackauckas et al., "Evaluating RAG-Fusion with RAGElo" (2024), table 5.

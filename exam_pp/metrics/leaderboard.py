@@ -56,6 +56,19 @@ def standings(scores: Iterable[Score]) -> list[Standing]:
     return rows
 
 
+def with_means(scores: Iterable[Score]) -> list[Score]:
+    """The scores of every system and metric for each query, followed by the mean as query ``all``."""
+    known = list(scores)
+    means = standings(known)
+    groups: dict[tuple[str, str], list[Score]] = {(row.system, row.metric): [] for row in means}
+    for score in known:
+        if score.query_id != ALL_QUERIES:
+            groups[score.system, score.metric].append(score)
+    for row in means:
+        groups[row.system, row.metric].append(Score(row.system, ALL_QUERIES, row.metric, row.mean))
+    return [score for group in groups.values() for score in group]
+
+
 class Extremes(NamedTuple):
     """The lowest, median and highest score of the systems on a query, each averaged over the queries."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Spread:
+class RepeatSpread:
     """How much the values of repeated runs differ.
 
     ``variation``: Coefficient of variation: standard deviation / mean; lower is more consistent. None for the
@@ -35,7 +35,7 @@ class Spread:
     adjusted: float
 
 
-def spread(values: Sequence[float], *, sample: bool = False) -> Spread:
+def spread(values: Sequence[float], *, sample: bool = False) -> RepeatSpread:
     """Compute the spread of the values of one score over repeated runs.
 
     >>> over_three_runs = spread([0.5, 0.7, 0.9])
@@ -53,7 +53,7 @@ def spread(values: Sequence[float], *, sample: bool = False) -> Spread:
     squared = float(variance(values) if sample else pvariance(values))
     deviation, average = math.sqrt(squared), exact_mean(list(values))
     variation = deviation / average if average else None
-    return Spread(average, squared, variation, average / (1 + deviation))
+    return RepeatSpread(average, squared, variation, average / (1 + deviation))
 
 
 ROUGE = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "rougeL": "ROUGE-L"}

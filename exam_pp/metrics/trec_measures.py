@@ -46,7 +46,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import product
 from math import isnan, nan
 from subprocess import CalledProcessError
@@ -61,7 +60,7 @@ from ir_measures.measures import registry as known_measures
 from exam_pp.errors import MissingExtraError, SelectionError, UnknownNameError
 from exam_pp.metrics.ties_in_runs import trec_eval_order
 from exam_pp.results import ALL_QUERIES, Qrel, Score
-from exam_pp.text.wording import listed
+from exam_pp.text.wording import closest, listed
 
 _CUTOFF = measures.ParamInfo(dtype=int, required=False, desc="ranking cutoff threshold")
 _LEVEL = measures.ParamInfo(dtype=int, required=False, default=1, desc="minimum relevance score")
@@ -234,8 +233,8 @@ def _unknown(name: str) -> str:
         has = f"{known}; a cutoff is written @10" if known else "none"
         return f"The measure {name!r} has unsupported or missing parameters: {bare} has {has}."
     names = {measure.lower(): measure for measure in sorted(known_measures)}
-    close = [names[match] for match in get_close_matches(bare.lower(), names, n=1)]
-    hint = f"Did you mean {close[0] + name.removeprefix(bare)!r}?" if close else _EXAMPLES
+    close = closest(bare.lower(), names)
+    hint = f"Did you mean {names[close] + name.removeprefix(bare)!r}?" if close else _EXAMPLES
     return f"No measure named {name!r}. {hint}"
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from rapidfuzz.distance import Levenshtein
 
 from exam_pp.banks import Entry
-from exam_pp.prompts.base import AnswerMatch, Prompt, ReadingRule, Unparsed, Verdict
+from exam_pp.prompts.base import AnswerMatch, Prompt, ReadingRule, ReadReply, Unparsed
 from exam_pp.prompts.markup import without_markup
 from exam_pp.prompts.reading import (
     NOT_CHECKABLE,
@@ -141,11 +141,11 @@ def _is_correct(answer: str, golds: Sequence[str], match: AnswerMatch) -> bool:
 
 
 def _rule(match: AnswerMatch, description: str) -> ReadingRule:
-    def read(reply: str, entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+    def read(reply: str, entry: Entry | None, _unparsed: Unparsed) -> ReadReply:
         golds = None if entry is None else gold_answers(entry, match)
         if golds is None:
-            return Verdict(None, False, reason=NOT_CHECKABLE)
-        return Verdict(None, is_correct(reply, golds, match))
+            return ReadReply(None, False, reason=NOT_CHECKABLE)
+        return ReadReply(None, is_correct(reply, golds, match))
 
     return ReadingRule("answer-key", description, read)
 

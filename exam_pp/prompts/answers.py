@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from exam_pp.banks import Entry
-from exam_pp.prompts.base import CUT_SLOT, Prompt, ReadingRule, Unparsed, Verdict, register
+from exam_pp.prompts.base import CUT_SLOT, Prompt, ReadingRule, ReadReply, Unparsed, register
 
 Style = Literal["wikipedia", "web", "direct"]
 
@@ -20,9 +20,9 @@ _CITE = (
 )
 
 
-def _read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+def _read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> ReadReply:
     text = bool(reply.strip())
-    return Verdict(None, text, reason=None if text else "the reply is empty")
+    return ReadReply(None, text, reason=None if text else "the reply is empty")
 
 
 ANSWER_TEXT = ReadingRule("text", "as the text of an answer", _read)

@@ -54,7 +54,7 @@ NO_DOCUMENTS = "NO DOCUMENTS WERE RETRIEVED"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReadReply:
     """The result of reading a reply.
 
     ``rating`` is None for prompts without a scale and for ungraded replies; for the latter, ``reason`` is
@@ -67,7 +67,7 @@ class Verdict:
     reason: str | None = None
 
 
-Reader = Callable[[str, Entry | None, Unparsed], Verdict]
+Reader = Callable[[str, Entry | None, Unparsed], ReadReply]
 Locator = Callable[[str, Unparsed], "re.Match[str] | None"]
 """Finds the label in a reply: a match whose group ``n`` is the label.
 
@@ -90,11 +90,11 @@ class ReadingRule:
     locate: Locator | None = None
     whole_reply: bool = False
 
-    def __call__(self, reply: str, entry: Entry | None, unparsed: Unparsed) -> Verdict:
+    def __call__(self, reply: str, entry: Entry | None, unparsed: Unparsed) -> ReadReply:
         """Read a reply without the thinking text before it."""
         text = without_thinking(reply)
         if text is None:
-            return Verdict(None, False, reason=STILL_THINKING)
+            return ReadReply(None, False, reason=STILL_THINKING)
         return self.read(text, entry, unparsed)
 
 
@@ -216,7 +216,7 @@ class Prompt:
             return self.choices
         return tuple(str(grade) for grade in range(self.max_rating + 1))
 
-    def verdict(self, reply: Completion, entry: Entry | None, unparsed: Unparsed) -> Verdict:
+    def verdict(self, reply: Completion, entry: Entry | None, unparsed: Unparsed) -> ReadReply:
         """Read a completion; a failed call has no rating, for the reason of its failure.
 
         Args:
@@ -228,7 +228,7 @@ class Prompt:
             The verdict.
         """
         if reply.error is not None:
-            return Verdict(None, False, reason=reply.error)
+            return ReadReply(None, False, reason=reply.error)
         return self.parse(reply.text, entry, unparsed)
 
     def label_search(self, unparsed: Unparsed) -> LabelSearch | None:

@@ -22,8 +22,8 @@ from exam_pp.prompts.base import (
     STILL_THINKING,
     Prompt,
     ReadingRule,
+    ReadReply,
     Unparsed,
-    Verdict,
     register,
 )
 from exam_pp.prompts.markup import without_thinking
@@ -114,10 +114,10 @@ def _rating(values: Mapping[str, Any], criterion: Criterion) -> int | str:
 
 
 def _reading_rule(criteria: Sequence[Criterion]) -> ReadingRule:
-    def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+    def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> ReadReply:
         ratings = read_criteria(reply, criteria).values()
         reason = next((rating for rating in ratings if isinstance(rating, str)), None)
-        return Verdict(None, reason is None, reason=reason)
+        return ReadReply(None, reason is None, reason=reason)
 
     return ReadingRule(
         "criteria",

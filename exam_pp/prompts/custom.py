@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from string import Formatter
 from typing import Annotated, Literal, NamedTuple
 
@@ -41,6 +40,7 @@ from exam_pp.prompts.reading import (
 )
 from exam_pp.prompts.reasoner import RELEVANCE_LABEL, RELEVANCE_LABELS
 from exam_pp.text.toml import parse_toml
+from exam_pp.text.wording import did_you_mean
 
 SCALED: dict[str, Callable[[int, tuple[str, ...]], ReadingRule]] = {
     "rating": rating_reader,
@@ -195,10 +195,10 @@ def parse_prompt(text: str, file: str, read: ReadText | None = None) -> Prompt:
             f"{keys.name!r} is already the name of another prompt; choose a new one.",
             file=file, field="name",
         )  # fmt: skip
-    return prompt_of(keys, file, read)
+    return prompt_from_keys(keys, file, read)
 
 
-def prompt_of(keys: PromptFile, file: str | None = None, read: ReadText | None = None) -> Prompt:
+def prompt_from_keys(keys: PromptFile, file: str | None = None, read: ReadText | None = None) -> Prompt:
     """Make the prompt from validated keys; raises :class:`DataError`, which names ``file``."""
     rule, choices = _reading(keys, file)
     keys = keys.model_copy(update={"template": _template(keys, file, read)})
@@ -498,5 +498,5 @@ def _toml_text(text: str) -> str:
 
 
 def _suggest(name: str, known: tuple[str, ...]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    hint = did_you_mean(name, known, begins=False)
+    return f" ({hint})" if hint else ""

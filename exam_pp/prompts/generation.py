@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from exam_pp.banks import Entry, EntryKind
-from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
+from exam_pp.prompts.base import Prompt, ReadingRule, ReadReply, Unparsed, register
 from exam_pp.prompts.entry_list import read_entries
 
 PUBLISHED_COUNT = 10
@@ -35,10 +35,10 @@ _CITE = "Dietz: A Workbench for Autograding Retrieve/Generate Systems, SIGIR 202
 
 
 def _list_reader(key: str) -> ReadingRule:
-    def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+    def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> ReadReply:
         entries = read_entries(reply, key)
         reason = None if entries else f"the reply does not contain a list of {key}"
-        return Verdict(None, bool(entries), reason=reason)
+        return ReadReply(None, bool(entries), reason=reason)
 
     return ReadingRule(key, f"as a list of {key}: JSON, or a numbered or bulleted list", read)
 

@@ -7,8 +7,8 @@ also valid Python.
 
 from __future__ import annotations
 
-from exam_pp.banks import ASSIGNMENT_RATINGS, Entry
-from exam_pp.prompts.base import Prompt, ReadingRule, Unparsed, Verdict, register
+from exam_pp.banks import ASSIGNMENT_LABELS, ASSIGNMENT_RATINGS, Entry
+from exam_pp.prompts.base import Prompt, ReadingRule, ReadReply, Unparsed, register
 from exam_pp.prompts.entry_list import plain_label, read_entries
 from exam_pp.prompts.reading import NOT_A_LABEL
 
@@ -18,7 +18,7 @@ PER_CALL = 10
 """Maximal number of nuggets that a call labels, and of segments in a window."""
 
 IMPORTANCE_LABELS = ("okay", "vital")
-THREE_LABELS = ("not_support", "partial_support", "support")
+THREE_LABELS = ASSIGNMENT_LABELS
 TWO_LABELS = ("not_support", "support")
 
 _PAPER = (
@@ -28,25 +28,25 @@ _PAPER = (
 _ADAPTED = "exam_pp, 2026; after "
 
 
-def _read_nuggets(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+def _read_nuggets(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> ReadReply:
     nuggets = read_entries(reply, "nuggets")
-    return Verdict(None, bool(nuggets), reason=None if nuggets else "the reply is not a list of nuggets")
+    return ReadReply(None, bool(nuggets), reason=None if nuggets else "the reply is not a list of nuggets")
 
 
-def _read_importance(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+def _read_importance(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> ReadReply:
     label = plain_label(reply)
     known = label in IMPORTANCE_LABELS
-    return Verdict(None, label == "vital", reason=None if known else NOT_A_LABEL)
+    return ReadReply(None, label == "vital", reason=None if known else NOT_A_LABEL)
 
 
 def assignment_reader(labels: tuple[str, ...]) -> ReadingRule:
     """The reading rule of a prompt that asks for these labels, lowest first."""
 
-    def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> Verdict:
+    def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> ReadReply:
         label = plain_label(reply)
         if label not in labels:
-            return Verdict(None, False, reason=NOT_A_LABEL)
-        return Verdict(ASSIGNMENT_RATINGS[label], ASSIGNMENT_RATINGS[label] > 0)
+            return ReadReply(None, False, reason=NOT_A_LABEL)
+        return ReadReply(ASSIGNMENT_RATINGS[label], ASSIGNMENT_RATINGS[label] > 0)
 
     ratings = ", ".join(f"{label} is {ASSIGNMENT_RATINGS[label]}" for label in reversed(labels))
     return ReadingRule("assignment", f"{ratings}; a nugget with any other label stays ungraded", read)

@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from exam_pp.banks import Entry
-from exam_pp.prompts.base import DOCUMENTS_SLOT, Prompt, ReadingRule, Unparsed, Verdict, register
+from exam_pp.prompts.base import DOCUMENTS_SLOT, Prompt, ReadingRule, ReadReply, Unparsed, register
 
 ANSWER_SLOTS = ("answer_a", "answer_b")
 """The placeholders of the answers in place A and in place B."""
@@ -47,7 +47,7 @@ def _find_verdict(reply: str, unparsed: Unparsed) -> re.Match[str] | None:
     return matches[-1] if matches else None
 
 
-def _read_verdict(reply: str, _entry: Entry | None, unparsed: Unparsed) -> Verdict:
+def _read_verdict(reply: str, _entry: Entry | None, unparsed: Unparsed) -> ReadReply:
     return _winner(_find_verdict(reply, unparsed), NO_VERDICT)
 
 
@@ -55,14 +55,14 @@ def _find_letter(reply: str, _unparsed: Unparsed) -> re.Match[str] | None:
     return _LETTER.match(reply)
 
 
-def _read_letter(reply: str, _entry: Entry | None, unparsed: Unparsed) -> Verdict:
+def _read_letter(reply: str, _entry: Entry | None, unparsed: Unparsed) -> ReadReply:
     return _winner(_find_letter(reply, unparsed), NO_LETTER)
 
 
-def _winner(match: re.Match[str] | None, reason: str) -> Verdict:
+def _winner(match: re.Match[str] | None, reason: str) -> ReadReply:
     """The position of the letter in A, B, C; ungraded without a letter, or with another one."""
     rating = "ABC".find(match["n"].upper()) if match else -1
-    return Verdict(None, False, reason=reason) if rating < 0 else Verdict(rating, True)
+    return ReadReply(None, False, reason=reason) if rating < 0 else ReadReply(rating, True)
 
 
 VERDICT = ReadingRule(

@@ -17,7 +17,7 @@ from rapidfuzz.distance import Levenshtein
 
 from exam_pp.banks import Entry
 from exam_pp.llm_requests import cosine_in, grade_of
-from exam_pp.prompts.base import Reader, ReadingRule, Unparsed, Verdict
+from exam_pp.prompts.base import Reader, ReadingRule, ReadReply, Unparsed
 from exam_pp.prompts.markup import END_OF_TURN, without_markup
 from exam_pp.prompts.rating_forms import locate_final_score, locate_rating, rating_of
 
@@ -112,7 +112,7 @@ def _is_label(reply: str) -> bool:
 
 def read_rating(
     reply: str, max_rating: int, unparsed: Unparsed = "default", names: tuple[str, ...] = ()
-) -> Verdict:
+) -> ReadReply:
     """Read a reply to a self-rating prompt; the default without a number is 0 or 1."""
     if unparsed == "published":
         return _read_as_published(reply, max_rating)
@@ -120,41 +120,41 @@ def read_rating(
     if verdict.rating is not None:
         return verdict
     if unparsed == "chat" and is_unanswerable(reply):
-        return Verdict(0, False, "default-0")
+        return ReadReply(0, False, "default-0")
     if unparsed in ("ungraded", "chat"):
         return verdict
     if is_unanswerable(reply) or is_ill_formed(reply):
-        return Verdict(0, False, "default-0")
-    return Verdict(1, True, "default-1")
+        return ReadReply(0, False, "default-0")
+    return ReadReply(1, True, "default-1")
 
 
-def _read_as_published(reply: str, max_rating: int) -> Verdict:
+def _read_as_published(reply: str, max_rating: int) -> ReadReply:
     """Apply the rule of the published code, whose defaults are swapped, to reproduce published numbers."""
     match = re.fullmatch(r"\W*(\d)\W*", reply)
     if match and int(match[1]) <= max_rating:
-        return Verdict(int(match[1]), int(match[1]) > 0)
+        return ReadReply(int(match[1]), int(match[1]) > 0)
     # The published code treats a lone letter without punctuation as an answer.
     if _matches_unanswerable(reply) or (_is_label(reply) and not reply.strip().isalpha()):
-        return Verdict(1, True, "default-1")
-    return Verdict(0, False, "default-0")
+        return ReadReply(1, True, "default-1")
+    return ReadReply(0, False, "default-0")
 
 
 def read_number(
     reply: str, max_rating: int, unparsed: Unparsed = "default", names: tuple[str, ...] = ()
-) -> Verdict:
+) -> ReadReply:
     """Read a reply whose number is the grade; a reply without a number stays ungraded (prompt Thomas)."""
     return _verdict(locate_rating(without_markup(reply), max_rating, unparsed, names))
 
 
-def _verdict(match: re.Match[str] | None) -> Verdict:
+def _verdict(match: re.Match[str] | None) -> ReadReply:
     if match is None:
-        return Verdict(None, False, reason=NOT_A_NUMBER)
-    return Verdict(rating_of(match), rating_of(match) > 0)
+        return ReadReply(None, False, reason=NOT_A_NUMBER)
+    return ReadReply(rating_of(match), rating_of(match) > 0)
 
 
 def read_final_score(
     reply: str, max_rating: int, unparsed: Unparsed = "default", names: tuple[str, ...] = ()
-) -> Verdict:
+) -> ReadReply:
     """Read a reply that ends with a final score: the last ``final score: 2`` is the grade, or a lone integer.
 
     In a JSON object, the key ``O`` (or ``overall``, ``score`` and the like) is the final score, as in
@@ -198,20 +198,20 @@ def yes_no_reader(choices: tuple[str, str] = ("No", "Yes")) -> ReadingRule:
     )
 
 
-def read_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> Verdict:
+def read_yes_no(reply: str, choices: tuple[str, str] = ("no", "yes")) -> ReadReply:
     """Read a reply to a yes/no prompt: yes is 1, no is 0, any other reply stays ungraded."""
     yes = find_yes_no(reply, choices)
-    return Verdict(None, False, reason=NOT_YES_OR_NO) if yes is None else Verdict(None, yes)
+    return ReadReply(None, False, reason=NOT_YES_OR_NO) if yes is None else ReadReply(None, yes)
 
 
-def read_extraction(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
+def read_extraction(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> ReadReply:
     """Read a reply to an extraction prompt without answer key: wrong if unanswerable or ill-formed."""
-    return Verdict(None, not (is_unanswerable(reply) or is_ill_formed(reply)))
+    return ReadReply(None, not (is_unanswerable(reply) or is_ill_formed(reply)))
 
 
-def read_any_answer(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> Verdict:
+def read_any_answer(reply: str, _entry: object = None, _unparsed: Unparsed = "default") -> ReadReply:
     """Read a reply to an extraction prompt that has no "unanswerable": any well-formed reply is an answer."""
-    return Verdict(None, not is_ill_formed(reply))
+    return ReadReply(None, not is_ill_formed(reply))
 
 
 def rating_reader(max_rating: int, names: tuple[str, ...] = ()) -> ReadingRule:
@@ -268,12 +268,12 @@ def label_rule(
             return None
         return matches[0] if len({match["degree"].lower() for match in matches}) == 1 else None
 
-    def read(reply: str, _entry: Entry | None, unparsed: Unparsed) -> Verdict:
+    def read(reply: str, _entry: Entry | None, unparsed: Unparsed) -> ReadReply:
         match = find(reply if in_markup else without_markup(reply), unparsed)
         if match is None:
-            return Verdict(None, False, reason=NOT_A_LABEL)
+            return ReadReply(None, False, reason=NOT_A_LABEL)
         rating = degrees.index(match["degree"].lower())
-        return Verdict(rating, rating > 0)
+        return ReadReply(rating, rating > 0)
 
     return ReadingRule(name, description, read, find, whole_reply)
 
@@ -281,12 +281,12 @@ def label_rule(
 def by_cut_points(rule: Reader, cut_points: Sequence[float]) -> Reader:
     """Adapt a rule of ratings to replies with a cosine: the rating is the number of cut points it reaches."""
 
-    def read(reply: str, entry: Entry | None, unparsed: Unparsed) -> Verdict:
+    def read(reply: str, entry: Entry | None, unparsed: Unparsed) -> ReadReply:
         cosine = cosine_in(reply)
         if cosine is None:
             return rule(reply, entry, unparsed)
         rating = grade_of(cosine, cut_points)
-        return Verdict(rating, rating > 0)
+        return ReadReply(rating, rating > 0)
 
     return read
 

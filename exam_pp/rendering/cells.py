@@ -74,8 +74,6 @@ def text_blocks(report: Report) -> Iterator[TextBlock]:
                 yield Link(one_line(text), one_line(target))
 
 
-def spaced(blocks: Iterable[str]) -> Iterator[str]:
-    """Yield the blocks with an empty line between them."""
-    for number, block in enumerate(blocks):
-        yield printable(f"\n\n{block}" if number else block)
-    yield "\n"
+def spaced(blocks: Iterable[str]) -> str:
+    """The blocks with an empty line between them."""
+    return printable("\n\n".join(blocks) + "\n")

@@ -192,11 +192,15 @@ def in_text(blocks: Iterable[Block]) -> Iterator[TextBlock]:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a command: a title, blocks, and what made their numbers."""
+    """The result of a command: a title, blocks, and what made their numbers.
+
+    ``warnings`` are the notes that commands log as warnings, if a format cannot hold them.
+    """
 
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
     provenance: Provenance | None = None
+    warnings: Collection[str] = ()
 
     @property
     def content(self) -> Iterator[Block]:

@@ -67,23 +67,20 @@ _FIRST = 15
 _MEANING: dict[CheckMark, str] = {"good": "in order", "doubt": "a reason for doubt", "fact": "a fact"}
 
 
-def page(report: Report) -> Iterator[str]:
-    """Yield the parts of the page; the last one ends with a line end."""
-    return map(for_xml, _page(report))
-
-
-def _page(report: Report) -> Iterator[str]:
+def page(report: Report) -> str:
+    """Render the report as a page."""
     style, script, policy = _inlined()
-    yield _HEAD.format(policy=policy, title=escape(report.title or "exam-pp"), style=style)
-    if report.title:
-        yield f"<header><h1>{_short(report.title)}</h1></header>\n"
-    yield from _contents(report)
-    yield '<main id="main" tabindex="-1">\n'
-    yield from _main(report.blocks)
-    yield "</main>\n"
-    if report.provenance is not None:
-        yield f"<footer><p>{escape(report.provenance.sentence)}</p></footer>\n"
-    yield f"<script>{script}</script>\n</body>\n</html>\n"
+    parts = (
+        _HEAD.format(policy=policy, title=escape(report.title or "exam-pp"), style=style),
+        f"<header><h1>{_short(report.title)}</h1></header>\n" if report.title else "",
+        _contents(report),
+        f'<main id="main" tabindex="-1">\n{"".join(_main(report.blocks))}</main>\n',
+        ""
+        if report.provenance is None
+        else f"<footer><p>{escape(report.provenance.sentence)}</p></footer>\n",
+        f"<script>{script}</script>\n</body>\n</html>\n",
+    )
+    return for_xml("".join(parts))
 
 
 @cache
@@ -94,36 +91,32 @@ def _inlined() -> tuple[str, str, str]:
     return style, script, content_policy(script, style, {"img-src": "data:"})
 
 
-def _contents(report: Report) -> Iterator[str]:
+def _contents(report: Report) -> str:
     """The navigation: a link to each section, if there are several."""
     sections = [block.text for block in report.blocks if _is_section(block)]
-    if len(sections) > 1:
-        yield '<nav class="contents" aria-label="Sections"><ul>\n'
-        for number, text in enumerate(sections, 1):
-            yield f'<li><a href="#s{number}">{_short(text)}</a></li>\n'
-        yield "</ul></nav>\n"
+    links = "".join(
+        f'<li><a href="#s{number}">{_short(text)}</a></li>\n' for number, text in enumerate(sections, 1)
+    )
+    navigation = f'<nav class="contents" aria-label="Sections"><ul>\n{links}</ul></nav>\n'
+    return navigation if len(sections) > 1 else ""
 
 
 def _main(blocks: Sequence[Block]) -> Iterator[str]:
     """The overview, the other blocks in sections, and the folded sections."""
     overview = [block for block in blocks if isinstance(block, Bars | Checks)]
     folds = [block for block in blocks if isinstance(block, Fold)]
-    for block in blocks:
-        if isinstance(block, Statement):
-            yield _statement(block)
+    yield from (_statement(block) for block in blocks if isinstance(block, Statement))
     if overview:
         shown = (_bars(block) if isinstance(block, Bars) else _checks(block) for block in overview)
         yield f'<div class="overview">\n{"".join(shown)}</div>\n'
     numbers = count(1)
     others = [block for block in blocks if not isinstance(block, Statement | Bars | Checks | Fold)]
-    for part in _sections(others, numbers):
-        yield f"{part}\n"
+    yield from _sections(others, numbers)
     for number, fold in enumerate(folds, 1):
         yield f'<details class="panel fold"><summary><h2>{escape(fold.title)}</h2> '
         # Browsers open the fold of an address that ends with the id of an element inside.
         yield f'<span class="faint">{escape(fold.about)}</span></summary>\n<div id="fold-{number}">\n'
-        for part in _runs(fold.blocks, numbers):
-            yield f"{part}\n"
+        yield from _runs(fold.blocks, numbers)
         yield "</div></details>\n"
 
 
@@ -131,25 +124,21 @@ def _sections(blocks: Iterable[Block], numbers: Iterator[int]) -> Iterator[str]:
     """The blocks, with a panel around each section."""
     for number, section in groupby(_numbered(blocks), key=itemgetter(0)):
         label = f' aria-labelledby="s{number}"' if number else ""
-        yield f'<section class="panel"{label}>'
+        yield f'<section class="panel"{label}>\n'
         yield from _runs((block for _, block in section), numbers, f"s{number}")
-        yield "</section>"
+        yield "</section>\n"
 
 
 def _runs(blocks: Iterable[Block], numbers: Iterator[int], name: str = "") -> Iterator[str]:
     """The blocks, with a list of neighbouring paragraphs, and neighbouring tables side by side."""
     for kind, group in groupby(blocks, key=type):
-        run = list(group)
         if kind is Paragraph:
-            yield _notes([block.text for block in run if isinstance(block, Paragraph)])
+            yield f"{_notes([block.text for block in group if isinstance(block, Paragraph)])}\n"
             continue
-        side_by_side = kind is Table and len(run) > 1
-        if side_by_side:
-            yield '<div class="tables">'
-        for block in run:
-            yield _heading(block, name) if _is_section(block) else _block(block, numbers)
-        if side_by_side:
-            yield "</div>"
+        shown = [_heading(block, name) if _is_section(block) else _block(block, numbers) for block in group]
+        if kind is Table and len(shown) > 1:
+            shown = ['<div class="tables">', *shown, "</div>"]
+        yield from (f"{part}\n" for part in shown)
 
 
 def _numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:

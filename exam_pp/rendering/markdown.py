@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
 from textwrap import fill, indent
 
 from exam_pp.rendering.cells import WIDTH, format_rows, is_numeric, one_line, spaced, text_blocks
 from exam_pp.rendering.document import Heading, Link, Paragraph, Quote, Report, Table, TextBlock
 
 
-def markdown(report: Report) -> Iterator[str]:
-    """Yield the parts of the report as Markdown."""
+def markdown(report: Report) -> str:
+    """Render the report as Markdown."""
     title = [f"# {_escaped(one_line(report.title))}"] if report.title else []
-    return spaced(chain(title, map(_markdown_block, text_blocks(report))))
+    return spaced([*title, *map(_markdown_block, text_blocks(report))])
 
 
 def _markdown_block(block: TextBlock) -> str:

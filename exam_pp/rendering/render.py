@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 
 from exam_pp.registry import Registry
 from exam_pp.rendering.document import Report
 
-Renderer = Callable[[Report], str | Iterable[str]]
-"""A function that renders a report as a text, or as an iterable of its parts."""
+Renderer = Callable[[Report], str]
+"""A function that renders a report as a text, which ends with a line end."""
 RENDERERS: Registry[Renderer] = Registry("output format", "renderers")
 
 
 def render(report: Report, form: str) -> str:
     """Render a report in the named format; the text ends with a line end."""
-    return "".join(rendered(report, form))
-
-
-def rendered(report: Report, form: str) -> Iterable[str]:
-    """Render a report in parts, which takes less memory than the whole text."""
-    output = RENDERERS.get(form)(report)
-    return [output] if isinstance(output, str) else output
+    return RENDERERS.get(form)(report)
 
 
 _RENDERERS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from textwrap import fill, indent
 
@@ -11,13 +10,13 @@ from exam_pp.rendering.document import Heading, Link, Paragraph, Quote, Report, 
 from exam_pp.rendering.wrapping import GAP, NARROWEST, cell_width, wrapped_rows
 
 
-def text(report: Report, width: int | None = None) -> Iterator[str]:
-    """Yield the parts of the report as plain text.
+def text(report: Report, width: int | None = None) -> str:
+    """Render the report as plain text.
 
     With ``width``, that of a terminal in columns, paragraphs and wide tables are fitted to it.
     """
     title = [one_line(report.title)] if report.title else []
-    return spaced(chain(title, (_text_block(block, width) for block in text_blocks(report))))
+    return spaced([*title, *(_text_block(block, width) for block in text_blocks(report))])
 
 
 def _filled(text: str, width: int) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from exam_pp.errors import DataError
 from exam_pp.store.files import write_text
 from exam_pp.store.numbers import decimal_mark, plain_number
-from exam_pp.text.spreadsheet_cells import is_formula, is_number, unescaped
+from exam_pp.text.spreadsheet_cells import is_decimal, is_formula, unescaped
 from exam_pp.text.wording import counted
 
 
@@ -87,7 +87,7 @@ def is_quoted(first: str, lines: Iterator[str], width: int) -> bool:
     return must
 
 
-def cells_of(line: str) -> list[str]:
+def split_cells(line: str) -> list[str]:
     """Split a line at its tabs, and strip the cells, also of the apostrophe before a formula."""
     return [unescaped(cell.strip()) for cell in line.split("\t")]
 
@@ -149,7 +149,7 @@ def system_first(rows: list[list[str]]) -> list[list[str]]:
     if body and all(len(row) == len(header) + 1 for row in body):
         header.insert(0, "")
     names = [plain_name(name) for name in header]
-    is_numbered = names[0] in NUMBERING and any(not is_number(row[1]) for row in body)
+    is_numbered = names[0] in NUMBERING and any(not is_decimal(row[1]) for row in body)
     by_name = (names.index(name) for name in (*_SYSTEMS, *names[is_numbered:]) if name in names)
     place = 0 if names[0] in _SYSTEMS[:-2] else next(by_name, 0)
     return [[*row[place : place + 1], *row[:place], *row[place + 1 :]] for row in rows]
@@ -194,7 +194,7 @@ def write_cells(
 
 def _is_run(cell: str) -> bool:
     """Whether a spreadsheet may run the cell, which is not a number."""
-    return is_formula(cell) and not cell.startswith("'") and not is_number(cell)
+    return is_formula(cell) and not cell.startswith("'") and not is_decimal(cell)
 
 
 def checked_id(identifier: str) -> str:

@@ -12,18 +12,18 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
-from weakref import WeakKeyDictionary, WeakSet, finalize
 
 from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
-from exam_pp.store.atomic_writes import (
+from exam_pp.store.guarded_inputs import is_input, note_opened, note_written
+from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
+from exam_pp.store.locks import (
     Kind,
     Lock,
     create_part,
@@ -32,8 +32,7 @@ from exam_pp.store.atomic_writes import (
     remove_leftovers,
     signals_held,
 )
-from exam_pp.store.guarded_inputs import is_input, note_opened, note_written
-from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
+from exam_pp.store.rereadable import open_stream
 from exam_pp.text.wording import in_one_line, is_unicode, printable
 
 log = logging.getLogger(__name__)
@@ -78,8 +77,8 @@ def _raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     skipped = _skipped_lines.get(str(path), ())
     number, limit = 0, limit_from_environment(MAX_LINE_VARIABLE, _MAX_LINE_MB) * 2**20
     try:
-        with _open_input(path) as stream:
-            for line in _split(stream, limit):
+        with _open_input(path) as raw:
+            for line in _split(unzipped(raw, _name(path)), limit):
                 number += 1
                 _check_length(len(line), limit, path, number)
                 text = b"" if number in skipped else line
@@ -148,14 +147,11 @@ def read_bytes(path: str | Path) -> bytearray:
         return bytearray(b"\n").join(line for _, line in _raw_lines(path))
     data = bytearray()
     try:
-        with _open_input(path) as stream:
+        with _open_input(path) as raw:
+            stream = unzipped(raw, _name(path))
             while len(data) <= limit and (block := stream.read(_BLOCK)):
                 data += block
-    except (EOFError, OSError, zlib_ng.error) as error:  # type: ignore[misc]  # wrong stub
-        if str(path) == STDIO and is_read_once(path):
-            raise CorruptFileError(
-                f"the data is truncated or corrupt ({error}).", file="standard input"
-            ) from error
+    except (EOFError, OSError, zlib_ng.error):  # type: ignore[misc]  # wrong stub
         data = bytearray(b"\n").join(line for _, line in _raw_lines(path))  # raises an error with the line
     _check_length(len(data), limit, path)
     if data.startswith(b"\xef\xbb\xbf"):
@@ -173,27 +169,20 @@ def read_text(path: str | Path) -> str:
 
 def read_file(path: str | Path) -> str:
     """Like :func:`read_text`; raises :class:`DataError` for a pipe or a device, which may never end."""
-    _refuse_stream(path)
+    check_ends(path)
     return read_text(path)
 
 
-def _refuse_stream(path: str | Path) -> None:
-    if str(path) != STDIO and is_stream(path) and not Path(path).is_dir():
+def check_ends(path: str | Path) -> None:
+    """Raise :class:`DataError` for a pipe or a device, but not for standard input."""
+    if str(path) != STDIO and is_stream(path):
         raise DataError("is not a regular file. Put a file in its place.", file=str(path))
 
 
 def size_and_sha256(path: str | Path) -> tuple[int, str]:
     """The number of bytes of a file and their SHA-256, read in pieces; raises :class:`DataError`."""
-    _refuse_stream(path)
-    allow_rereading(path)
     try:
-        with (
-            io.BufferedReader(_CopyReader(_copied[_standard_input()]))
-            if str(path) == STDIO
-            else Path(path).open("rb")
-        ) as stream:
-            if str(path) != STDIO:
-                note_opened(path, os.fstat(stream.fileno()))
+        with _open_input(path) as stream:
             digest = hashlib.sha256()
             size = 0
             while piece := stream.read(PIECE):
@@ -204,57 +193,20 @@ def size_and_sha256(path: str | Path) -> tuple[int, str]:
         raise DataError(f"cannot be read ({error.strerror}).", file=str(path)) from error
 
 
-_opened: WeakSet[Any] = WeakSet()
-"""Standard inputs that were opened before; tests and notebooks have several."""
-_copied: WeakKeyDictionary[Any, IO[bytes]] = WeakKeyDictionary()
-"""Standard inputs that were copied to a temporary file. The file has no name, so that nothing is left of it
-if the process is killed."""
-_opened_pipes: set[tuple[int, int]] = set()
-_ALREADY_READ = "is read more than once by this command, which a stream does not allow. Name a file instead."
-
-
-class _CopyReader(io.RawIOBase):
-    """Reads a file without a name from its start; readers of the same file do not share a position."""
-
-    def __init__(self, copy: IO[bytes]) -> None:
-        self._copy = copy
-        self._position = 0
-
-    def readable(self) -> bool:
-        """True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read the next bytes."""
-        data = os.pread(self._copy.fileno(), len(buffer), self._position)
-        buffer[: len(data)] = data
-        self._position += len(data)
-        return len(data)
-
-
 @contextmanager
 def _open_input(path: str | Path) -> Iterator[io.BufferedReader]:
-    if str(path) == STDIO:
-        # Tests and notebooks replace sys.stdin by streams without a buffered reader.
-        stdin = _standard_input()
-        if stdin in _copied:
-            yield unzipped(io.BufferedReader(_CopyReader(_copied[stdin])), "standard input")
-            return
-        stream = stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
-        if stdin in _opened and not stream.peek(1):  # not empty, but already read
-            raise DataError(_ALREADY_READ, file="standard input")
-        _opened.add(stdin)
-        yield unzipped(stream, "standard input")
+    """The bytes of an input as they are; a stream is opened again at its start."""
+    if is_stream(path):
+        with open_stream(path) as raw:
+            yield raw
         return
     with Path(path).open("rb") as raw:
-        state = os.fstat(raw.fileno())
-        if stat.S_ISFIFO(state.st_mode):
-            pipe = state.st_dev, state.st_ino
-            if pipe in _opened_pipes and not raw.peek(1):
-                raise DataError(_ALREADY_READ, file=str(path))
-            _opened_pipes.add(pipe)
-        note_opened(path, state)
-        yield unzipped(raw, str(path))
+        note_opened(path, os.fstat(raw.fileno()))
+        yield raw
+
+
+def _name(path: str | Path) -> str:
+    return "standard input" if str(path) == STDIO else str(path)
 
 
 @contextmanager
@@ -392,54 +344,9 @@ def work_folder(target: Path, inputs: Iterable[str | Path] = ()) -> Iterator[Pat
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether a path is standard input or output, a pipe or a device, which can be used only once."""
-    return str(path) == STDIO or (Path(path).exists() and not Path(path).is_file())
-
-
-def is_read_once(path: str | Path) -> bool:
-    """Whether an input is a pipe or a device, which cannot be read again.
-
-    Standard input is copied to a temporary file that can be read again, so the result is False.
-    """
-    return not _copy_standard_input() if str(path) == STDIO else is_stream(path)
-
-
-def allow_rereading(*inputs: object) -> None:
-    """Copy standard input to a temporary file if it is one of the inputs, so that it can be read again."""
-    if any(isinstance(path, str | Path) and str(path) == STDIO for path in inputs):
-        _copy_standard_input()
-
-
-def _standard_input() -> Any:
-    """The binary standard input; raises :class:`DataError` if it is closed, as after ``<&-`` in a shell."""
-    if sys.stdin is None:
-        raise DataError("is closed. Name a file instead.", file="standard input")
-    return sys.stdin.buffer
-
-
-def _copy_standard_input() -> bool:
-    """Copy standard input to a temporary file; False if it has been opened before."""
-    stdin = _standard_input()
-    if stdin in _copied or stdin in _opened:
-        return stdin in _copied
-    try:
-        copy = tempfile.TemporaryFile(prefix="exam-pp-")  # noqa: SIM115 - closed by `finalize`
-        finalize(stdin, copy.close)  # also at exit
-        try:
-            shutil.copyfileobj(stdin, copy)
-            copy.flush()
-        except OSError:
-            with suppress(OSError):  # closing writes the rest of the buffer again
-                copy.close()
-            raise
-    except OSError as error:
-        raise DataError(
-            f"cannot be copied to a temporary file ({error.strerror or error}). Name a file instead, or set "
-            "TMPDIR to a folder with enough space.",
-            file="standard input",
-        ) from error
-    _copied[stdin] = copy
-    return True
+    """Whether a path is standard input or output, a pipe or a device."""
+    path = Path(path)
+    return str(path) == STDIO or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def check_output(path: str | Path, inputs: Iterable[str | Path] = (), *, option: str = "-o") -> Path:

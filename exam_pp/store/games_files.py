@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from exam_pp.errors import DataError
 from exam_pp.games import QueryGames
 from exam_pp.splicing import duplicate_key
-from exam_pp.store.files import is_read_once, read_lines
+from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error, write_records
 
 _NOT_GAMES = (
@@ -74,12 +74,10 @@ def is_games_line(line: bytes) -> bool:
 
 
 def is_games_file(path: str | Path) -> bool:
-    """Whether a file is a games file by its first line; False for a pipe, which cannot be read twice.
+    """Whether a file is a games file by its first line.
 
     Raises :class:`DataError` if the file cannot be read.
     """
-    if is_read_once(path):
-        return False
     return any(is_games_line(line) for _, line in islice(read_lines(path), 1))
 
 

@@ -25,11 +25,10 @@ def manifest_path(output: Path) -> Path:
 class NamedContent(Record):
     """A file or folder: its name and a digest of its content.
 
-    ``size``: Number of bytes; of a folder, those of all ``files``. None for a stream. ``sha256``: SHA-256 of
-    the bytes, as ``sha256sum`` prints it. For a folder, it is that of the lines that ``sha256sum`` prints for
-    ``files``. None if the content was not read again; ``note`` says why. ``parameter``: The option or
-    argument that names it, such as ``--bank``; None for a file of a folder, and for a file that another input
-    names.
+    ``size``: Number of bytes; of a folder, those of all ``files``. ``sha256``: SHA-256 of the bytes, as
+    ``sha256sum`` prints it. For a folder, it is that of the lines that ``sha256sum`` prints for ``files``.
+    None if the content was not read again; ``note`` says why. ``parameter``: The option or argument that
+    names it, such as ``--bank``; None for a file of a folder, and for a file that another input names.
     """
 
     path: str

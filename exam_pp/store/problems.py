@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from exam_pp.errors import DataError, ProblemsError
-from exam_pp.store.files import is_read_once, read_text
+from exam_pp.store.files import read_text
 from exam_pp.text.wording import counted
 
 NOT_BY_LINE = (
@@ -109,7 +109,7 @@ class Problems:
         if not self._errors:
             return
         self._errors.sort(key=lambda error: error.line or 0)
-        if self._total > 1 and self._errors[0].line and not is_read_once(self._path):
+        if self._total > 1 and self._errors[0].line:
             with suppress(DataError, ValueError, RecursionError):
                 json.loads(read_text(self._path))  # a single value
                 self._errors, self._total = [DataError(NOT_BY_LINE, file=str(self._path))], 1

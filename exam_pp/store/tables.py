@@ -32,7 +32,7 @@ from exam_pp.store.csv_cells import (
     separator_of,
     split_rows,
 )
-from exam_pp.store.files import STDIO, is_stream, read_whole_lines
+from exam_pp.store.files import STDIO, read_whole_lines
 from exam_pp.store.numbers import is_number
 from exam_pp.store.parsing import parse_json
 from exam_pp.store.problems import Problems
@@ -254,14 +254,11 @@ class Row(NamedTuple):
         return DataError(problem, file=str(path), line=self.line, field=field or None)
 
 
-def columns_of(path: str | Path, layout: Layout | None = None) -> tuple[str, ...]:
+def column_names(path: str | Path, layout: Layout | None = None) -> tuple[str, ...]:
     """The names in the header of a table, or the keys of its first JSON objects; empty for other files.
 
-    With a layout, a JSON object that maps ids to texts has the columns of its pairs. Streams are no tables,
-    because they cannot be read twice.
+    With a layout, a JSON object that maps ids to texts has the columns of its pairs.
     """
-    if is_stream(path):
-        return ()
     try:
         lines = _Lines(path)
         first = lines.first()
@@ -280,7 +277,7 @@ _FIRST = 20
 
 def is_table(path: str | Path, layout: Layout) -> bool:
     """Whether a file is a table with the columns of a layout."""
-    return layout.fits(columns_of(path, layout))
+    return layout.fits(column_names(path, layout))
 
 
 Report = Callable[[Mapping[str, int]], object]
@@ -345,7 +342,7 @@ def _rows_by_role(
 
 def check_header(path: str | Path, layout: Layout) -> None:
     """Raise :class:`DataError` if a file without the form of its reader is a table with other columns."""
-    columns = columns_of(path)
+    columns = column_names(path)
     if len(columns) > 1 and not any(map(is_number, columns)):
         raise _missing(path, layout, columns, None)
 
@@ -413,11 +410,7 @@ class _Lines(Iterator[str]):
         return line
 
     def rest(self) -> Iterator[str]:
-        """The lines that come next, which stay so; those of a stream are kept in memory."""
-        if is_stream(self.path):
-            kept = list(self._lines)
-            self._lines = iter(kept)
-            return (line for _, line in kept)
+        """The lines that come next, which stay so."""
         return (line for number, line in read_whole_lines(self.path) if number > self.number)
 
     def first(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from exam_pp.banks import EntryKind
 from exam_pp.grade_filter import GradeFilter, GradeKey
+from exam_pp.metrics.measures import LENGTH
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
 from exam_pp.phases.evaluation.result import Evaluation
@@ -36,7 +37,7 @@ class Board:
         criteria = with_aliases(GradeFilter(model, prompt, self.kind))
         if self.assigns and self.bank is not None:
             (condition,) = read_conditions([self.graded], [self.bank], grade_filter=criteria)
-            return condition.measured
+            return condition.evaluation.of_metrics(*condition.metrics, LENGTH)
         return cover(self.graded, self.bank, grade_filter=criteria)
 
     @property

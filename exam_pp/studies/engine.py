@@ -33,14 +33,14 @@ from exam_pp.reports.analysis.evaluation_page import write_evaluation
 from exam_pp.reports.analysis.report_folder import Sources, grade_sets
 from exam_pp.reports.validation.findings import findings_report
 from exam_pp.signals import STOP
-from exam_pp.store.atomic_writes import Lock
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
 from exam_pp.store.files import write_text
 from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.locks import Lock
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.passages.query_texts import stored_query_texts
-from exam_pp.store.tables import columns_named, columns_of
+from exam_pp.store.tables import column_names, columns_named
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.studies.boards import Board, Words, options, typed
 from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_study
@@ -191,7 +191,7 @@ class Engine:
             raise SelectionError(f"{path} has answers and no test bank: --bank and --answers look swapped.")
         name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
         columns = self.study.columns_of_tables
-        if not set(columns.values()) & set(columns_of(path)):
+        if not set(columns.values()) & set(column_names(path)):
             columns = {}
         # A table may name queries by their texts.
         queries = self.study.sources.queries if form is None or form.name == "bank-csv" else None

@@ -17,7 +17,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.judges import LEXICAL
 from exam_pp.llm.backends import may_be_local
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile, is_below, model_options
+from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile, as_options, is_below
 from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.phases.interchange.answer_units import read_any_answers
 from exam_pp.phases.interchange.import_passages import ImportSources
@@ -106,7 +106,7 @@ class StudyFile(BaseModel):
     def model_options(self) -> ModelOptions:
         """The options of the judge."""
         known = self.model_dump(include={"model_pipeline", "base_url"}, exclude_none=True)
-        return model_options(ModelSettings(model=self.model or LEXICAL, **known, **self.settings))
+        return as_options(ModelSettings(model=self.model or LEXICAL, **known, **self.settings))
 
     @property
     def words_of_judge(self) -> list[str]:

@@ -39,13 +39,29 @@ def listed(names: Sequence[str], separator: str = ", ") -> str:
     return separator.join([*names[:MAX_LISTED], *(["..."] if len(names) > MAX_LISTED else [])])
 
 
+def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name that a misspelt name resembles most; None if it resembles none of them.
+
+    ``cutoff``: Lowest similarity, from 0 to 1.
+    """
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", *, begins: bool = True) -> str:
+    """``Did you mean 'NAME'?`` with the nearest known name, or ``otherwise`` if no name is near.
+
+    ``begins``: Whether the hint begins a sentence.
+    """
+    close = closest(name, known)
+    return f"{'Did' if begins else 'did'} you mean {close!r}?" if close else otherwise
+
+
 def no_query(source: object, query_id: str, known: Iterable[str]) -> str:
     """The message for a query id that a file lacks, with a similar id, such as one with leading zeros."""
     ids = sorted(known)
     similar = [name for name in ids if name.lstrip("0") == query_id.lstrip("0")]
-    similar += get_close_matches(query_id, ids, n=1)
-    hint = f" Did you mean {similar[0]!r}?" if similar else ""
-    return f"{source} has no query {query_id!r}.{hint}"
+    hint = did_you_mean(query_id, ids) if not similar else f"Did you mean {similar[0]!r}?"
+    return f"{source} has no query {query_id!r}. {hint}".rstrip()
 
 
 def in_one_line(text: str) -> str:

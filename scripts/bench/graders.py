@@ -55,7 +55,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from exam_pp import records
-from exam_pp.banks import ASSIGNMENT_RATINGS, TestBank
+from exam_pp.banks import ASSIGNMENT_LABELS, ASSIGNMENT_RATINGS, TestBank
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
@@ -418,11 +418,10 @@ def assign_nuggets(path: Path, llm: LLM, answer: Clock, every: int) -> Assignmen
                 requests.append(Request(prompt.render(values), one_line=True))
     ratings = [prompt.parse(reply.text, None, "default").rating for reply in answer(requests)]
     ours = [rating or 0 for rating in ratings]
-    names = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
     return Assignments(
         weighted_kappa(ours, theirs),
         area_under_curve(ours, [rating == 2 for rating in theirs]),
-        Counter(names[rating] for rating in ratings if rating is not None),
+        Counter(ASSIGNMENT_LABELS[rating] for rating in ratings if rating is not None),
         ratings.count(None) / len(ratings),
     )
 

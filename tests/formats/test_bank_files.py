@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from exam_pp.banks import BankLine, TestBank, entry_id
 from exam_pp.cli.banks.show import lint
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.cli.main import main
 from exam_pp.formats.autojudge import read_autojudge, write_autojudge
-from exam_pp.formats.bank_csv import Row, bank_of_rows, read_bank_csv, row_of, write_bank_csv
+from exam_pp.formats.bank_csv import EntryRow, bank_of_rows, read_bank_csv, row_of, write_bank_csv
 from exam_pp.formats.nuggetizer import read_nugget_metrics
 from exam_pp.formats.question_facets import read_genq
 from exam_pp.phases.banks.compare import differences
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
 from tests.conftest import data_error
@@ -173,7 +172,7 @@ def test_a_formula_is_shown_as_text(tmp_path: Path) -> None:
     write_bank_csv([line], tmp_path / "bank.csv")
     assert "'=HYPERLINK(1)" in (tmp_path / "bank.csv").read_text(encoding="utf-8")
     assert read_bank_csv(tmp_path / "bank.csv") == [
-        Row("q", kind="nugget", text="=HYPERLINK(1)", entry_id="q/1", line=2)
+        EntryRow("q", kind="nugget", text="=HYPERLINK(1)", entry_id="q/1", line=2)
     ]
 
 

@@ -11,9 +11,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.formats.base import format_of
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.store.games_files import read_games
 
 texts = st.text('aé. ,"\n', min_size=1, max_size=8)

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.formats.nuggetizer import nugget_metrics, read_nugget_metrics
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.phases.validation.validate import validate
 from exam_pp.results import Qrel, Score
 from exam_pp.store.trec.answers import read_answers

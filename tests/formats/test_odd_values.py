@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.interchange.convert import convert
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.store.trec.scores import read_score_rows
 
 Write = Callable[[str, list[Any]], Path]

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
 from exam_pp.formats.base import format_of
 from exam_pp.formats.open_rag_eval import cited_sentences
@@ -22,8 +21,8 @@ from exam_pp.formats.open_rag_eval_results import (
     read_results,
     write_result_rows,
 )
-from exam_pp.formats.ragelo_games import Game, GameAnswer, read_game_lines
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.formats.ragelo_games import GameAnswer, RageloGame, read_game_lines
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.games_files import read_games
 from exam_pp.store.parsing import write_records
@@ -212,7 +211,7 @@ def test_json_cells_of_open_rag_eval_are_written_and_read(
 verdicts = st.sampled_from(["A", "B", "C", None])
 
 
-def by_query(games: list[Game]) -> list[Game]:
+def by_query(games: list[RageloGame]) -> list[RageloGame]:
     """The games of a query together, by evaluator, as in games files."""
     keys = list(dict.fromkeys((game.qid, game.evaluator_name) for game in games))
     queries = list(dict.fromkeys(game.qid for game in games))
@@ -224,7 +223,7 @@ def by_query(games: list[Game]) -> list[Game]:
 @given(
     st.lists(
         st.builds(
-            lambda key, pair, winner, raw, more: Game(
+            lambda key, pair, winner, raw, more: RageloGame(
                 qid=key, agent_a=pair[0], agent_b=pair[1], raw_answer=raw, **more,
                 answer=None if winner is None else GameAnswer(winner=winner),
             ),
@@ -234,7 +233,7 @@ def by_query(games: list[Game]) -> list[Game]:
         min_size=1, max_size=4,
     )
 )  # fmt: skip
-def test_games_of_ragelo_survive_except_for_dropped_fields(games: list[Game]) -> None:
+def test_games_of_ragelo_survive_except_for_dropped_fields(games: list[RageloGame]) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
         write_records(games, source)

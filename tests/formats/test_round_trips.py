@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.banks import BankLine, Nugget, Question, entry_id
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.judgments import judgments
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.passages.graded_file import read_passages
@@ -394,15 +392,6 @@ def test_dropped_fields_are_counted(
     source = tmp_path / "source"
     source.write_text(text)
     assert convert(Conversion(source, tmp_path / "target", target, form)).counts == dropped
-
-
-def test_fields_of_a_stream_are_reported_as_not_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers = b'{"query_id": "q", "system": "s", "text": "t", "more": 1}\n'
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers)))
-    dropped = convert(Conversion(Path("-"), tmp_path / "out.jsonl", "plain-answers", "plain-answers"))
-    assert dropped.counts == {"unread fields of a stream, not counted": 1}
 
 
 rank_entry = st.tuples(tags, st.integers(0, 3), st.sampled_from([1.0, 2.0]))

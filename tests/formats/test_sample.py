@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exam_pp.errors import DataError
 from exam_pp.formats.base import format_of, known_format
 from tests.conftest import data_error, passage
 
@@ -100,10 +98,3 @@ def test_a_damaged_first_line_does_not_hide_the_format(
     path = write_jsonl("graded.jsonl", [["q", [passage("p")]]])
     path.write_text('["a", [{"paragraph_id"\n[1, 2\n7\n' + path.read_text())
     assert format_of(path).name == "graded"
-
-
-def test_the_format_of_a_pipe_is_not_detected(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for find in (format_of, known_format):
-        with pytest.raises(DataError, match="stream"):
-            find(tmp_path / "pipe")

@@ -17,7 +17,7 @@ pytest.importorskip("openai")
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm, retries
-from exam_pp.llm.retries import AttemptError, Outcome, Retries
+from exam_pp.llm.retries import AttemptError, RequestOutcome, Retries
 from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles, grade_file
@@ -349,11 +349,11 @@ def test_pauses_between_attempts_double_and_are_at_least_those_that_the_server_a
 def test_the_header_of_a_server_is_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     delays: list[float | None] = []
 
-    def once(_retries: Retries, attempt: Callable[[], Completion], *_: Any) -> Outcome:
+    def once(_retries: Retries, attempt: Callable[[], Completion], *_: Any) -> RequestOutcome:
         with pytest.raises(AttemptError) as failed:
             attempt()
         delays.append(failed.value.delay)
-        return Outcome(Completion())
+        return RequestOutcome(Completion())
 
     monkeypatch.setattr(Retries, "reply", once)
     served(always(failure(429, "slow down", retry_after="0.6")), [rate("a")])

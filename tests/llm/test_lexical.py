@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm import ModelOptions
-from exam_pp.llm.baselines import entry_of, scale_of, sentences
-from exam_pp.llm.lexical import THRESHOLDS, LexicalLLM, Statistics, rating_level
+from exam_pp.llm.baselines import answer_scale, entry_of, plain_sentences
+from exam_pp.llm.lexical import THRESHOLDS, LexicalLLM, WordStatistics, rating_level
 from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.prompts import PROMPTS
 from exam_pp.text.stemming import content_stems, tokens
@@ -56,12 +56,12 @@ def test_tokens_keep_numbers_whole_and_content_stems_drop_stop_words_and_endings
 
 def test_idf_is_that_of_bm25() -> None:
     """ln(1 + (N − n + .5) / (n + .5)) with N 3 and n 1 (Robertson and Zaragoza 2009; Lucene's form)."""
-    assert Statistics(["a bee", "a cat", "a dog"]).idf("cat") == pytest.approx(math.log(1 + 2.5 / 1.5))
+    assert WordStatistics(["a bee", "a cat", "a dog"]).idf("cat") == pytest.approx(math.log(1 + 2.5 / 1.5))
 
 
 def test_association_is_the_cosine_of_the_sets_of_passages_of_two_words() -> None:
     """Storm and rain share 3 passages; they are in 4 and 3: 3 / √12."""
-    statistics = Statistics(["storm rain", "storm rain", "storm rain wind", "storm", "wind", "sun"])
+    statistics = WordStatistics(["storm rain", "storm rain", "storm rain wind", "storm", "wind", "sun"])
     assert statistics.associated("storm") == {"rain": pytest.approx(3 / math.sqrt(12))}
     assert statistics.associated("sun") == {}
     assert statistics.associated("unknown") == {}
@@ -206,10 +206,10 @@ def test_constant_gives_the_middle() -> None:
 
 
 def test_scale_is_read_from_the_text_of_published_prompts() -> None:
-    assert scale_of(rating(soft=False)) == ("0", "1", "2", "3", "4", "5")
+    assert answer_scale(rating(soft=False)) == ("0", "1", "2", "3", "4", "5")
     nugget = Request(NUGGET_RATING.render({"nugget": "tides", "context": "- 9: no scale line"}))
-    assert scale_of(nugget) == ("0", "1", "2", "3", "4", "5")
-    assert scale_of(extraction()) == ()
+    assert answer_scale(nugget) == ("0", "1", "2", "3", "4", "5")
+    assert answer_scale(extraction()) == ()
 
 
 def test_entry_is_compared_with_the_passage() -> None:
@@ -221,11 +221,11 @@ def test_entry_is_compared_with_the_passage() -> None:
 
 def test_sentences_keep_decimals_and_quotes() -> None:
     text = 'It is 3.5 km away. He said "Stop." Then it ended!\nNew line'
-    assert sentences(text) == ["It is 3.5 km away.", 'He said "Stop."', "Then it ended!", "New line"]
+    assert plain_sentences(text) == ["It is 3.5 km away.", 'He said "Stop."', "Then it ended!", "New line"]
 
 
 @given(st.text())
 def test_sentences_are_spans_with_all_text_except_white_space(text: str) -> None:
-    spans = sentences(text)
+    spans = plain_sentences(text)
     assert all(span in text and span == span.strip() and span for span in spans)
     assert "".join("".join(spans).split()) == "".join(text.split())

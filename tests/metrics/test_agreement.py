@@ -16,7 +16,7 @@ from exam_pp.metrics.agreement import (
     area_under_curve,
     bland_altman,
     cohen_kappa,
-    confusion,
+    confusion_counts,
     kappa_interval,
     krippendorff_alpha,
     means_and_differences,
@@ -139,7 +139,7 @@ def test_interval_over_queries_equals_scipy() -> None:
 
 
 def test_confusion() -> None:
-    assert confusion([0, 2, 2], [0, 0, 2]).tolist() == [[1, 0], [1, 1]]
+    assert confusion_counts([0, 2, 2], [0, 0, 2]).tolist() == [[1, 0], [1, 1]]
 
 
 # Krippendorff, "Computing Krippendorff's alpha-reliability" (2011), example C: four observers, twelve units.

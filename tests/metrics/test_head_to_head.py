@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from scipy.stats import binomtest
 
-from exam_pp.metrics.head_to_head import head_to_head, win_matrix
+from exam_pp.metrics.head_to_head import count_wins, head_to_head
 from exam_pp.metrics.outcomes import Outcome, Outcomes
 from tests.metrics.ragelo_games import JUDGE, SYSTEMS, TABLE_5, table_5_games
 from tests.metrics.test_game_ratings import GAMES, outcomes_of
@@ -15,7 +15,7 @@ from tests.metrics.test_game_ratings import GAMES, outcomes_of
 
 def test_table_5_of_the_paper() -> None:
     """The cells, and the column AVG; the paper misprints it for Hybrid (36.0 and 44.3)."""
-    matrix = win_matrix(Outcomes.of(table_5_games())).ordered(SYSTEMS)
+    matrix = count_wins(Outcomes.of(table_5_games())).ordered(SYSTEMS)
     cells = np.array(TABLE_5) / 100
     np.fill_diagonal(cells, np.nan)
 
@@ -43,11 +43,11 @@ def test_swapped_places_swap_the_matrix(games: list[tuple[int, int, int, float]]
         outcomes.systems, outcomes.query_ids, outcomes.query, outcomes.a, outcomes.b, 1 - outcomes.score
     )
 
-    assert win_matrix(swapped).shares == pytest.approx(win_matrix(outcomes).shares.T, nan_ok=True)
+    assert count_wins(swapped).shares == pytest.approx(count_wins(outcomes).shares.T, nan_ok=True)
     turned = Outcomes(
         outcomes.systems, outcomes.query_ids, outcomes.query, outcomes.b, outcomes.a, 1 - outcomes.score
     )
-    assert win_matrix(turned).shares == pytest.approx(win_matrix(outcomes).shares, nan_ok=True)
+    assert count_wins(turned).shares == pytest.approx(count_wins(outcomes).shares, nan_ok=True)
 
 
 def test_a_query_with_several_games_counts_once_in_the_test() -> None:

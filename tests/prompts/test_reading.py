@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exam_pp.banks import Question
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.base import STILL_THINKING, Unparsed, Verdict
+from exam_pp.prompts.base import STILL_THINKING, ReadReply, Unparsed
 from exam_pp.prompts.entry_list import plain_label, read_labels
 from exam_pp.prompts.markup import without_thinking
 from exam_pp.prompts.reading import (
@@ -136,7 +136,7 @@ def test_unanswerable(phrase: str, form: str) -> None:
     ],
 )  # fmt: skip
 def test_unanswerable_in_other_languages(reply: str) -> None:
-    assert read_rating(reply, 5) == read_rating(reply, 5, "chat") == Verdict(0, False, "default-0")
+    assert read_rating(reply, 5) == read_rating(reply, 5, "chat") == ReadReply(0, False, "default-0")
 
 
 @pytest.mark.parametrize(

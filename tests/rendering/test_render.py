@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.rendering.document import Block, Heading, Link, Paragraph, Quote, Report, Table
-from exam_pp.rendering.render import RENDERERS, render, rendered
+from exam_pp.rendering.render import RENDERERS, render
 
 BOARD = Table(["system", "score", "queries"], [["a|b", 0.12345, 3], ["_c", None, 10]], title="Board")
 REPORT = Report("Title", [Heading("Part"), Paragraph("Some words."), BOARD, Quote("A <b>passage</b>.", "p1")])
@@ -112,14 +112,6 @@ def test_latex_commands_are_escaped() -> None:
     assert "\\subsubsection*{\\textbackslash{}input\\{x\\} \\textbackslash{}input" in shown
     # LaTeX would read a bracket or a star after the end of a row as its option.
     assert not re.search(r"\\\\\s*(\\hline)?\s*[\[*]", shown)
-
-
-@pytest.mark.parametrize("form", ["text", "tsv", "md", "json", "html"])
-def test_a_report_is_written_in_parts(form: str) -> None:
-    blocks: list[Block] = [Heading("Section"), Table(("n",), [[n] for n in range(3)])] * 50
-    parts = list(rendered(Report("t", blocks), form))
-    assert len(parts) > 50
-    assert max(len(part) for part in parts if "<style>" not in part and "<script>" not in part) < 500
 
 
 _INJECTED = "INJECTED 0.9"

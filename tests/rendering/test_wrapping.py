@@ -16,7 +16,7 @@ WORDS = "How efficient are heat pumps compared with gas boilers in old houses"
 
 
 def fitted(*blocks: Any, width: int) -> str:
-    return "".join(text(Report("", blocks), width))
+    return text(Report("", blocks), width)
 
 
 def test_texts_are_wrapped_and_numbers_are_not() -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import bz2
 import errno
 import fcntl
-import gc
 import gzip
 import io
 import lzma
 import os
 import signal
 import stat
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,18 +23,10 @@ from hypothesis import strategies as st
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
 from exam_pp.store import files
-from exam_pp.store.atomic_writes import (
-    create_part,
-    create_work_folder,
-    lock_path,
-    signals_held,
-    temporary_folder,
-)
 from exam_pp.store.files import (
     atomic_output,
     check_output,
     folder_output,
-    is_read_once,
     read_bytes,
     read_lines,
     read_text,
@@ -46,6 +36,13 @@ from exam_pp.store.files import (
     write_text,
 )
 from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.locks import (
+    create_part,
+    create_work_folder,
+    lock_path,
+    signals_held,
+    temporary_folder,
+)
 from tests.conftest import data_error
 
 
@@ -114,47 +111,6 @@ def test_a_line_that_is_too_long(ending: bytes, tmp_path: Path, monkeypatch: pyt
     (tmp_path / "f").write_bytes(b"a\n" + b"x" * (2**20 + 1) + ending)
     with data_error(tmp_path / "f", 2, about="1 MB"):
         list(read_lines(tmp_path / "f"))
-
-
-def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the error the second read would be empty."""
-    monkeypatch.setattr("sys.stdin", Standard(b"a\n"))
-    assert list(read_lines("-")) == [(1, b"a")]
-    with data_error("standard input", about="once"):
-        list(read_lines("-"))
-    monkeypatch.setattr("sys.stdin", Standard(b""))
-    assert list(read_lines("-")) == []
-
-
-@pytest.mark.parametrize("data", [b"a\nb\n", gzip.compress(b"a\nb\n"), b""], ids=["text", "gzip", "empty"])
-def test_standard_input_that_is_copied_can_be_read_again(
-    data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.MonkeyPatch.context() as inner:
-        inner.setattr("sys.stdin", Standard(data))
-        assert not is_read_once("-")
-        first, second = read_lines("-"), read_lines("-")
-        lines = [(1, b"a"), (2, b"b")] if data else []
-        assert [*zip(first, second, strict=True)] == [*zip(lines, lines, strict=True)]
-        assert list(tmp_path.iterdir()) == [], "the copy has no name, so a killed process leaves no file"
-        copy = next(iter(files._copied.values()))
-        del first, second
-    gc.collect()
-    assert copy.closed, "the copy is removed with its standard input"
-
-
-def test_reading_a_pipe_twice_is_an_error() -> None:
-    """The path that a shell passes for ``<(zcat graded.jsonl.gz)``."""
-    for _ in range(2):  # a new pipe may have the inode of an old one
-        read, write = os.pipe()
-        path = f"/dev/fd/{read}"
-        with os.fdopen(write, "wb") as stream:
-            stream.write(b"one\n")
-        assert [line for _, line in read_lines(path)] == [b"one"]
-        with data_error(path, about="once"):
-            list(read_lines(path))
-        os.close(read)
 
 
 def test_control_characters_reach_files_and_pipes_but_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,15 +282,6 @@ def test_devices_are_written_and_not_replaced(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(os, "access", lambda path, mode: path == Path("/dev/null"))
     write_text("/dev/null", "text")
     assert Path("/dev/null").is_char_device()
-
-
-def test_pipes_are_read(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(b"a\nb\n"),))
-    writer.start()
-    assert [line for _, line in read_lines(pipe)] == [b"a", b"b"]
-    writer.join()
 
 
 def leave_temporary_files(target: Path) -> tuple[Path, Path]:

@@ -18,7 +18,7 @@ from exam_pp.formats.bank_csv import read_bank_csv
 from exam_pp.formats.base import known_format
 from exam_pp.results import Qrel, RunLine
 from exam_pp.store.problems import Problems, collecting, repairing
-from exam_pp.store.tables import ANSWERS, QUERIES, Layout, columns_named, columns_of, is_table, read_table
+from exam_pp.store.tables import ANSWERS, QUERIES, Layout, column_names, columns_named, is_table, read_table
 from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.store.trec.runs import method_of, read_qrels, read_rankings, read_run, run_files, systems_of
@@ -57,8 +57,8 @@ def test_files_of_today_are_not_tables(tmp_path: Path) -> None:
     """Without a header, and with the keys of known formats, the fast readers of TREC files are used."""
     assert not is_table(file(tmp_path, "a.tsv", "q1\tWhat?\nq2\tWho?\n"), QUERIES)
     assert not is_table(file(tmp_path, "b.run", "q1 Q0 d1 1 2.0 tag\n"), QUERIES)
-    assert columns_of(file(tmp_path, "c.xml", "<top>")) == ()
-    assert columns_of(tmp_path) == ()
+    assert column_names(file(tmp_path, "c.xml", "<top>")) == ()
+    assert column_names(tmp_path) == ()
 
 
 def test_ids_in_json_may_be_numbers_and_answers_null(tmp_path: Path) -> None:

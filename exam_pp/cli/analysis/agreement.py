@@ -113,4 +113,4 @@ def command(
         like_judgments=passages.like_judgments,
         seed=seed,
     )
-    emit_report(agreement_report(result), form, output, [graded, qrels, bank], result.notes)
+    emit_report(agreement_report(result), form, output, [graded, qrels, bank])

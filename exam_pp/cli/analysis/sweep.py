@@ -119,4 +119,4 @@ def command(
         emit(published_sweep(result), output, inputs)
     else:
         report = sweep_report(result, decimals=6 if form == "tsv" else 3)
-        emit_report(report, form, output, inputs, result.notes)
+        emit_report(report, form, output, inputs)

@@ -131,7 +131,7 @@ def command(
     )
     formatted = form not in SCRIPT_FORMATS
     report = corrected_report(result, formatted=formatted, decimals=3 if formatted else 6)
-    emit_report(report, form, output, [graded, bank, pairs, queries], result.notes)
+    emit_report(report, form, output, [graded, bank, pairs, queries])
 
 
 _SCRIPT_COLUMNS = (
@@ -156,7 +156,7 @@ def corrected_report(result: Corrected, *, formatted: bool = True, decimals: int
     if formatted:
         blocks += _pictures(result)
     title = f"Scores of {result.judge.model}, corrected by labels of {result.reviewer.model}"
-    return Report(title, blocks, result.provenance)
+    return Report(title, blocks, result.provenance, result.notes)
 
 
 def _table(board: CorrectedBoard, *, formatted: bool, decimals: int) -> Table:

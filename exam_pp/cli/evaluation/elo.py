@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import OFFICIAL, SEED, confidence_option
@@ -125,7 +126,7 @@ _method = together(
         "--elo tournaments",
         "tournaments",
         type=Repetitions(),
-        default=500,
+        default=defaults.TOURNAMENTS,
         show_default=True,
         help="Number of tournaments over which Elo ratings are averaged; each has a random order of games.",
     ),
@@ -133,7 +134,7 @@ _method = together(
         "--elo k",
         "k_factor",
         type=NumberRange(0, 10_000, min_open=True),
-        default=32.0,
+        default=defaults.ELO_K,
         show_default=True,
         help="K of Elo: the most points that a system can win in a game.",
     ),
@@ -141,7 +142,7 @@ _method = together(
         "--elo start",
         "start_rating",
         type=NumberRange(-1_000_000, 1_000_000),
-        default=1000.0,
+        default=defaults.ELO_START,
         show_default=True,
         help="Elo rating of every system before its first game.",
     ),
@@ -289,7 +290,7 @@ def command(
     # TSV has the leaderboard alone, so that other commands can read it.
     shown = {} if form == "tsv" else boards
     report = ratings_report(standings, shown, compared, formatted=form not in SCRIPT_FORMATS, extra=extra)
-    emit_report(report, form, output, inputs, standings.notes)
+    emit_report(report, form, output, inputs)
 
 
 def _boards(
@@ -340,14 +341,10 @@ def _boards(
 
 
 def _content(path: Path) -> Literal["games", "grades", "scores"]:
-    """The content of a file; a pipe, which cannot be read twice, has games."""
+    """The content of a file."""
     from exam_pp.formats.base import known_format
     from exam_pp.phases.evaluation.judgments import is_passages
-    from exam_pp.store.files import allow_rereading, is_read_once
 
-    allow_rereading(path)
-    if is_read_once(path):
-        return "games"
     form = known_format(path)
     if form is None:
         return "grades" if is_passages(path) else "games"

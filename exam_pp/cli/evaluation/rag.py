@@ -26,7 +26,7 @@ from exam_pp.cli.options import (
 from exam_pp.cli.progress import Advance, progress
 from exam_pp.rendering.document import Block, Cell, Heading, Link, Paragraph, Report, Table
 from exam_pp.results import Score
-from exam_pp.store.files import allow_rereading, folder_output, safe_name, write_text
+from exam_pp.store.files import folder_output, safe_name, write_text
 
 if TYPE_CHECKING:
     from exam_pp.formats.open_rag_eval_results import ResultRow
@@ -85,7 +85,6 @@ def command(
     from exam_pp.phases.rag.evaluation import evaluate_rag
     from exam_pp.signals import STOP
 
-    allow_rereading(config)
     chosen, unsupported = _config(config, options["base_url"])
     if unsupported:
         log_summary([f"Ignored keys of {config}: {', '.join(unsupported)}."])

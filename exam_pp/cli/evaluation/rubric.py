@@ -152,7 +152,7 @@ def command(
     elif output.per_query:
         condition = _single_condition(conditions, "--per-query")
         report = output.per_query_report(condition.evaluation, "Nugget scores")
-        emit_report(report, output.form, output.path, inputs, condition.evaluation.notes)
+        emit_report(report, output.form, output.path, inputs)
     else:
         from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 
@@ -167,8 +167,7 @@ def command(
         report = nugget_report(leaderboard, formatted=formatted, narrow=output.form == "text")
         if len(conditions) == 1:
             report = output.for_readers(report, conditions[0].evaluation, leaderboard.conditions[0][1])
-        warnings = [note for condition in conditions for note in condition.evaluation.notes]
-        emit_report(report, output.form, output.path, inputs, warnings)
+        emit_report(report, output.form, output.path, inputs)
 
 
 def _single_condition(conditions: Sequence[Condition], option: str) -> Condition:
@@ -184,8 +183,9 @@ def _single_condition(conditions: Sequence[Condition], option: str) -> Condition
 def _write_rows(
     conditions: Sequence[Condition], output: LeaderboardOutput, inputs: list[Path | None]
 ) -> None:
+    from exam_pp.metrics.leaderboard import with_means
     from exam_pp.phases.evaluation.corrections import marked
-    from exam_pp.phases.evaluation.nugget_leaderboard import metrics_lines, rows_with_means
+    from exam_pp.phases.evaluation.nugget_leaderboard import metrics_lines
     from exam_pp.store.trec.scores import write_score_rows
 
     condition = _single_condition(conditions, f"--format {output.form}")
@@ -201,7 +201,7 @@ def _write_rows(
             )
         emit(metrics_lines(condition), output.path, inputs)
     else:
-        rows = rows_with_means(marked(condition.evaluation))
+        rows = with_means(marked(condition.evaluation).scores)
         write_score_rows(rows, output.path, inputs=[path for path in inputs if path is not None])
     log_notes(condition.evaluation.notes)
 
@@ -214,7 +214,7 @@ def _draw(
     inputs: list[Path | None],
 ) -> None:
     """Draw the figures of --plot and --plot length for the first condition."""
-    output.draw(conditions[0].primary, inputs)
+    output.draw(conditions[0].evaluation.of_metrics(*conditions[0].metrics[:1]), inputs)
     if plot_length is not None:
         from exam_pp.reports.analysis.nugget_conditions import length_picture
         from exam_pp.store.trec.ranks import read_run_types

@@ -23,7 +23,6 @@ from exam_pp.phases.grading.grading_run import (
 )
 from exam_pp.phases.grading.scheduler import Answer, run_requests
 from exam_pp.rendering.document import Paragraph, Report, Table
-from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 from exam_pp.text.wording import counted
 
@@ -62,12 +61,10 @@ def grade_again(
     also with the next seed. The journal is not read. A pair that has become ungraded has changed.
 
     Raises:
-        SelectionError: The passages are a stream, or have no grades by the model with these prompts.
+        SelectionError: The passages have no grades by the model with these prompts.
     """
     exam = check_files(files, options)
     check_fit(model, options)
-    if is_read_once(files.passages):
-        raise SelectionError("--again reads the passages several times: use a file instead of a pipe.")
     llm = prepare_llm(model, files)
     options = replace(resolve_options(options, llm, model), regrade=True)
     sample = _sample(files, options, llm.name, passages)

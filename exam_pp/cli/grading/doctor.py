@@ -82,7 +82,7 @@ def _request(prompt: Prompt, question: str, passage: str) -> Request:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SettingComparison:
     """Replies in a setting, compared with the replies to one prompt at a time.
 
     ``flips`` counts the replies that changed. ``largest_change`` is the largest change of the probability of
@@ -96,7 +96,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Examination:
+class ModelExamination:
     """The results of the probe for a model.
 
     ``seconds`` is the time to load the model, ``pairs_per_second`` the speed with one prompt at a time.
@@ -109,7 +109,7 @@ class Examination:
     seconds: float
     provenance: Mapping[str, object]
     pairs_per_second: float
-    comparisons: Sequence[Comparison]
+    comparisons: Sequence[SettingComparison]
     reference_error: str | None
     sound: bool
     choices: Choices | str
@@ -156,7 +156,7 @@ def _gpus() -> Iterator[tuple[str, str | int]]:
         yield "GPU", "not usable by torch"
 
 
-def examine(options: ModelOptions, advance: Advance = lambda _steps, _total: None) -> Examination:
+def examine_model(options: ModelOptions, advance: Advance = lambda _steps, _total: None) -> ModelExamination:
     """Examine a model.
 
     ``advance`` gets the number of new replies and, before the first, the total. Raises
@@ -181,7 +181,7 @@ def examine(options: ModelOptions, advance: Advance = lambda _steps, _total: Non
             comparisons.append(_compare(REFERENCE, alone, _ask_reference(options, requests, advance)))
         except ModelError as error:  # The GPU may have no memory for a second model in float32.
             reference_error = str(error)
-    return Examination(
+    return ModelExamination(
         llm.name,
         loading,
         provenance,
@@ -274,14 +274,14 @@ def _ask(
     return [replies[index] for index in range(len(requests)) if index in replies]
 
 
-def _compare(setting: str, alone: Sequence[Completion], replies: Sequence[Completion]) -> Comparison:
+def _compare(setting: str, alone: Sequence[Completion], replies: Sequence[Completion]) -> SettingComparison:
     flips = sum(a.text != b.text or a.error != b.error for a, b in zip(alone, replies, strict=True))
     changes = [
         abs(math.exp(p) - math.exp(q))
         for a, b in zip(alone, replies, strict=True)
         for p, q in zip(a.label_logprobs, b.label_logprobs, strict=False)
     ]
-    return Comparison(setting, len(alone), flips, max(changes, default=None))
+    return SettingComparison(setting, len(alone), flips, max(changes, default=None))
 
 
 @dataclass(frozen=True)
@@ -333,7 +333,7 @@ def _ratings(replies: Iterable[Completion], unparsed: Unparsed) -> list[int | No
     return [verdict.rating if verdict.source == "number" else None for verdict in verdicts]
 
 
-def doctor_report(examination: Examination | None) -> Report:
+def doctor_report(examination: ModelExamination | None) -> Report:
     """The environment and, if a model was examined, facts about it and the results of the probe."""
     blocks: list[Block] = [Table(("property", "value"), list(environment()), "Environment")]
     if examination is not None:
@@ -341,7 +341,7 @@ def doctor_report(examination: Examination | None) -> Report:
     return Report("exam-pp grade --plan", blocks)
 
 
-def _examination(examination: Examination) -> list[Block]:
+def _examination(examination: ModelExamination) -> list[Block]:
     facts: list[tuple[Cell, Cell]] = [
         ("model", examination.model),
         ("loaded in", f"{examination.seconds:.1f} s"),
@@ -381,7 +381,7 @@ def _choice_paragraphs(choices: Choices | str) -> str:
     )
 
 
-def _conclusion(examination: Examination) -> str:
+def _conclusion(examination: ModelExamination) -> str:
     if not examination.flips:
         compared = any(comparison.setting == REFERENCE for comparison in examination.comparisons)
         agree = ", and agree with the reference engine" if compared else ""

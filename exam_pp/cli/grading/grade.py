@@ -35,16 +35,13 @@ from exam_pp.cli.options import (
     unparsed_option,
 )
 from exam_pp.cli.progress import HasLines, asking, progress
-from exam_pp.errors import SelectionError
-from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions
 from exam_pp.rendering.render import REPORT_FORMATS
-from exam_pp.store.files import allow_rereading, check_output
 
 if TYPE_CHECKING:
     from exam_pp.phases.grading.distributed import Shard
     from exam_pp.phases.grading.grade import GradeOptions, PairCounts
-    from exam_pp.phases.grading.grading_run import Advance, FileSummary, GradeFiles
+    from exam_pp.phases.grading.grading_run import Advance, GradeFiles
     from exam_pp.prompts.base import Prompt
 
 
@@ -240,7 +237,6 @@ def command(
     if options["model"] is None:
         raise click.UsageError("Missing option '--model'.")
     prompt_files = options["prompt_files"]
-    allow_rereading(*prompt_files)
     criteria = [path for path in prompt_files if has_criteria(path)]
     if bank is not None and not (prompt_classes or prompt_files):
         prompt_classes = (_prompt_for(bank),)
@@ -272,7 +268,6 @@ def _prompt_for(bank: Path) -> str:
     from exam_pp.phases.grading.prompt_files import rating_prompt
     from exam_pp.store.banks.bank_json import read_bank
 
-    allow_rereading(bank)
     kinds = read_bank(bank).kinds
     if len(kinds) > 1:
         raise click.UsageError(f"{bank} has questions and nuggets: name the prompt of one kind.")
@@ -338,9 +333,10 @@ def _grade_answers(
 ) -> None:
     """Grade citations, answers by criteria, claims, or entries without passages."""
     from exam_pp.phases.grading.grade_answers import (
-        AnswerOptions,
         CitationOptions,
+        CriteriaOptions,
         ScoreOptions,
+        closed_book,
         grade_answers,
         grade_citations,
         read_criteria_file,
@@ -356,7 +352,7 @@ def _grade_answers(
         if kind == "criteria":
             own = options["criteria_file"]
             criteria = None if own is None else read_criteria_file(own)
-            chosen = AnswerOptions(criteria, systems, options["max_passages"], regrade)
+            chosen = CriteriaOptions(criteria, systems, options["max_passages"], regrade)
             return grade_answers(files, model, chosen, advance)
         if kind == "claim":
             scored = ScoreOptions(prompt=prompt, **take(options, "sources", "systems", "soft", "regrade"))
@@ -370,12 +366,12 @@ def _grade_answers(
 
 def _examine(options: dict[str, Any]) -> None:
     """Write what ``--plan`` shows without passages."""
-    from exam_pp.cli.grading.doctor import doctor_report, examine
+    from exam_pp.cli.grading.doctor import doctor_report, examine_model
 
     form, examination = options["form"], None
     if options["model"] is not None:
         with progress("Examining", "requests") as advance:
-            examination = examine(take_model_options(options), advance)
+            examination = examine_model(take_model_options(options), advance)
     emit_rendered(doctor_report(examination), form, Path("-"))
     if examination is not None and not examination.sound:
         sys.exit(1)
@@ -423,44 +419,3 @@ def _plan(
     emit_rendered(plan_report(plan), form, Path("-"))
     if not plan.requests:
         sys.exit(NO_REQUESTS)
-
-
-def closed_book(
-    files: GradeFiles, model: ModelOptions, prompt: Prompt, *, advance: Advance = lambda _steps, _total: None
-) -> FileSummary:
-    """Write a graded file with one empty passage per query, graded on all entries of the prompt's kind.
-
-    ``files``: The test bank, in the place of passages, and the output. An interrupted run continues from its
-    journal. Raises :class:`exam_pp.errors.ExamError`.
-    """
-    from exam_pp.data_model import NO_PASSAGE, Passage, QueryPassages
-    from exam_pp.graders.base import PassageUnit
-    from exam_pp.graders.rubric import ClosedBookGrader
-    from exam_pp.phases.grading.grading_run import FileSummary, write_answered
-    from exam_pp.phases.grading.scheduler import Job, answer_in_windows
-    from exam_pp.store.banks.bank_json import read_bank
-
-    bank, output = files.passages, files.output
-    check_output(output, [bank])
-    if prompt.kind not in ("question", "nugget"):
-        raise SelectionError(f"The prompt {prompt.name!r} does not grade questions or nuggets.")
-    test_bank = read_bank(bank)
-    if prompt.kind not in test_bank.kinds:
-        raise SelectionError(
-            f"The prompt {prompt.name!r} grades {prompt.kind}s, but {bank} has no {prompt.kind}s."
-        )
-    llm = load_llm(model)
-    grader = ClosedBookGrader(prompt, llm.name, llm.provenance())
-    work = []
-    for query in test_bank:
-        entries = [entry for entry in query.entries.values() if entry.kind == prompt.kind]
-        if entries:
-            unit = PassageUnit(query.query_id, query.query_text, NO_PASSAGE, "", entries)
-            empty = QueryPassages(query.query_id, [Passage(passage_id=NO_PASSAGE, text="")])
-            work.append((empty, [Job(0, grader.run(unit), unit.pairs)]))
-    summary = FileSummary(queries=len(work), passages=len(work), output=str(output))
-    advance(0, sum(job.pairs for _, jobs in work for job in jobs))
-    summary.asked = write_answered(
-        files, llm, lambda answer: answer_in_windows(work, answer, summary.add), advance
-    )
-    return summary

@@ -13,7 +13,6 @@ from operator import itemgetter
 from pathlib import Path
 from random import Random
 
-from exam_pp.errors import SelectionError
 from exam_pp.llm.base import LLM, Batch, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm_requests import Completion, Request
@@ -32,8 +31,7 @@ from exam_pp.phases.grading.grading_run import (
 )
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job, by_batch
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
-from exam_pp.store.atomic_writes import temporary_folder
-from exam_pp.store.files import is_read_once
+from exam_pp.store.locks import temporary_folder
 from exam_pp.store.passages.journal import Journal
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 from exam_pp.text.wording import counted
@@ -108,10 +106,6 @@ def plan_grading(
     """
     exam = check_files(files, options)
     check_fit(model, options)
-    if is_read_once(files.passages):
-        raise SelectionError(
-            "--plan reads the passages before the grading does: use a file instead of a pipe."
-        )
     options = in_shard(options, shard, files, exam)
     # For its errors, which are those of the grading; its counts are of pairs, not of requests.
     check_pairs(files, exam, model, options, shard)

@@ -21,7 +21,7 @@ from exam_pp.cli.options import (
     required_output,
 )
 from exam_pp.cli.ranges import IntRange
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import SelectionError
 
 RATINGS, SPREADSHEET, GAMES = "edits of ratings", "a spreadsheet of ratings", "decisions on games"
 """What a file of DECISIONS holds."""
@@ -152,12 +152,8 @@ def _kind_of(decisions: tuple[Path, ...]) -> str:
 
 def _kinds_in(file: Path) -> list[str]:
     from exam_pp.store.edits import read_edits
-    from exam_pp.store.files import is_read_once, read_lines
+    from exam_pp.store.files import read_lines
 
-    if is_read_once(file):
-        raise DataError(
-            "is read twice and cannot be a pipe: name a file, or - for standard input.", file=str(file)
-        )
     if not any(line.startswith((b"{", b"[")) for _, line in islice(read_lines(file), 1)):
         return [SPREADSHEET]
     edits = read_edits(file)

@@ -15,7 +15,7 @@ from exam_pp.grade_filter import check_one
 from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.roles import DistinctNames, answers_in
 from exam_pp.store.edits import human_model, warn_of_similar_names
-from exam_pp.store.files import check_output, is_read_once
+from exam_pp.store.files import check_output
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.numbers import parse_number
 from exam_pp.store.passages.graded_file import read_passages
@@ -94,14 +94,12 @@ def apply_criteria_ratings(
     optional. An empty cell is no rating. A later rating by the same person replaces the earlier one. If a
     spreadsheet is refused, no output is written.
 
-    ``graded``: The graded file with the answers; not a stream, because it is read twice. ``prompt_class``:
+    ``graded``: The graded file with the answers. ``prompt_class``:
     Prompt class of the ratings. Default: the only prompt class of ratings by criteria in the file,
     ``CriteriaRatings`` without one.
     """
     inputs = [graded, *spreadsheets]
     check_output(output, inputs)
-    if is_read_once(graded):
-        raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
     grader = human_model(reviewer)
     if grader is None:
         raise SelectionError("The name of --reviewer is empty.")

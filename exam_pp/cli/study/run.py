@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exam_pp import defaults
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import is_given
 from exam_pp.cli.guard import note_output
@@ -95,7 +96,11 @@ def _is_study(word: str) -> bool:
     "replaces the corrections of the last time.",
 )  # fmt: skip
 @COLUMNS
-@click.option("--top", type=IntRange(1), help="Number of passages of each run and query.  [default: 20]")
+@click.option(
+    "--top",
+    type=IntRange(1),
+    help=f"Number of passages of each run and query.  [default: {defaults.CUTOFF}]",
+)
 @prompt_option(
     "Prompt to grade with; may be repeated.  [default: from the kind of the bank]",
     "prompt_classes",
@@ -222,8 +227,8 @@ def _with_judge_of(before: StudyFile, chosen: StudyFile, folder: Path) -> StudyF
 
 
 def _check(study: StudyFile) -> None:
-    """Raise SelectionError for inputs that cannot be a study."""
-    from exam_pp.store.files import is_read_once
+    """Raise SelectionError or DataError for inputs that cannot be a study."""
+    from exam_pp.store.files import check_ends
 
     systems = study.runs or study.answers
     for is_wrong, sentence in (
@@ -235,14 +240,11 @@ def _check(study: StudyFile) -> None:
         ),
         (study.runs and not study.texts, "The passages of runs need texts: --texts."),
         (study.games and not study.answers, "--games compares answers: it needs --answers."),
-        *(
-            (is_read_once(path), f"{path} is read several times and cannot be a stream: name a file.")
-            for path in study.paths
-            if not path.is_dir()
-        ),
     ):
         if is_wrong:
             raise SelectionError(sentence)
+    for path in study.paths:
+        check_ends(path)  # a pipe could not be read at the next run
 
 
 def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:

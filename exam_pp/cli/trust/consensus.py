@@ -46,9 +46,7 @@ def command(
       exam-pp consensus two-models.jsonl.gz --rule mean --name both -o with-mean.jsonl.gz
     """
     from exam_pp.phases.trust.consensus import consensus
-    from exam_pp.store.files import allow_rereading
 
-    allow_rereading(graded)
     summary = consensus(
         graded,
         output,

@@ -78,10 +78,8 @@ def command(
     from exam_pp.phases.grading.grade import GradeOptions
     from exam_pp.phases.trust.grade_panel import PanelFiles, grade_panel
     from exam_pp.signals import STOP
-    from exam_pp.store.files import allow_rereading
 
     refuse_process_group()
-    allow_rereading(passages, panel, bank, queries)
 
     def shown(title: str) -> AbstractContextManager[Advance]:
         return progress(title, "pairs")

@@ -32,7 +32,6 @@ from exam_pp.metrics.poisson_sampling import (
     weights_of_equal_strata,
 )
 from exam_pp.pair_sample import Block, PairSample, SampledBy, SampledPair, drawn_number
-from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.text.wording import counted, listed
 
@@ -191,7 +190,7 @@ def sample_pairs(
     and the ids, not on the order of the file. With the same seed and a larger budget, the sample contains the
     smaller one.
 
-    ``graded``: Graded file; not a stream, because it is read several times. ``bank``: Test bank; only its
+    ``graded``: Graded file. ``bank``: Test bank; only its
     entries count. Default: the entries that have grades. ``cutoff``: Draw from the passages within the first
     ranks of at least one system. Default: as for :func:`exam_pp.cover`. 0, and files without rankings: from
     all graded passages.
@@ -202,9 +201,6 @@ def sample_pairs(
     from exam_pp.prompts.base import with_aliases
     from exam_pp.store.edits import file_sha256
 
-    if is_read_once(graded):
-        raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
-    allow_rereading(bank)
     criteria = with_aliases(grade_filter or GradeFilter())
     passages = loaded(graded)
     data = read_selected(passages, bank, criteria, None, None, role=role, reviewed=False)

@@ -260,7 +260,7 @@ def agreement(
 
 def _same_scale_layouts(
     passages: Sequence[RatedPassage], labelling: Labelling, min_relevant: int
-) -> list[Layout]:
+) -> list[LabelLayout]:
     """Confusion matrices of labels and judgments: on the whole scale, and binarised at ``min_relevant``."""
     labels = {labelling(passage.ratings) for passage in passages}
     scale = sorted(labels.union(*(passage.judgments for passage in passages)), reverse=True)
@@ -270,18 +270,18 @@ def _same_scale_layouts(
         label_set(f"< {min_relevant}", [grade for grade in scale if grade < min_relevant]),
     )
     return [
-        Layout("GRADED", singles, singles, tuple(range(len(scale)))),
-        Layout("BINARY", halves, halves, (0, 1)),
+        LabelLayout("GRADED", singles, singles, tuple(range(len(scale)))),
+        LabelLayout("BINARY", halves, halves, (0, 1)),
     ]
 
 
-def _confusion(passages: Sequence[RatedPassage], rule: LabelRule) -> Layout:
+def _confusion(passages: Sequence[RatedPassage], rule: LabelRule) -> LabelLayout:
     """Every label of the rule against every judgment; the boxed column is the equal judgment."""
     labels = sorted({label for _, _, label in rule.conditions} | {rule.otherwise}, reverse=True)
     judged = sorted(
         {grade for passage in passages for grade in passage.judgments} | set(labels), reverse=True
     )
-    return Layout(
+    return LabelLayout(
         "RULE",
         tuple(label_set(str(label), [label]) for label in labels),
         tuple(label_set(str(grade), [grade]) for grade in judged),
@@ -290,7 +290,7 @@ def _confusion(passages: Sequence[RatedPassage], rule: LabelRule) -> Layout:
 
 
 def _table(
-    passages: Sequence[RatedPassage], labelling: Labelling, layout: Layout, seed: int
+    passages: Sequence[RatedPassage], labelling: Labelling, layout: LabelLayout, seed: int
 ) -> AgreementTable:
     # Few combinations of query, label and judgments occur, so equal passages are counted together.
     counts = Counter((p.query_id, labelling(p.ratings), p.judgments) for p in passages)
@@ -336,7 +336,7 @@ class LabelSet(NamedTuple):
     labels: frozenset[int]
 
 
-class Layout(NamedTuple):
+class LabelLayout(NamedTuple):
     """Rows (labels), columns (judgments), and for each row the number of the column that agrees with it."""
 
     name: str
@@ -352,7 +352,7 @@ def layouts(
     grades: Iterable[int] = SCALE,
     min_grades: Iterable[int] = (),
     like_judgments: bool = False,
-) -> list[Layout]:
+) -> list[LabelLayout]:
     """Return the layouts of the published tables for ratings: GRADED, MERGE, LENIENT and STRICT.
 
     If the highest grade is 1, BINARY is the only published table.
@@ -367,7 +367,7 @@ def layouts(
     cuts = [_cut(grade, scale, (relevant, irrelevant)) for grade in min_grades]
     low = label_set("0", [g for g in scale if g <= 0])
     if highest == 1:
-        return [Layout("BINARY", (label_set("1", [1]), low), (relevant, irrelevant), (0, 1)), *cuts]
+        return [LabelLayout("BINARY", (label_set("1", [1]), low), (relevant, irrelevant), (0, 1)), *cuts]
     zero = label_set("0", [j for j in judged if j <= 0])
     singles = [j for j in judged if j > 0]
     middle = 2 if min_relevant > 1 else 1
@@ -391,18 +391,18 @@ def layouts(
     lenient = label_set(f"1–{highest}", [g for g in scale if g >= 1])
     strict = label_set("0–3", [g for g in scale if g < 4])
     return [
-        Layout("GRADED", graded, columns, boxes),
-        Layout("MERGE", (high, mid, low), merged, (0, 1, 2)),
-        Layout("LENIENT", (lenient, low), (relevant, irrelevant), (0, 1)),
-        Layout("STRICT", (high, strict), (relevant, irrelevant), (0, 1)),
+        LabelLayout("GRADED", graded, columns, boxes),
+        LabelLayout("MERGE", (high, mid, low), merged, (0, 1, 2)),
+        LabelLayout("LENIENT", (lenient, low), (relevant, irrelevant), (0, 1)),
+        LabelLayout("STRICT", (high, strict), (relevant, irrelevant), (0, 1)),
         *cuts,
     ]
 
 
-def _cut(grade: int, grades: Iterable[int], columns: tuple[LabelSet, LabelSet]) -> Layout:
+def _cut(grade: int, grades: Iterable[int], columns: tuple[LabelSet, LabelSet]) -> LabelLayout:
     at_least = label_set(f"≥ {grade}", [g for g in grades if g >= grade])
     below = label_set(f"< {grade}", [g for g in grades if g < grade])
-    return Layout(f"GRADE ≥ {grade}", (at_least, below), columns, (0, 1))
+    return LabelLayout(f"GRADE ≥ {grade}", (at_least, below), columns, (0, 1))
 
 
 def _span(low: int, high: int) -> str:

@@ -83,7 +83,7 @@ def with_interval(value: float, interval: Interval | None, confidence: float, un
     )
 
 
-Table = Mapping[str, Mapping[str, float]]
+Numbers = Mapping[str, Mapping[str, float]]
 """Query id to system to a number."""
 JUDGMENTS = "judgments"
 """The value of ``reviewer`` for the judgments."""
@@ -139,12 +139,6 @@ class GraderScores:
         """The queries with grades."""
         return [self.file.queries[query_id] for query_id in self.file.graded]
 
-    def measure(self, cutoff: int) -> str:
-        """Name of the score of systems."""
-        if self.is_direct:
-            return f"share of the first {cutoff} passages with a grade of at least {self.min_grade}"
-        return str(Cover(self.min_grade, cutoff))
-
     def scores(self, cutoff: int) -> dict[str, dict[str, float]]:
         """Score of every system on every query: Cover, or for direct grades the share of good passages."""
         cover = Cover(self.min_grade, cutoff)
@@ -189,11 +183,11 @@ class AuditInput:
         return list(self.grader.file.first_ranks)
 
     @cached_property
-    def scores(self) -> Table:
+    def scores(self) -> Numbers:
         """Scores of systems by the audited grader."""
         return self.grader.scores(self.cutoff)
 
-    def over_passages(self, value: Callable[[str, str], float]) -> Table:
+    def over_passages(self, value: Callable[[str, str], float]) -> Numbers:
         """Sum of a value over the first passages of every system, for all graded queries."""
         first_ranks = self.grader.file.first_ranks
         return {
@@ -208,12 +202,7 @@ class AuditInput:
         }
 
     @cached_property
-    def response_words(self) -> Table:
-        """Words of the first passages of every system."""
-        return self.over_passages(lambda query_id, passage_id: self.words[query_id, passage_id])
-
-    @cached_property
-    def people_scores(self) -> Table:
+    def people_scores(self) -> Numbers:
         """Sum of the judgments of the first passages of every system, divided by the cutoff.
 
         Unjudged passages and negative judgments count 0. Queries without judgments are missing; empty
@@ -312,6 +301,6 @@ def _people(
     return People(model, pairs=ratings_of_pairs(file))
 
 
-def matrix(table: Table, queries: Sequence[str], systems: Sequence[str]) -> list[list[float]]:
+def as_matrix(table: Numbers, queries: Sequence[str], systems: Sequence[str]) -> list[list[float]]:
     """The numbers of a table, systems × queries."""
     return [[table[query_id][system] for query_id in queries] for system in systems]

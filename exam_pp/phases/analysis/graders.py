@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from exam_pp.data_model import OfOneModel
 from exam_pp.defaults import SAMPLES
@@ -22,7 +21,7 @@ from exam_pp.metrics.agreement import (
 from exam_pp.metrics.alternative_annotator import COSTS, Replacement, Test, alternative_annotator_test
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.qrels import KthBest, judgment_qrels
-from exam_pp.metrics.rating_correlation import RatedItem, RatingCorrelation, rating_correlation
+from exam_pp.metrics.rating_correlation import RatedItem
 from exam_pp.phases.analysis.agreement import Labelling
 from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.inputs import LoadedPassages, Passages, loaded, name_of
@@ -118,6 +117,8 @@ Unit = tuple[str, ...]
 """An item with ratings, such as a passage, or an answer with a criterion; its first text is the query id."""
 Ratings = Mapping[Unit, int]
 """The ratings of a grader."""
+Alphas = tuple[float | None, float | None, float | None]
+"""Krippendorff's α on nominal, ordinal and interval scales; None is undefined."""
 
 ALL = "all"
 """Name of the comparison of all items."""
@@ -125,8 +126,7 @@ MEAN = "mean of criteria"
 """Name of the comparison of mean ratings over criteria."""
 
 
-@dataclass(frozen=True)
-class RatingComparison:
+class RatingComparison(NamedTuple):
     """Comparison of the ratings of two graders on common items.
 
     ``coefficients``: Cohen's κ, weighted κ and Krippendorff's α; None for mean ratings. ``differences``: Bias
@@ -137,13 +137,6 @@ class RatingComparison:
     items: Sequence[RatedItem]
     coefficients: Coefficients | None
     differences: BlandAltman | None
-    samples: int = SAMPLES
-    seed: int = 0
-
-    @cached_property
-    def correlation(self) -> RatingCorrelation:
-        """Rank correlations; computed when they are read, for reports of labels do not show them."""
-        return rating_correlation(self.items, samples=self.samples, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -166,46 +159,31 @@ class GraderPair:
         assert pooled is not None, "only means of criteria have no coefficients"
         return pooled
 
-    @property
-    def notes(self) -> Iterator[str]:
-        """Sentences on undefined numbers."""
-        both = f"{self.first} and {self.second}"
-        if not self.common:
-            yield f"{both} have rated no common items: their agreement is undefined."
-            return
-        if self.common == 1:
-            yield f"{both} have rated one common item: correlations and limits of agreement are undefined."
-            return
-        for comparison in self.comparisons:
-            of = "" if comparison.name == ALL else f" of {comparison.name}"
-            constant = [
-                name
-                for name, ratings in (
-                    (self.first, {item.first for item in comparison.items}),
-                    (self.second, {item.second for item in comparison.items}),
-                )
-                if len(ratings) == 1
-            ]
-            for name in constant:
-                other = self.second if name == self.first else self.first
+
+def _undefined(pair: GraderPair) -> Iterator[str]:
+    """Sentences on undefined numbers."""
+    both = f"{pair.first} and {pair.second}"
+    if not pair.common:
+        yield f"{both} have rated no common items: their agreement is undefined."
+        return
+    if pair.common == 1:
+        yield f"{both} have rated one common item: correlations and limits of agreement are undefined."
+        return
+    for comparison in pair.comparisons:
+        of = "" if comparison.name == ALL else f" of {comparison.name}"
+        _, first, second = zip(*comparison.items, strict=True)
+        for name, other, ratings in ((pair.first, pair.second, first), (pair.second, pair.first, second)):
+            if len(set(ratings)) == 1:
                 yield (
                     f"All ratings{of} by {name} of items that {other} rated, too, are equal: τ-b and ρ are "
                     "undefined."
                 )
 
 
-def compare_graders(
-    ratings: Mapping[str, Ratings],
-    *,
-    criterion: Callable[[Unit], str] | None = None,
-    samples: int = SAMPLES,
-    seed: int = 0,
-) -> list[GraderPair]:
-    """Compare every two graders on their common items.
+def _compare(ratings: Mapping[str, Ratings], *, by_criterion: bool) -> list[GraderPair]:
+    """Compare every two graders on their common items, in the order of the graders.
 
-    ``criterion``: The criterion of an item, by which the ratings are also compared; the last text of the item
-    must be the criterion. By default, all items are compared together only. Returns the pairs, in the order
-    of the graders.
+    ``by_criterion``: Compare the ratings also by the criterion of the item, which is its last text.
     """
     pairs = []
     for first, second in combinations(ratings, 2):
@@ -213,12 +191,22 @@ def compare_graders(
         common = [unit for unit in left if unit in right]
         items = {unit: RatedItem(unit[0], left[unit], right[unit]) for unit in common}
         groups = {ALL: list(items.values())}
-        if criterion is not None:
+        if by_criterion:
             for unit, item in items.items():
-                groups.setdefault(criterion(unit), []).append(item)
+                groups.setdefault(unit[-1], []).append(item)
             if len(groups) > 2:
                 groups[MEAN] = _means(items)
-        comparisons = [_comparison(name, group, samples, seed) for name, group in groups.items()]
+        comparisons = [
+            RatingComparison(
+                name,
+                group,
+                None
+                if name == MEAN
+                else coefficients([int(item.first) for item in group], [int(item.second) for item in group]),
+                bland_altman([item.first - item.second for item in group]),
+            )
+            for name, group in groups.items()
+        ]
         pairs.append(GraderPair(first, second, comparisons))
     return pairs
 
@@ -238,18 +226,6 @@ def _means(items: Mapping[Unit, RatedItem]) -> list[RatedItem]:
     ]
 
 
-def _comparison(name: str, items: Sequence[RatedItem], samples: int, seed: int) -> RatingComparison:
-    ratings = [[int(item.first) for item in items], [int(item.second) for item in items]]
-    return RatingComparison(
-        name,
-        items,
-        None if name == MEAN else coefficients(*ratings),
-        bland_altman([item.first - item.second for item in items]),
-        samples,
-        seed,
-    )
-
-
 Compared = Literal["passages", "pairs", "ratings", "games"]
 """The compared values: labels of passages, ratings of pairs or by criteria, or verdicts of games."""
 
@@ -262,21 +238,18 @@ class GraderAgreement:
     """Agreement of every two graders, and of all graders.
 
     ``unit`` is what was compared: labels of passages, ratings of pairs of passage and entry, or ratings of
-    answers by criteria. ``shared`` is the number of units that at least two graders graded.
-    ``nominal_alpha``, ``ordinal_alpha`` and ``interval_alpha`` are Krippendorff's α of all graders on these
-    scales. ``replacements`` has the alternative annotator test of each model against the people of the file,
-    for the annotators of each cost (:data:`~exam_pp.metrics.alternative_annotator.COSTS`). ``notes`` mention
-    labels outside the scale of the judgments, and undefined numbers. Intervals use ``samples`` bootstrap
-    samples of queries.
+    answers by criteria. ``shared`` is the number of units that at least two graders graded. ``alphas`` are
+    Krippendorff's α of all graders. ``replacements`` has the alternative annotator test of each model against
+    the people of the file, for the annotators of each cost
+    (:data:`~exam_pp.metrics.alternative_annotator.COSTS`). ``notes`` mention labels outside the scale of the
+    judgments, and undefined numbers. Intervals use ``samples`` bootstrap samples of queries.
     """
 
     pairs: Sequence[GraderPair]
     graders: Sequence[str]
     shared: int
     unit: Compared
-    nominal_alpha: float | None
-    ordinal_alpha: float | None
-    interval_alpha: float | None
+    alphas: Alphas
     provenance: Provenance = field(default_factory=Provenance)
     notes: Sequence[str] = ()
     samples: int = SAMPLES
@@ -374,18 +347,10 @@ def agreement_of(
 
     ``keys``: Name to key of the graders of grades; the judgments and judges of games have no key.
     """
-    criterion = (lambda item: item[-1]) if unit == "ratings" else None
-    pairs = compare_graders(ratings, criterion=criterion, samples=samples, seed=seed)
-    units: dict[Unit, list[int]] = {}
-    for of_grader in ratings.values():
-        for item, rating in of_grader.items():
-            units.setdefault(item, []).append(rating)
-    shared = sum(len(item) > 1 for item in units.values())
-    nominal, ordinal, interval = (
-        krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
-    )
+    pairs = _compare(ratings, by_criterion=unit == "ratings")
+    units, alphas = alphas_of(ratings.values())
     provenance = Provenance(queries=len({item[0] for item in units}))
-    notes = [note for pair in pairs for note in pair.notes]
+    notes = [note for pair in pairs for note in _undefined(pair)]
     people = [ratings[name] for name, key in keys.items() if key.is_reviewer]
     tests: list[tuple[str, str, Replacement]] = []
     # The label of a passage is its best rating, and people often rate some of its entries only.
@@ -401,17 +366,27 @@ def agreement_of(
     return GraderAgreement(
         pairs,
         list(ratings),
-        shared,
+        sum(number > 1 for number in units.values()),
         unit,
-        nominal,
-        ordinal,
-        interval,
+        alphas,
         provenance,
         notes,
         samples,
         seed,
         tests,
     )
+
+
+def alphas_of(ratings: Iterable[Ratings]) -> tuple[dict[Unit, int], Alphas]:
+    """Each rated item to the number of its graders, and Krippendorff's α of all graders."""
+    units: dict[Unit, list[int]] = {}
+    for of_grader in ratings:
+        for item, rating in of_grader.items():
+            units.setdefault(item, []).append(rating)
+    nominal, ordinal, interval = (
+        krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
+    )
+    return {item: len(of_item) for item, of_item in units.items()}, (nominal, ordinal, interval)
 
 
 def _chosen(keys: Sequence[GradeKey], models: Collection[str], graded: Passages) -> list[GradeKey]:

@@ -12,7 +12,7 @@ from exam_pp.decided_grades import ConsensusRule, consensus_ratings
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, grader_names
-from exam_pp.metrics.agreement import Coefficients, coefficients, krippendorff_alpha
+from exam_pp.metrics.agreement import Coefficients, coefficients
 from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather
@@ -20,11 +20,11 @@ from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.qrels import rubric_qrels
 from exam_pp.metrics.significance import better, rank_intervals
 from exam_pp.metrics.uncertainty import ScoreMatrix, score_matrices
-from exam_pp.phases.analysis.graders import Ratings, Unit, ratings_of_pairs
-from exam_pp.phases.evaluation.inputs import Bank, LoadedPassages, Passages, bank_of, loaded, name_of, views
+from exam_pp.phases.analysis.graders import Alphas, Ratings, alphas_of, ratings_of_pairs
+from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, loaded, name_of, views
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, panel_members
 from exam_pp.phases.evaluation.score_runs import score_rankings
-from exam_pp.phases.evaluation.selected_grades import RankingDepth, threshold
+from exam_pp.phases.evaluation.selected_grades import depth_notes, threshold
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted, listed
@@ -61,7 +61,7 @@ class PanelLeaderboard:
 
 
 @dataclass(frozen=True)
-class PanelGrader:
+class PanelModel:
     """A grader of the panel.
 
     ``kendall``: Kendall's τ-b of its leaderboard and ``without``; None if it is undefined.
@@ -106,10 +106,10 @@ class PanelAnalysis:
     ``consensus``: The leaderboard of the consensus; None without rankings.
     """
 
-    graders: Sequence[PanelGrader]
+    graders: Sequence[PanelModel]
     pairs: Sequence[PairAgreement]
     shared: int
-    alphas: tuple[float | None, float | None, float | None]
+    alphas: Alphas
     measure: str
     rule: ConsensusRule
     min_graders: int
@@ -175,47 +175,83 @@ def analyze_panel(
             f"A panel needs two graders, but {source} has the grades of one: {members.keys[0]}."
         )
     test_bank = None if bank is None or members.kind == "direct" else bank_of(bank)
-    ratings: dict[str, Ratings] = {}
-    files: list[GradedFile] = []
     name = grader_names(members.keys)
-    for key, selector in members.selectors.items():
-        file = gather(lines, selector, test_bank, kind=members.entry_kind)
-        ratings[name(key)] = ratings_of_pairs(file)
-        files = files or [file]
+    files = {
+        name(key): gather(lines, selector, test_bank, kind=members.entry_kind)
+        for key, selector in members.selectors.items()
+    }
+    ratings: dict[str, Ratings] = {of: ratings_of_pairs(file) for of, file in files.items()}
     empty = [of for of, rated in ratings.items() if not rated]
     if empty:
         raise SelectionError(f"{empty[0]} has rated no entry of the bank in {source}.")
-    selector = next(iter(members.selectors.values()))
-    min_grade = threshold(selector, min_grade)
-    (base,) = files
+    min_grade = threshold(next(iter(members.selectors.values())), min_grade)
+    # All leaderboards have the same rankings, entries and threshold.
+    base = next(iter(files.values()))
     cutoff = cutoff or base.cutoff
     cover = Cover(min_grade, cutoff)
-    entries = None if test_bank is not None else _entries(ratings.values())
-    panel = _Panel(ratings, base, passages, role, entries, cover, measure, rule, min_graders)
-    together = consensus_ratings(ratings.values(), rule, min_graders)
-    matrix = panel.scores(together)
-    board = _leaderboard(matrix)
-    compared = [panel.grader(name, board, together) for name in ratings]
-    units: dict[Unit, list[int]] = {}
-    for rated in ratings.values():
-        for unit, rating in rated.items():
-            units.setdefault(unit, []).append(rating)
-    nominal, ordinal, interval = (
-        krippendorff_alpha(units.values(), level) for level in ("nominal", "ordinal", "interval")
+    entries = (
+        {query_id: query.entries for query_id, query in base.queries.items()}
+        if test_bank is not None
+        else _entries(ratings.values())
     )
-    depth = RankingDepth.of([base], cutoff).notes(source) if measure is None else []
+
+    def scored(rated: Ratings) -> ScoreMatrix | None:
+        """The scores of all systems on the queries with ratings; None without rankings or ratings."""
+        if not base.first_ranks or not rated:
+            return None
+        queries = _rated_queries(base, rated, entries)
+        scores: Iterable[Score]
+        if measure is None:
+            scores = (score for query in queries for score in cover(query, base.first_ranks))
+        else:
+            least = cover.min_grade
+            labels = [label for query in queries for label in rubric_qrels(query, "max", least)]
+            scores = score_rankings(labels, passages, [measure], default_min_grade=least, role=role).scores
+        scores = (score for score in scores if score.system != OVERALL_SYSTEM)
+        return next(iter(score_matrices(scores).values()), None)
+
+    together = consensus_ratings(ratings.values(), rule, min_graders)
+    matrix = scored(together)
+    board = _leaderboard(matrix)
+    compared = []
+    for of, rated in ratings.items():
+        others = [ratings[other] for other in ratings if other != of]
+        rest = consensus_ratings(others, rule, max(1, min_graders - 1))
+        own = _leaderboard(scored(rated))
+        without = _leaderboard(scored({unit: rest[unit] for unit in rest if unit in together}))
+        compared.append(
+            PanelModel(
+                of,
+                len(rated),
+                sum(rated.values()) / len(rated),
+                len(set(rated.values())),
+                sum(rating >= min_grade for rating in rated.values()),
+                own,
+                without,
+                _kendall(own, without),
+                _kendall(without, board),
+                sum(without.ranks.get(system, rank) != rank for system, rank in board.ranks.items()),
+            )
+        )
+    units, alphas = alphas_of(ratings.values())
+    notes = []
+    if len(together) < len(units):
+        have = counted(len(units) - len(together), "pair was", "pairs were")
+        notes.append(f"{have} rated by fewer than {min_graders} graders: not rated by the consensus.")
+    notes += _notes(compared, min_grade, has_rankings=bool(base.first_ranks))
+    depth = depth_notes(base, cutoff, source) if measure is None else []
     return PanelAnalysis(
         compared,
-        list(panel.pairs(compared)),
-        sum(len(of_unit) > 1 for of_unit in units.values()),
-        (nominal, ordinal, interval),
+        list(_pairs(compared, ratings)),
+        sum(number > 1 for number in units.values()),
+        alphas,
         measure or str(cover),
         rule,
         min_graders,
         None if matrix is None else board,
         [] if matrix is None else _places(matrix, board, compared, 1 - confidence, seed),
         confidence,
-        [*_notes(compared, panel, len(units), len(together)), *depth],
+        [*notes, *depth],
         replace(
             graded_by(members.keys),
             banks=file_names(bank) if test_bank is not None else (),
@@ -235,87 +271,30 @@ def _entries(rated: Iterable[Ratings]) -> dict[str, dict[str, int]]:
     return entries
 
 
-@dataclass(frozen=True)
-class _Panel:
-    """The graders of a panel; all leaderboards have the same entries, rankings and threshold.
+def _rated_queries(
+    base: GradedFile, ratings: Ratings, entries: Mapping[str, dict[str, int]]
+) -> Iterator[GradedQuery]:
+    """The queries with these ratings in place of those of the base file."""
+    by_query: dict[str, dict[str, dict[str, int]]] = {}
+    for (query_id, passage_id, entry_id), rating in ratings.items():
+        by_query.setdefault(query_id, {}).setdefault(passage_id, {})[entry_id] = rating
+    for query_id, of_base in base.queries.items():
+        if query_id in by_query:
+            query = GradedQuery(query_id, entries[query_id], of_base.weights, rankings=of_base.rankings)
+            for passage in of_base.passages:
+                graded = GradedPassage(passage.passage_id)
+                graded.grade(by_query[query_id].get(passage.passage_id, {}), query.entries)
+                query.passages.append(graded)
+            yield query
 
-    ``base``: The grades of the first grader, with the rankings and passages. ``entries``: Query to the
-    positions of its entries; None for those of ``base``.
-    """
 
-    ratings: Mapping[str, Ratings]
-    base: GradedFile
-    passages: LoadedPassages
-    role: Role | None
-    entries: Mapping[str, dict[str, int]] | None
-    cover: Cover
-    measure: str | None
-    rule: ConsensusRule
-    min_graders: int
-
-    def scores(self, ratings: Ratings) -> ScoreMatrix | None:
-        """The scores of all systems on the queries with ratings; None without rankings or ratings."""
-        if not self.base.first_ranks or not ratings:
-            return None
-        queries = self._rated_queries(ratings)
-        scores: Iterable[Score]
-        if self.measure is None:
-            scores = (score for query in queries for score in self.cover(query, self.base.first_ranks))
-        else:
-            least = self.cover.min_grade
-            labels = [label for query in queries for label in rubric_qrels(query, "max", least)]
-            scores = score_rankings(
-                labels, self.passages, [self.measure], default_min_grade=least, role=self.role
-            ).scores
-        scores = (score for score in scores if score.system != OVERALL_SYSTEM)
-        return next(iter(score_matrices(scores).values()), None)
-
-    def _rated_queries(self, ratings: Ratings) -> Iterator[GradedQuery]:
-        """The queries with these ratings in place of those of the base file."""
-        by_query: dict[str, dict[str, dict[str, int]]] = {}
-        for (query_id, passage_id, entry_id), rating in ratings.items():
-            by_query.setdefault(query_id, {}).setdefault(passage_id, {})[entry_id] = rating
-        for query_id, base in self.base.queries.items():
-            if query_id in by_query:
-                entries = base.entries if self.entries is None else self.entries[query_id]
-                query = GradedQuery(query_id, entries, base.weights, rankings=base.rankings)
-                for passage in base.passages:
-                    graded = GradedPassage(passage.passage_id)
-                    graded.grade(by_query[query_id].get(passage.passage_id, {}), entries)
-                    query.passages.append(graded)
-                yield query
-
-    def grader(self, name: str, board: PanelLeaderboard, together: Ratings) -> PanelGrader:
-        rated = self.ratings[name]
-        others = [ratings for other, ratings in self.ratings.items() if other != name]
-        rest = consensus_ratings(others, self.rule, max(1, self.min_graders - 1))
-        own = _leaderboard(self.scores(rated))
-        without = _leaderboard(self.scores({unit: rest[unit] for unit in rest if unit in together}))
-        moved = sum(without.ranks.get(system, rank) != rank for system, rank in board.ranks.items())
-        return PanelGrader(
-            name,
-            len(rated),
-            sum(rated.values()) / len(rated),
-            len(set(rated.values())),
-            sum(rating >= self.cover.min_grade for rating in rated.values()),
-            own,
-            without,
-            _kendall(own, without),
-            _kendall(without, board),
-            moved,
-        )
-
-    def pairs(self, graders: Sequence[PanelGrader]) -> Iterator[PairAgreement]:
-        for a, b in combinations(graders, 2):
-            left, right = self.ratings[a.name], self.ratings[b.name]
-            common = [unit for unit in left if unit in right]
-            yield PairAgreement(
-                a.name,
-                b.name,
-                len(common),
-                coefficients([left[unit] for unit in common], [right[unit] for unit in common]),
-                _kendall(a.leaderboard, b.leaderboard),
-            )
+def _pairs(graders: Sequence[PanelModel], ratings: Mapping[str, Ratings]) -> Iterator[PairAgreement]:
+    for a, b in combinations(graders, 2):
+        left, right = ratings[a.name], ratings[b.name]
+        common = [unit for unit in left if unit in right]
+        agreeing = coefficients([left[unit] for unit in common], [right[unit] for unit in common])
+        tau = _kendall(a.leaderboard, b.leaderboard)
+        yield PairAgreement(a.name, b.name, len(common), agreeing, tau)
 
 
 def _leaderboard(matrix: ScoreMatrix | None) -> PanelLeaderboard:
@@ -337,7 +316,7 @@ def _kendall(a: PanelLeaderboard, b: PanelLeaderboard) -> float | None:
 def _places(
     matrix: ScoreMatrix,
     board: PanelLeaderboard,
-    graders: Sequence[PanelGrader],
+    graders: Sequence[PanelModel],
     alpha: float,
     seed: int,
 ) -> list[SystemPlaces]:
@@ -356,11 +335,8 @@ def _places(
     return sorted(rows, key=lambda row: (row.rank, row.system))
 
 
-def _notes(graders: Sequence[PanelGrader], panel: _Panel, pairs: int, together: int) -> Iterator[str]:
+def _notes(graders: Sequence[PanelModel], min_grade: int, *, has_rankings: bool) -> Iterator[str]:
     most = max(grader.rated for grader in graders)
-    if together < pairs:
-        have = counted(pairs - together, "pair was", "pairs were")
-        yield f"{have} rated by fewer than {panel.min_graders} graders: not rated by the consensus."
     for grader in graders:
         if grader.rated < FEW * most:
             yield (
@@ -370,8 +346,8 @@ def _notes(graders: Sequence[PanelGrader], panel: _Panel, pairs: int, together: 
         if grader.levels == 1:
             yield f"All ratings of {grader.name} are equal: its agreement with other graders is undefined."
         elif not grader.reaching:
-            yield f"No rating of {grader.name} reaches --min-grade {panel.cover.min_grade}."
-    if not panel.base.first_ranks:
+            yield f"No rating of {grader.name} reaches --min-grade {min_grade}."
+    if not has_rankings:
         yield "The file has no rankings, so there are no leaderboards; import runs with `exam-pp import`."
         return
     queries = {grader.leaderboard.queries for grader in graders}

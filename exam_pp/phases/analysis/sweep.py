@@ -26,7 +26,7 @@ from exam_pp.phases.analysis.correlation import (
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import ReadRuns, read_matrix
-from exam_pp.phases.evaluation.selected_grades import RankingDepth, entry_kind, selectors
+from exam_pp.phases.evaluation.selected_grades import depth_notes, entry_kind, selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.store.banks.bank_json import read_bank
@@ -130,7 +130,10 @@ def sweep(
         min_grades=tuple(min_grades),
         queries=len({query_id for file in files.values() for query_id in file.queries}),
     )
-    notes = RankingDepth.of(files.values(), cutoff).notes(name_of(graded, "the passages"))
+    # All files have the same rankings, for the queries that each of them has.
+    known = {query.query_id: query for file in files.values() for query in file.queries.values()}
+    (file, *_), source = files.values(), name_of(graded, "the passages")
+    notes = depth_notes(file, cutoff, source, known.values())
     return Sweep(settings, reference, top, notes, provenance)
 
 

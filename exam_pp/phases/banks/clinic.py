@@ -12,7 +12,7 @@ from exam_pp.data_model import NO_PASSAGE, QueryView
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.clinic import (
-    CurvePoint,
+    BankSize,
     EntryHealth,
     EntryPair,
     bank_size_curve,
@@ -23,7 +23,7 @@ from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.selected_grades import RankingDepth, threshold
+from exam_pp.phases.evaluation.selected_grades import depth_notes, threshold
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import FORMAT, BankEdit, Edits, file_sha256
@@ -36,7 +36,7 @@ REVIEWER = "exam-pp bank clinic"
 
 
 @dataclass(frozen=True)
-class Finding:
+class BadSign:
     """A sign of a bad entry, with the reason as text."""
 
     query_id: str
@@ -60,8 +60,8 @@ class Examination:
     bank: TestBank
     entries: list[EntryHealth]
     pairs: list[EntryPair]
-    curve: list[CurvePoint]
-    findings: list[Finding]
+    curve: list[BankSize]
+    findings: list[BadSign]
     with_judgments: bool
     with_systems: bool
     with_closed_book: bool
@@ -102,7 +102,7 @@ def examine(
     entries = list(entry_health(file, min_grade, cutoff, judged, closed_book_grades))
     pairs = list(similar_pairs(file, min_grade, texts))
     systems = len(file.first_ranks)
-    curve: list[CurvePoint] = []
+    curve: list[BankSize] = []
     if systems > 1:
         curve = list(bank_size_curve(file, min_grade, cutoff, options.samples, options.seed))
     return Examination(
@@ -120,7 +120,7 @@ def examine(
         with_closed_book=closed_book_grades is not None,
         notes=[
             *_notes(file, test_bank, judged, entries, systems),
-            *RankingDepth.of([file], cutoff).notes(graded),
+            *depth_notes(file, cutoff, graded),
         ],
         provenance=replace(
             graded_by([selector.key]),
@@ -208,10 +208,10 @@ def _findings(
     min_grade: int,
     options: ClinicOptions,
     texts: Mapping[str, Mapping[str, str]],
-) -> Iterator[Finding]:
+) -> Iterator[BadSign]:
     for entry in entries:
         for sign, reason in _signs(entry, min_grade, options):
-            yield Finding(entry.query_id, entry.entry_id, sign, reason)
+            yield BadSign(entry.query_id, entry.entry_id, sign, reason)
     for pair in pairs:
         if pair.similarity is None:
             continue
@@ -221,7 +221,7 @@ def _findings(
             shared = f"{pair.similarity:.0%} of the words"
             if pair.behaviour is not None:
                 shared += f" and {pair.behaviour:.0%} of the covering passages"
-            yield Finding(pair.query_id, pair.second, "duplicate", f"shares {shared} with {text!r}")
+            yield BadSign(pair.query_id, pair.second, "duplicate", f"shares {shared} with {text!r}")
 
 
 def _signs(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from exam_pp.banks import BankLine, Entry, TestBank, entry_id, is_stale, of_titl
 from exam_pp.errors import DataError, OutputError
 from exam_pp.formats.bank_csv import (
     BANK,
-    Row,
+    EntryRow,
     bank_of_rows,
     entry_fields,
     has_bank,
@@ -31,7 +31,7 @@ from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
-from exam_pp.store.tables import columns_of
+from exam_pp.store.tables import column_names
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted, listed
 
@@ -45,7 +45,7 @@ _NAMES = {"autojudge": "autojudge-bank"}
 def bank_format(files: Sequence[Path]) -> Any:
     """The short name of the format of the first file."""
     form = known_format(files[0])
-    columns = () if form is not None and form.content == "bank" else columns_of(files[0], BANK)
+    columns = () if form is not None and form.content == "bank" else column_names(files[0], BANK)
     # Questions with an id look like queries, which users do not import as a bank. The reader says which
     # columns are missing in another table.
     if has_bank(BANK.used(columns)) or (form is None and len(columns) > 1):
@@ -211,7 +211,7 @@ def _bank_of_spreadsheets(
     return bank_of_rows(rows)
 
 
-def _with_query(row: Row, texts: Mapping[str, str], ids: Mapping[str, str]) -> Row:
+def _with_query(row: EntryRow, texts: Mapping[str, str], ids: Mapping[str, str]) -> EntryRow:
     """The row with the id and the text of its query; a column of queries may have either."""
     key = row.query_id if row.query_id in texts else ids.get(row.query_id, row.query_id)
     text = row.query_text if row.query_text not in ("", row.query_id) else ""
@@ -249,7 +249,7 @@ class SpreadsheetChanges:
 
 
 def edited_bank(
-    rows: Sequence[tuple[Path, Row]], base: Sequence[BankLine], changes: SpreadsheetChanges
+    rows: Sequence[tuple[Path, EntryRow]], base: Sequence[BankLine], changes: SpreadsheetChanges
 ) -> list[BankLine]:
     """The bank after the edits in the rows; fields of ``base`` without a column are kept.
 
@@ -293,7 +293,7 @@ def edited_bank(
     ]
 
 
-def _unknown(file: Path, row: Row) -> DataError:
+def _unknown(file: Path, row: EntryRow) -> DataError:
     if row.query_id.isdecimal() and row.entry_id.startswith("0"):
         remedy = "the spreadsheet may have removed zeros from the query id, so format this column as text."
     else:
@@ -309,7 +309,7 @@ def _edited(
     file: Path,
     line: BankLine,
     old: Entry,
-    row: Row,
+    row: EntryRow,
     changes: SpreadsheetChanges,
     history: list[dict[str, Any]],
 ) -> Entry:

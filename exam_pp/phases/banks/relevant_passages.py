@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import filterfalse
 from typing import Literal
 
@@ -16,7 +15,7 @@ from exam_pp.metrics.fusion import reciprocal_rank_fusion
 from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.direct import GRADED_RELEVANCE
 from exam_pp.roles import DistinctNames, System, is_part_of_answer
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, did_you_mean
 
 RelevanceSource = Literal["human", "model", "all"]
 
@@ -185,8 +184,7 @@ def _single_judge(selector: GradeSelector, prompt: str, file: str) -> str:
 def _check_ranking(ranking: str | None, systems: Mapping[str, int], file: str) -> None:
     if ranking is None or ranking in systems:
         return
-    close = get_close_matches(ranking, systems, n=1)
     if not systems:
         raise SelectionError(f"{file} has no rankings, so it has no system {ranking!r}.")
-    hint = f"Did you mean {close[0]!r}?" if close else f"Its systems: {', '.join(sorted(systems))}."
+    hint = did_you_mean(ranking, systems, f"Its systems: {', '.join(sorted(systems))}.")
     raise SelectionError(f"{file} has no system {ranking!r}. {hint}")

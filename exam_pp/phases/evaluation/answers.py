@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from exam_pp.data_model import ConsistencyGrade, CriteriaGrades, QueryPassages, is_canary
+from exam_pp.data_model import ConsistencyGrade, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.score_ranges import Range
 from exam_pp.phases.evaluation.citations import (
     AnswerFilter,
     CitationGrader,
@@ -20,35 +19,16 @@ from exam_pp.phases.evaluation.citations import (
     zeros_of_missing,
 )
 from exam_pp.phases.evaluation.inputs import Passages, Queries, loaded, name_of, query_ids, views
-from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, check_names, counted_names
+from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, check_names, noted_names
 from exam_pp.prompts.criteria import MEAN
 from exam_pp.prompts.direct import ANSWER_ATTEMPT
 from exam_pp.provenance import graded_by
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import DistinctNames, answers_in, outputs_of
-from exam_pp.text.wording import counted, listed
+from exam_pp.text.wording import counted, listed, noted
 
-
-@dataclass
-class _Rated:
-    """The ratings of answers: system and query to criterion to rating, and the highest levels."""
-
-    answers: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
-    highest: dict[str, int] = field(default_factory=dict)
-    graders: Counter[CitationGrader] = field(default_factory=Counter)
-    queries: dict[str, None] = field(default_factory=dict)
-
-    def add(self, system: str, query_id: str, sets: Iterable[CriteriaGrades]) -> None:
-        """Add the ratings of an answer; of several by one criterion, the last one counts."""
-        self.queries[query_id] = None
-        ratings = self.answers.setdefault((system, query_id), {})
-        for grades in sets:
-            self.graders[grader_of(grades)] += 1
-            levels = grades.highest_levels
-            for name, rating in ((item.criterion, item.rating) for item in grades.ratings):
-                self.highest[name] = max(levels.get(name, 0), rating or 0, self.highest.get(name, 0))
-                if rating is not None:
-                    ratings[name] = rating
+Ratings = Mapping[tuple[str, str], Mapping[str, int]]
+"""System and query to criterion to rating."""
 
 
 def criteria(
@@ -77,74 +57,69 @@ def criteria(
     Raises:
         SelectionError: No ratings match, or ratings by several models or prompts do.
     """
-    chosen = selection or AnswerFilter()
+    chosen, distinct = selection or AnswerFilter(), DistinctNames()
     name = str(name_of(source, "The file"))
-    rated, distinct = _Rated(), DistinctNames()
-    for query in loaded(source).queries:
-        if queries is not None and query.query_id not in queries:
-            continue
-        for output in outputs_of(query).values():
-            if is_canary(output.system):
-                continue
-            if output.parts and chosen.selects(output.system):
-                known = output.parts[0].passage.criteria_grades or ()
-                system = distinct(output.key)
-                sets = [each for each in known if each.system == system and chosen.accepts(each)]
-                rated.add(system, query.query_id, sets)
-    grader = only_grader(rated.graders, name, "ratings of answers by criteria", "grade --prompt criteria")
-    systems = dict.fromkeys(system for system, _ in rated.answers)
-    check_names(rated.queries, systems)
-    notes = _notes(rated)
-    scores = _scores(rated, 0)
-    best_case = _scores(rated, 1) if any(len(r) < len(rated.highest) for r in rated.answers.values()) else []
+    answers = [
+        (distinct(output.key), query.query_id, output.parts[0].passage.criteria_grades or ())
+        for query in loaded(source).queries
+        if queries is None or query.query_id in queries
+        for output in outputs_of(query).values()
+        if output.parts and not is_canary(output.system) and chosen.selects(output.system)
+    ]
+    graders: set[CitationGrader] = set()
+    ratings: dict[tuple[str, str], dict[str, int]] = {}
+    tops: dict[str, int] = {}
+    for system, query_id, sets in answers:
+        of_answer = ratings.setdefault((system, query_id), {})
+        for grades in sets:
+            if grades.system == system and chosen.accepts(grades):
+                graders.add(grader_of(grades))
+                levels = grades.highest_levels
+                for item in grades.ratings:
+                    top = max(levels.get(item.criterion, 0), item.rating or 0)
+                    tops[item.criterion] = max(top, tops.get(item.criterion, 0))
+                    of_answer |= {} if item.rating is None else {item.criterion: item.rating}
+    grader = only_grader(graders, name, "ratings of answers by criteria", "grade --prompt criteria")
+    check_names({query_id for _, query_id in ratings}, {system for system, _ in ratings})
+    notes = _notes(ratings, tops)
+    scores = _scores(ratings, tops, 0)
+    best_case = _scores(ratings, tops, 1) if any(len(of) < len(tops) for of in ratings.values()) else []
     if missing_queries == "zero":
-        by_system = {system: [query for name, query in rated.answers if name == system] for system in systems}
-        zeros, missing_notes = zeros_of_missing(by_system, rated.queries, (MEAN, *rated.highest))
+        zeros, missing_notes = zeros_of_missing(scores)
         scores += zeros
         best_case += zeros if best_case else []
         notes += missing_notes
     provenance = provenance_of(grader, len({score.query_id for score in scores}))
-    return Evaluation(scores, notes, best_case, ranges=_ranges(rated), provenance=provenance)
+    ranges = {name: (0.0, float(top or 1)) for name, top in tops.items()}
+    of_mean = 1.0 if _differ(tops) else max((top for _, top in ranges.values()), default=1.0)
+    return Evaluation(scores, notes, best_case, ranges={MEAN: (0.0, of_mean)} | ranges, provenance=provenance)
 
 
-def _ranges(rated: _Rated) -> dict[str, Range]:
-    tops = {name: float(top or 1) for name, top in rated.highest.items()}
-    return {MEAN: (0.0, 1.0 if _differ(rated) else max(tops.values(), default=1.0))} | {
-        name: (0.0, top) for name, top in tops.items()
-    }
-
-
-def _differ(rated: _Rated) -> bool:
+def _differ(tops: Mapping[str, int]) -> bool:
     """Whether the scales of the criteria differ."""
-    return len(set(rated.highest.values())) > 1
+    return len(set(tops.values())) > 1
 
 
-def _scores(rated: _Rated, ungraded: int) -> list[Score]:
+def _scores(answers: Ratings, tops: Mapping[str, int], ungraded: int) -> list[Score]:
     """The scores of all answers; an ungraded criterion counts this share of its highest level."""
-    same = not _differ(rated)
     scores = []
-    for (system, query_id), ratings in rated.answers.items():
-        values = {name: ratings.get(name, ungraded * top) for name, top in rated.highest.items()}
-        parts = [value if same else value / (rated.highest[name] or 1) for name, value in values.items()]
+    for (system, query_id), ratings in answers.items():
+        values = {name: ratings.get(name, ungraded * top) for name, top in tops.items()}
+        parts = [value / (tops[name] or 1) if _differ(tops) else value for name, value in values.items()]
         scores.append(Score(system, query_id, MEAN, sum(parts) / len(parts)))
         scores += [Score(system, query_id, name, float(value)) for name, value in values.items()]
     return scores
 
 
-def _notes(rated: _Rated) -> list[str]:
-    notes = []
-    tops = rated.highest
-    if len(set(tops.values())) < 2:
-        notes.append(f"Ratings are from 0 to {next(iter(tops.values()))}.")
-    else:
+def _notes(answers: Ratings, tops: Mapping[str, int]) -> list[str]:
+    notes = [f"Ratings are from 0 to {next(iter(tops.values()))}."]
+    if _differ(tops):
         scales = ", ".join(f"{name} 0 to {top}" for name, top in tops.items())
-        notes.append(f"Scales: {scales}; the mean is that of ratings divided by their highest level.")
-    ungraded = Counter(name for ratings in rated.answers.values() for name in tops if name not in ratings)
-    if total := ungraded.total():
-        counts = ", ".join(f"{name} {count}" for name, count in ungraded.items())
-        are = counted(total, "rating is missing and counts 0", "ratings are missing and count 0")
-        notes.append(f"{are}: {counts}.")
-    return notes
+        notes = [f"Scales: {scales}; the mean is that of ratings divided by their highest level."]
+    ungraded = Counter(name for ratings in answers.values() for name in tops if name not in ratings)
+    counts = ", ".join(f"{name} {count}" for name, count in ungraded.items())
+    are = "rating is missing and counts 0", "ratings are missing and count 0"
+    return [*notes, *(f"{note}{counts}." for note in noted(ungraded.total(), "{}: ", *are))]
 
 
 def answered(
@@ -197,13 +172,12 @@ def _failures(verdicts: Mapping[str, Mapping[str, int | None]], asked: Sequence[
     """Notes on answers without a verdict, and on queries without an answer."""
     for system, of_system in verdicts.items():
         unread = [query_id for query_id, rating in of_system.items() if rating is None]
-        if unread:
-            answers = counted_names(unread, "answer", "answers")
-            yield f"{system}: {answers} without a verdict, not in its share."
         missing = [query_id for query_id in asked if query_id not in of_system]
-        if missing:
-            queries = counted_names(missing, "query", "queries")
-            yield f"{system}: no answer to {queries}, not in its share."
+        notes = [
+            *noted_names(unread, "{} without a verdict, not in its share.", "answer", "answers"),
+            *noted_names(missing, "no answer to {}, not in its share.", "query", "queries"),
+        ]
+        yield from (f"{system}: {note}" for note in notes)
 
 
 OF_ANSWERS = "FactualConsistency"
@@ -229,38 +203,33 @@ def factual_consistency(
     """
     chosen = selection or AnswerFilter()
     name = str(name_of(source, "The file"))
-    lines = loaded(source).queries
-    graders: Counter[CitationGrader] = Counter()
-    scores: list[Score] = []
-    grades_of: list[ConsistencyGrade] = []
-    query_ids: dict[str, None] = {}
-    for query in lines:
-        if queries is not None and query.query_id not in queries:
-            continue
-        selected = _grades(query, chosen)
-        # Versions of a prompt are not told apart.
-        graders.update(grader_of(grade)._replace(prompt_hash="") for grade in selected.values())
-        scores += _consistency_scores(query.query_id, selected)
-        grades_of += selected.values()
-        query_ids |= dict.fromkeys([query.query_id] if selected else [])
+    claims = [
+        (query.query_id, _grades(query, chosen))
+        for query in loaded(source).queries
+        if queries is None or query.query_id in queries
+    ]
+    grades = [grade for _, of_query in claims for grade in of_query]
+    # Versions of a prompt are not told apart.
+    graders = {grader_of(grade)._replace(prompt_hash="") for grade in grades}
     grader = only_grader(graders, name, "scores of factual consistency", "grade --prompt factual-consistency")
+    scores = [score for query_id, of_query in claims for score in _consistency_scores(query_id, of_query)]
     if not scores:
-        reason = next((str(g.error["failure_reason"]) for g in grades_of if g.error), "unknown reason")
+        reason = next((str(g.error["failure_reason"]) for g in grades if g.error), "unknown reason")
         raise SelectionError(
-            f"{name} has {counted(len(grades_of), 'claim')} without a score and none with a score, the first "
+            f"{name} has {counted(len(grades), 'claim')} without a score and none with a score, the first "
             f"because {reason}; `exam-pp grade` lists the reasons."
         )
-    check_names(query_ids, {score.system for score in scores})
+    check_names({query_id for query_id, of_query in claims if of_query}, {score.system for score in scores})
     provenance = provenance_of(grader, len({score.query_id for score in scores}))
-    return Evaluation(scores, _consistency_notes(grades_of), provenance=provenance)
+    return Evaluation(scores, [*_consistency_notes(grades)], provenance=provenance)
 
 
-def _grades(query: QueryPassages, chosen: AnswerFilter) -> dict[tuple[str, ...], ConsistencyGrade]:
+def _grades(query: QueryPassages, chosen: AnswerFilter) -> list[ConsistencyGrade]:
     """The last grade of each claim: by model, prompt, system, and the passage of a part."""
-    return {
+    grades = {
         (
-            str(grade.model),
-            str(grade.prompt_class),
+            grade.model,
+            grade.prompt_class,
             grade.system,
             passage.passage_id if grade.claim == "part" else "",
         ): grade
@@ -268,51 +237,38 @@ def _grades(query: QueryPassages, chosen: AnswerFilter) -> dict[tuple[str, ...],
         for grade in passage.consistency_grades or ()
         if chosen.accepts(grade) and chosen.selects(grade.system) and not is_canary(grade.system)
     }
+    return list(grades.values())
 
 
-def _consistency_scores(query_id: str, selected: dict[tuple[str, ...], ConsistencyGrade]) -> list[Score]:
-    answers: dict[str, float] = {}
-    parts: dict[str, list[float]] = {}
-    for grade in selected.values():
-        if grade.score is None:
-            continue
-        if grade.claim == "answer":
-            answers[grade.system] = grade.score
-        else:
-            parts.setdefault(grade.system, []).append(grade.score)
-    return [
-        *(Score(system, query_id, OF_ANSWERS, value) for system, value in answers.items()),
-        *(Score(system, query_id, OF_PARTS, exact_mean(values)) for system, values in parts.items()),
-    ]
-
-
-def _consistency_notes(grades: Sequence[ConsistencyGrade]) -> list[str]:
-    """Notes on claims without a score, on shortened texts, and on the positive class."""
-    reasons: Counter[str] = Counter()
-    cut: Counter[str] = Counter()
-    missing: dict[str, None] = {}
-    classes: dict[str, None] = {}
+def _consistency_scores(query_id: str, grades: Iterable[ConsistencyGrade]) -> Iterator[Score]:
+    by_claim: dict[str, dict[str, list[float]]] = {"answer": {}, "part": {}}
     for grade in grades:
-        if grade.score is None:
-            reasons[str((grade.error or {}).get("failure_reason", "unknown reason"))] += 1
-        cut.update((grade.tokens_cut or {}).keys())
-        missing |= dict.fromkeys(grade.missing)
-        if positive := (grade.model_options or {}).get("positive_class"):
-            classes[str(positive)] = None
-    notes = ["Higher means more consistent with the sources, from 0 to 1."]
+        if grade.score is not None:
+            by_claim[grade.claim].setdefault(grade.system, []).append(grade.score)
+    for metric, of_claim in zip((OF_ANSWERS, OF_PARTS), by_claim.values(), strict=True):
+        for system, values in of_claim.items():
+            yield Score(system, query_id, metric, exact_mean(values))
+
+
+def _consistency_notes(grades: Sequence[ConsistencyGrade]) -> Iterator[str]:
+    """Notes on claims without a score, on shortened texts, and on the positive class."""
+    errors = [grade.error or {} for grade in grades if grade.score is None]
+    reasons = Counter(str(error.get("failure_reason", "unknown reason")) for error in errors)
+    cut = Counter(text for grade in grades for text in grade.tokens_cut or ())
+    missing = dict.fromkeys(passage for grade in grades for passage in grade.missing)
+    positive = ((grade.model_options or {}).get("positive_class") for grade in grades)
+    classes = dict.fromkeys(str(name) for name in positive if name)
+    yield "Higher means more consistent with the sources, from 0 to 1."
     if classes:
-        notes.append(f"The score is the probability of the class {listed(list(classes))}.")
+        yield f"The score is the probability of the class {listed(list(classes))}."
     if reasons:
         details = "; ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
-        notes.append(f"Claims without a score are in no mean: {details}.")
+        yield f"Claims without a score are in no mean: {details}."
     if unscored := sorted({g.system for g in grades} - {g.system for g in grades if g.score is not None}):
-        notes.append(f"Not in the table, because none of their claims has a score: {listed(unscored)}.")
-    if cut["source"]:
-        claims = counted(cut["source"], "claim has a source that was", "claims have sources that were")
-        notes.append(f"{claims} too long for the model and shortened.")
-    if cut["claim"]:
-        claims = counted(cut["claim"], "claim was", "claims were")
-        notes.append(f"{claims} longer than the model's context and shortened.")
-    if missing:
-        notes.append(f"Not in the file: {counted_names(list(missing), 'cited passage', 'cited passages')}.")
-    return notes
+        yield f"Not in the table, because none of their claims has a score: {listed(unscored)}."
+    too_long = "{} too long for the model and shortened."
+    yield from noted(cut["source"], too_long, "claim has a source that was", "claims have sources that were")
+    yield from noted(
+        cut["claim"], "{} longer than the model's context and shortened.", "claim was", "claims were"
+    )
+    yield from noted_names(list(missing), "Not in the file: {}.", "cited passage", "cited passages")

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages, is_canary
+from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages, SupportGrades, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import check_one
 from exam_pp.metrics.citation_scores import SUPPORT_VALUES, CitationRule, citation_scores
 from exam_pp.phases.evaluation.inputs import Passages, loaded, name_of
-from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, check_names, counted_names
+from exam_pp.phases.evaluation.result import (
+    Evaluation,
+    MissingQueries,
+    check_names,
+    counted_names,
+    noted_names,
+)
 from exam_pp.provenance import Provenance
 from exam_pp.results import Score
 from exam_pp.roles import AnswerPart, DistinctNames, SystemOutput, outputs_of
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, noted
 
 
 class CitationGrader(NamedTuple):
@@ -92,45 +97,42 @@ class GradedCitation:
         return 0.0 if self.is_missing else None
 
 
-@dataclass
-class CitationReader:
-    """Reads the citations of queries with the grades that a filter selects; ``graders`` gave these."""
+CitedAnswer = tuple[SystemOutput, Sequence[tuple[AnswerPart, Sequence[GradedCitation]]]]
+"""An answer, with the citations of its parts."""
 
-    selection: AnswerFilter
-    graders: Counter[CitationGrader] = field(default_factory=Counter)
 
-    def answers(
-        self, query: QueryPassages
-    ) -> Iterator[tuple[SystemOutput, list[tuple[AnswerPart, list[GradedCitation]]]]]:
-        """Yield the answer of each selected system, also an empty one, with the citations of its parts.
+def cited_answers(query: QueryPassages, selection: AnswerFilter) -> Iterator[CitedAnswer]:
+    """The answer of each selected system, also an empty one, with the grades that the filter selects.
 
-        Parts without text have no content, and are skipped. If the texts of all parts were removed from the
-        file after the grading, all parts count.
-        """
-        for output in outputs_of(query).values():
-            is_selected = self.selection.selects(output.system) and not is_canary(output.system)
-            if not (output.answered and is_selected):
-                continue
-            parts = [part for part in output.parts if part.passage.text.strip()]
-            if not parts and any(part.passage.support_grades for part in output.parts):
-                parts = output.parts
-            yield output, [(part, self._citations(output, part)) for part in parts]
+    Parts without text have no content, and are skipped. If the texts of all parts were removed from the
+    file after the grading, all parts count.
+    """
+    for output in outputs_of(query).values():
+        if not output.answered or not selection.selects(output.system) or is_canary(output.system):
+            continue
+        parts = [part for part in output.parts if part.passage.text.strip()]
+        if not parts and any(part.passage.support_grades for part in output.parts):
+            parts = output.parts
+        yield output, [(part, _citations(output, part, selection)) for part in parts]
 
-    def _citations(self, output: SystemOutput, part: AnswerPart) -> list[GradedCitation]:
-        """The citations of a part; of several grades of one citation, the last one with a label counts."""
-        grades: dict[str, CitationSupport] = {}
-        for of_grader in part.passage.support_grades or ():
-            if not self.selection.accepts(of_grader):
-                continue
-            self.graders[grader_of(of_grader)] += 1
-            for item in of_grader.supports:
-                if item.support is not None or item.citation not in grades:
-                    grades[item.citation] = item
-        return [GradedCitation(key, output.cited.get(key), grades.get(key)) for key in part.citations]
 
-    def grader(self, name: str) -> CitationGrader:
-        """The grader of the grades that were read from the file ``name``."""
-        return only_grader(self.graders, name, "grades of citations", "grade --prompt citation-support")
+def _citations(output: SystemOutput, part: AnswerPart, selection: AnswerFilter) -> list[GradedCitation]:
+    """The citations of a part; of several grades of one citation, the last one with a label counts."""
+    items = [item for of_grader in _selected(part, selection) for item in of_grader.supports]
+    unlabelled = {item.citation: item for item in reversed(items)}
+    grades = unlabelled | {item.citation: item for item in items if item.support is not None}
+    return [GradedCitation(key, output.cited.get(key), grades.get(key)) for key in part.citations]
+
+
+def _selected(part: AnswerPart, selection: AnswerFilter) -> list[SupportGrades]:
+    return [grades for grades in part.passage.support_grades or () if selection.accepts(grades)]
+
+
+def citation_grader(answers: Iterable[CitedAnswer], selection: AnswerFilter, name: str) -> CitationGrader:
+    """The only grader of the selected grades of a file."""
+    parts = (part for _, parts in answers for part, _ in parts)
+    graders = {grader_of(grades) for part in parts for grades in _selected(part, selection)}
+    return only_grader(graders, name, "grades of citations", "grade --prompt citation-support")
 
 
 def grader_of(grades: OfOneModel) -> CitationGrader:
@@ -138,7 +140,7 @@ def grader_of(grades: OfOneModel) -> CitationGrader:
     return CitationGrader(grades.model or "", grades.prompt_class or "", grades.prompt_hash or "")
 
 
-def only_grader(graders: Counter[CitationGrader], name: str, noun: str, command: str) -> CitationGrader:
+def only_grader(graders: Collection[CitationGrader], name: str, noun: str, command: str) -> CitationGrader:
     """The only grader of the selected grades."""
     if not graders:
         raise SelectionError(f"{name} has no selected {noun}; make them with `exam-pp {command}`.")
@@ -165,20 +167,6 @@ def provenance_of(grader: CitationGrader, queries: int) -> Provenance:
 
 
 METRICS = ("citation_precision", "citation_recall", "citation_F1")
-
-
-@dataclass
-class _Evaluated:
-    """Scores with ungraded citations as no support, and as full support; counts for notes."""
-
-    scores: list[Score] = field(default_factory=list)
-    best_case: list[Score] = field(default_factory=list)
-    queries: dict[str, None] = field(default_factory=dict)
-    systems: dict[str, set[str]] = field(default_factory=dict)
-    missing: dict[str, None] = field(default_factory=dict)
-    ungraded: int = 0
-    without_citations: int = 0
-    parts: int = 0
 
 
 def citations(
@@ -210,69 +198,62 @@ def citations(
     Raises:
         SelectionError: No grades match, or grades by several models or prompts do.
     """
-    reader = CitationReader(selection or AnswerFilter())
-    name = str(name_of(source, "The file"))
-    result, distinct = _Evaluated(), DistinctNames()
-    for query in loaded(source).queries:
-        if queries is None or query.query_id in queries:
-            for output, parts in reader.answers(query):
-                graded = [citations for _, citations in parts]
-                _add_answer(result, query.query_id, distinct(output.key), graded, rule)
-    grader = reader.grader(name)
-    check_names(result.queries, result.systems)
-    notes = _notes(result)
-    if missing_queries == "zero":
-        zeros, missing_notes = zeros_of_missing(result.systems, result.queries, METRICS)
-        result.scores += zeros
-        result.best_case += zeros
-        notes += missing_notes
-    provenance = provenance_of(grader, len({score.query_id for score in result.scores}))
-    return Evaluation(
-        result.scores, notes, result.best_case if result.ungraded else [], provenance=provenance
+    chosen, distinct = selection or AnswerFilter(), DistinctNames()
+    answers = [
+        (query.query_id, answer)
+        for query in loaded(source).queries
+        if queries is None or query.query_id in queries
+        for answer in cited_answers(query, chosen)
+    ]
+    graded = [
+        (distinct(output.key), query_id, [cited[:1] if rule == "first" else cited for _, cited in parts])
+        for query_id, (output, parts) in answers
+    ]
+    grader = citation_grader((answer for _, answer in answers), chosen, str(name_of(source, "The file")))
+    scores, best_case = (
+        [
+            Score(system, query_id, metric, value)
+            for system, query_id, parts in graded
+            for metric, value in zip(METRICS, citation_scores(_values(parts, ungraded), rule), strict=True)
+        ]
+        for ungraded in (0.0, 1.0)
     )
+    check_names({query_id for _, query_id, _ in graded}, {system for system, _, _ in graded})
+    every_part = [part for _, _, parts in graded for part in parts]
+    every_citation = list(chain.from_iterable(every_part))
+    ungraded = sum(citation.value is None for citation in every_citation)
+    missing = [citation.citation for citation in every_citation if citation.is_missing]
+    are = "citation is ungraded and counts", "citations are ungraded and count"
+    notes = [*noted(ungraded, "{} as no support.", *are)]
+    if without_citations := every_part.count([]):
+        of = counted(len(every_part), "part")
+        notes.append(f"{without_citations} of {of} of answers cite no passage.")
+    text = "Not in the file, or without text, and so no support: {}."
+    notes += noted_names(list(dict.fromkeys(missing)), text, "cited passage", "cited passages")
+    if missing_queries == "zero":
+        zeros, missing_notes = zeros_of_missing(scores)
+        scores += zeros
+        best_case += zeros
+        notes += missing_notes
+    provenance = provenance_of(grader, len({score.query_id for score in scores}))
+    return Evaluation(scores, notes, best_case if ungraded else [], provenance=provenance)
 
 
-def _add_answer(
-    result: _Evaluated,
-    query_id: str,
-    name: str,
-    parts: Sequence[Sequence[GradedCitation]],
-    rule: CitationRule,
-) -> None:
-    if rule == "first":
-        parts = [part[:1] for part in parts]
-    result.queries[query_id] = None
-    result.parts += len(parts)
-    result.without_citations += sum(not part for part in parts)
-    for citation in chain.from_iterable(parts):
-        if citation.is_missing:
-            result.missing[citation.citation] = None
-        result.ungraded += citation.value is None
-    result.systems.setdefault(name, set()).add(query_id)
-    for scores, ungraded in ((result.scores, 0.0), (result.best_case, 1.0)):
-        values = [{c.citation: ungraded if c.value is None else c.value for c in part} for part in parts]
-        of_metrics = zip(METRICS, citation_scores(values, rule), strict=True)
-        scores += [Score(name, query_id, metric, value) for metric, value in of_metrics]
+def _values(parts: Iterable[Iterable[GradedCitation]], ungraded: float) -> list[dict[str, float]]:
+    """Citation to its value, for each part; ``ungraded`` is that of ungraded citations."""
+    return [{c.citation: ungraded if c.value is None else c.value for c in part} for part in parts]
 
 
-def _notes(result: _Evaluated) -> list[str]:
-    notes = []
-    if result.ungraded:
-        are = counted(result.ungraded, "citation is ungraded and counts", "citations are ungraded and count")
-        notes.append(f"{are} as no support.")
-    if result.without_citations:
-        of = counted(result.parts, "part")
-        notes.append(f"{result.without_citations} of {of} of answers cite no passage.")
-    if result.missing:
-        cited = counted_names(list(result.missing), "cited passage", "cited passages")
-        notes.append(f"Not in the file, or without text, and so no support: {cited}.")
-    return notes
+def zeros_of_missing(scores: Sequence[Score]) -> tuple[list[Score], list[str]]:
+    """Zeros for the queries that a system did not answer, and notes on them.
 
-
-def zeros_of_missing(
-    answered: Mapping[str, Collection[str]], queries: Iterable[str], metrics: Sequence[str]
-) -> tuple[list[Score], list[str]]:
-    """Zeros for the queries that a system did not answer, and notes on them."""
+    Every system has scores of the same metrics, for the queries that it answered.
+    """
+    queries = dict.fromkeys(score.query_id for score in scores)
+    metrics = dict.fromkeys(score.metric for score in scores)
+    answered: dict[str, set[str]] = {}
+    for score in scores:
+        answered.setdefault(score.system, set()).add(score.query_id)
     zeros, notes = [], []
     for system, of_system in answered.items():
         missing = [query_id for query_id in queries if query_id not in of_system]

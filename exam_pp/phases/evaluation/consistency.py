@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,11 +14,11 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.text_similarity import Overlap, baseline_of, bert_score, rouge, spread
 from exam_pp.phases.evaluation.inputs import Passages, loaded, name_of
-from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, counted_names
+from exam_pp.phases.evaluation.result import Evaluation, PathLike, check_names, noted_names
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.roles import DistinctNames, System, outputs_of
 from exam_pp.store.files import write_text
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import noted
 
 if TYPE_CHECKING:
     from exam_pp.llm.embeddings import TokenEmbedder, TokenVectors
@@ -49,12 +49,12 @@ class PairSimilarity(NamedTuple):
     f1: float
 
 
-@dataclass
+@dataclass(frozen=True)
 class Consistency:
     """Consistency over repeats, and the similarity of each pair of answers."""
 
-    evaluation: Evaluation = field(default_factory=Evaluation)
-    pairs: list[PairSimilarity] = field(default_factory=list)
+    evaluation: Evaluation
+    pairs: Sequence[PairSimilarity] = ()
 
 
 def answer_consistency(
@@ -74,51 +74,41 @@ def answer_consistency(
     pairs. F1 is symmetric, precision and recall are not.
     """
     check_names({key for of_query in repeats.values() for key in of_query}, repeats)
-    result, counts = Consistency(), Counter[str]()
     baseline = baseline_of(embedder.name, embedder.layer) if embedder and rescale else None
-    for system, of_query in repeats.items():
-        for query_id, answers in of_query.items():
-            present = {
-                number: text for number, text in enumerate(answers, 1) if text is not None and text.strip()
-            }
-            counts["absent"] += len(answers) - len(present)
-            if len(present) < 2:
-                counts["single"] += 1
-                continue
-            vectors = _vectors(embedder, present, counts)
-            for first, second in combinations(present, 2):
-                found = rouge(present[first], present[second], stem=stem) if with_rouge else {}
-                counts["tokenless"] += found is None
-                overlaps: dict[str, Overlap | None] = {**(found or {})}
-                if vectors:
-                    a, b = vectors[first], vectors[second]
-                    overlaps[BERT_SCORE] = bert_score(a.vectors, a.weights, b.vectors, b.weights, baseline)
-                result.pairs += [
-                    PairSimilarity(system, query_id, first, second, metric, *overlap)
-                    for metric, overlap in overlaps.items()
-                    if overlap is not None
-                ]
-    result.evaluation = Evaluation(
-        _means(result.pairs), _similarity_notes(counts, embedder, baseline, with_rouge, stem)
-    )
-    return result
-
-
-def _vectors(
-    embedder: TokenEmbedder | None, answers: Mapping[int, str], counts: Counter[str]
-) -> dict[int, TokenVectors]:
-    if embedder is None:
-        return {}
-    vectors = dict(zip(answers, embedder.vectors(list(answers.values())), strict=True))
-    counts["cut"] += sum(vector.tokens_cut > 0 for vector in vectors.values())
-    return vectors
-
-
-def _means(pairs: Iterable[PairSimilarity]) -> list[Score]:
+    present = {
+        (system, query_id): {
+            number: text for number, text in enumerate(answers, 1) if text is not None and text.strip()
+        }
+        for system, of_query in repeats.items()
+        for query_id, answers in of_query.items()
+    }
+    size = sum(len(answers) for of_query in repeats.values() for answers in of_query.values())
+    compared = {key: texts for key, texts in present.items() if len(texts) > 1}
+    counts = Counter(absent=size - sum(map(len, present.values())), single=len(present) - len(compared))
+    pairs: list[PairSimilarity] = []
+    for (system, query_id), texts in compared.items():
+        vectors: Mapping[int, TokenVectors] = {}
+        if embedder is not None:
+            vectors = dict(zip(texts, embedder.vectors(list(texts.values())), strict=True))
+        counts["cut"] += sum(vector.tokens_cut > 0 for vector in vectors.values())
+        for first, second in combinations(texts, 2):
+            by_words = rouge(texts[first], texts[second], stem=stem) if with_rouge else {}
+            counts["tokenless"] += by_words is None
+            overlaps: dict[str, Overlap | None] = {**(by_words or {})}
+            if vectors:
+                a, b = vectors[first], vectors[second]
+                overlaps[BERT_SCORE] = bert_score(a.vectors, a.weights, b.vectors, b.weights, baseline)
+            pairs += [
+                PairSimilarity(system, query_id, first, second, metric, *overlap)
+                for metric, overlap in overlaps.items()
+                if overlap is not None
+            ]
     values: dict[tuple[str, str, str], list[float]] = {}
     for pair in pairs:
         values.setdefault((pair.system, pair.query_id, pair.metric), []).append(pair.f1)
-    return [Score(*key, exact_mean(column)) for key, column in values.items()]
+    scores = [Score(*key, exact_mean(column)) for key, column in values.items()]
+    notes = _similarity_notes(counts, embedder, baseline, with_rouge, stem)
+    return Consistency(Evaluation(scores, [*notes]), pairs)
 
 
 def _similarity_notes(
@@ -127,87 +117,77 @@ def _similarity_notes(
     baseline: Overlap | None,
     with_rouge: bool,
     stem: bool,
-) -> list[str]:
-    notes = ["Scores are the mean F1 over all pairs of repeats; higher means more consistent."]
+) -> Iterator[str]:
+    yield "Scores are the mean F1 over all pairs of repeats; higher means more consistent."
     if with_rouge:
         how = "stemmed words" if stem else "words without stemming"
-        notes.append(f"ROUGE compares {how}: lower-cased letters from a to z, and digits.")
+        yield f"ROUGE compares {how}: lower-cased letters from a to z, and digits."
     if embedder is not None:
         scaled = "rescaled with the baseline of English texts" if baseline else "not rescaled with a baseline"
-        notes.append(f"BERTScore uses layer {embedder.layer} of {embedder.name}, {scaled}.")
-    if counts["cut"]:
-        notes.append(
-            f"{counted(counts['cut'], 'answer was', 'answers were')} too long for BERTScore and cut."
-        )
-    if counts["tokenless"]:
-        are = counted(counts["tokenless"], "pair has", "pairs have")
-        notes.append(f"{are} no ROUGE, because an answer has no letters from a to z and no digits.")
-    if counts["absent"]:
-        are = counted(counts["absent"], "repeat has", "repeats have")
-        notes.append(f"{are} no answer and {'is' if counts['absent'] == 1 else 'are'} in no pair.")
-    if counts["single"]:
-        are = counted(counts["single"], "query of a system has", "queries of systems have")
-        notes.append(f"{are} fewer than two answers and no score.")
-    return notes
+        yield f"BERTScore uses layer {embedder.layer} of {embedder.name}, {scaled}."
+    yield from noted(counts["cut"], "{} too long for BERTScore and cut.", "answer was", "answers were")
+    without_tokens = "{} no ROUGE, because an answer has no letters from a to z and no digits."
+    yield from noted(counts["tokenless"], without_tokens, "pair has", "pairs have")
+    are = "is" if counts["absent"] == 1 else "are"
+    yield from noted(counts["absent"], f"{{}} no answer and {are} in no pair.", "repeat has", "repeats have")
+    without_pairs = "{} fewer than two answers and no score."
+    yield from noted(counts["single"], without_pairs, "query of a system has", "queries of systems have")
 
 
 def score_consistency(scores: RepeatedScores, *, sample: bool = False) -> Evaluation:
     """Describe how much scores differ over repeats, for each system and query."""
-    rows: list[Score] = []
-    counts: Counter[str] = Counter()
-    for metric, of_system in scores.items():
+    for of_system in scores.values():
         for system, of_query in of_system.items():
             check_names(of_query, [system])
-            for query_id, values in of_query.items():
-                present = [value for value in values if value is not None]
-                counts["absent"] += len(values) - len(present)
-                if len(present) < 2:
-                    counts["single"] += 1
-                    continue
-                result = spread(present, sample=sample)
-                counts["undefined"] += result.variation is None
-                named = {
-                    "mean": result.mean, "variance": result.variance, "cv": result.variation,
-                    "adjusted": result.adjusted,
-                }  # fmt: skip
-                rows += [
-                    Score(system, query_id, f"{name}({metric})", value)
-                    for name, value in named.items()
-                    if value is not None
-                ]
-    return Evaluation(rows, _spread_notes(counts, sample=sample))
-
-
-def _spread_notes(counts: Counter[str], *, sample: bool) -> list[str]:
-    divisor = "n − 1 (sample variance)" if sample else "n (population variance)"
-    notes = [
-        f"Variances divide by {divisor}; cv is sd/mean (lower is more consistent), adjusted is mean/(1+sd)."
+    columns = {
+        (system, query_id, metric): values
+        for metric, of_system in scores.items()
+        for system, of_query in of_system.items()
+        for query_id, values in of_query.items()
+    }
+    present = {key: [value for value in values if value is not None] for key, values in columns.items()}
+    spreads = {key: spread(values, sample=sample) for key, values in present.items() if len(values) > 1}
+    rows = [
+        Score(system, query_id, f"{name}({metric})", value)
+        for (system, query_id, metric), of in spreads.items()
+        for name, value in zip(_SPREAD, astuple(of), strict=True)
+        if value is not None
     ]
-    for key, noun, rest in (
-        ("absent", "score", "missing from a repeat and in no number."),
-        ("single", "score of a query", "in fewer than two repeats and left out."),
-        ("undefined", "coefficient of variation", "undefined, because the mean is 0."),
-    ):
-        if counts[key]:
-            plural = {"score": "scores", "score of a query": "scores of queries"}.get(
-                noun, "coefficients of variation"
-            )
-            notes.append(f"{counted(counts[key], f'{noun} is', f'{plural} are')} {rest}")
-    return notes
+    divisor = "n − 1 (sample variance)" if sample else "n (population variance)"
+    absent = sum(values.count(None) for values in columns.values())
+    undefined = sum(of.variation is None for of in spreads.values())
+    notes = [
+        f"Variances divide by {divisor}; cv is sd/mean (lower is more consistent), adjusted is mean/(1+sd).",
+        *noted(absent, "{} missing from a repeat and in no number.", "score is", "scores are"),
+        *noted(
+            len(present) - len(spreads), "{} in fewer than two repeats and left out.",
+            "score of a query is", "scores of queries are",
+        ),
+        *noted(
+            undefined, "{} undefined, because the mean is 0.",
+            "coefficient of variation is", "coefficients of variation are",
+        ),
+    ]  # fmt: skip
+    return Evaluation(rows, notes)
 
 
-@dataclass
+_SPREAD = ("mean", "variance", "cv", "adjusted")
+"""The names of the numbers of a spread."""
+
+
+@dataclass(frozen=True)
 class RepeatedAnswers:
     """The repeated answers of a file.
 
     ``answers``: System to query id to the answers in the order of the repeats; None for a missing answer.
-    ``positions``: Repeat of a system to its position in ``answers``, from 0.
+    ``positions``: Repeat of a system to its position in ``answers``, from 0. ``single``: Systems that
+    answered once. ``systems``: All systems of the file.
     """
 
-    answers: dict[str, dict[str, list[str | None]]] = field(default_factory=dict)
-    positions: dict[System, int] = field(default_factory=dict)
-    single: list[str] = field(default_factory=list)
-    systems: set[str] = field(default_factory=set)
+    answers: Mapping[str, Mapping[str, Sequence[str | None]]]
+    positions: Mapping[System, int]
+    single: Sequence[str]
+    systems: Collection[str]
 
 
 def repeated_answers(
@@ -221,31 +201,42 @@ def repeated_answers(
     ``queries``: Ids of the queries; None for all. ``systems``: Names of the systems; empty for all. Returns
     the answers. A repeat without an answer to a query that another repeat answers is None.
     """
+    outputs = [
+        (query.query_id, key, output)
+        for query in loaded(source).queries
+        if queries is None or query.query_id in queries
+        for key, output in outputs_of(query).items()
+    ]
     texts: dict[str, dict[str, dict[int | None, str]]] = {}
-    result = RepeatedAnswers()
-    for query in loaded(source).queries:
-        if queries is not None and query.query_id not in queries:
-            continue
-        for (system, repeat), output in outputs_of(query).items():
-            result.systems.add(system)
-            if output.answered and not is_canary(system) and (not systems or system in systems):
-                texts.setdefault(system, {}).setdefault(query.query_id, {})[repeat] = output.text
-    for system, of_query in texts.items():
-        numbers = sorted({number for found in of_query.values() for number in found if number is not None})
-        if len(numbers) < 2:
-            result.single.append(system)
-            continue
-        result.positions |= {System(system, number): position for position, number in enumerate(numbers)}
-        result.answers[system] = {
-            query_id: [found.get(number) for number in numbers] for query_id, found in of_query.items()
-        }
-    if not result.answers:
+    for query_id, (system, repeat), output in outputs:
+        if output.answered and not is_canary(system) and (not systems or system in systems):
+            texts.setdefault(system, {}).setdefault(query_id, {})[repeat] = output.text
+    numbers = {
+        system: sorted({number for of in of_query.values() for number in of if number is not None})
+        for system, of_query in texts.items()
+    }
+    repeated = {system: of_system for system, of_system in numbers.items() if len(of_system) > 1}
+    if not repeated:
         name = str(name_of(source, "The file"))
         raise SelectionError(
             f"{name} has no system with repeated answers; import the answers of several runs under one name "
             "with `exam-pp import --answers`."
         )
-    return result
+    return RepeatedAnswers(
+        {
+            system: {
+                query_id: [of.get(number) for number in of_system] for query_id, of in texts[system].items()
+            }
+            for system, of_system in repeated.items()
+        },
+        {
+            System(system, number): position
+            for system, of_system in repeated.items()
+            for position, number in enumerate(of_system)
+        },
+        [system for system in numbers if system not in repeated],
+        {system for _, (system, _), _ in outputs},
+    )
 
 
 def consistency(
@@ -267,21 +258,21 @@ def consistency(
     count; empty for all.
     """
     spread = _spread(repeats, scores, metrics, sample)
-    result = Consistency()
+    if not with_rouge and embedder is None and spread is None:
+        raise SelectionError("Without ROUGE, consistency needs an encoder (--model) or scores (--scores).")
+    parts = [] if spread is None else [spread]
+    pairs: Sequence[PairSimilarity] = ()
     if with_rouge or embedder is not None:
-        result = answer_consistency(
+        similarity = answer_consistency(
             repeats.answers, with_rouge=with_rouge, stem=stem, embedder=embedder, rescale=rescale
         )
-    elif spread is None:
-        raise SelectionError("Without ROUGE, consistency needs an encoder (--model) or scores (--scores).")
-    if spread is not None:
-        result.evaluation = Evaluation(
-            [*result.evaluation.scores, *spread.scores], [*result.evaluation.notes, *spread.notes]
-        )
-    if repeats.single:
-        left_out = counted_names(repeats.single, "system", "systems")
-        result.evaluation.notes.append(f"Left out, because they have a single answer per query: {left_out}.")
-    return result
+        parts, pairs = [similarity.evaluation, *parts], similarity.pairs
+    left_out = "Left out, because they have a single answer per query: {}."
+    notes = [
+        *(note for part in parts for note in part.notes),
+        *noted_names(repeats.single, left_out, "system", "systems"),
+    ]
+    return Consistency(Evaluation([score for part in parts for score in part.scores], notes), pairs)
 
 
 def _spread(
@@ -290,7 +281,6 @@ def _spread(
     """The spread of scores, or None without scores."""
     table: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     size = {system: len(next(iter(of_query.values()))) for system, of_query in repeats.answers.items()}
-    others: dict[str, None] = {}
     if not (known := list(scores)):
         if metrics:
             raise SelectionError(f"The metric {min(metrics)!r} has no scores; name their file with --scores.")
@@ -299,32 +289,25 @@ def _spread(
     for other in repeats.systems:
         distinct(System(other))
     names = {distinct(repeat): (repeat.name, position) for repeat, position in repeats.positions.items()}
-    for score in known:
-        if score.query_id == ALL_QUERIES or (metrics and score.metric not in metrics):
-            continue
-        if score.system not in names:
-            others[score.system] = None
-            continue
-        system, position = names[score.system]
-        of_query = table.setdefault(score.metric, {}).setdefault(system, {})
-        of_query.setdefault(score.query_id, [None] * size[system])[position] = score.value
-    _check_table(table, metrics, names)
-    evaluation = score_consistency(table, sample=sample)
-    if others:
-        ignored = counted_names(list(others), "system", "systems")
-        evaluation.notes.append(f"Ignored, because they are no repeats: the scores of {ignored}.")
-    return evaluation
-
-
-def _check_table(
-    table: Mapping[str, object], metrics: Collection[str], names: Mapping[str, tuple[str, int]]
-) -> None:
+    counting = [
+        score for score in known if score.query_id != ALL_QUERIES and (not metrics or score.metric in metrics)
+    ]
+    for score in counting:
+        if score.system in names:
+            system, position = names[score.system]
+            of_query = table.setdefault(score.metric, {}).setdefault(system, {})
+            of_query.setdefault(score.query_id, [None] * size[system])[position] = score.value
     if missing := [metric for metric in metrics if metric not in table]:
         raise SelectionError(f"The scores of the repeats lack the metric {missing[0]!r}.")
     if not table:
         raise SelectionError(
             f"The scores have no system that is a repeat in the answers, such as {next(iter(names))!r}."
         )
+    evaluation = score_consistency(table, sample=sample)
+    others = list(dict.fromkeys(score.system for score in counting if score.system not in names))
+    ignored = "Ignored, because they are no repeats: the scores of {}."
+    evaluation.notes += noted_names(others, ignored, "system", "systems")
+    return evaluation
 
 
 def write_pairs(pairs: Iterable[PairSimilarity], path: PathLike, *, inputs: Iterable[PathLike] = ()) -> None:

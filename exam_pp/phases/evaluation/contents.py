@@ -31,7 +31,7 @@ from exam_pp.text.wording import listed
 GradeKind = Literal["question", "nugget", "assignment", "direct"]
 
 
-@dataclass
+@dataclass(frozen=True)
 class GraderContents:
     """The grades of a model and prompt class, or of a reviewer.
 
@@ -47,7 +47,7 @@ class GraderContents:
     banks: list[PathLike] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(frozen=True)
 class GradedContents:
     """Counts of a graded file; ``systems`` are those with rankings, ``entries`` is bank to its size."""
 
@@ -69,49 +69,58 @@ def graded_contents(
     criteria = with_aliases(grade_filter or GradeFilter())
     selector = GradeSelector(criteria)
     by_name = {bank: bank_of(bank) for bank in banks}
-    queries: set[str] = set()
-    systems: dict[str, None] = {}
-    graders: dict[GradeKey, GraderContents] = {}
-    graded_queries: dict[GradeKey, set[str]] = {}
-    contents = GradedContents()
     # mixed: no system is scored here, so a system may have both roles.
-    for query in views(graded, mixed=True):
-        queries.add(query.query_id)
-        entries = {name: bank.entries(query.query_id).keys() for name, bank in by_name.items()}
-        for passage in query.passages:
-            contents.passages += 1
-            contents.judged += bool(passage.judgments)
-            systems.update((ranking.method, None) for ranking in passage.rankings)
-            # Graders that the filter does not select are counted as well, so the selection is only a mark.
-            selected = {GradeKey.of(grades, criteria) for grades in selector.select(passage)}
-            graded_entries: dict[GradeKey, set[str]] = {}
-            for grades in passage.grade_sets():
-                key = GradeKey.of(grades, criteria)
-                if key not in graders:
-                    graders[key] = GraderContents(_kind(grades))
-                graders[key].rated |= grades.is_rated
-                graded_entries.setdefault(key, set()).update(grades.graded_ids() or copy_ratings(grades, {}))
-            for key, ids in graded_entries.items():
-                grader = graders[key]
-                grader.selected |= key in selected
-                grader.passages += 1
-                grader.grades += len(ids)
-                graded_queries.setdefault(key, set()).add(query.query_id)
-                grader.banks += [
-                    name
-                    for name, known in entries.items()
-                    if name not in grader.banks and not known.isdisjoint(ids)
-                ]
+    queries = views(graded, mixed=True)
+    passages = [(query.query_id, passage) for query in queries for passage in query.passages]
+    kinds: dict[GradeKey, GradeKind] = {}
+    rated: set[GradeKey] = set()
+    selected: set[GradeKey] = set()
+    units: dict[GradeKey, list[tuple[str, set[str]]]] = {}
+    for query_id, passage in passages:
+        # Graders that the filter does not select are counted as well, so the selection is only a mark.
+        selected |= {GradeKey.of(grades, criteria) for grades in selector.select(passage)}
+        graded_entries: dict[GradeKey, set[str]] = {}
+        for grades in passage.grade_sets():
+            key = GradeKey.of(grades, criteria)
+            if key not in kinds:
+                kinds[key] = _kind(grades)
+            rated |= {key} if grades.is_rated else set()
+            graded_entries.setdefault(key, set()).update(grades.graded_ids() or copy_ratings(grades, {}))
+        for key, ids in graded_entries.items():
+            units.setdefault(key, []).append((query_id, ids))
     selector.check_any(str(graded))
-    for key, of_grader in graded_queries.items():
-        graders[key].queries = len(of_grader)
-    contents.queries = len(queries)
-    contents.systems = list(systems)
-    contents.graders = dict(sorted(graders.items()))
-    contents.entries = {
-        name: sum(len(query.entries) for query in bank.queries.values()) for name, bank in by_name.items()
+    entries = {
+        query.query_id: {name: bank.entries(query.query_id).keys() for name, bank in by_name.items()}
+        for query in queries
     }
-    return contents
+    banks_of = {
+        key: dict.fromkeys(
+            name
+            for query_id, ids in of_grader
+            for name, known in entries[query_id].items()
+            if not known.isdisjoint(ids)
+        )
+        for key, of_grader in units.items()
+    }
+    return GradedContents(
+        len(entries),
+        len(passages),
+        sum(bool(passage.judgments) for _, passage in passages),
+        list(dict.fromkeys(ranking.method for _, passage in passages for ranking in passage.rankings)),
+        {
+            key: GraderContents(
+                kinds[key],
+                key in rated,
+                key in selected,
+                len({query_id for query_id, _ in of_grader}),
+                len(of_grader),
+                sum(len(ids) for _, ids in of_grader),
+                list(banks_of[key]),
+            )
+            for key, of_grader in sorted(units.items())
+        },
+        {name: sum(len(query.entries) for query in bank.queries.values()) for name, bank in by_name.items()},
+    )
 
 
 def _kind(grades: AnyGrades) -> GradeKind:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
+
+import numpy as np
 
 from exam_pp.data_model import Role
 from exam_pp.defaults import CONFIDENCE
@@ -21,6 +23,7 @@ from exam_pp.metrics.corrected_estimates import (
     too_few_entries,
 )
 from exam_pp.metrics.corrected_pairs import (
+    RatedPairs,
     UsedLabel,
     Weighting,
     groups_of,
@@ -29,12 +32,12 @@ from exam_pp.metrics.corrected_pairs import (
     rated_pairs,
 )
 from exam_pp.metrics.entry_values import Ints
-from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
 from exam_pp.metrics.measures import NUGGET_MEASURES
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T
 from exam_pp.pair_sample import PairSample
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, loaded, query_ids, views
-from exam_pp.phases.evaluation.result import PathLike, check_names, counted_names
+from exam_pp.phases.evaluation.result import PathLike, check_names, counted_names, lacking, noted_names
 from exam_pp.phases.evaluation.sampled_labels import (
     JUDGMENTS,
     SampledLabels,
@@ -47,9 +50,8 @@ from exam_pp.phases.evaluation.selected_grades import SelectedGrades, entry_kind
 from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.files import allow_rereading
 from exam_pp.store.pair_samples import read_pair_sample
-from exam_pp.text.wording import counted, listed
+from exam_pp.text.wording import counted, listed, noted
 
 CorrectedMeasure = Literal["cover", "pair-share", "label-mean", "nuggets"]
 
@@ -161,7 +163,6 @@ def corrected_scores(
     """
     sample = read_pair_sample(sample) if isinstance(sample, PathLike) else sample
     graded = loaded(graded)
-    allow_rereading(bank)
     if reviewer == JUDGMENTS and measure != "label-mean":
         raise SelectionError("Judgments have no bank entries; use -m label-mean with --reviewer judgments.")
     if cutoff is not None and sample.cutoff is not None and cutoff > sample.cutoff:
@@ -193,37 +194,83 @@ def corrected_scores(
     if cutoff is None:
         is_default = sample.cutoff == data.file.cutoff or (sample.cutoff is None and measure != "nuggets")
         cutoff = data.file.cutoff if is_default else sample.cutoff
-    work = _Work(data, labels, measure, cutoff)
-    work.select_systems()
-    for query in data.queries:
-        work.add(query)
-    if not work.used:
-        raise SelectionError(f"None of the labelled pairs in {data.source} is within the cutoff of a system.")
-    boards = []
-    for name, per_query in work.groups.items():
-        board = work.board(name, per_query, intervals, confidence, baseline)
-        baseline = baseline or board.baseline
-        boards.append(board)
+    return _corrected(data, labels, measure, cutoff, intervals, confidence, baseline)
+
+
+def _corrected(
+    data: SelectedGrades,
+    labels: SampledLabels,
+    measure: CorrectedMeasure,
+    cutoff: int | None,
+    intervals: Source,
+    confidence: float,
+    baseline: str | None,
+) -> Corrected:
+    """The leaderboards of all measures, with the notes on them."""
     judge = data.selector.key
-    notes = [*data.notes, *label_notes(labels, judge), *work.notes()]
+    known = list(data.file.first_ranks) or [OVERALL_SYSTEM]
+    tops = {
+        query.query_id: {system: _top(data.file, query, system, cutoff) for system in known}
+        for query in data.queries
+    }
+    systems = _drawable(data, tops, labels)
+    pairs = [
+        rated_pairs(
+            query,
+            [set(tops[query.query_id][system]) for system in systems],
+            labels.pairs.get(query.query_id, ()),
+        )
+        for query in data.queries
+    ]
+    used = [label for of_query in pairs for label in of_query.used]
+    if not used:
+        raise SelectionError(f"None of the labelled pairs in {data.source} is within the cutoff of a system.")
+    prompt = PROMPTS.find(judge.prompt_class)
+    scale = None if prompt is None else prompt.max_rating
+    probabilities = [label.probability for label in used]
+    lowest = min([labels.lowest_probability, *probabilities])
+    shares = Sampling(intervals, confidence, probabilities, lowest=lowest)
+    values = np.concatenate([of_query.values for of_query in pairs])
+    means = replace(
+        shares, low=float(values.min(initial=0.0)), high=max(float(values.max(initial=1.0)), scale or 0)
+    )
+    weightings = [_weightings(data, query, measure, cutoff) for query in data.queries]
+    whole_entries = labels.unit == "entry"
+    boards: list[CorrectedBoard] = []
+    too_few = False
+    for name in weightings[0]:
+        weighted = [(of, each[name]) for of, each in zip(pairs, weightings, strict=True)]
+        groups = [groups_of(of, weighting, whole_entries=whole_entries) for of, weighting in weighted]
+        counts = np.sum([label_counts(of, weighting) for of, weighting in weighted], axis=0)
+        # Means of labels are on the scale of the labels, all others from 0 to 1.
+        sampling = shares if weightings[0][name].thresholds else means
+        boards.append(_board(name, systems, groups, counts, sampling, baseline))
+        baseline = baseline or boards[0].baseline
+        too_few = too_few or too_few_entries(groups)
+    not_drawn = [system for system in known if system not in systems]
+    notes = [*data.notes, *label_notes(labels, judge), *_pair_notes(data, pairs, measure, scale, not_drawn)]
+    ranked = {query_id: [system for system in of if of[system]] for query_id, of in tops.items()}
+    missing = "No results from {} for some queries: scored 0."
+    notes += noted_names(list(lacking(systems, ranked)), missing, "system", "systems")
     notes += _board_notes(boards, intervals, confidence, len(data.queries))
-    if any(map(too_few_entries, work.groups.values())):
+    if too_few:
         notes.append(
             f"Differences have no intervals with fewer than {FEWEST_ENTRIES} drawn entries, because these "
             "contain the difference too rarely."
         )
-    provenance = replace(data.provenance, cutoff=cutoff, min_grades=work.thresholds)
+    min_grades = () if measure == "nuggets" else (data.min_grade,)
+    provenance = replace(data.provenance, cutoff=cutoff, min_grades=min_grades)
+    errors = _judge_errors(used)
     return Corrected(
-        boards,
-        work.judge_errors(),
-        judge,
-        labels.reviewer,
-        len(work.used),
-        intervals,
-        confidence,
-        notes,
-        provenance,
+        boards, errors, judge, labels.reviewer, len(used), intervals, confidence, notes, provenance
     )
+
+
+def _top(file: GradedFile, query: GradedQuery, system: str, cutoff: int | None) -> Sequence[int]:
+    """The passages of a system within the cutoff; without rankings, those of the query."""
+    if not file.first_ranks:
+        return range(len(query.passages))
+    return query.top(system, file.first_ranks[system], sys.maxsize if cutoff is None else cutoff)
 
 
 def _queries_of(bank: Bank | None, queries: Queries | None) -> Queries | None:
@@ -234,183 +281,125 @@ def _queries_of(bank: Bank | None, queries: Queries | None) -> Queries | None:
     return [query_id for query_id in bank_of(bank).queries if ids is None or query_id in ids]
 
 
-@dataclass
-class _Work:
-    """The pairs of all queries in groups, measure by measure, and counts for the tables and notes."""
+def _drawable(
+    data: SelectedGrades, tops: Mapping[str, Mapping[str, Sequence[int]]], labels: SampledLabels
+) -> list[str]:
+    """The systems whose pairs could all be drawn; ``tops``: query to system to its passages.
 
-    data: SelectedGrades
-    labels: SampledLabels
-    measure: CorrectedMeasure
-    cutoff: int | None
-    systems: list[str] = field(default_factory=list)
-    not_drawn: list[str] = field(default_factory=list)
-    groups: dict[str, list[PairGroups]] = field(default_factory=dict)
-    used: list[UsedLabel] = field(default_factory=list)
-    unknown: int = 0
-    ungraded: int = 0
-    highest: float = 1.0
-    lowest: float = 0.0
-    missing: dict[str, list[str]] = field(default_factory=dict)
-    counts: dict[str, Ints] = field(default_factory=dict)
+    Raises :class:`SelectionError` if queries or entries could not be drawn, and if no system remains.
+    """
+    ranked = [query for query in data.queries if any(tops[query.query_id].values())]
+    queries = [query.query_id for query in ranked if query.query_id not in labels.population]
+    if queries:
+        raise SelectionError(
+            f"The pairs were drawn without {counted_names(queries, 'query', 'queries')}: evaluate the "
+            "queries of the draw (--queries, --bank), or draw pairs again."
+        )
+    missing = [(query, *not_drawable(query, labels.population[query.query_id])) for query in ranked]
+    if entries := [entry for _, of_query, _ in missing for entry in of_query]:
+        raise SelectionError(
+            f"The pairs were drawn without {counted_names(entries, 'entry', 'entries')}: use the --bank "
+            "of the draw, or draw pairs again."
+        )
+    uncovered = {
+        system
+        for query, _, passages in missing
+        for system, top in tops[query.query_id].items()
+        if not passages.isdisjoint(top)
+    }
+    known = list(data.file.first_ranks) or [OVERALL_SYSTEM]
+    if uncovered.issuperset(known):
+        raise SelectionError(
+            f"Every system in {data.source} has pairs that could not be drawn: use the file and the "
+            "--cutoff of the draw, or draw pairs again."
+        )
+    return [system for system in known if system not in uncovered]
 
-    @property
-    def scale(self) -> int | None:
-        """The highest rating of the judge's scale; None if it is unknown."""
-        prompt = PROMPTS.find(self.data.selector.key.prompt_class)
-        return None if prompt is None else prompt.max_rating
 
-    @property
-    def thresholds(self) -> tuple[int, ...]:
-        """The thresholds of the measure, for the provenance."""
-        return () if self.measure == "nuggets" else (self.data.min_grade,)
+def _weightings(
+    data: SelectedGrades, query: GradedQuery, measure: CorrectedMeasure, cutoff: int | None
+) -> dict[str, Weighting]:
+    """Name of each measure to its thresholds and weights for a query."""
+    limit = data.min_grade
+    at = "" if cutoff is None or not data.file.first_ranks else f"@{cutoff}"
+    if measure == "label-mean":
+        return {
+            f"Label{at}": Weighting((), (1.0,), (1.0,), by_pair=True),
+            f"Label>={limit}{at}": Weighting((limit,), (1.0,), (1.0,), by_pair=True),
+        }
+    if measure != "nuggets":
+        weights = tuple(query.weights or [1.0] * len(query.entries))
+        by_pair = measure == "pair-share"
+        name = f"{'PairShare' if by_pair else 'Cover'}(min_grade={limit}){at}"
+        return {name: Weighting((limit,), (1.0,), weights, by_pair)}
+    assert data.bank is not None
+    known = data.bank.entries(query.query_id)
+    entries = [known[key] for key in query.entries]
+    return {
+        each.name: Weighting(
+            tuple(grade for grade, _ in each.steps),
+            tuple(credit for _, credit in each.steps),
+            tuple(each.weights(entries)),
+        )
+        for each in NUGGET_MEASURES
+    }
 
-    def select_systems(self) -> None:
-        """Select the systems whose pairs could all be drawn; without rankings, a system of all passages.
 
-        Raises :class:`SelectionError` if queries or entries could not be drawn, and if no system remains.
-        """
-        known_systems = list(self.data.file.first_ranks) or [OVERALL_SYSTEM]
-        queries: list[str] = []
-        entries: list[str] = []
-        uncovered: set[str] = set()
-        for query in self.data.queries:
-            tops = {system: self._top(query, system) for system in known_systems}
-            if not any(tops.values()):
-                continue
-            blocks = self.labels.population.get(query.query_id)
-            if blocks is None:
-                queries.append(query.query_id)
-                continue
-            new_entries, new_passages = not_drawable(query, blocks)
-            entries += new_entries
-            uncovered |= {system for system, top in tops.items() if not new_passages.isdisjoint(top)}
-        if queries:
-            raise SelectionError(
-                f"The pairs were drawn without {counted_names(queries, 'query', 'queries')}: evaluate the "
-                "queries of the draw (--queries, --bank), or draw pairs again."
-            )
-        if entries:
-            raise SelectionError(
-                f"The pairs were drawn without {counted_names(entries, 'entry', 'entries')}: use the --bank "
-                "of the draw, or draw pairs again."
-            )
-        self.systems = [system for system in known_systems if system not in uncovered]
-        self.not_drawn = [system for system in known_systems if system in uncovered]
-        if not self.systems:
-            raise SelectionError(
-                f"Every system in {self.data.source} has pairs that could not be drawn: use the file and the "
-                "--cutoff of the draw, or draw pairs again."
-            )
+def _board(
+    measure: str,
+    systems: Sequence[str],
+    queries: Sequence[PairGroups],
+    counts: Ints,
+    sampling: Sampling,
+    baseline: str | None,
+) -> CorrectedBoard:
+    """The leaderboard of a measure; raises :class:`SelectionError` for an unknown baseline."""
+    if baseline is not None and baseline not in systems:
+        raise SelectionError(f"The baseline {baseline!r} is not one of the systems: {listed(systems)}.")
+    scores = estimates(queries, sampling, None if baseline is None else systems.index(baseline))
+    rows = [
+        SystemEstimate(system, of, int(labels), int(errors))
+        for system, of, labels, errors in zip(systems, scores, *counts, strict=True)
+    ]
+    compared = next(row.system for row in rows if row.scores.difference is None)
+    rows.sort(key=lambda row: (row.scores.rank, row.system))
+    return CorrectedBoard(measure, rows, compared)
 
-    def add(self, query: GradedQuery) -> None:
-        """Add the groups of a query for all measures."""
-        tops = [set(self._top(query, system)) for system in self.systems]
-        pairs = rated_pairs(query, tops, self.labels.pairs.get(query.query_id, ()))
-        self.used += pairs.used
-        self.unknown += pairs.unknown
-        self.ungraded += pairs.ungraded
-        if self.measure == "label-mean":
-            self.highest = float(pairs.values.max(initial=self.highest))
-            self.lowest = float(pairs.values.min(initial=self.lowest))
-        for system, top in zip(self.systems, tops, strict=True):
-            if not top:
-                self.missing.setdefault(system, []).append(query.query_id)
-        for name, weighting in self._weightings(query).items():
-            groups = groups_of(pairs, weighting, whole_entries=self.labels.unit == "entry")
-            self.groups.setdefault(name, []).append(groups)
-            self.counts[name] = self.counts.get(name, 0) + label_counts(pairs, weighting)
 
-    def _top(self, query: GradedQuery, system: str) -> Sequence[int]:
-        if not self.data.file.first_ranks:
-            return range(len(query.passages))
-        depth = sys.maxsize if self.cutoff is None else self.cutoff
-        return query.top(system, self.data.file.first_ranks[system], depth)
+def _judge_errors(used: Iterable[UsedLabel]) -> list[JudgeError]:
+    """The labels of people by rating of the judge."""
+    found: dict[int, JudgeError] = {}
+    for rating, label, probability in sorted(used):
+        row = found.setdefault(rating, JudgeError(rating))
+        row.labels[label] = row.labels.get(label, 0) + 1
+        row.pairs[label] = row.pairs.get(label, 0.0) + 1 / probability
+    return list(found.values())
 
-    def _weightings(self, query: GradedQuery) -> dict[str, Weighting]:
-        """Name of each measure to its thresholds and weights for this query."""
-        limit = self.data.min_grade
-        at = "" if self.cutoff is None or not self.data.file.first_ranks else f"@{self.cutoff}"
-        if self.measure == "label-mean":
-            return {
-                f"Label{at}": Weighting((), (1.0,), (1.0,), by_pair=True),
-                f"Label>={limit}{at}": Weighting((limit,), (1.0,), (1.0,), by_pair=True),
-            }
-        if self.measure != "nuggets":
-            weights = tuple(query.weights or [1.0] * len(query.entries))
-            by_pair = self.measure == "pair-share"
-            name = f"{'PairShare' if by_pair else 'Cover'}(min_grade={limit}){at}"
-            return {name: Weighting((limit,), (1.0,), weights, by_pair)}
-        assert self.data.bank is not None
-        entries = self.data.bank.entries(query.query_id)
-        weightings = {}
-        for measure in NUGGET_MEASURES:
-            thresholds, levels = zip(*measure.steps, strict=True)
-            weights = tuple(measure.weights(entries[key] for key in query.entries))
-            weightings[measure.name] = Weighting(thresholds, levels, weights)
-        return weightings
 
-    def board(
-        self,
-        measure: str,
-        queries: Sequence[PairGroups],
-        intervals: Source,
-        confidence: float,
-        baseline: str | None,
-    ) -> CorrectedBoard:
-        """The leaderboard of a measure; raises :class:`SelectionError` for an unknown baseline."""
-        systems = self.systems
-        if baseline is not None and baseline not in systems:
-            raise SelectionError(f"The baseline {baseline!r} is not one of the systems: {listed(systems)}.")
-        probabilities = [label.probability for label in self.used]
-        lowest = min([self.labels.lowest_probability, *probabilities])
-        # Means of labels are on the scale of the labels, all others from 0 to 1.
-        highest = max(self.highest, self.scale or 0)
-        ends = (self.lowest, highest) if measure.partition("@")[0] == "Label" else (0.0, 1.0)
-        sampling = Sampling(intervals, confidence, probabilities, *ends, lowest)
-        scores = estimates(queries, sampling, None if baseline is None else systems.index(baseline))
-        rows = [
-            SystemEstimate(system, of, int(labels), int(errors))
-            for system, of, labels, errors in zip(systems, scores, *self.counts[measure], strict=True)
-        ]
-        compared = next(row.system for row in rows if row.scores.difference is None)
-        rows.sort(key=lambda row: (row.scores.rank, row.system))
-        return CorrectedBoard(measure, rows, compared)
-
-    def judge_errors(self) -> list[JudgeError]:
-        """The labels of people by rating of the judge."""
-        found: dict[int, JudgeError] = {}
-        for rating, label, probability in sorted(self.used):
-            row = found.setdefault(rating, JudgeError(rating))
-            row.labels[label] = row.labels.get(label, 0) + 1
-            row.pairs[label] = row.pairs.get(label, 0.0) + 1 / probability
-        return list(found.values())
-
-    def notes(self) -> Iterator[str]:
-        """Sentences on systems and pairs that the labels say nothing about, and labels outside the scale."""
-        if self.not_drawn:
-            systems = ", ".join(self.not_drawn)
-            yield (
-                f"Not corrected, because some of their pairs could not be drawn: {systems}. "
-                f"Draw pairs from {self.data.source} to include them."
-            )
-        outside = self.scale is not None and sum(not 0 <= used.label <= self.scale for used in self.used)
-        if outside:
-            yield (
-                f"{counted(outside, 'label is', 'labels are')} outside the scale of the judge (0 to "
-                f"{self.scale}): means of labels use them as they are."
-            )
-        if self.unknown:
-            unknown = counted(self.unknown, "labelled pair is", "labelled pairs are")
-            yield f"{unknown} not in the file or bank."
-        if self.ungraded:
-            value = "left out of the means" if self.measure == "label-mean" else "counted as not covered"
-            yield (
-                f"{counted(self.ungraded, 'pair', 'pairs')} within the cutoff without a grade of the judge "
-                f"could not be drawn: {value}, without a correction."
-            )
-        if self.missing:
-            systems = counted_names(list(self.missing), "system", "systems")
-            yield f"No results from {systems} for some queries: scored 0."
+def _pair_notes(
+    data: SelectedGrades,
+    pairs: Sequence[RatedPairs],
+    measure: CorrectedMeasure,
+    scale: int | None,
+    not_drawn: Sequence[str],
+) -> Iterator[str]:
+    """Sentences on systems and pairs that the labels say nothing about, and labels outside the scale."""
+    if not_drawn:
+        systems = ", ".join(not_drawn)
+        yield (
+            f"Not corrected, because some of their pairs could not be drawn: {systems}. "
+            f"Draw pairs from {data.source} to include them."
+        )
+    if scale is not None:
+        outside = sum(not 0 <= used.label <= scale for of_query in pairs for used in of_query.used)
+        text = f"{{}} outside the scale of the judge (0 to {scale}): means of labels use them as they are."
+        yield from noted(outside, text, "label is", "labels are")
+    unknown = sum(of_query.unknown for of_query in pairs)
+    yield from noted(unknown, "{} not in the file or bank.", "labelled pair is", "labelled pairs are")
+    ungraded = sum(of_query.ungraded for of_query in pairs)
+    value = "left out of the means" if measure == "label-mean" else "counted as not covered"
+    without_grade = "{} within the cutoff without a grade of the judge could not be drawn"
+    yield from noted(ungraded, f"{without_grade}: {value}, without a correction.", "pair")
 
 
 def _board_notes(

@@ -68,7 +68,7 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
     if not queries and not (evaluation.provenance and evaluation.provenance.partly_reviewed):
         return Basis("people", by, evaluation, alpha, look, numbers[-1], checked)
     if not look:
-        alone = evaluation.corrections.judge_alone().of_metric(metric)
+        alone = evaluation.corrections.judge_alone().of_metrics(metric)
         return Basis("judge", by, alone, alpha, look, numbers[-1], checked)
     alpha = level(queries, look, alpha)
     if look == numbers[-1]:
@@ -79,14 +79,14 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
         for column, query in enumerate(queries)
         for row, system in enumerate(systems)
     }
-    known = [score for score in evaluation.of_metric(metric).scores if score[:2] in estimates]
+    known = [score for score in evaluation.of_metrics(metric).scores if score[:2] in estimates]
     of_sample = [score._replace(value=estimates[score[:2]]) for score in known]
     return Basis("sample", by, Evaluation(of_sample), alpha, look, numbers[-1], checked)
 
 
 def level_of(evaluation: Evaluation, metric: str, alpha: float) -> float | None:
     """The error that tests of a metric may have; None if people checked only some of its grades."""
-    basis = None if metric == LENGTH else basis_of_claims(evaluation.of_metric(metric), alpha)
+    basis = None if metric == LENGTH else basis_of_claims(evaluation.of_metrics(metric), alpha)
     if basis is not None:
         return basis.alpha if basis.kind == "people" else None
     partly = evaluation.provenance is not None and bool(evaluation.provenance.partly_reviewed)

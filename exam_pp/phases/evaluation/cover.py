@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from exam_pp.data_model import Role, is_canary
@@ -13,19 +13,20 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm_requests import LOW_MASS
 from exam_pp.metrics.cover import Cover, SoftCover
-from exam_pp.metrics.grade_masks import DefaultCutoff, GradedFile, GradedQuery
+from exam_pp.metrics.grade_masks import DefaultCutoff
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, loaded
 from exam_pp.phases.evaluation.result import (
     Corrections,
     Evaluation,
     MissingQueries,
     check_names,
-    counted_names,
+    lacking,
     missing_query_notes,
+    noted_names,
 )
 from exam_pp.phases.evaluation.selected_grades import (
-    RankingDepth,
     SelectedGrades,
+    depth_notes,
     judge_alone,
     read_selected,
     threshold_notes,
@@ -92,7 +93,6 @@ def cover(
     evaluation = scored(data)
     if data.provenance.reviewed:
 
-        @cache
         def of_judge() -> SelectedGrades:
             return read_selected(
                 passages,
@@ -118,12 +118,8 @@ def corrections_of(
     """What people decided of Rubric-Cover (``scored``) of grades, beside the same grades without theirs."""
     # Canaries are no systems that people are asked about.
     ranks = {system: rank for system, rank in data.file.first_ranks.items() if not is_canary(system)}
-    return Corrections(
-        data.selector.review.by,
-        list(ranks),
-        cache(lambda: scored(of_judge())),
-        cache(lambda metric: [*_units(data, of_judge().file, ranks, cutoff or data.file.cutoff, metric)]),
-    )
+    units = partial(_units, data, ranks, cutoff or data.file.cutoff)
+    return Corrections.between(data.selector.review.by, list(ranks), of_judge, scored, units)
 
 
 @without_garbage_collection()
@@ -164,8 +160,6 @@ def cover_of(
         min_grades=tuple(min_grades),
     )
     check_names([query.query_id for query in data.queries], ranked)
-    counts = _RankCounts()
-    depth = RankingDepth(cutoff, data.file.depth)
     bounded = False
     for query in data.queries:
         systems = ranked
@@ -184,13 +178,14 @@ def cover_of(
                 # Also for fully graded queries, because the bounds of a mean need every query.
                 evaluation.worst_case.extend(least)
                 evaluation.best_case.extend(most)
-        counts.add(query, ranked, cutoff, min_grades)
-        depth.add(query, ranked)
-    evaluation.notes += depth.notes(data.source)
-    evaluation.notes += _cover_notes(data, counts, soft=soft, of_answers=evaluation.of_answers)
+    missing = lacking(ranked, {query.query_id: query.rankings for query in data.queries})
+    evaluation.notes += depth_notes(data.file, cutoff, data.source, data.queries)
+    evaluation.notes += _cover_notes(
+        data, missing, cutoff, () if soft else min_grades, of_answers=evaluation.of_answers
+    )
     if missing_queries == "zero":
-        evaluation.notes += missing_query_notes(counts.missing)
-        evaluation.lacking = {system: len(of_system) for system, of_system in counts.missing.items()}
+        evaluation.notes += missing_query_notes(missing)
+        evaluation.lacking = {system: len(of_system) for system, of_system in missing.items()}
     # Ungraded pairs may change no score, and reports need no bounds that equal the scores.
     if not bounded:
         evaluation.worst_case, evaluation.best_case = [], []
@@ -198,7 +193,7 @@ def cover_of(
 
 
 def _units(
-    data: SelectedGrades, of_judge: GradedFile, ranks: Mapping[str, int], cutoff: int, metric: str
+    data: SelectedGrades, ranks: Mapping[str, int], cutoff: int, of_judge: SelectedGrades, metric: str
 ) -> Iterator[DecidedUnits]:
     """The units of Rubric-Cover, from grades with ratings of people, and those of the judge alone.
 
@@ -209,65 +204,51 @@ def _units(
     covers = (Cover(min_grade, cutoff) for min_grade in range(1, data.highest_grade + 1))
     for cover in (each for each in covers if str(each) == metric):
         for query in data.queries:
-            alone, weights = of_judge.queries[query.query_id], query.weights or [1.0] * len(query.entries)
+            alone = of_judge.file.queries[query.query_id]
+            weights = query.weights or [1.0] * len(query.entries)
             yield DecidedUnits.of_query(
                 query, alone, list(query.entries), weights, cover.measure, ranks, cutoff
             )
 
 
-@dataclass
-class _RankCounts:
-    """Counts of ranked and ungraded passages, uncovered and missing queries, for the notes."""
-
-    ranked: int = 0
-    ungraded: int = 0
-    uncovered_queries: dict[int, list[str]] = field(default_factory=dict)
-    missing: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(
-        self, query: GradedQuery, first_ranks: Mapping[str, int], cutoff: int, min_grades: Sequence[int]
-    ) -> None:
-        for system, first_rank in first_ranks.items():
-            if system not in query.rankings:
-                self.missing.setdefault(system, []).append(query.query_id)
-            top = query.top(system, first_rank, cutoff)
-            self.ranked += len(top)
-            self.ungraded += sum(not query.passages[index].levels for index in top)
-        for min_grade in min_grades:
-            if not any(query.reached(min_grade)):
-                self.uncovered_queries.setdefault(min_grade, []).append(query.query_id)
-
-
-def _cover_notes(data: SelectedGrades, counts: _RankCounts, *, soft: bool, of_answers: bool) -> list[str]:
-    notes = []
+def _cover_notes(
+    data: SelectedGrades,
+    missing: Mapping[str, Sequence[str]],
+    cutoff: int,
+    min_grades: Sequence[int],
+    *,
+    of_answers: bool,
+) -> Iterator[str]:
+    """Notes on what affects the scores; those of grades need thresholds, which soft scores do not have."""
     if data.bank is None:
-        notes.append(
+        yield (
             "No --bank: the entries of a query are those that have grades, so ungraded entries are missing "
             "from the denominator."
         )
-    if not data.file.first_ranks:
-        notes.append("The file has no rankings: only the overall upper bound can be computed.")
-        return notes
-    if counts.ungraded:
-        notes.append(
-            f"{counts.ungraded} of {counts.ranked} "
+    ranks = data.file.first_ranks
+    if not ranks:
+        yield "The file has no rankings: only the overall upper bound can be computed."
+        return
+    tops = ((query, query.top(system, ranks[system], cutoff)) for query in data.queries for system in ranks)
+    graded = [bool(query.passages[index].levels) for query, top in tops for index in top]
+    if not all(graded):
+        yield (
+            f"{graded.count(False)} of {len(graded)} "
             f"{'parts of answers' if of_answers else 'ranked passages within the cutoff'} have no grade, so "
             "they cover no entries."
         )
     evaluated = {query.query_id for query in data.queries}
     empty = Counter(system for system, query_id in data.file.empty_answers if query_id in evaluated)
     for system, number in empty.items():
-        answers = counted(len(data.queries) - len(counts.missing.get(system, ())), "answer")
-        notes.append(f"{number} of {system}'s {answers} {'is' if number == 1 else 'are'} empty.")
-    if soft and data.file.low_masses:
-        notes.append(
+        answers = counted(len(data.queries) - len(missing.get(system, ())), "answer")
+        yield f"{number} of {system}'s {answers} {'is' if number == 1 else 'are'} empty."
+    if not min_grades and data.file.low_masses:
+        yield (
             f"{data.file.low_masses} of {data.file.soft_grades} soft grades have a mass below {LOW_MASS}: "
             "the model gave less than this probability to the labels of the scale, so the shares say little."
         )
-    for min_grade, queries in counts.uncovered_queries.items() if not soft else ():
-        uncovered = counted_names(queries, "query", "queries")
-        notes.append(
-            f"No {'answer' if of_answers else 'passage'} covers an entry of {uncovered}: "
-            f"nCover(min_grade={min_grade}) is 0 there."
-        )
-    return notes
+    covering = "answer" if of_answers else "passage"
+    for grade in min_grades:
+        uncovered = [query.query_id for query in data.queries if not any(query.reached(grade))]
+        text = f"No {covering} covers an entry of {{}}: nCover(min_grade={grade}) is 0 there."
+        yield from noted_names(uncovered, text, "query", "queries")

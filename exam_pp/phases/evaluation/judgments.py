@@ -14,7 +14,7 @@ from exam_pp.phases.evaluation.inputs import Passages, Queries, name_of, query_i
 from exam_pp.phases.evaluation.result import Evaluation, PathLike
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import Qrel, SubtopicQrel
-from exam_pp.store.files import atomic_output, is_read_once, read_lines, read_text_lines
+from exam_pp.store.files import atomic_output, read_lines, read_text_lines
 from exam_pp.store.trec.runs import TrecColumns, read_qrels, read_subtopic_qrels
 from exam_pp.text.wording import counted
 
@@ -113,12 +113,10 @@ def judgment_provenance(source: object, evaluation: Evaluation) -> Provenance:
 
 
 def is_passages(path: PathLike) -> bool:
-    """Whether a file is a passages file (lines of JSON lists); True for pipes.
+    """Whether a file is a passages file (lines of JSON lists).
 
     Raises :class:`DataError` for an empty file.
     """
-    if is_read_once(path):
-        return True
     first = next(read_lines(path), None)
     if first is None:
         raise DataError("is empty.", file=str(path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -339,7 +339,7 @@ class Standings:
         """Its first metric without the ratings of people; None if there are none in it."""
         if (corrections := self.evaluation.corrections) is None:
             return None
-        return leaderboard(corrections.judge_alone().of_metric(self.metrics[0]), self.statistics)
+        return leaderboard(corrections.judge_alone().of_metrics(self.metrics[0]), self.statistics)
 
     @property
     def all_notes(self) -> list[str]:
@@ -347,32 +347,51 @@ class Standings:
         return [*self.uncertainty.remarks, *self.notes, *self.uncertainty.notes]
 
     @property
+    def means(self) -> dict[str, float]:
+        """System to its mean of the first metric."""
+        return {row.system: row.mean for row in self.rows.values() if row.metric == self.metrics[0]}
+
+    @property
     def queries(self) -> dict[str, int]:
         """System to the number of queries of its mean."""
         return {row.system: row.queries for row in self.rows.values()}
 
 
-def leaderboard(evaluation: Evaluation, statistics: Statistics | None = None) -> Standings:
+def leaderboard(
+    evaluation: Evaluation,
+    statistics: Statistics | None = None,
+    *,
+    metrics: Sequence[str] = (),
+    only_first: bool = False,
+) -> Standings:
     """The leaderboard of an evaluation.
 
-    Raises :class:`~exam_pp.errors.SelectionError` for statistics that a metric does not support.
+    ``metrics``: Its columns; empty for all metrics. With ``only_first``, statistics are those of the first
+    metric. Raises :class:`~exam_pp.errors.SelectionError` for statistics that a metric does not support.
     """
     options = statistics or Statistics()
-    rows = standings(evaluation.scores)
-    metrics = list(dict.fromkeys(row.metric for row in rows))
+    shown = evaluation.of_metrics(*metrics) if metrics else evaluation
+    rows = standings(shown.scores)
+    metrics = metrics or list(dict.fromkeys(row.metric for row in rows))
+    means = {row.system: row.mean for row in rows if row.metric == metrics[0]}
     return Standings(
         metrics,
-        _best_first(rows, metrics[0] if metrics else ""),
+        by_means(dict.fromkeys(row.system for row in rows), means),
         {(row.system, row.metric): row for row in rows},
         options,
-        uncertainty(evaluation, options),
+        uncertainty(shown.of_metrics(metrics[0]) if only_first else shown, options),
         evaluation.notes,
         evaluation.provenance,
         evaluation,
     )
 
 
-def _best_first(rows: list[Standing], metric: str) -> list[str]:
-    means = {row.system: row.mean for row in rows if row.metric == metric}
-    systems = dict.fromkeys(row.system for row in rows)
-    return sorted(systems, key=lambda s: (s == OVERALL_SYSTEM, -means.get(s, 0.0), s))
+def by_means(systems: Iterable[str], *means: Mapping[str, float]) -> list[str]:
+    """The systems by their means, and those with equal means by the next ones.
+
+    Systems without a mean are behind all others, and the overall system comes last.
+    """
+    return sorted(
+        systems,
+        key=lambda s: (s == OVERALL_SYSTEM, *((s not in of, -of.get(s, 0.0)) for of in means), s),
+    )

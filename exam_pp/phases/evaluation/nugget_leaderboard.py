@@ -11,20 +11,18 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.nuggetizer import nugget_metrics
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.leaderboard import Extremes, extremes, standings
+from exam_pp.metrics.leaderboard import Standing, extremes, standings
 from exam_pp.metrics.measures import LENGTH, MEASURES, NUGGET_METRICS
 from exam_pp.phases.evaluation.judgments import is_passages
-from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, uncertainty
+from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, by_means, leaderboard
 from exam_pp.phases.evaluation.nugget_scores import (
-    ALL_NUGGETS,
-    EMPTY_ANSWERS,
     nugget_scores,
     sanity_scores,
 )
 from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, PathLike, matched_names, renamed
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.files import allow_rereading, check_utf8_name
+from exam_pp.store.files import check_utf8_name
 from exam_pp.store.manifests import visible_entries
 from exam_pp.store.trec.ranks import read_run_types
 from exam_pp.text.wording import counted
@@ -46,16 +44,6 @@ class Condition:
     def means(self, metric: str) -> dict[str, float]:
         """System to its mean of a metric."""
         return {row.system: row.mean for row in standings(self.evaluation.scores) if row.metric == metric}
-
-    @property
-    def primary(self) -> Evaluation:
-        """The scores of the first metric only; V_strict if it is available."""
-        return _of_metrics(self.evaluation, self.metrics[:1])
-
-    @property
-    def measured(self) -> Evaluation:
-        """The scores of the metrics, and L."""
-        return _of_metrics(self.evaluation, [*self.metrics, LENGTH])
 
     @property
     def metrics(self) -> list[str]:
@@ -81,30 +69,23 @@ class ScoringRules:
 
 
 @dataclass(frozen=True)
-class ExtraRow:
-    """A row below the runs: for each condition metric to value, with L."""
-
-    name: str
-    values: Sequence[Mapping[str, float]]
-
-
-@dataclass(frozen=True)
 class NuggetLeaderboard:
     """Leaderboards of several conditions.
 
     ``conditions`` are pairs of a condition's name and its leaderboard, with metrics in the order of the
     paper. ``systems`` are the runs of all conditions, best first by the first metric of the first
     condition. ``lengths`` maps a run to L, the mean number of words of its answers, ``types`` to its type,
-    such as RAG. ``sanity`` are the rows of the artificial runs, if they are requested. ``extremes`` are the
-    rows Min, Median and Max of several runs: values over the runs of a query, averaged over the queries.
+    such as RAG. Rows below the runs are pairs of the number of their condition and a mean, also of L:
+    ``sanity`` those of the artificial runs, if they are requested, and ``extremes`` the rows Min, Median and
+    Max of several runs: values over the runs of a query, averaged over the queries.
     """
 
     conditions: Sequence[tuple[str, Standings]]
     systems: Sequence[str]
     lengths: Mapping[str, float]
     types: Mapping[str, str]
-    sanity: Sequence[ExtraRow] = ()
-    extremes: Sequence[ExtraRow] = ()
+    sanity: Sequence[tuple[int, Standing]] = ()
+    extremes: Sequence[tuple[int, Standing]] = ()
 
 
 def read_conditions(
@@ -130,7 +111,6 @@ def read_conditions(
         raise SelectionError(
             f"{len(banks)} banks for {len(files)} files; use --bank once, or once for each file."
         )
-    allow_rereading(*files, *banks, queries)
     conditions: list[Condition] = []
     for number, file in enumerate(files):
         bank = banks[number if len(banks) > 1 else 0] if banks else None
@@ -244,19 +224,6 @@ def _of_runs(condition: Condition, runs: Sequence[str]) -> Evaluation:
     )
 
 
-def rows_with_means(evaluation: Evaluation) -> list[Score]:
-    """The scores of every run and metric for each query, followed by the mean as query ``all``."""
-    rows: dict[tuple[str, str], list[Score]] = {}
-    for score in evaluation.scores:
-        if score.query_id != ALL_QUERIES:
-            rows.setdefault((score.system, score.metric), []).append(score)
-    for row in standings(evaluation.scores):
-        rows.setdefault((row.system, row.metric), []).append(
-            Score(row.system, ALL_QUERIES, row.metric, row.mean)
-        )
-    return [score for group in rows.values() for score in group]
-
-
 def metrics_lines(condition: Condition) -> str:
     """The scores of a condition with a single run, in nuggetizer's metrics format."""
     scores = [score for score in condition.evaluation.scores if score.query_id != ALL_QUERIES]
@@ -280,98 +247,34 @@ def nugget_leaderboard(
     :class:`~exam_pp.errors.ExamError`.
     """
     systems = list(dict.fromkeys(s for condition in conditions for s in condition.evaluation.systems))
-    types = _types(run_types, systems)
-    leaderboards = [
-        (condition.name, _standings(condition, statistics or Statistics(), every_metric))
-        for condition in conditions
-    ]
-    order = sorted(
-        systems, key=lambda s: (*(_sort_key(leaderboard, s) for _, leaderboard in leaderboards), s)
-    )
-    return NuggetLeaderboard(
-        leaderboards,
-        order,
-        _lengths(conditions),
-        types,
-        _sanity_rows(conditions) if sanity else (),
-        _extreme_rows(conditions) if len(systems) > 1 else (),
-    )
-
-
-def _sanity_rows(conditions: Sequence[Condition]) -> list[ExtraRow]:
-    means = [{(row.system, row.metric): row.mean for row in standings(c.sanity)} for c in conditions]
-    if not any(means):  # only files of scores are compared
-        return []
-    return [
-        ExtraRow(
-            name,
-            [{metric: mean for (system, metric), mean in of.items() if system == name} for of in means],
-        )
-        for name in (ALL_NUGGETS, EMPTY_ANSWERS)
-    ]
-
-
-def _extreme_rows(conditions: Sequence[Condition]) -> list[ExtraRow]:
-    """Min, Median and Max; no rows for conditions that have only means."""
-    by_condition = [extremes(condition.evaluation.scores) for condition in conditions]
-    if not any(by_condition):
-        return []
-    return [
-        ExtraRow(name, [{metric: getattr(row, field) for metric, row in of.items()} for of in by_condition])
-        for name, field in zip(("Min", "Median", "Max"), Extremes._fields, strict=True)
-    ]
-
-
-def _standings(condition: Condition, statistics: Statistics, every_metric: bool) -> Standings:
-    evaluation, metrics = condition.evaluation, condition.metrics
-    if not metrics:
-        raise SelectionError(
-            f"{condition.name} has no nugget scores; columns must be among {', '.join(condition.columns)}."
-        )
-    rows = {
-        (row.system, row.metric): row
-        for row in standings(score for score in evaluation.scores if score.metric in metrics)
-    }
-    estimates = uncertainty(_of_metrics(evaluation, metrics if every_metric else metrics[:1]), statistics)
-    systems = list(dict.fromkeys(system for system, _ in rows))
-    unsorted = Standings(
-        metrics,
-        systems,
-        rows,
-        statistics,
-        estimates,
-        evaluation.notes,
-        evaluation.provenance,
-        evaluation,
-    )
-    return replace(unsorted, systems=sorted(systems, key=lambda s: (_sort_key(unsorted, s), s)))
-
-
-def _sort_key(leaderboard: Standings, system: str) -> float:
-    """Sort key of a run, best first; runs without a score are last."""
-    row = leaderboard.rows.get((system, leaderboard.metrics[0]))
-    return 1.0 if row is None else -row.mean
-
-
-def _types(path: PathLike | None, systems: Sequence[str]) -> dict[str, str]:
-    if path is None:
-        return {}
-    types = read_run_types(path)
-    return renamed(types, matched_names(systems, types))
-
-
-def _lengths(conditions: Sequence[Condition]) -> dict[str, float]:
-    """L of every run, from the first condition that has it; answers are the same in all conditions."""
-    lengths: dict[str, float] = {}
+    types = {} if run_types is None else read_run_types(run_types)
+    boards = []
     for condition in conditions:
-        lengths = condition.means(LENGTH) | lengths
-    return lengths
-
-
-def _of_metrics(evaluation: Evaluation, metrics: Sequence[str]) -> Evaluation:
-    return replace(
-        evaluation,
-        scores=[score for score in evaluation.scores if score.metric in metrics],
-        best_case=[score for score in evaluation.best_case if score.metric in metrics],
-        worst_case=[score for score in evaluation.worst_case if score.metric in metrics],
+        if not condition.metrics:
+            raise SelectionError(
+                f"{condition.name} has no nugget scores; columns must be among "
+                f"{', '.join(condition.columns)}."
+            )
+        board = leaderboard(
+            condition.evaluation, statistics, metrics=condition.metrics, only_first=not every_metric
+        )
+        boards.append((condition.name, board))
+    return NuggetLeaderboard(
+        boards,
+        by_means(systems, *(board.means for _, board in boards)),
+        # Answers are the same in all conditions; the first one with lengths counts.
+        {run: mean for each in reversed(conditions) for run, mean in each.means(LENGTH).items()},
+        renamed(types, matched_names(systems, types)),
+        [
+            (number, row._replace(stderr=None))
+            for number, condition in enumerate(conditions)
+            for row in (standings(condition.sanity) if sanity else ())
+        ],
+        [
+            (number, Standing(name, metric, value, None, 0))
+            for number, condition in enumerate(conditions)
+            for metric, row in extremes(condition.evaluation.scores).items()
+            for name, value in zip(("Min", "Median", "Max"), row, strict=True)
+            if len(systems) > 1
+        ],
     )

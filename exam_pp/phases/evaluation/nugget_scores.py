@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -23,12 +23,14 @@ from exam_pp.phases.evaluation.result import (
     PathLike,
     check_names,
     counted_names,
+    lacking,
+    noted_names,
 )
 from exam_pp.phases.evaluation.selected_grades import origin
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.results import Score
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import noted
 
 if TYPE_CHECKING:
     from exam_pp.metrics.fair_sample import DecidedUnits
@@ -99,10 +101,15 @@ def nugget_scores(
     entries = _selected_entries(test_bank, queries, bank)
     criteria = with_aliases(grade_filter or GradeFilter())
     criteria = criteria.for_scores if reviewed else criteria
-    rules = MissingRules(missing_queries, missing_vital)
     source = name_of(answers, "the passages")
     read = views(answers, role, canaries=canaries)
-    lengths = _lengths(read)
+    depth = cutoff or sys.maxsize
+    # Of a passage that is listed twice, the first text counts.
+    words = {
+        (query.query_id, passage.passage_id): answer_length(passage.text)
+        for query in reversed(read)
+        for passage in reversed(query.passages)
+    }
     evaluations: dict[GradeKey, Evaluation] = {}
     labelled = known = False
     for grader, systems in _graders(read, criteria, source).items():
@@ -111,22 +118,19 @@ def nugget_scores(
         selector = GradeSelector(only)
         file = gather(read, selector, test_bank, each_copy=True)
         selector.check(str(source))
-        scored = partial(_evaluate, list(systems), entries, lengths, cutoff or sys.maxsize, measures, rules)
+        scored = partial(_evaluate, systems, entries, words, depth, measures, missing_queries, missing_vital)
         evaluation = scored(file)
         evaluation.provenance = replace(
             origin(selector, file, bank, test_bank), queries=len(entries), cutoff=cutoff
         )
         if selector.review.rated:
-            of_judge = cache(
-                partial(gather, read, GradeSelector(replace(only, reviewed=False)), test_bank, each_copy=True)
-            )
-            evaluation.corrections = Corrections(
+            judge = GradeSelector(replace(only, reviewed=False))
+            evaluation.corrections = Corrections.between(
                 selector.review.by,
-                list(systems),
-                cache(partial(_alone, scored, of_judge)),
-                cache(
-                    partial(_units, file, of_judge, list(systems), entries, cutoff or sys.maxsize, measures)
-                ),
+                systems,
+                partial(gather, read, judge, test_bank, each_copy=True),
+                scored,
+                partial(_units, file, systems, entries, depth, measures),
             )
         evaluations[selector.key] = evaluation
         labelled = labelled or bool(file.graded or file.foreign)
@@ -139,7 +143,7 @@ def nugget_scores(
 
 def _graders(
     queries: Iterable[QueryView], criteria: GradeFilter, source: PathLike
-) -> dict[GradeKey, dict[str, None]]:
+) -> dict[GradeKey, list[str]]:
     """The graders whose labels of nuggets the filter selects, with the systems that each graded.
 
     Every grader has all systems whose answers are empty, because nothing is there to label. Raises
@@ -169,49 +173,34 @@ def _graders(
         )
     for of_grader in graders.values():
         of_grader |= {method: None for method, is_empty in empty.items() if is_empty}
-    if not criteria.reviewed:
-        return graders
-    judges = judges_of(graders)
+    judges = judges_of(graders) if criteria.reviewed else list(graders)
     for person in [key for key in graders if key not in judges]:
         for judge in judges:
             if judge.prompt_class == person.prompt_class:
                 graders[judge].update(graders[person])
-    return {judge: graders[judge] for judge in judges}
+    return {judge: list(graders[judge]) for judge in judges}
 
 
-def _lengths(queries: Iterable[QueryView]) -> dict[str, dict[str, int]]:
-    """Query id to passage id to the number of words."""
-    lengths: dict[str, dict[str, int]] = {}
-    for query in queries:
-        of_query = lengths.setdefault(query.query_id, {})
-        for passage in query.passages:
-            of_query.setdefault(passage.passage_id, answer_length(passage.text))
-    return lengths
+Weighted = tuple[Measure, Sequence[float], float]
+"""A measure with the weights of a query's entries, and their sum."""
 
 
-class _Weighted(NamedTuple):
-    """A measure with the weights of a query's entries, and their sum."""
-
-    measure: Measure
-    weights: Sequence[float]
-    whole: float
-
-
-def _weighted(measures: Iterable[Measure], entries: Mapping[str, Entry]) -> list[_Weighted]:
-    return [
-        _Weighted(measure, weights, fsum(weights))
-        for measure in measures
-        for weights in [measure.weights(entries.values())]
-    ]
+def _weighted(measures: Iterable[Measure], entries: Mapping[str, Entry]) -> list[Weighted]:
+    weights = ((measure, measure.weights(entries.values())) for measure in measures)
+    return [(measure, of_entries, fsum(of_entries)) for measure, of_entries in weights]
 
 
 def _scores(
-    system: str, query_id: str, measures: Iterable[_Weighted], reached: Mapping[int, int], rules: MissingRules
+    system: str,
+    query_id: str,
+    measures: Iterable[Weighted],
+    reached: Mapping[int, int],
+    missing_vital: MissingVital = "zero",
 ) -> Iterator[Score]:
     """A score of each measure for the masks of the entries that reach each grade."""
     for measure, weights, whole in measures:
         share = measure.share(reached, weights, whole)
-        if share is not None or rules.missing_vital == "zero":
+        if share is not None or missing_vital == "zero":
             yield Score(system, query_id, measure.name, share or 0.0)
 
 
@@ -230,7 +219,7 @@ def sanity_scores(
         weighted, every = _weighted(measures, entries), (1 << len(entries)) - 1
         for system, mask, length in ((ALL_NUGGETS, every, words), (EMPTY_ANSWERS, 0, 0)):
             reached = dict.fromkeys(_LABELS, mask)
-            rows += _scores(system, query_id, weighted, reached, MissingRules("zero", "zero"))
+            rows += _scores(system, query_id, weighted, reached)
             rows.append(Score(system, query_id, LENGTH, float(length)))
     return rows
 
@@ -255,63 +244,78 @@ def _selected_entries(nuggets: TestBank, queries: Queries | None, bank: Bank) ->
     return entries
 
 
+class _Answer(NamedTuple):
+    """What notes need of an answer: its parts, and the pairs with a nugget that are not graded.
+
+    ``parts`` is 0 for an answer without text, too.
+    """
+
+    query_id: str
+    system: str
+    parts: int
+    ungraded: int
+
+
 def _evaluate(
     systems: Sequence[str],
     entries: Entries,
-    lengths: Mapping[str, Mapping[str, int]],
+    words: Mapping[tuple[str, str], int],
     cutoff: int,
     measures: Sequence[Measure],
-    rules: MissingRules,
+    missing_queries: MissingQueries,
+    missing_vital: MissingVital,
     file: GradedFile,
 ) -> Evaluation:
     check_names(entries, systems)
     evaluation = Evaluation(of_answers=True)
-    counts = _Counts(systems, rules)
+    answers: list[_Answer] = []
     for query_id, of_query in entries.items():
         query = _query(file, query_id, of_query)
         weighted = _weighted(measures, of_query)
         for system in systems:
             top = query.top(system, file.first_ranks.get(system, 1), cutoff)
-            words = sum(lengths[query_id][query.passages[index].passage_id] for index in top)
+            length = sum(words[query_id, query.passages[index].passage_id] for index in top)
             # Labels of an empty text count nothing, and nobody is asked for them.
-            top = top if words else []
+            top = top if length else []
             graded = union(query.passages[index].graded for index in top if index not in query.without_text)
             open_ = query.all_entries & ~graded if top else 0
-            ranked = system in query.rankings
-            counts.add(query_id, system, ranked=ranked, parts=len(top), ungraded=open_.bit_count())
-            if not ranked and rules.missing_queries == "skip":
+            answers.append(_Answer(query_id, system, len(top), open_.bit_count()))
+            if system not in query.rankings and missing_queries == "skip":
                 continue
             reached = {grade: union(query.reached(grade)[index] for index in top) for grade in _LABELS}
-            evaluation.scores.extend(_scores(system, query_id, weighted, reached, rules))
-            evaluation.scores.extend([Score(system, query_id, LENGTH, float(words))])
+            evaluation.scores.extend(_scores(system, query_id, weighted, reached, missing_vital))
+            evaluation.scores.extend([Score(system, query_id, LENGTH, float(length))])
             possible = {grade: mask | open_ for grade, mask in reached.items()}
-            evaluation.best_case.extend(_scores(system, query_id, weighted, possible, rules))
-    if not counts.ungraded:
+            evaluation.best_case.extend(_scores(system, query_id, weighted, possible, missing_vital))
+    if not any(answer.ungraded for answer in answers):
         evaluation.best_case = []
-    evaluation.notes = list(counts.notes(file, entries))
-    if rules.missing_queries == "zero":
-        evaluation.lacking = {system: len(of_system) for system, of_system in counts.lacking.items()}
+    without = lacking(systems, {q: file.queries[q].rankings if q in file.queries else () for q in entries})
+    if missing_queries == "zero":
+        evaluation.lacking = {system: len(of_system) for system, of_system in without.items()}
+    skipped = without if missing_queries == "skip" else {}
+    evaluation.notes = [
+        *_bank_notes(entries, missing_vital),
+        *_label_notes(file, entries, answers),
+        *_missing_notes(answers, systems, skipped),
+        *_skipped_notes(file, entries, answers, systems),
+    ]
     return evaluation
-
-
-def _alone(scored: Callable[[GradedFile], Evaluation], of_judge: Callable[[], GradedFile]) -> Evaluation:
-    return scored(of_judge())
 
 
 def _units(
     file: GradedFile,
-    of_judge: Callable[[], GradedFile],
     systems: Sequence[str],
     entries: Entries,
     cutoff: int,
     measures: Sequence[Measure],
+    alone: GradedFile,
     metric: str,
 ) -> list[DecidedUnits]:
     """The units of a measure: the nuggets of a query, which count as they do in the measure."""
     from exam_pp.metrics.fair_sample import DecidedUnits  # noqa: PLC0415 - numpy is slow to import
 
     measure = next(each for each in measures if each.name == metric)
-    ranks, alone = {system: file.first_ranks.get(system, 1) for system in systems}, of_judge()
+    ranks = {system: file.first_ranks.get(system, 1) for system in systems}
     return [
         DecidedUnits.of_query(
             _query(file, query_id, of_query),
@@ -336,74 +340,58 @@ def _query(file: GradedFile, query_id: str, entries: Iterable[str]) -> GradedQue
 _HINT = "Exclude such queries with --queries."
 
 
-class MissingRules(NamedTuple):
-    """The scores of queries without an answer, and without a vital nugget."""
+def _label_notes(file: GradedFile, entries: Entries, answers: Sequence[_Answer]) -> Iterator[str]:
+    """Notes on answers that the grader did not label, and on labels of other nuggets."""
+    ungraded = sum(answer.ungraded for answer in answers)
+    yield from noted(
+        ungraded,
+        "{} ungraded: each scores 0.",
+        "pair of an answer and a nugget is",
+        "pairs of an answer and a nugget are",
+    )
+    answered = {answer.query_id for answer in answers if answer.parts}
+    labelled = {query.query_id for query in file.queries.values() if query.asked or query.foreign}
+    untouched = [query_id for query_id in entries if query_id in answered - labelled]
+    unlabelled = f"This grader labelled no answer to {{}}: all systems score 0 there. {_HINT}"
+    yield from noted_names(untouched, unlabelled, "query", "queries")
+    foreign = sum(len(file.foreign.get(query_id, ())) for query_id in entries)
+    are = "assigned nugget that is", "assigned nuggets that are"
+    yield from noted(foreign, "Ignored {} not in the bank.", *are)
 
-    missing_queries: MissingQueries
-    missing_vital: MissingVital
+
+def _missing_notes(
+    answers: Sequence[_Answer], systems: Sequence[str], skipped: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """Notes on answers without text; a system has no score for the queries that are ``skipped``."""
+    by_query: dict[str, list[str]] = {}
+    for answer in answers:
+        if not answer.parts and answer.query_id not in skipped.get(answer.system, ()):
+            by_query.setdefault(answer.query_id, []).append(answer.system)
+    unanswered = [query_id for query_id, missing in by_query.items() if len(missing) == len(systems)]
+    no_answer = f"No system answers {{}} of the bank: all systems score 0 there. {_HINT}"
+    yield from noted_names(unanswered, no_answer, "query", "queries")
+    by_system: dict[str, list[str]] = {}
+    for query_id, missing in by_query.items():
+        for system in missing if query_id not in unanswered else ():
+            by_system.setdefault(system, []).append(query_id)
+    for system, queries in by_system.items():
+        of = counted_names(queries, "query", "queries")
+        yield f"{system} has no answer with text to {of} and scores 0 there."
+    for system, of_system in skipped.items():
+        yield f"{system} has no answer to {counted_names(of_system, 'query', 'queries')}: not in its means."
 
 
-@dataclass
-class _Counts:
-    """Counts of ungraded pairs, split answers, empty and missing answers, for the notes."""
-
-    systems: Sequence[str]
-    rules: MissingRules
-    ungraded: int = 0
-    answered: set[str] = field(default_factory=set)
-    split_answers: dict[str, None] = field(default_factory=dict)
-    missing: dict[str, list[str]] = field(default_factory=dict)
-    lacking: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, query_id: str, system: str, *, ranked: bool, parts: int, ungraded: int) -> None:
-        """Count an answer to a query, or that there is none: no part with text, or none at all."""
-        self.ungraded += ungraded
-        if not ranked:
-            self.lacking.setdefault(system, []).append(query_id)
-        if parts:
-            self.answered.add(query_id)
-            if parts > 1:
-                self.split_answers[system] = None
-        elif ranked or self.rules.missing_queries == "zero":
-            self.missing.setdefault(query_id, []).append(system)
-
-    def notes(self, file: GradedFile, entries: Entries) -> Iterator[str]:
-        """Notes on skipped, missing and ungraded data that affect the scores."""
-        yield from _bank_notes(entries, self.rules.missing_vital)
-        if self.ungraded:
-            pairs, are = counted(self.ungraded, "pair"), "is" if self.ungraded == 1 else "are"
-            yield f"{pairs} of an answer and a nugget {are} ungraded: each scores 0."
-        labelled = {query.query_id for query in file.queries.values() if query.asked or query.foreign}
-        if untouched := [query_id for query_id in entries if query_id in self.answered - labelled]:
-            of = counted_names(untouched, "query", "queries")
-            yield f"This grader labelled no answer to {of}: all systems score 0 there. {_HINT}"
-        if foreign := sum(len(file.foreign.get(query_id, ())) for query_id in entries):
-            are = counted(foreign, "assigned nugget that is", "assigned nuggets that are")
-            yield f"Ignored {are} not in the bank."
-        yield from self._missing_notes()
-        if self.split_answers:
-            systems = counted_names(list(self.split_answers), "system", "systems")
-            yield f"Answers of {systems} have several passages: the best label of each nugget counts."
-        if outside := [query_id for query_id in file.queries if query_id not in entries]:
-            yield f"Skipped {counted_names(outside, 'query', 'queries')} without nuggets in the bank."
-        if ungraded_systems := sorted(file.first_ranks.keys() - set(self.systems)):
-            skipped = counted_names(ungraded_systems, "system", "systems")
-            yield f"Skipped {skipped} without assignments by this grader."
-
-    def _missing_notes(self) -> Iterator[str]:
-        unanswered = [q for q, systems in self.missing.items() if len(systems) == len(self.systems)]
-        if unanswered:
-            of = counted_names(unanswered, "query", "queries")
-            yield f"No system answers {of} of the bank: all systems score 0 there. {_HINT}"
-        by_system: dict[str, list[str]] = {}
-        for query_id, systems in self.missing.items():
-            for system in systems if query_id not in unanswered else ():
-                by_system.setdefault(system, []).append(query_id)
-        for system, queries in by_system.items():
-            of = counted_names(queries, "query", "queries")
-            yield f"{system} has no answer with text to {of} and scores 0 there."
-        for system, queries in self.lacking.items() if self.rules.missing_queries == "skip" else ():
-            yield f"{system} has no answer to {counted_names(queries, 'query', 'queries')}: not in its means."
+def _skipped_notes(
+    file: GradedFile, entries: Entries, answers: Sequence[_Answer], systems: Sequence[str]
+) -> Iterator[str]:
+    """Notes on answers of several passages, and on queries and systems without scores."""
+    split = dict.fromkeys(answer.system for answer in answers if answer.parts > 1)
+    several = "Answers of {} have several passages: the best label of each nugget counts."
+    yield from noted_names(list(split), several, "system", "systems")
+    outside = [query_id for query_id in file.queries if query_id not in entries]
+    yield from noted_names(outside, "Skipped {} without nuggets in the bank.", "query", "queries")
+    others = sorted(file.first_ranks.keys() - set(systems))
+    yield from noted_names(others, "Skipped {} without assignments by this grader.", "system", "systems")
 
 
 def _bank_notes(items: Entries, missing_vital: MissingVital) -> Iterator[str]:
@@ -413,12 +401,12 @@ def _bank_notes(items: Entries, missing_vital: MissingVital) -> Iterator[str]:
         yield "No nugget of the bank is vital or okay: only A_strict and A compare answers."
     else:
         yield from _missing_importance(items, missing_vital)
-        if unknown:
-            are = counted(unknown, "nugget is", "nuggets are")
-            yield f"{are} neither vital nor okay: only A and A_strict include them."
-    if copies := len(all_nuggets) - len({(entry.query_id, entry.entry_id) for entry in all_nuggets}):
-        duplicates = counted(copies, "duplicate nugget")
-        yield f"{duplicates} in the bank: every copy counts, as in the published scores."
+        neither = "{} neither vital nor okay: only A and A_strict include them."
+        yield from noted(unknown, neither, "nugget is", "nuggets are")
+    copies = len(all_nuggets) - len({(entry.query_id, entry.entry_id) for entry in all_nuggets})
+    yield from noted(
+        copies, "{} in the bank: every copy counts, as in the published scores.", "duplicate nugget"
+    )
 
 
 def _missing_importance(items: Entries, missing_vital: MissingVital) -> Iterator[str]:
@@ -432,6 +420,5 @@ def _missing_importance(items: Entries, missing_vital: MissingVital) -> Iterator
             for query_id, entries in items.items()
             if importances.isdisjoint(entry.importance for entry in entries.values())
         ]
-        if without:
-            of = counted_names(without, "query", "queries")
-            yield f"No {labels} nugget for {of}: {metrics} are {rule}."
+        text = f"No {labels} nugget for {{}}: {metrics} are {rule}."
+        yield from noted_names(without, text, "query", "queries")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -51,27 +51,6 @@ class PanelMembers:
         return None if self.kind == "direct" else self.kind
 
 
-@dataclass
-class _Sets:
-    """The sets of grades with a prompt class."""
-
-    kind: Kind | None
-    is_rated: bool = False
-    highest: int = 0
-    assigns: bool = True
-
-    def add(self, grades: AnyGrades) -> None:
-        self.is_rated = self.is_rated or grades.is_rated
-        self.highest = max(self.highest, grades.max_rating or 0)
-        self.assigns = self.assigns and grades.nugget_labels() is not None
-
-    def scale(self, prompt_class: str) -> tuple[Kind | None, bool, int | None]:
-        """Kind, whether there is a scale, and its highest rating."""
-        prompt = PROMPTS.find(prompt_class)
-        known = prompt.max_rating if prompt is not None else None
-        return self.kind, self.is_rated, (known or self.highest or None) if self.is_rated else 1
-
-
 def panel_members(
     queries: Iterable[QueryView],
     criteria: GradeFilter,
@@ -91,31 +70,26 @@ def panel_members(
     chosen_classes = {_canonical(name) for name in prompt_classes}
     # Grades without ratings have another scale, so they are members only if their class is named.
     criteria = replace(criteria, rated_only=criteria.rated_only or not chosen_classes)
-    keys: set[GradeKey] = set()
-    sets: dict[str, _Sets] = {}
-    known: set[GradeKey] = set()
+    known: list[tuple[GradeKey, AnyGrades]] = []
     for query in queries:
         for passage in query.passages:
             for grades in passage.grade_sets():
                 model, prompt_class = GradeKey.of(grades)
-                key = GradeKey(model, _canonical(prompt_class))
-                if model == without or (is_consensus(grades) and model not in graders):
-                    continue
-                # Before the selection, because messages list all graders of the file.
-                known.add(key)
-                if (
-                    (not graders or model in graders)
-                    and (not chosen_classes or key.prompt_class in chosen_classes)
-                    and criteria.accepts(grades)
-                ):
-                    keys.add(key)
-                    if key.prompt_class not in sets:
-                        sets[key.prompt_class] = _Sets(_kind(grades))
-                    sets[key.prompt_class].add(grades)
-    _check_chosen(graders, chosen_classes, known, source)
+                if model != without and (model in graders or not is_consensus(grades)):
+                    known.append((GradeKey(model, _canonical(prompt_class)), grades))
+    # Before the selection, because messages list all graders of the file.
+    of_file = {key for key, _ in known}
+    _check_chosen(graders, chosen_classes, of_file, source)
+    sets: dict[str, list[AnyGrades]] = {}
+    keys: set[GradeKey] = set()
+    for key, grades in known:
+        of_class = not chosen_classes or key.prompt_class in chosen_classes
+        if of_class and (not graders or key.model in graders) and criteria.accepts(grades):
+            keys.add(key)
+            sets.setdefault(key.prompt_class, []).append(grades)
     if not sets:
-        raise SelectionError(f"No grades in {source} match the filter; {_listing(known)}.")
-    scales = {name: of_class.scale(name) for name, of_class in sorted(sets.items())}
+        raise SelectionError(f"No grades in {source} match the filter; {_listing(of_file)}.")
+    scales = {name: _scale(name, of_class) for name, of_class in sorted(sets.items())}
     # An unknown kind or highest rating equals no other, not even an unknown one.
     if len(scales) > 1 and (len(set(scales.values())) > 1 or None in next(iter(scales.values()))):
         scaled = listed([f"{name} ({_described(*scale)})" for name, scale in scales.items()], "; ")
@@ -135,7 +109,7 @@ def panel_members(
         next(iter(sets)) if len(sets) == 1 else MIXED_CLASS,
         is_rated,
         highest,
-        all(of_class.assigns for of_class in sets.values()),
+        all(grades.nugget_labels() is not None for of_class in sets.values() for grades in of_class),
     )
 
 
@@ -143,6 +117,16 @@ def _canonical(prompt_class: str) -> str:
     """The present name of a prompt class that may be an alias."""
     prompt = PROMPTS.find(prompt_class)
     return prompt_class if prompt is None else prompt.name
+
+
+def _scale(prompt_class: str, sets: Sequence[AnyGrades]) -> tuple[Kind | None, bool, int | None]:
+    """Kind of the sets of grades with a prompt class, whether there is a scale, and its highest rating."""
+    kind = _kind(sets[0])
+    if not any(grades.is_rated for grades in sets):
+        return kind, False, 1
+    prompt = PROMPTS.find(prompt_class)
+    known = prompt.max_rating if prompt is not None else None
+    return kind, True, known or max(grades.max_rating or 0 for grades in sets) or None
 
 
 def _kind(grades: AnyGrades) -> Kind | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from exam_pp.metrics.fair_sample import DecidedUnits
     from exam_pp.provenance import Provenance
 
+
+G = TypeVar("G")
 
 PathLike = str | Path
 MissingQueries = Literal["zero", "skip"]
@@ -41,6 +44,19 @@ class Corrections:
     systems: Sequence[str]
     judge_alone: Callable[[], Evaluation]
     queries: Callable[[str], Sequence[DecidedUnits]]
+
+    @classmethod
+    def between(
+        cls,
+        by: str,
+        systems: Sequence[str],
+        of_judge: Callable[[], G],
+        scored: Callable[[G], Evaluation],
+        units: Callable[[G, str], Iterable[DecidedUnits]],
+    ) -> Corrections:
+        """The corrections of the grades of the judge, which are read once, and only if they are needed."""
+        alone = cache(of_judge)
+        return cls(by, systems, cache(lambda: scored(alone())), cache(lambda of: [*units(alone(), of)]))
 
 
 @dataclass
@@ -88,10 +104,10 @@ class Evaluation:
         """
         return self.ranges.get(metric) or range_of(metric)
 
-    def of_metric(self, metric: str) -> Evaluation:
-        """The same evaluation with a single metric."""
+    def of_metrics(self, *metrics: str) -> Evaluation:
+        """The same evaluation with these metrics only."""
         scores, best, worst = (
-            [score for score in scores if score.metric == metric]
+            [score for score in scores if score.metric in metrics]
             for scores in (self.scores, self.best_case, self.worst_case)
         )
         return replace(self, scores=scores, best_case=best, worst_case=worst)
@@ -120,6 +136,25 @@ def counted_names(names: Sequence[str], singular: str, plural: str) -> str:
     return f"{counted(len(names), singular, plural)} ({listed(names)})"
 
 
+def noted_names(names: Sequence[str], text: str, singular: str, plural: str) -> Iterator[str]:
+    """A note with the counted names in place of ``{}``; no note without names."""
+    if names:
+        yield text.replace("{}", counted_names(names, singular, plural), 1)
+
+
+def lacking(systems: Collection[str], rankings: Mapping[str, Container[str]]) -> dict[str, list[str]]:
+    """System to the queries (with the systems that have results) that it has no results for.
+
+    Systems that have results for all queries are left out.
+    """
+    queries: dict[str, list[str]] = {}
+    for query_id, having in rankings.items():
+        for system in systems:
+            if system not in having:
+                queries.setdefault(system, []).append(query_id)
+    return queries
+
+
 def missing_query_notes(missing: Mapping[str, Sequence[str]]) -> list[str]:
     """Notes on the queries for which each system has no results; a single note if there are many."""
     groups: dict[tuple[str, ...], list[str]] = {}
@@ -134,6 +169,18 @@ def missing_query_notes(missing: Mapping[str, Sequence[str]]) -> list[str]:
         f"No results from {', '.join(systems)} for {counted_names(query_ids, 'query', 'queries')}: scored as "
         "an empty ranking."
         for query_ids, systems in groups.items()
+    ]
+
+
+def joined_notes(named: Sequence[tuple[str, Iterable[str]]]) -> list[str]:
+    """The notes of all names without duplicates; a note of some names only starts with these."""
+    names: dict[str, list[str]] = {}
+    for name, notes in named:
+        for note in notes:
+            names.setdefault(note, []).append(name)
+    return [
+        note if len(having) == len(named) else f"{', '.join(having)}: {note}"
+        for note, having in names.items()
     ]
 
 

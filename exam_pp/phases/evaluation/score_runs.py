@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import cast
 
@@ -12,9 +11,8 @@ from exam_pp.data_model import BeyondPool, Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.gains import RunMatrix, Ungraded, run_scores, score_bounds
 from exam_pp.metrics.qrels import Facets
-from exam_pp.metrics.score_ranges import Range
 from exam_pp.metrics.subtopics import subtopic_scores
-from exam_pp.metrics.trec_measures import parse_measures, relevance_level
+from exam_pp.metrics.trec_measures import Measure, parse_measures, relevance_level
 from exam_pp.phases.evaluation.inputs import Passages, name_of, views
 from exam_pp.phases.evaluation.judgments import fraction_notes
 from exam_pp.phases.evaluation.result import (
@@ -74,13 +72,13 @@ def score_runs(
     queries. Raises :class:`~exam_pp.errors.ExamError` for unusable measures and files, and if the runs and
     the labels have no query in common.
     """
-    scorer = _Scorer(labels, measures, min_grade, default_min_grade, ungraded and ungraded())
-    query_ids = scorer.query_ids
-    matrix = read_matrix(runs, scorer.passages, method=method)
-    evaluation = scorer(matrix)
-    missing = _missing_queries(matrix, query_ids)
-    if all(len(queries) == len(query_ids) for queries in missing.values()):
-        paths = _paths(runs)
+    lines = list(labels)
+    parsed = _parsed(lines, measures, min_grade, default_min_grade)
+    best_labels = ungraded and ungraded()
+    matrix = read_matrix(runs, _passages(lines, best_labels), method=method)
+    query_ids = {label.query_id for label in lines}
+    paths = _paths(runs)
+    if not any(query_ids.intersection(matrix.queries_of(system)) for system in matrix.systems):
         titles: set[str] = set()
         for file in run_files(paths or ()):
             titles.update(line.query_id.partition("/")[0] for line in read_run(file, method=method))
@@ -93,11 +91,9 @@ def score_runs(
             "judged or graded query"
             + (f".{hint}" if titles.intersection(query_ids) else f": {ids_of_both(titles, query_ids)}.")
         )
-    files = run_files(_paths(runs) or ())
+    files = run_files(paths or ())
     rankings = (ranking for file in files for ranking in read_rankings(file, method=method).items())
-    unjudged = unjudged_notes(scorer.qrels, rankings, matrix)
-    evaluation.notes = [*scorer.notes, *missing_query_notes(missing), *unjudged]
-    return evaluation
+    return _scored(matrix, lines, parsed, best_labels, rankings)
 
 
 def score_rankings(
@@ -123,8 +119,9 @@ def score_rankings(
     """
     # The passages of missing ranks are unknown, so they have no best label.
     best_labels = None if ungraded is None else replace(ungraded(), unlabelled={})
-    scorer = _Scorer(labels, measures, min_grade, default_min_grade, best_labels)
-    query_ids = dict.fromkeys(scorer.query_ids)
+    lines = list(labels)
+    parsed = _parsed(lines, measures, min_grade, default_min_grade)
+    query_ids = dict.fromkeys(label.query_id for label in lines)
     ranked: dict[str, dict[str, list[tuple[int, float, int, str]]]] = {}
     full_rankings: dict[tuple[str, str], Sequence[str]] = {}
     pooled: set[tuple[str, str]] = set()
@@ -146,7 +143,7 @@ def score_rankings(
     if not ranked:
         name = name_of(passages, "The list of passages")
         raise SelectionError(f"{name} has no rankings; use run files with --runs.")
-    matrix = RunMatrix(scorer.passages)
+    matrix = RunMatrix(_passages(lines, best_labels))
     holes: dict[tuple[str, str], int] = {}
     for system, queries in ranked.items():
         # Over all queries: a ranking from 0 that lacks its first passage looks like a ranking from 1.
@@ -164,16 +161,14 @@ def score_rankings(
                 )
             run[query_id], holes[system, query_id] = _with_holes(hits, first)
         matrix.add(system, run)
-    evaluation = scorer(matrix)
-    evaluation.notes = [*scorer.notes, *missing_query_notes(_missing_queries(matrix, list(query_ids)))]
     runs = {
         s: {q: {hit[3]: -float(hit[0]) for hit in of} for q, of in by.items()} for s, by in ranked.items()
     }
-    evaluation.notes += unjudged_notes(scorer.qrels, runs.items(), matrix)
+    evaluation = _scored(matrix, lines, parsed, best_labels, runs.items())
     if empty := sum(holes.values()):
         ranks = counted(empty, "rank is", "ranks are")
         evaluation.notes.append(f"{ranks} missing in the file: scored as passages without a label.")
-    if holes and (outside := scorer.labelled - pooled):
+    if holes and (outside := _passages(lines) - pooled):
         are = counted(len(outside), "labelled passage is", "labelled passages are")
         evaluation.notes.append(
             f"{are} outside the pool and scored as not retrieved, because the file lacks the ranks below the "
@@ -201,90 +196,67 @@ _DEEPEST_RANK = 100_000
 """Missing ranks are stored, so the limit bounds the memory."""
 
 
-class _Scorer:
-    """Scores runs by measures; checks labels and measures before runs are read."""
-
-    def __init__(
-        self,
-        labels: Iterable[Qrel | SubtopicQrel],
-        measures: Sequence[str],
-        min_grade: int | Sequence[int] | None,
-        default_min_grade: int | None,
-        ungraded: Ungraded | None,
-    ) -> None:
-        self._labels = list(labels)
-        self.qrels = cast("list[Qrel]", self._labels)
-        self._subtopics = any(isinstance(label, SubtopicQrel) for label in self._labels)
-        levels = min_grade if isinstance(min_grade, Sequence) else [min_grade]
-        parsed = (
-            measure
-            for level in levels
-            for measure in parse_measures(
-                measures, level, default_min_grade=default_min_grade, subtopics=self._subtopics
-            )
+def _parsed(
+    labels: Iterable[Qrel | SubtopicQrel],
+    measures: Sequence[str],
+    min_grade: int | Sequence[int] | None,
+    default_min_grade: int | None,
+) -> list[Measure]:
+    """The measures at all levels; checks them, and the query ids of the labels, before runs are read."""
+    subtopics = any(isinstance(label, SubtopicQrel) for label in labels)
+    levels = min_grade if isinstance(min_grade, Sequence) else [min_grade]
+    parsed = (
+        measure
+        for level in levels
+        for measure in parse_measures(
+            measures, level, default_min_grade=default_min_grade, subtopics=subtopics
         )
-        self._measures = list(dict.fromkeys(parsed))
-        self._ungraded = ungraded
-        check_names(self.query_ids)
+    )
+    distinct = list(dict.fromkeys(parsed))
+    check_names({label.query_id for label in labels})
+    return distinct
 
-    @property
-    def query_ids(self) -> list[str]:
-        return list(dict.fromkeys(label.query_id for label in self._labels))
 
-    @property
-    def notes(self) -> list[str]:
-        """Notes on labels with fractions, and on measures whose relevance level is above every label."""
-        cut = [] if all(m.NAME == "MeanLabel" for m in self._measures) else fraction_notes(self._relevances)
-        best = max(self._relevances, default=0)
-        above = [str(measure) for measure in self._measures if measure.params.get("rel", 0) > best]
-        names = ", ".join(above)
-        return [
-            *cut,
-            *([f"No label reaches the relevance level of {names}; the highest is {best}."] if above else []),
-        ]
+def _passages(
+    labels: Iterable[Qrel | SubtopicQrel], ungraded: Ungraded | None = None
+) -> set[tuple[str, str]]:
+    """All pairs (query id, passage id) with a label, and those that may have one."""
+    return {(label.query_id, label.passage_id) for label in labels}.union(ungraded.labels if ungraded else ())
 
-    @property
-    def _relevances(self) -> list[float]:
-        return [label.relevance for label in self._labels]
 
-    @cached_property
-    def labelled(self) -> set[tuple[str, str]]:
-        """All pairs (query id, passage id) with a label."""
-        return {(label.query_id, label.passage_id) for label in self._labels}
-
-    @property
-    def passages(self) -> set[tuple[str, str]]:
-        """All pairs (query id, passage id) that may have a label."""
-        return self.labelled.union(self._ungraded.labels) if self._ungraded else self.labelled
-
-    @property
-    def _ranges(self) -> dict[str, Range]:
-        """The ranges of mean labels: up to the highest label of all passages."""
-        labels = [0.0, *self._relevances, *(self._ungraded.labels.values() if self._ungraded else ())]
-        return {
-            str(measure): (min(labels), max(labels) or 1.0)
-            for measure in self._measures
-            if measure.NAME == "MeanLabel"
-        }
-
-    @property
-    def _provenance(self) -> Provenance:
-        levels = map(relevance_level, self._measures)
-        known = sorted({level for level in levels if level is not None})
-        return Provenance(min_grades=tuple(known), queries=len(self.query_ids))
-
-    def __call__(self, matrix: RunMatrix) -> Evaluation:
-        check_names(systems=matrix.systems)
-        if self._subtopics:
-            lines = cast("list[SubtopicQrel]", self._labels)
-            scores = list(subtopic_scores(matrix, lines, self._measures))
-            return Evaluation(scores, provenance=self._provenance)
-        scores = list(run_scores(matrix, self.qrels, self._measures))
-        evaluation = Evaluation(scores, ranges=self._ranges, provenance=self._provenance)
-        if self._ungraded is not None:
-            bounds = score_bounds(matrix, self.qrels, self._measures, self._ungraded)
-            evaluation.worst_case, evaluation.best_case = bounds
-        return evaluation
+def _scored(
+    matrix: RunMatrix,
+    labels: Sequence[Qrel | SubtopicQrel],
+    measures: Sequence[Measure],
+    ungraded: Ungraded | None,
+    rankings: Iterable[tuple[str, Run]],
+) -> Evaluation:
+    """The scores of the runs of a matrix, with notes on the labels and on the passages without one."""
+    check_names(systems=matrix.systems)
+    qrels = cast("Sequence[Qrel]", labels)
+    query_ids = list(dict.fromkeys(label.query_id for label in labels))
+    levels = {level for level in map(relevance_level, measures) if level is not None}
+    provenance = Provenance(min_grades=tuple(sorted(levels)), queries=len(query_ids))
+    relevances = [label.relevance for label in labels]
+    of_labels = [str(measure) for measure in measures if measure.NAME == "MeanLabel"]
+    notes = [] if len(of_labels) == len(measures) else fraction_notes(relevances)
+    best = max(relevances, default=0)
+    if above := [str(measure) for measure in measures if measure.params.get("rel", 0) > best]:
+        notes.append(f"No label reaches the relevance level of {', '.join(above)}; the highest is {best}.")
+    notes += missing_query_notes(_missing_queries(matrix, query_ids))
+    notes += unjudged_notes(qrels, rankings, matrix)
+    if any(isinstance(label, SubtopicQrel) for label in labels):
+        lines = cast("Sequence[SubtopicQrel]", labels)
+        return Evaluation(list(subtopic_scores(matrix, lines, measures)), notes, provenance=provenance)
+    # A mean label is at most the highest label of all passages.
+    possible = [0.0, *relevances, *(ungraded.labels.values() if ungraded else ())]
+    ranges = dict.fromkeys(of_labels, (min(possible), max(possible) or 1.0))
+    scores = list(run_scores(matrix, qrels, measures))
+    evaluation = Evaluation(scores, notes, ranges=ranges, provenance=provenance)
+    if ungraded is not None:
+        bounds = score_bounds(matrix, qrels, measures, ungraded)
+        evaluation.worst_case, evaluation.best_case = bounds
+    return evaluation
 
 
 def _with_holes(hits: list[tuple[int, float, int, str]], first: int) -> tuple[dict[str, float], int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import shorten
 
@@ -21,7 +21,7 @@ from exam_pp.phases.evaluation.inputs import (
     query_ids,
     views,
 )
-from exam_pp.phases.evaluation.result import PathLike, counted_names
+from exam_pp.phases.evaluation.result import PathLike, noted_names
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance, file_names, graded_by, reviewed_by
@@ -30,8 +30,6 @@ from exam_pp.text.wording import counted
 
 DEFAULT_MIN_GRADE = 4
 """The default threshold, as in the examples of the workbench paper (Dietz, SIGIR 2024)."""
-
-_UNRATED_MIN_GRADE = 1
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def read_selected(
     if no grades or several sets of grades match, or no selected query has a graded passage.
     """
     selected = query_ids(queries_source) if queries_source is not None else None
-    passages = loaded(graded)
+    passages, name = loaded(graded), name_of(graded, "the passages")
     criteria = with_aliases(grade_filter or GradeFilter())
     kind, criteria = entry_kind(criteria), criteria.for_scores if reviewed else criteria
 
@@ -111,7 +109,6 @@ def read_selected(
 
     of_bank = bank_source if isinstance(bank_source, PathLike) else id(bank_source)
     file, selector, bank = passages.once((criteria, of_bank, role, ranks, canaries, soft), read)
-    name = name_of(passages, "the passages")
     selector.check(str(name))
     ids = [query_id for query_id in file.graded if selected is None or query_id in selected]
     queries = [file.queries[query_id] for query_id in ids]
@@ -126,7 +123,7 @@ def read_selected(
             )
         raise SelectionError(f"None of the queries in {source} has a graded passage in {name}.")
     min_grade = threshold(selector, min_grade)
-    notes = _query_notes(file, queries, bank, selected)
+    notes = [*_query_notes(file, queries, bank, selected)]
     if bank is not None:
         notes += _bank_notes(file, ids)
     provenance = replace(origin(selector, file, bank_source, bank), queries=len(ids))
@@ -172,19 +169,19 @@ def judge_alone(data: SelectedGrades) -> GradeFilter:
     return replace(data.selector.filter, model=key.judge, prompt_class=key.prompt_class, reviewed=False)
 
 
-def _canary_notes(queries: Iterable[GradedQuery]) -> list[str]:
+def _canary_notes(queries: Iterable[GradedQuery]) -> Iterator[str]:
     """A note on canaries without grades, whose score of 0 would look like resistance to the attack."""
-    graded: dict[str, bool] = {}
-    for query in queries:
-        for system, ranking in query.rankings.items():
-            # Graders are never asked about the empty canary.
-            if is_canary(system) and system != f"{CANARY}empty":
-                levels = any(query.passages[index].levels for _, _, index in ranking)
-                graded[system] = graded.get(system, False) or levels
-    if not (missing := sorted(canary for canary in graded if not graded[canary])):
-        return []
-    canaries = counted_names(missing, "canary", "canaries")
-    return [f"The grader did not grade {canaries}: grade the file again to see what it gives them."]
+    # Graders are never asked about the empty canary.
+    passages = [
+        (system, query.passages[index])
+        for query in queries
+        for system, ranking in query.rankings.items()
+        if is_canary(system) and system != f"{CANARY}empty"
+        for _, _, index in ranking
+    ]
+    missing = {system for system, _ in passages} - {system for system, passage in passages if passage.levels}
+    text = "The grader did not grade {}: grade the file again to see what it gives them."
+    yield from noted_names(sorted(missing), text, "canary", "canaries")
 
 
 def entry_kind(criteria: GradeFilter) -> EntryKind | None:
@@ -195,34 +192,29 @@ def entry_kind(criteria: GradeFilter) -> EntryKind | None:
     return None if criteria.kind == "direct" else criteria.kind
 
 
-def default_min_grade(selector: GradeSelector) -> int:
-    """The default threshold: 4, the highest grade of a shorter scale, or 1 for a prompt without a scale."""
-    if not selector.rated:
-        return _UNRATED_MIN_GRADE
-    return min(DEFAULT_MIN_GRADE, _highest_of_scale(selector) or DEFAULT_MIN_GRADE)
-
-
 def threshold(selector: GradeSelector, min_grade: int | None) -> int:
-    """The threshold that the user chose, or the default."""
-    return default_min_grade(selector) if min_grade is None else min_grade
+    """The threshold that the user chose, or the default: at most 4, or the highest grade of the scale."""
+    if min_grade is not None:
+        return min_grade
+    return min(DEFAULT_MIN_GRADE, _highest_of_scale(selector) or DEFAULT_MIN_GRADE)
 
 
 def highest_grade(selector: GradeSelector, file: GradedFile) -> int:
     """The highest grade of the prompt's scale; for an unknown prompt, the highest grade in the file."""
-    if not selector.rated:
-        return _UNRATED_MIN_GRADE
     return _highest_of_scale(selector) or file.best_grade or 0
 
 
 def _highest_of_scale(selector: GradeSelector) -> int | None:
-    """The highest grade of the prompt's scale; None if the prompt is unknown and grades do not record it."""
+    """The highest grade of the prompt's scale: 1 without ratings; None if nothing is known of the scale."""
+    if not selector.rated:
+        return 1
     prompt = PROMPTS.find(selector.key.prompt_class)
     return selector.max_rating if prompt is None else prompt.max_rating
 
 
 def within_scale(data: SelectedGrades) -> SelectedGrades:
     """The grades with a threshold of at most the highest grade of their scale, for several graders."""
-    highest = _highest_of_scale(data.selector) if data.selector.rated else _UNRATED_MIN_GRADE
+    highest = _highest_of_scale(data.selector)
     return data if highest is None else replace(data, min_grade=min(data.min_grade, highest))
 
 
@@ -231,39 +223,26 @@ def _query_notes(
     queries: Sequence[GradedQuery],
     bank: TestBank | None,
     selected: Collection[str] | None,
-) -> list[str]:
+) -> Iterator[str]:
     evaluated = {query.query_id for query in queries}
     expected = file.queries if bank is None else bank.queries
     ungraded = [q for q in expected if q not in evaluated and (selected is None or q in selected)]
     where = "file" if bank is None else "bank"
-    notes = []
-    if ungraded:
-        skipped = counted_names(ungraded, "query", "queries")
-        notes.append(f"Skipped {skipped} of the {where} without graded passages.")
-    if bank is not None:
-        unknown = [q for q in file.queries if q not in bank.queries and (selected is None or q in selected)]
-        if unknown:
-            notes.append(
-                f"Skipped {counted_names(unknown, 'query', 'queries')} of the file: not in the bank."
-            )
-    if selected is not None:
-        without_grades = [q for q in selected if q not in evaluated and q not in ungraded]
-        if without_grades:
-            skipped = counted_names(without_grades, "selected query", "selected queries")
-            notes.append(f"Skipped {skipped} without grades.")
-    return notes
+    unknown = [q for q in file.queries if q not in expected and (selected is None or q in selected)]
+    without_grades = [q for q in selected or () if q not in evaluated and q not in ungraded]
+    yield from noted_names(
+        ungraded, f"Skipped {{}} of the {where} without graded passages.", "query", "queries"
+    )
+    yield from noted_names(unknown, "Skipped {} of the file: not in the bank.", "query", "queries")
+    yield from noted_names(without_grades, "Skipped {} without grades.", "selected query", "selected queries")
 
 
-def _bank_notes(file: GradedFile, query_ids: Sequence[str]) -> list[str]:
-    notes = []
+def _bank_notes(file: GradedFile, query_ids: Sequence[str]) -> Iterator[str]:
     ungraded = [entry for query_id in query_ids for entry in file.ungraded_entries.get(query_id, ())]
     foreign = [entry for query_id in query_ids for entry in file.foreign.get(query_id, ())]
-    if ungraded:
-        entries = counted_names(ungraded, "bank entry", "bank entries")
-        notes.append(f"No passage has a grade for {entries}: counted as not covered.")
-    if foreign:
-        notes.append(f"Ignored {counted_names(foreign, 'graded entry', 'graded entries')}: not in the bank.")
-    return notes
+    not_covered = "No passage has a grade for {}: counted as not covered."
+    yield from noted_names(ungraded, not_covered, "bank entry", "bank entries")
+    yield from noted_names(foreign, "Ignored {}: not in the bank.", "graded entry", "graded entries")
 
 
 def threshold_notes(data: SelectedGrades) -> list[str]:
@@ -284,68 +263,39 @@ def threshold_notes(data: SelectedGrades) -> list[str]:
     return [f"No grade reaches --min-grade {data.min_grade}; the highest grade is {best}."]
 
 
-@dataclass
-class RankingDepth:
-    """Depth of rankings down to a cutoff, counted from 1 for the first rank of each system.
+def depth_notes(
+    file: GradedFile, cutoff: int, source: PathLike, queries: Iterable[GradedQuery] | None = None
+) -> list[str]:
+    """A note if rankings in ``source`` end before the cutoff, or lack ranks above it; default: all queries.
 
-    A file with pooled passages has all ranks of a system down to the depth of the pool. Below that depth it
-    has only passages that another system ranked higher, so it lacks some ranks.
-
-    ``complete``: Depth to which no ranking lacks a rank; None if no rank is missing. ``retrieved``: Whether
-    any ranking is one of a run, and not the parts of a generated answer. ``whole``: Whether an answer counts
-    with parts beyond the cutoff.
+    Depth is counted from 1 for the first rank of each system. A file with pooled passages has all ranks of a
+    system down to the depth of the pool. Below that depth it has only passages that another system ranked
+    higher, so it lacks some ranks. Files with judged passages only lack first ranks too, whatever the cutoff,
+    so they have no note. Neither have files of generated answers, which end where the answers end.
     """
-
-    cutoff: int
-    deepest: int
-    complete: int | None = None
-    missing: int = 0
-    retrieved: bool = False
-    whole: bool = False
-
-    @classmethod
-    def of(cls, files: Collection[GradedFile], cutoff: int) -> RankingDepth:
-        """The depth of the rankings of all queries in files that hold the same rankings."""
-        depth = cls(cutoff, max(file.depth for file in files))
-        seen: set[str] = set()
-        for file in files:
-            for query in file.queries.values():
-                if query.query_id not in seen:
-                    seen.add(query.query_id)
-                    depth.add(query, file.first_ranks)
-        return depth
-
-    def add(self, query: GradedQuery, first_ranks: Mapping[str, int]) -> None:
-        """Add the rankings of a query."""
-        for system, places in query.rankings.items():
-            ranks = sorted(rank - first_ranks[system] for rank, _, _ in places)
-            # After ties the next rank is higher by their number, as in 1, 1, 3, so no rank is missing.
-            hole = next((place for place, rank in enumerate(ranks[: self.cutoff]) if rank > place), None)
-            if hole is not None:
-                self.complete = hole if self.complete is None else min(self.complete, hole)
-                known = set(ranks)
-                self.missing += sum(rank not in known for rank in range(hole, min(ranks[-1], self.cutoff)))
-            self.retrieved = self.retrieved or system not in query.answering
-            self.whole = self.whole or len(query.top(system, first_ranks[system], self.cutoff)) > self.cutoff
-
-    def notes(self, source: PathLike) -> list[str]:
-        """A note if rankings in ``source`` end before the cutoff, or lack ranks above it.
-
-        Files with judged passages only lack first ranks too, whatever the cutoff, so they have no note.
-        Neither have files of generated answers, which end where the answers end.
-        """
-        if self.complete:
-            ranks = counted(self.missing, "lower rank is", "lower ranks are")
-            return [
-                f"The rankings in {source} are complete only to rank {self.complete}: {ranks} missing down "
-                f"to the cutoff {self.cutoff} and cannot cover entries. Use --cutoff {self.complete}, or "
-                "import with a larger --top."
-            ]
-        if self.whole:
-            return [f"The cutoff {self.cutoff} limits rankings; all parts of the answers in {source} count."]
-        if self.retrieved and self.deepest < self.cutoff:
-            return [
-                f"The cutoff {self.cutoff} is deeper than the rankings in {source}, which end at rank "
-                f"{self.deepest}: scores are those of @{self.deepest}."
-            ]
-        return []
+    holes: list[int] = []
+    missing = 0
+    evaluated = file.queries.values() if queries is None else queries
+    rankings = [(query, system) for query in evaluated for system in query.rankings]
+    for query, system in rankings:
+        ranks = sorted(rank - file.first_ranks[system] for rank, _, _ in query.rankings[system])
+        # After ties the next rank is higher by their number, as in 1, 1, 3, so no rank is missing.
+        hole = next((place for place, rank in enumerate(ranks[:cutoff]) if rank > place), None)
+        if hole is not None:
+            holes.append(hole)
+            missing += len(set(range(hole, min(ranks[-1], cutoff))).difference(ranks))
+    if complete := min(holes, default=0):
+        ranks_are = counted(missing, "lower rank is", "lower ranks are")
+        return [
+            f"The rankings in {source} are complete only to rank {complete}: {ranks_are} missing down to "
+            f"the cutoff {cutoff} and cannot cover entries. Use --cutoff {complete}, or import with a larger "
+            "--top."
+        ]
+    if any(len(query.top(system, file.first_ranks[system], cutoff)) > cutoff for query, system in rankings):
+        return [f"The cutoff {cutoff} limits rankings; all parts of the answers in {source} count."]
+    if file.depth < cutoff and any(system not in query.answering for query, system in rankings):
+        return [
+            f"The cutoff {cutoff} is deeper than the rankings in {source}, which end at rank {file.depth}: "
+            f"scores are those of @{file.depth}."
+        ]
+    return []

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ValidationError
 
 from exam_pp.data_model import (
+    NO_PASSAGE,
     ConsistencyGrade,
     CriteriaGrades,
     Passage,
@@ -26,11 +27,15 @@ from exam_pp.graders.answers import (
     CriteriaGrader,
     SupportGrader,
 )
+from exam_pp.graders.base import PassageUnit
+from exam_pp.graders.rubric import ClosedBookGrader
+from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.llm_requests import NOT_SENT, Completion, Request
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.grading.grading_run import (
     Advance,
+    FileSummary,
     GradeFiles,
     no_answers,
     prepare_llm,
@@ -41,12 +46,15 @@ from exam_pp.phases.grading.scheduler import (
     WINDOW_REQUESTS,
     Answer,
     AnyQuery,
+    Job,
+    answer_in_windows,
     results_in_windows,
 )
-from exam_pp.prompts import Prompt
+from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
 from exam_pp.prompts.criteria import RAGELO, CriteriaSet, parse_criteria
 from exam_pp.roles import SystemOutput, outputs_of
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import check_output, read_text
 from exam_pp.store.parsing import data_error
 from exam_pp.store.passages.graded_file import read_passages
@@ -112,7 +120,7 @@ def _same_options(recorded: Mapping[str, Any] | None, options: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class AnswerOptions:
+class CriteriaOptions:
     """Options of the grading of answers by criteria.
 
     ``criteria``: The criteria with their prompt; None for those of RAGElo. ``systems``: Names of the systems
@@ -181,7 +189,7 @@ def read_criteria_file(path: Path) -> CriteriaSet:
 def grade_answers(
     files: GradeFiles,
     model: ModelOptions,
-    options: AnswerOptions,
+    options: CriteriaOptions,
     advance: Advance = lambda _steps, _total: None,
 ) -> AnswerSummary:
     """Write the passages with the ratings of the answers in them by criteria.
@@ -223,7 +231,7 @@ def grade_answers(
     return summary
 
 
-def make_criteria_grader(llm: LLM, options: AnswerOptions) -> CriteriaGrader:
+def make_criteria_grader(llm: LLM, options: CriteriaOptions) -> CriteriaGrader:
     """The grader for a loaded model; raises SelectionError for a pair scorer, which has no prompt."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
@@ -238,7 +246,7 @@ def rating_tasks(
     query: QueryPassages,
     query_texts: Mapping[str, str],
     grader: CriteriaGrader,
-    options: AnswerOptions,
+    options: CriteriaOptions,
     summary: AnswerSummary,
 ) -> Iterator[Task]:
     """The answers to rate, at their first parts; counts in ``summary``."""
@@ -630,3 +638,37 @@ def _has_scored(grade: ConsistencyGrade, unit: ClaimUnit, grader: ConsistencyGra
         and _same_options(grade.model_options, grader.options, "positive_class")
         and grade.source_ids == [key for key, _ in unit.with_text]
     )
+
+
+def closed_book(
+    files: GradeFiles, model: ModelOptions, prompt: Prompt, *, advance: Advance = lambda _steps, _total: None
+) -> FileSummary:
+    """Write a graded file with one empty passage per query, graded on all entries of the prompt's kind.
+
+    ``files``: The test bank, in the place of passages, and the output. An interrupted run continues from its
+    journal. Raises :class:`exam_pp.errors.ExamError`.
+    """
+    bank, output = files.passages, files.output
+    check_output(output, [bank])
+    if prompt.kind not in ("question", "nugget"):
+        raise SelectionError(f"The prompt {prompt.name!r} does not grade questions or nuggets.")
+    test_bank = read_bank(bank)
+    if prompt.kind not in test_bank.kinds:
+        raise SelectionError(
+            f"The prompt {prompt.name!r} grades {prompt.kind}s, but {bank} has no {prompt.kind}s."
+        )
+    llm = load_llm(model)
+    grader = ClosedBookGrader(prompt, llm.name, llm.provenance())
+    work = []
+    for query in test_bank:
+        entries = [entry for entry in query.entries.values() if entry.kind == prompt.kind]
+        if entries:
+            unit = PassageUnit(query.query_id, query.query_text, NO_PASSAGE, "", entries)
+            empty = QueryPassages(query.query_id, [Passage(passage_id=NO_PASSAGE, text="")])
+            work.append((empty, [Job(0, grader.run(unit), unit.pairs)]))
+    summary = FileSummary(queries=len(work), passages=len(work), output=str(output))
+    advance(0, sum(job.pairs for _, jobs in work for job in jobs))
+    summary.asked = write_answered(
+        files, llm, lambda answer: answer_in_windows(work, answer, summary.add), advance
+    )
+    return summary

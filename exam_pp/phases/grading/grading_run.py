@@ -34,9 +34,9 @@ from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream
+from exam_pp.store.files import STDIO, check_output, is_stream
 from exam_pp.store.guarded_inputs import reading
-from exam_pp.store.passages.graded_file import Line, passages_writer
+from exam_pp.store.passages.graded_file import WritableQuery, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.passages.raw_passages import read_raw_passages
@@ -152,8 +152,6 @@ def grade_file(
             "A grading with several processes reads the passages in each of them: use a file instead of "
             "standard input."
         )
-    if shard and is_read_once(files.passages):
-        raise SelectionError("A grading with --shard reads the passages twice: use a file instead of a pipe.")
     options = in_shard(options, shard, files, exam)
     counts = None
     if not streamed:
@@ -320,17 +318,13 @@ def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
     """Load the model; a model that learns from passages reads all passages, except those of canaries."""
     llm = load_llm(model)
     if isinstance(llm, LearnsFromPassages):
-        if is_read_once(files.passages):
-            raise SelectionError(
-                f"The model {model.model!r} reads the passages twice: use a file instead of a pipe."
-            )
         queries = without_canaries(read_raw_passages(files.passages))
         llm.learn(passage.text for query in queries for passage in query.passages)
     return llm
 
 
 @contextmanager
-def _writer(files: GradeFiles, group: ProcessGroup) -> Iterator[Callable[[Line], None]]:
+def _writer(files: GradeFiles, group: ProcessGroup) -> Iterator[Callable[[WritableQuery], None]]:
     """A function that writes a query to the output; on ranks other than 0 it has no effect."""
     if not group.leads:
         yield lambda _query: None
@@ -381,7 +375,7 @@ def open_journal(files: GradeFiles, group: ProcessGroup = SINGLE_PROCESS) -> Ite
 def write_answered(
     files: GradeFiles,
     llm: LLM,
-    lines: Callable[[Answerer], Iterable[Line]],
+    lines: Callable[[Answerer], Iterable[WritableQuery]],
     advance: Advance,
     check: Callable[[], None] = lambda: None,
 ) -> int:

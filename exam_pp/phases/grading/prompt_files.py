@@ -16,7 +16,7 @@ from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
-from exam_pp.store.files import read_file
+from exam_pp.store.files import read_text
 from exam_pp.store.parsing import data_error
 from exam_pp.text.toml import parse_toml
 
@@ -36,9 +36,9 @@ def read_prompt(path: Path) -> Prompt:
 
     Files that the prompt file names are in its folder.
     """
-    text, source = read_file(path), SettingsFile(str(path), path.parent)
+    text, source = read_text(path), SettingsFile(str(path), path.parent)
     try:
-        return parse_prompt(text, str(path), lambda name, field: read_file(source.path(name, field)))
+        return parse_prompt(text, str(path), lambda name, field: read_text(source.path(name, field)))
     except ValidationError as error:
         raise data_error(error, path) from error
 
@@ -46,7 +46,7 @@ def read_prompt(path: Path) -> Prompt:
 def has_criteria(path: Path) -> bool:
     """Whether a TOML file has criteria in place of a prompt; raises :class:`exam_pp.errors.DataError`."""
     try:
-        return "criteria" in parse_toml(read_file(path), str(path))
+        return "criteria" in parse_toml(read_text(path), str(path))
     except DataError:  # which the reader of prompts raises, too
         return False
 

@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -16,7 +15,9 @@ from exam_pp.errors import DataError, ModelError, SelectionError
 from exam_pp.llm.backends import may_be_local
 from exam_pp.llm.base import Dtype, Engine, ModelOptions, NoAnswerAt
 from exam_pp.llm.transport import check_url, default_url, is_same_server
+from exam_pp.store.files import check_ends
 from exam_pp.store.parsing import data_error
+from exam_pp.text.wording import did_you_mean
 
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -156,7 +157,7 @@ SETTINGS: Mapping[str, str] = {
 """Keys of ``-M KEY=VALUE`` with their meanings."""
 
 
-def model_options(settings: ModelSettings) -> ModelOptions:
+def as_options(settings: ModelSettings) -> ModelOptions:
     """The settings as options of a model."""
     names = {field.name for field in fields(ModelOptions)}
     values = {key: value for key, value in vars(settings).items() if key in names}
@@ -225,11 +226,8 @@ def _not_a_setting(key: str) -> str:
         return f"use the option --{'model_pipeline' if key == 'pipeline' else key}.".replace("_", "-")
     if key in REFUSED:
         return f"{key} {REFUSED[key]}"
-    close = get_close_matches(key, SETTINGS, n=1)
-    return (
-        f"{key!r} is no setting of models; "
-        f"{f'did you mean {close[0]!r}?' if close else '`exam-pp list settings` shows all.'}"
-    )
+    hint = did_you_mean(key, SETTINGS, "`exam-pp list settings` shows all.", begins=False)
+    return f"{key!r} is no setting of models; {hint}"
 
 
 T = TypeVar("T", bound=BaseModel)
@@ -257,7 +255,10 @@ class SettingsFile:
     again: str = "--base-url "
 
     def path(self, name: str, field: str | None = None) -> Path:
-        """The path of a file or folder; raises DataError if it leads out of the folder, also by a link."""
+        """The path of a file or folder; raises DataError if it leads out of the folder, also by a link.
+
+        A pipe or a device raises DataError, too, because it may never end.
+        """
         path = self.folder / name
         if not is_below(path, self.folder) or Path(name).is_absolute():
             raise self._error(
@@ -265,6 +266,7 @@ class SettingsFile:
                 "from there.",
                 field,
             )
+        check_ends(path)
         return path
 
     def model_name(self, name: str, field: str, pipeline: str = "text2text") -> str:
@@ -295,8 +297,8 @@ class SettingsFile:
             if key in REFUSED:
                 raise self._error(REFUSED[key], within + key)
             if key not in known:
-                close = get_close_matches(key.replace("-", "_"), known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"{has} {', '.join(known)}."
+                others = f"{has} {', '.join(known)}."
+                hint = did_you_mean(key.replace("-", "_"), known, others, begins=False)
                 raise self._error(f"is unknown; {hint}", within + key)
         try:
             return kind.model_validate(values)
@@ -318,7 +320,7 @@ class SettingsFile:
         if settings.response_format not in (None, "text", "json"):
             path = self.path(str(settings.response_format), f"{within}response_format")
             paths["response_format"] = str(path)
-        return model_options(settings.model_copy(update=paths))
+        return as_options(settings.model_copy(update=paths))
 
     def model(self, values: Mapping[str, Any], within: str) -> ModelOptions:
         """The options of a model from a table; raises DataError as :meth:`table` and :meth:`options` do."""

@@ -17,7 +17,7 @@ from exam_pp.errors import DataError, OutputError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import Advance
 from exam_pp.prompts import Prompt
-from exam_pp.store.files import read_file, size_and_sha256, write_text
+from exam_pp.store.files import check_ends, read_file, size_and_sha256, write_text
 from exam_pp.store.guarded_inputs import forget
 from exam_pp.store.trec.queries import IRDS
 
@@ -59,6 +59,7 @@ class Steps:
     ) -> Path:
         """Return the output of a step, which is computed unless it is complete."""
         path = self.folder / output
+        check_ends(path)
         key = _key(name, inputs, options)
         if path.exists() and self._finished.get(output) == {"key": key, "sha256": _sha256(path)}:
             log.info("%s: complete, not computed again.", name)

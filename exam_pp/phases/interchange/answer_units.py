@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,14 +11,12 @@ from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import (
     DroppedFields,
     count_dropped_answer_fields,
-    count_unless_stream,
     count_unused_keys,
     used,
 )
 from exam_pp.records import replace
 from exam_pp.results import RunLine
 from exam_pp.roles import System
-from exam_pp.store.files import is_read_once
 from exam_pp.store.trec.answers import Answer, AnswerPart, is_answer_table, read_answers, references_of
 from exam_pp.text.sentences import sentences
 
@@ -111,16 +108,16 @@ _USED = used(
 
 
 def read_any_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
-    """Read answers in any format; a stream or unknown format is read as answers of a TREC track.
+    """Read answers in any format; an unknown format is read as answers of a TREC track.
 
     Counts unused keys and confidences of citations as dropped.
     """
-    form = None if is_read_once(file) else known_format(file)
+    form = known_format(file)
     if form is None or form.content != "answers" or form.records is read_answers or form.read is None:
         is_table = is_answer_table(file)
         yield from read_answers(file, dropped.fields)
         if not is_table:
-            count_unless_stream(file, dropped, partial(count_unused_keys, tree=_USED))
+            count_unused_keys(file, dropped, tree=_USED)
     else:
         yield from form.read(Source(file, dropped))
 

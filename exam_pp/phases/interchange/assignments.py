@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.banks import ASSIGNMENT_RATINGS, Entry
+from exam_pp.banks import ASSIGNMENT_LABELS, Entry
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -27,7 +27,7 @@ from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import write_queries
 
-_LABELS = {rating: label for label, rating in ASSIGNMENT_RATINGS.items()}
+_LABELS = dict(enumerate(ASSIGNMENT_LABELS))
 
 
 @dataclass

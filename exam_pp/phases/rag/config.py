@@ -22,7 +22,7 @@ from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.prompts.direct import ANSWER_ATTEMPT, GRADED_RELEVANCE
 from exam_pp.prompts.nuggets import PER_CALL
-from exam_pp.store.files import read_file
+from exam_pp.store.files import read_text
 from exam_pp.store.parsing import valid
 from exam_pp.text.toml import parse_toml
 
@@ -147,7 +147,7 @@ class RagConfig(_Table):
 
 def read_config(path: PathLike, base_url: str | None = None) -> RagConfig:
     """Read the options of a TOML file; paths in it are below its folder."""
-    return config_of(parse_toml(read_file(path), str(path)), path, base_url)
+    return config_of(parse_toml(read_text(path), str(path)), path, base_url)
 
 
 def config_of(values: Mapping[str, Any], path: PathLike, base_url: str | None = None) -> RagConfig:
@@ -234,7 +234,7 @@ def read_open_rag_eval_config(path: PathLike, base_url: str | None = None) -> tu
     except ImportError as error:
         raise MissingExtraError("A YAML configuration", "hf", ", or write the options in TOML") from error
     try:
-        text = read_file(path)
+        text = read_text(path)
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):  # a few lines of aliases can stand for billions of values
                 raise DataError(

@@ -49,7 +49,6 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.claims import FACTUAL_CONSISTENCY
 from exam_pp.results import Qrel, Score
 from exam_pp.roles import DistinctNames, SystemOutput, outputs_of
-from exam_pp.store.files import is_read_once
 from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answers import Answer
 from exam_pp.store.trec.queries import read_query_texts, write_queries
@@ -107,9 +106,6 @@ def evaluate_rag(
     ``source``: A passages file with rankings and answers, graded or not; or answers with their passages, such
     as those of Open RAG Eval.
     """
-    for path in (source, config.queries, config.nuggets.bank):
-        if path is not None and is_read_once(path):
-            raise SelectionError(f"'{path}' is a stream, but it is read several times. Name a file.")
     steps = Steps(folder / WORK_FOLDER, progress)
     run = _Run(source, config, steps)
     for title, stem, enabled, to_add, evaluate in run.metrics():

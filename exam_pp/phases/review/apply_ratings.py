@@ -41,7 +41,7 @@ from exam_pp.store.edits import (
     reviewer_name,
     warn_of_similar_names,
 )
-from exam_pp.store.files import allow_rereading, check_output, is_read_once, is_stream
+from exam_pp.store.files import check_output, is_stream
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
@@ -152,7 +152,7 @@ def apply_ratings(
     Grades of models are not changed. A later rating by the same reviewer replaces the earlier rating, so
     applying the same edits twice gives the same file. If an edits file is refused, no output is written.
 
-    ``graded``: The graded file that was reviewed; not a stream, because it is read several times. ``edits``:
+    ``graded``: The graded file that was reviewed. ``edits``:
     Edits files, in the order in which they apply. ``prompt_class``: Prompt class of the new grades. The
     default is the only prompt class of the file with grades for all rated entries; a prompt with a scale is
     preferred. Ratings with keys count for every pair with their texts and scale, of all prompt classes.
@@ -162,9 +162,6 @@ def apply_ratings(
     check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]
     check_output(output, inputs)
-    if is_read_once(graded):
-        raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
-    allow_rereading(bank)
     # A pass of its own, because prompt class and scale depend on all grades of the file.
     survey = _Survey.of(graded, bank)
     summary = AppliedRatings()

@@ -169,10 +169,10 @@ def in_bank_order(passage: CheckedPassage, entries: Iterable[str]) -> CheckedPas
 
 def blank_pair(passage: CheckedPassage) -> GradedPair:
     """The pair of the passage and an entry that the model was not asked about."""
-    return GradedPair(passage.passage_id, shortened(passage.text, _START), passage.judgment)
+    return GradedPair(passage.passage_id, text_start(passage.text, _START), passage.judgment)
 
 
-def shortened(text: str, width: int) -> str:
+def text_start(text: str, width: int) -> str:
     """The start of a text on one line, cut at a space; a long first word is cut inside."""
     line = " ".join(text[: 2 * width].split())
     if len(line) <= width and len(text) <= 2 * width:
@@ -192,7 +192,7 @@ def _pairs_of(
     """Entry id to pair; of several grades of an entry the last rating counts, else the first error."""
     pairs: dict[str, GradedPair] = {}
     judgments = sorted({judgment.relevance for judgment in passage.judgments})
-    blank = GradedPair(passage.passage_id, shortened(passage.text, _START), _judgment(judgments))
+    blank = GradedPair(passage.passage_id, text_start(passage.text, _START), _judgment(judgments))
     for grades in selector.select(passage):
         assert isinstance(grades, RubricGrades | DirectGrade)
         answers = extracted_answers(passage, grades.model, answers_class)

@@ -18,7 +18,7 @@ RESERVED_KEYS = frozenset("jklhuaxc")
 """Letters that are shortcuts of the review page."""
 
 
-class Step(NamedTuple):
+class ScaleStep(NamedTuple):
     """A rating of the scale: its label, its key on the review page (or ""), and its meaning in the prompt."""
 
     rating: int
@@ -27,7 +27,7 @@ class Step(NamedTuple):
     meaning: str = ""
 
 
-def rating_scale(prompt: Prompt | None, best_seen: int | None = None) -> list[Step]:
+def rating_scale(prompt: Prompt | None, best_seen: int | None = None) -> list[ScaleStep]:
     """The steps of a prompt's scale, lowest first.
 
     The scale of an unknown prompt (None) ends at ``best_seen``, the highest rating in the file. Prompts
@@ -38,19 +38,19 @@ def rating_scale(prompt: Prompt | None, best_seen: int | None = None) -> list[St
         highest = max(best_seen or 0, 1)
         if highest > _LONGEST:
             raise SelectionError(f"The file has a rating of {highest}; a scale ends at {_LONGEST} at most.")
-        return [Step(rating, str(rating)) for rating in range(highest + 1)]
+        return [ScaleStep(rating, str(rating)) for rating in range(highest + 1)]
     if prompt.kind == "assignment":
-        return _with_keys([Step(ASSIGNMENT_RATINGS[label], label) for label in prompt.choices])
+        return _with_keys([ScaleStep(ASSIGNMENT_RATINGS[label], label) for label in prompt.choices])
     if prompt.max_rating is not None and not prompt.choices:
         meanings = {int(rating): meaning for rating, meaning in _MEANING.findall(prompt.template)}
         return [
-            Step(rating, str(rating), meaning=meanings.get(rating, ""))
+            ScaleStep(rating, str(rating), meaning=meanings.get(rating, ""))
             for rating in range(prompt.max_rating + 1)
         ]
-    return _with_keys([Step(rating, label) for rating, label in enumerate(prompt.choices or _PLAIN)])
+    return _with_keys([ScaleStep(rating, label) for rating, label in enumerate(prompt.choices or _PLAIN)])
 
 
-def _with_keys(steps: list[Step]) -> list[Step]:
+def _with_keys(steps: list[ScaleStep]) -> list[ScaleStep]:
     """Set the key of each step to the first letter of its label, unless that is ambiguous or reserved."""
     letters = [step.label[:1].lower() for step in steps]
     return [

@@ -26,12 +26,11 @@ from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.checked_passages import extracted_answers
 from exam_pp.phases.review.content_keys import entry_keys, query_text_of, scale_of
 from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
-from exam_pp.phases.review.rating_scale import Step, rating_scale
+from exam_pp.phases.review.rating_scale import ScaleStep, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, citations_of
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256
-from exam_pp.store.files import allow_rereading, is_read_once
 from exam_pp.text.wording import counted, no_query
 
 log = logging.getLogger(__name__)
@@ -109,9 +108,6 @@ def review_material(
     """
     options = options or ReviewOptions()
     path = name_of(graded, "the passages")
-    if is_read_once(path):  # the page records the hash of the file
-        raise SelectionError("GRADED is read several times and cannot be a stream: name a file.")
-    allow_rereading(bank)
     passages, graded = loaded(graded), path
     pairs = None
     if options.pairs is not None:
@@ -367,7 +363,8 @@ def _leaderboards(
         if of_nuggets and bank is not None:
             cutoff = options.cutoff or sys.maxsize
             (scored,) = nugget_scores(passages, bank, grade_filter=only, cutoff=options.cutoff).values()
-            evaluation = Condition(grader, scored, sanity_scores(bank)).primary
+            metrics = Condition(grader, scored, sanity_scores(bank)).metrics
+            evaluation = scored.of_metrics(*metrics[:1])
         metric = evaluation.scores[0].metric
         scores = [
             score
@@ -422,7 +419,7 @@ def _notes(material: _Reading, options: ReviewOptions) -> list[str]:
     return notes
 
 
-def _warn_of_higher_ratings(material: _Reading, scale: Sequence[Step]) -> None:
+def _warn_of_higher_ratings(material: _Reading, scale: Sequence[ScaleStep]) -> None:
     if material.best_seen is not None and material.best_seen > scale[-1].rating:
         log.warning(
             "The file has a rating of %d, but the scale of the prompt ends at %d.",

@@ -34,7 +34,7 @@ from exam_pp.phases.grading.scheduler import (
 from exam_pp.phases.tournaments.contests import (
     Contest,
     DocumentRule,
-    Judge,
+    GamesJudge,
     Played,
     contest_of,
     drawn_pairs,
@@ -43,7 +43,7 @@ from exam_pp.phases.tournaments.contests import (
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.base import DOCUMENTS_SLOT, Unparsed
 from exam_pp.prompts.pairwise import FACTORS, LETTER, PAIRWISE_ANSWERS, Evidence, pairwise_answers
-from exam_pp.store.files import check_output, is_read_once
+from exam_pp.store.files import check_output
 from exam_pp.store.games_files import read_games, write_games
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.queries import read_query_texts
@@ -236,7 +236,7 @@ def make_judge(
     options: CompareOptions,
     rule: DocumentRule | None = None,
     known: Mapping[str, QueryGames] | None = None,
-) -> Judge:
+) -> GamesJudge:
     """The judge for a loaded model; raises SelectionError for a model that cannot compare answers."""
     if isinstance(llm, PairScorer):
         raise SelectionError(
@@ -266,17 +266,13 @@ def make_judge(
         "reasons_by": list(rule.selector.key) if rule and rule.selector else None,
     }
     info = prompt.provenance() | {key: value for key, value in recorded.items() if value is not None}
-    return Judge(grader, llm.name, llm.provenance(), info, known or {})
+    return GamesJudge(grader, llm.name, llm.provenance(), info, known or {})
 
 
 def _document_rule(files: CompareFiles, options: CompareOptions) -> DocumentRule:
     """The labels and reasons of documents; their grades must be those of one model and one prompt."""
     if options.evidence in ("text", "none") and options.min_relevance is None:
         return DocumentRule()
-    if is_read_once(files.passages):
-        raise SelectionError(
-            "The grades of the documents are read before the answers: use a file instead of a pipe."
-        )
     criteria = replace(options.reasons or GradeFilter(), kind="direct")
     selector = GradeSelector(criteria)
     for query in read_passages(files.passages):
@@ -322,7 +318,7 @@ def _contests(
 def compared(
     contests: Iterable[Contest],
     answer: Answer,
-    judge: Judge,
+    judge: GamesJudge,
     options: CompareOptions,
     summary: CompareSummary,
     window_requests: int = WINDOW_REQUESTS,

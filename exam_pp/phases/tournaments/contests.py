@@ -199,7 +199,7 @@ Played = tuple[PlannedGame, Game]
 
 
 @dataclass(frozen=True)
-class Judge:
+class GamesJudge:
     """A model with a prompt, as games record it, and its games in the games file."""
 
     grader: PairGrader

@@ -6,13 +6,14 @@ Every grading with a test bank is thereby also a tournament.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
 from typing import Any
 
-from exam_pp.data_model import QueryView, Role
+from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.games import Game, GameSet, QueryGames, Winner
@@ -29,7 +30,6 @@ from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selec
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.results import OVERALL_SYSTEM, Score, Scores
 from exam_pp.roles import System
-from exam_pp.store.files import allow_rereading
 from exam_pp.text.wording import counted, listed
 
 GRADE_MEASURES = ("Cover", "nCover", "SoftCover", "MeanRating", *NUGGET_METRICS)
@@ -52,47 +52,6 @@ class RatedGames:
     ties: int
     notes: list[str] = field(default_factory=list)
     provenance: Provenance = field(default_factory=Provenance)
-
-
-@dataclass(frozen=True)
-class _Games:
-    """The scores of one measure, and all that its games record.
-
-    ``words`` is system to query to the length of the response; ``repeats`` is the name of each system to the
-    system and its repeat.
-    """
-
-    scores: Mapping[str, Mapping[str, float]]
-    grader: str
-    prompt_info: Mapping[str, Any]
-    tie_margin: float
-    words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    repeats: Mapping[str, System] = field(default_factory=dict)
-
-    def __call__(self) -> Iterator[QueryGames]:
-        """Yield the queries with at least one game."""
-        for query_id, scores in self.scores.items():
-            games = list(self._of_query(query_id, scores))
-            if games:
-                of_grader = GameSet(llm=self.grader, prompt_info=dict(self.prompt_info), games=games)
-                yield QueryGames(query_id=query_id, game_sets=[of_grader])
-
-    def _of_query(self, query_id: str, scores: Mapping[str, float]) -> Iterator[Game]:
-        for name_a, name_b in combinations(sorted(scores), 2):
-            (system_a, repeat_a), (system_b, repeat_b) = (
-                self.repeats.get(name, System(name)) for name in (name_a, name_b)
-            )
-            if system_a == system_b:
-                continue  # two repeats of a system
-            values: dict[str, Any] = {"system_a": system_a, "system_b": system_b}
-            values |= {} if repeat_a is None else {"repeat_a": repeat_a}
-            values |= {} if repeat_b is None else {"repeat_b": repeat_b}
-            values["winner"] = winner_of(scores[name_a], scores[name_b], self.tie_margin)
-            values["decided_by"] = "ratings"
-            if self.words:
-                values["words_a"] = self.words.get(name_a, {}).get(query_id, 0)
-                values["words_b"] = self.words.get(name_b, {}).get(query_id, 0)
-            yield Game(**values)
 
 
 def winner_of(score_a: float, score_b: float, tie_margin: float = 0.0) -> Winner:
@@ -166,18 +125,21 @@ def games_from_grades(
         )
     name, scores = _of_measure(evaluation.scores, measure)
     prompt_class = provenance.prompt_classes[0]
+    words = response_words(passages, cutoff=depth, role=role)
+    # The name of each system, as evaluations list it, to the system and its repeat.
+    entries = (entry for query in passages for passage in query.passages for entry in passage.rankings)
+    repeats = {str(system): system for system in map(System.of, entries)}
+
+    def recorded(query_id: str, name: str, place: str) -> dict[str, Any]:
+        system, repeat = repeats.get(name, System(name))
+        of_repeat = {} if repeat is None else {f"repeat_{place}": repeat}
+        of_words = {f"words_{place}": words.get(name, {}).get(query_id, 0)} if words else {}
+        return {f"system_{place}": system, **of_repeat, **of_words}
+
     return _rated(
-        _Games(
-            scores,
-            provenance.models[0],
-            {"prompt_class": f"{name} of {prompt_class}", "measure": name, "tie_margin": tie_margin},
-            tie_margin,
-            response_words(passages, cutoff=depth, role=role),
-            _repeats(passages),
-        ),
-        evaluation.notes,
-        provenance,
-    )
+        scores, provenance.models[0], f"{name} of {prompt_class}", name, tie_margin, evaluation.notes,
+        provenance, recorded,
+    )  # fmt: skip
 
 
 def games_from_scores(
@@ -192,7 +154,6 @@ def games_from_scores(
     ``measure``: Measure, by its name in the files. Default: the only one.
     """
     paths = [files] if isinstance(files, PathLike) else list(files)
-    allow_rereading(*paths)
     read = {path: _query_scores(path) for path in paths}
     measures = list(dict.fromkeys(score.metric for scores in read.values() for score in scores))
     names = listed([str(path) for path in paths])
@@ -214,9 +175,8 @@ def games_from_scores(
                     )
                 of_query[system] = value
     grader = listed(file_names(*paths))
-    info = {"prompt_class": chosen, "measure": chosen, "tie_margin": tie_margin}
     provenance = Provenance(leaderboards=file_names(*paths), queries=len(by_query))
-    return _rated(_Games(by_query, grader, info, tie_margin), [], provenance)
+    return _rated(by_query, grader, chosen, chosen, tie_margin, [], provenance)
 
 
 def _query_scores(path: PathLike) -> list[Score]:
@@ -228,22 +188,46 @@ def _query_scores(path: PathLike) -> list[Score]:
     return scores
 
 
-def _rated(games: _Games, notes: Sequence[str], provenance: Provenance) -> RatedGames:
-    """The games with their numbers; raises :class:`SelectionError` without games."""
-    systems = {system for of_query in games.scores.values() for system in of_query}
-    count = ties = 0
-    played = list(games())
-    for query in played:
-        verdicts = [game.winner for game in query.game_sets[0].games]
-        count += len(verdicts)
-        ties += verdicts.count("C")
-    if not count:
+def _rated(
+    scores: Mapping[str, Mapping[str, float]],
+    grader: str,
+    prompt_class: str,
+    measure: str,
+    tie_margin: float,
+    notes: Sequence[str],
+    provenance: Provenance,
+    recorded: Callable[[str, str, str], dict[str, Any]] = lambda _query, name, place: {
+        f"system_{place}": name
+    },
+) -> RatedGames:
+    """The games of the queries with at least one; raises :class:`SelectionError` without games.
+
+    ``scores``: Query to system to score. ``recorded``: What a game records of a system, by query, name and
+    place.
+    """
+    info = {"prompt_class": prompt_class, "measure": measure, "tie_margin": tie_margin}
+    played = []
+    verdicts: Counter[Winner] = Counter()
+    for query_id, of_query in scores.items():
+        games = []
+        for name_a, name_b in combinations(sorted(of_query), 2):
+            values = recorded(query_id, name_a, "a") | recorded(query_id, name_b, "b")
+            if values["system_a"] == values["system_b"]:
+                continue  # two repeats of a system
+            winner = winner_of(of_query[name_a], of_query[name_b], tie_margin)
+            games.append(Game(**values, winner=winner, decided_by="ratings"))
+            verdicts[winner] += 1
+        if games:
+            of_grader = GameSet(llm=grader, prompt_info=dict(info), games=games)
+            played.append(QueryGames(query_id=query_id, game_sets=[of_grader]))
+    if not played:
         raise SelectionError("Games need scores of at least two systems on a common query.")
+    systems = {system for of_query in scores.values() for system in of_query}
     notes = list(notes)
-    if missing := sum(len(systems) - len(of_query) for of_query in games.scores.values()):
+    if missing := sum(len(systems) - len(of_query) for of_query in scores.values()):
         have = counted(missing, "score is", "scores are")
         notes.append(f"{have} missing: such a system has no games for the query.")
-    return RatedGames(played, len(systems), count, ties, notes, provenance)
+    return RatedGames(played, len(systems), verdicts.total(), verdicts["C"], notes, provenance)
 
 
 def _cover_evaluation(
@@ -305,16 +289,6 @@ def _of_measure(scores: Iterable[Score], measure: str) -> tuple[str, dict[str, d
             name = score.metric
             by_query.setdefault(score.query_id, {})[score.system] = score.value
     return name, by_query
-
-
-def _repeats(queries: Iterable[QueryView]) -> dict[str, System]:
-    """The name of each system, as evaluations list it, to the system and its repeat."""
-    return {
-        str(system := System.of(entry)): system
-        for query in queries
-        for passage in query.passages
-        for entry in passage.rankings
-    }
 
 
 def response_words(

@@ -88,7 +88,19 @@ def judged_games(
     systems: dict[str, None] = {}
     for query_id, of_query in by_query.items():
         systems |= dict.fromkeys(name for game in of_query for name in (game.system_a, game.system_b))
-        _add(result, query_id, of_query)
+        for first, second in _pairs(of_query):
+            score = first.score
+            if second is not None and score is not None and second.score is not None:
+                is_same = score == 1 - second.score
+                result.both_orders += 1
+                result.flips += not is_same
+                score = score if is_same else 0.5
+            elif second is not None or first.order is not None:
+                score = None
+            if score is None:
+                result.ungraded += 1
+            else:
+                result.outcomes.append(Outcome(query_id, first.system_a, first.system_b, score, judge))
     result.systems = list(systems)
     check_names(by_query, systems)
     return result
@@ -110,32 +122,16 @@ def _single(judges: list[tuple[GradeKey, str | None]], where: str) -> GradeKey:
     return keys[0]
 
 
-def _add(result: JudgedGames, query_id: str, games: Iterable[Game]) -> None:
-    """Add the games of a query; games in both orders are one."""
+def _pairs(games: Iterable[Game]) -> Iterator[tuple[Game, Game | None]]:
+    """The games of a query, each with that of the same answers in the other order, if there is one."""
     waiting: dict[tuple[System, System], list[Game]] = defaultdict(list)
     for game in games:
         if game.order is None:
-            _play(result, query_id, game, game.score)
-            continue
-        if not (partners := waiting[game.b, game.a]):
+            yield game, None
+        elif partners := waiting[game.b, game.a]:
+            yield partners.pop(0), game
+        else:
             waiting[game.a, game.b].append(game)
-            continue
-        partner = partners.pop(0)
-        first = partner.score
-        if first is None or game.score is None:
-            _play(result, query_id, partner, None)
-            continue
-        second = 1 - game.score
-        result.both_orders += 1
-        result.flips += first != second
-        _play(result, query_id, partner, first if first == second else 0.5)
-    for alone in waiting.values():  # the game in the other order is missing
+    for alone in waiting.values():
         for game in alone:
-            _play(result, query_id, game, None)
-
-
-def _play(result: JudgedGames, query_id: str, game: Game, score: float | None) -> None:
-    if score is None:
-        result.ungraded += 1
-    else:
-        result.outcomes.append(Outcome(query_id, game.system_a, game.system_b, score, result.judge))
+            yield game, None

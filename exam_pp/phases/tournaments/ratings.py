@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from exam_pp.defaults import CONFIDENCE
+from exam_pp.defaults import CONFIDENCE, TOURNAMENTS
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
 from exam_pp.metrics.elo import EloRules, elo, elo_samples, errors_of_mean
 from exam_pp.metrics.entry_values import Floats, Ints
-from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix, head_to_head, win_matrix
+from exam_pp.metrics.head_to_head import HeadToHead, WinMatrix, count_wins, head_to_head
 from exam_pp.metrics.leaderboard import Standing
 from exam_pp.metrics.outcomes import Outcome, Outcomes, query_counts
 from exam_pp.metrics.significance import rating_ranks
 from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, intervals
 from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, SystemUncertainty, Uncertainty
-from exam_pp.phases.evaluation.result import Evaluation, counted_names
+from exam_pp.phases.evaluation.result import Evaluation, counted_names, joined_notes
 from exam_pp.phases.tournaments.biases import bias_notes_of
 from exam_pp.phases.tournaments.from_grades import RatedGames
 from exam_pp.phases.tournaments.outcomes import JudgedGames, judged_games
@@ -41,11 +41,11 @@ class RatingOptions:
 
     methods: Sequence[Method] = ("elo",)
     rules: EloRules = field(default_factory=EloRules)
-    tournaments: int = 500
+    tournaments: int = TOURNAMENTS
     statistics: Statistics = field(default_factory=lambda: Statistics("queries", samples=1000))
 
 
-class Record(NamedTuple):
+class SystemRecord(NamedTuple):
     """The games of a system, and the spread of its Elo rating over tournaments (None without Elo)."""
 
     system: str
@@ -65,7 +65,7 @@ class Ratings:
     """
 
     standings: Standings
-    records: list[Record]
+    records: list[SystemRecord]
     matrix: WinMatrix
     outcomes: Outcomes
     unrated: list[str]
@@ -172,7 +172,7 @@ def ratings(
     names = [NAMES[method] for method in methods]
     standings = Standings(names, order, rows, statistics, uncertain, all_notes, provenance)
     return Ratings(
-        standings, _records(games, order, spreads), win_matrix(games).ordered(order), games, unrated
+        standings, _records(games, order, spreads), count_wins(games).ordered(order), games, unrated
     )
 
 
@@ -198,7 +198,6 @@ def together(boards: Mapping[str, Ratings]) -> Standings:
     rows: dict[tuple[str, str], Standing] = {}
     uncertain = Uncertainty()
     metrics: list[str] = []
-    notes: dict[str, list[str]] = {}
     for judge, board in boards.items():
         standings = board.standings
         names = {metric: f"{metric}[{judge}]" for metric in standings.metrics}
@@ -210,12 +209,8 @@ def together(boards: Mapping[str, Ratings]) -> Standings:
         uncertain.systems.update(
             {(system, names[of]): row for (system, of), row in standings.uncertainty.systems.items()}
         )
-        for note in [*standings.uncertainty.notes, *standings.notes]:
-            notes.setdefault(note, []).append(judge)
-    shared = [
-        note if len(judges) == len(boards) else f"{', '.join(judges)}: {note}"
-        for note, judges in notes.items()
-    ]
+    each = [(judge, board.standings) for judge, board in boards.items()]
+    shared = joined_notes([(judge, [*of.uncertainty.notes, *of.notes]) for judge, of in each])
     systems = dict.fromkeys(system for board in boards.values() for system in board.standings.systems)
     provenance = combined(board.standings.provenance for board in boards.values())
     return Standings(metrics, list(systems), rows, first.standings.statistics, uncertain, shared, provenance)
@@ -293,14 +288,14 @@ def _interval_note(
     )
 
 
-def _records(games: Outcomes, order: Sequence[str], spreads: Floats | None) -> list[Record]:
+def _records(games: Outcomes, order: Sequence[str], spreads: Floats | None) -> list[SystemRecord]:
     won, tied = games.wins(), games.ties().sum(axis=1)
     rows = []
     for system in order:
         place = games.systems.index(system)
         wins, ties, losses = int(won[place].sum()), int(tied[place]), int(won[:, place].sum())
         spread = None if spreads is None else float(spreads[place])
-        rows.append(Record(system, wins + ties + losses, wins, ties, losses, spread))
+        rows.append(SystemRecord(system, wins + ties + losses, wins, ties, losses, spread))
     return rows
 
 

@@ -32,7 +32,6 @@ from exam_pp.roles import (
     role_of,
 )
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.files import is_read_once
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
@@ -119,10 +118,6 @@ def add_canaries(
     ``bank``.
     """
     chosen = options or CanaryOptions()
-    if is_read_once(source):
-        raise SelectionError(
-            f"Canaries need the input twice, so {str(source)!r} must be a file, not a stream."
-        )
     texts, texts_file = _query_texts(bank_path, queries)
     pool = _read_pool(source, chosen)
     if sum(map(bool, pool.good.values())) < 2 and any(CANARIES[name].of_other for name in chosen.chosen):

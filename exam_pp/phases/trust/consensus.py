@@ -14,7 +14,7 @@ from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, PanelMembers, panel_members
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts import PROMPTS
-from exam_pp.store.files import check_output, is_read_once
+from exam_pp.store.files import check_output
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
@@ -74,7 +74,7 @@ def consensus(
     replaced. Ungraded pairs of a member are no vote.
 
     Args:
-        graded: The graded file; not a pipe, because it is read twice.
+        graded: The graded file.
         output: The graded file to write.
         rule: ``mean``: the arithmetic mean, halves rounded down. ``median``: the lower of the two in the
             middle, if their number is even. ``majority``: the most frequent rating, else the lowest of the
@@ -95,8 +95,6 @@ def consensus(
     """
     name = f"{PANEL}{rule}" if name is None else name
     check_output(output, [graded])
-    if is_read_once(graded):
-        raise SelectionError("GRADED is read twice and cannot be a pipe: name a file.")
     if not name.strip() or name.startswith(HUMAN):
         raise SelectionError(
             f"{name!r} cannot be the name of a consensus: names with {HUMAN} are those of reviewers."
@@ -116,66 +114,59 @@ def consensus(
             f"A consensus needs ratings of {min_graders} graders (-S min-graders), but {graded} has those of "
             f"{counted(len(members.keys), 'grader')}: {listed([str(key) for key in members.keys], '; ')}."
         )
-    summary = ConsensusSummary(
-        name, members.prompt_class, rule, members.keys, min_graders, output=str(output)
-    )
-    adder = _Adder(members, summary)
-    rewrite(graded, output, adder.query)
+    key = GradeKey(name, members.prompt_class)
+    summary = ConsensusSummary(*key, rule, members.keys, min_graders, output=str(output))
+
+    def added(query: RawQuery) -> RawQuery:
+        for passage in query.passages:
+            summary.replaced += _remove_earlier(passage, key)
+            ratings = [of_grader.ratings(passage) for of_grader in members.selectors.values()]
+            rated = consensus_ratings(ratings, rule, min_graders)
+            summary.rated += len(rated)
+            summary.alone += len(set().union(*ratings)) - len(rated)
+            if rated:
+                passage.add_grades([_grades(rated, key, members, rule, min_graders)])
+        return query
+
+    rewrite(graded, output, added)
     return summary
 
 
-@dataclass(frozen=True)
-class _Adder:
-    """Adds the consensus to passages."""
+def _remove_earlier(passage: RawPassage, key: GradeKey) -> bool:
+    """Remove an earlier consensus of this name and prompt class; returns whether there was one."""
+    if all(grades.model != key.model for grades in passage.grade_sets()):
+        return False
 
-    members: PanelMembers
-    summary: ConsensusSummary
+    def kept(grades: AnyGrades) -> AnyGrades | None:
+        if grades.model != key.model:
+            return grades
+        if not is_consensus(grades):
+            raise SelectionError(
+                f"The file has grades by {key.model!r}, which are no consensus: choose another --name."
+            )
+        return None if GradeKey.of(grades) == key else grades
 
-    def query(self, query: RawQuery) -> RawQuery:
-        """Add the consensus to the passages of a query."""
-        for passage in query.passages:
-            self._remove_earlier(passage)
-            ratings = [of_grader.ratings(passage) for of_grader in self.members.selectors.values()]
-            rated = consensus_ratings(ratings, self.summary.rule, self.summary.min_graders)
-            self.summary.rated += len(rated)
-            self.summary.alone += len(set().union(*ratings)) - len(rated)
-            if rated:
-                passage.add_grades([self._grades(rated)])
-        return query
+    passage.edit_grades(kept)
+    return all(GradeKey.of(grades) != key for grades in passage.grade_sets())
 
-    def _remove_earlier(self, passage: RawPassage) -> None:
-        key = GradeKey(self.summary.grader, self.summary.prompt_class)
-        if all(grades.model != key.model for grades in passage.grade_sets()):
-            return
 
-        def kept(grades: AnyGrades) -> AnyGrades | None:
-            if grades.model != key.model:
-                return grades
-            if not is_consensus(grades):
-                raise SelectionError(
-                    f"The file has grades by {key.model!r}, which are no consensus: choose another --name."
-                )
-            return None if GradeKey.of(grades) == key else grades
-
-        passage.edit_grades(kept)
-        self.summary.replaced += all(GradeKey.of(grades) != key for grades in passage.grade_sets())
-
-    def _grades(self, ratings: Mapping[str, int]) -> AnyGrades:
-        members, summary = self.members, self.summary
-        prompt_info: dict[str, Any] = {
-            "prompt_class": summary.prompt_class,
-            "is_self_rated": members.is_rated,
-        }
-        if members.is_rated and members.highest is not None and PROMPTS.find(summary.prompt_class) is None:
-            prompt_info["max_rating"] = members.highest
-        shared = {
-            "model": summary.grader,
-            "model_options": {
-                CONSENSUS: summary.rule,
-                "min_graders": summary.min_graders,
-                "members": [{"llm": key.model, "prompt_class": key.prompt_class} for key in members.keys],
-            },
-            "prompt_info": prompt_info,
-        }
-        kind = "direct" if members.kind == "direct" else members.entry_kind or "question"
-        return decided_grades(ratings, kind, shared, is_rated=members.is_rated, assigns=members.assigns)
+def _grades(
+    ratings: Mapping[str, int], key: GradeKey, members: PanelMembers, rule: ConsensusRule, min_graders: int
+) -> AnyGrades:
+    """The consensus of a passage, with its members."""
+    info: dict[str, Any] = {"prompt_class": key.prompt_class, "is_self_rated": members.is_rated}
+    if members.is_rated and members.highest is not None and PROMPTS.find(key.prompt_class) is None:
+        info["max_rating"] = members.highest
+    shared = {
+        "model": key.model,
+        "model_options": {
+            CONSENSUS: rule,
+            "min_graders": min_graders,
+            "members": [
+                {"llm": member.model, "prompt_class": member.prompt_class} for member in members.keys
+            ],
+        },
+        "prompt_info": info,
+    }
+    kind = "direct" if members.kind == "direct" else members.entry_kind or "question"
+    return decided_grades(ratings, kind, shared, is_rated=members.is_rated, assigns=members.assigns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf, isfinite
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -169,17 +169,38 @@ def gate(
             )
     old_name, old = _scores_of(baseline, "the baseline", system)
     new_name, after = _scores_of(new, "the new version", system_after or system)
-    rows, compared = [], set[str]()
-    for measure in _chosen(measures, old, after):
-        queries = _pairs(measure, old[measure], after[measure], missing_queries, worst_drop)
-        row = _measured(measure, queries, max_drop, 1.0 if worst_drop is None else worst_drop, confidence)
-        unmatched = [query_id for query_id in after[measure] if query_id not in old[measure]]
-        missing = [query_id for query_id in old[measure] if query_id not in after[measure]]
-        rows.append(replace(row, missing=missing, unmatched=unmatched, largest=row.largest[:limit]))
-        compared.update(query.query_id for query in queries)
-    provenance = Provenance(leaderboards=file_names(baseline, new), queries=len(compared))
+    worst = 1.0 if worst_drop is None else worst_drop
+    compared = {
+        measure: _pairs(measure, old[measure], after[measure], missing_queries, worst_drop)
+        for measure in _chosen(measures, old, after)
+    }
+    drops = {name: [max(-worst, min(worst, q.drop)) for q in of] for name, of in compared.items()}
+    bounds = [drop_bounds(of, max_drop, worst, confidence) for of in drops.values()]
+    # Only failing needs a correction for several measures.
+    adjusted = holm([of.p_above for of in bounds])
+    rows = [
+        MeasureGate(
+            measure,
+            len(queries),
+            exact_mean([query.baseline for query in queries]),
+            exact_mean([query.counted for query in queries]),
+            found,
+            p_above,
+            "failed" if p_above < 1 - confidence
+            else "passed" if found.p_within <= 1 - confidence
+            else "undecided",
+            queries_for_drop(drops[measure], max_drop, worst, confidence),
+            all(abs(drop) <= TOLERANCE for drop in drops[measure]),
+            [query_id for query_id in old[measure] if query_id not in after[measure]],
+            [query_id for query_id in after[measure] if query_id not in old[measure]],
+            sorted((query for query in queries if query.drop > 0), key=lambda query: -query.drop)[:limit],
+        )
+        for (measure, queries), found, p_above in zip(compared.items(), bounds, adjusted, strict=True)
+    ]  # fmt: skip
+    query_ids = {query.query_id for queries in compared.values() for query in queries}
+    provenance = Provenance(leaderboards=file_names(baseline, new), queries=len(query_ids))
     return Gate(
-        old_name, new_name, _decided(rows, 1 - confidence), max_drop, undecided, confidence, worst_drop,
+        old_name, new_name, rows, max_drop, undecided, confidence, worst_drop,
         list(_notes(rows, missing_queries, worst_drop)), provenance,
     )  # fmt: skip
 
@@ -221,39 +242,6 @@ def _pairs(
             f"the {worst_drop:g} of --worst-drop, which bounds the change of every query; raise it."
         )
     return queries
-
-
-def _measured(
-    measure: str, queries: Sequence[QueryDrop], max_drop: float, worst: float, confidence: float
-) -> MeasureGate:
-    """The gate of the measure, as if it were the only one."""
-    drops = [max(-worst, min(worst, query.drop)) for query in queries]
-    bounds = drop_bounds(drops, max_drop, worst, confidence)
-    return MeasureGate(
-        measure,
-        len(queries),
-        exact_mean([query.baseline for query in queries]),
-        exact_mean([query.counted for query in queries]),
-        bounds,
-        bounds.p_above,
-        "undecided",
-        queries_for_drop(drops, max_drop, worst, confidence),
-        is_unchanged=all(abs(drop) <= TOLERANCE for drop in drops),
-        largest=sorted((query for query in queries if query.drop > 0), key=lambda query: -query.drop),
-    )
-
-
-def _decided(rows: Sequence[MeasureGate], alpha: float) -> list[MeasureGate]:
-    """The rows with their outcomes; only failing needs a correction for several measures."""
-    decided = []
-    for row, p_above in zip(rows, holm([row.p_above for row in rows]), strict=True):
-        outcome: Outcome = "undecided"
-        if p_above < alpha:
-            outcome = "failed"
-        elif row.bounds.p_within <= alpha:
-            outcome = "passed"
-        decided.append(replace(row, p_above=p_above, outcome=outcome))
-    return decided
 
 
 def _scores_of(

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,10 +31,11 @@ from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
 from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
-from exam_pp.store.atomic_writes import temporary_folder
-from exam_pp.store.files import STDIO, check_output, is_read_once, is_stream, read_file
+from exam_pp.store.files import STDIO, check_output, is_stream, read_text
 from exam_pp.store.guarded_inputs import model_files, reading
+from exam_pp.store.locks import temporary_folder
 from exam_pp.text.toml import parse_toml
+from exam_pp.text.wording import did_you_mean
 
 
 class GraderTable(ModelSettings):
@@ -55,7 +55,7 @@ class GraderTable(ModelSettings):
 
 
 @dataclass(frozen=True)
-class PanelGrader:
+class PanelModel:
     """A grader of a panel: a model with its prompts.
 
     ``number``: Number of its table, from 1.
@@ -67,16 +67,15 @@ class PanelGrader:
     table: GraderTable
 
 
-def read_panel(path: str | Path, servers: Collection[str] = ()) -> list[PanelGrader]:
+def read_panel(path: str | Path, servers: Collection[str] = ()) -> list[PanelModel]:
     """Read the graders of a panel file; files that it names are in its folder.
 
     Returns the graders, in the order of the file.
     """
-    values = parse_toml(read_file(path), str(path))
+    values = parse_toml(read_text(path), str(path))
     for key in values:
         if key != "grader":
-            close = get_close_matches(key, ["grader"], n=1)
-            hint = "did you mean 'grader'?" if close else "a panel file can have grader."
+            hint = did_you_mean(key, ["grader"], "a panel file can have grader.", begins=False)
             raise DataError(f"is unknown; {hint}", file=str(path), field=key)
     tables = values.get("grader", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
@@ -91,7 +90,7 @@ def read_panel(path: str | Path, servers: Collection[str] = ()) -> list[PanelGra
     return graders
 
 
-def _grader(number: int, values: Mapping[str, Any], source: SettingsFile) -> PanelGrader:
+def _grader(number: int, values: Mapping[str, Any], source: SettingsFile) -> PanelModel:
     where = f"grader {number}"
     table = source.table(GraderTable, values, f"{where} ")
     if not table.prompt_class and not table.prompt_file:
@@ -104,14 +103,14 @@ def _grader(number: int, values: Mapping[str, Any], source: SettingsFile) -> Pan
     except ExamError as error:
         raise DataError(str(error), file=source.name, field=f"{where} prompt_class") from error
     prompts = [with_answer_match(prompt, table.answer_match) for prompt in chosen]
-    return PanelGrader(number, source.options(table, f"{where} "), prompts, table)
+    return PanelModel(number, source.options(table, f"{where} "), prompts, table)
 
 
 def _several(names: str | list[str]) -> list[str]:
     return [names] if isinstance(names, str) else names
 
 
-def _check_different(graders: Sequence[PanelGrader], path: str | Path) -> None:
+def _check_different(graders: Sequence[PanelModel], path: str | Path) -> None:
     """Raise DataError if two graders have the same model and prompt class."""
     asked: dict[tuple[str, str], int] = {}
     for number, model, prompt in _asked(graders):
@@ -124,7 +123,7 @@ def _check_different(graders: Sequence[PanelGrader], path: str | Path) -> None:
             )  # fmt: skip
 
 
-def _asked(graders: Sequence[PanelGrader]) -> Iterator[tuple[int, str, str]]:
+def _asked(graders: Sequence[PanelModel]) -> Iterator[tuple[int, str, str]]:
     for grader in graders:
         for prompt in grader.prompts:
             yield grader.number, grader.model.model, prompt.name
@@ -135,7 +134,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PanelFiles(GradeFiles):
-    """The files of a grading by a panel; ``passages`` is not a pipe, because it is read several times."""
+    """The files of a grading by a panel."""
 
     panel: Path = field(kw_only=True)
 
@@ -145,7 +144,7 @@ class PanelFiles(GradeFiles):
         return self.output.with_name(f"{self.output.name}.panel")
 
 
-def _options_of(grader: PanelGrader, options: GradeOptions) -> GradeOptions:
+def _options_of(grader: PanelModel, options: GradeOptions) -> GradeOptions:
     """The options of the grading by a grader."""
     table = grader.table
     return replace(
@@ -165,7 +164,7 @@ def grade_panel(
     progress: Progress = no_progress,
     *,
     servers: Collection[str] = (),
-) -> list[PanelGrader]:
+) -> list[PanelModel]:
     """Grade passages with every grader of a panel, and write the grades of all into one file.
 
     All graders and their packages are checked before the first model is loaded. Each grader has a journal of
@@ -176,8 +175,6 @@ def grade_panel(
     ``servers``: Servers that the panel may use.
     """
     options = options or GradeOptions([])
-    if is_read_once(files.passages):
-        raise SelectionError("PASSAGES is read once for every grader and cannot be a pipe: name a file.")
     graders = read_panel(files.panel, servers)
     for server in servers:
         if not any(is_same_server(server, grader.model.base_url) for grader in graders):
@@ -209,7 +206,7 @@ def grade_panel(
     return graders
 
 
-def _model_inputs(graders: Iterable[PanelGrader]) -> Iterator[Path]:
+def _model_inputs(graders: Iterable[PanelModel]) -> Iterator[Path]:
     """The files of local models and the JSON Schemas that a panel names."""
     for grader in graders:
         yield from model_files(grader.model.model) or ()
@@ -217,7 +214,7 @@ def _model_inputs(graders: Iterable[PanelGrader]) -> Iterator[Path]:
             yield Path(str(grader.model.response_format))
 
 
-def _grade(files: PanelFiles, graders: Sequence[PanelGrader], options: GradeOptions, steps: Steps) -> Path:
+def _grade(files: PanelFiles, graders: Sequence[PanelModel], options: GradeOptions, steps: Steps) -> Path:
     """The file with the grades of all graders, in the work folder."""
     graded = files.passages
     for grader in graders:
@@ -228,7 +225,7 @@ def _grade(files: PanelFiles, graders: Sequence[PanelGrader], options: GradeOpti
             advance: Advance,
             # As default values, because the loop changes these variables.
             source: Path = graded,
-            grader: PanelGrader = grader,
+            grader: PanelModel = grader,
             of_grader: GradeOptions = of_grader,
         ) -> Iterable[str]:
             step = GradeFiles(
@@ -247,7 +244,7 @@ def _grade(files: PanelFiles, graders: Sequence[PanelGrader], options: GradeOpti
 
 
 @contextmanager
-def _named(panel: Path, grader: PanelGrader) -> Iterator[None]:
+def _named(panel: Path, grader: PanelModel) -> Iterator[None]:
     """Add the table of the grader to errors inside the block that are not about a file."""
     try:
         yield

@@ -14,7 +14,7 @@ from exam_pp.text.wording import listed
 Level = Literal["error", "warning"]
 
 
-class Check(NamedTuple):
+class FileCheck(NamedTuple):
     """A check of a file. An error makes results wrong or stops other commands; a warning may be intended."""
 
     name: str
@@ -23,34 +23,36 @@ class Check(NamedTuple):
 
 
 _CHECKS = (
-    Check("unreadable", "error", "the file cannot be read to its end, or its format is unknown"),
-    Check("empty", "error", "the file is empty"),
-    Check("format", "error", "a line that other commands refuse, such as one with a missing field"),
-    Check("duplicate-key", "error", "duplicate key in a JSON object; readers use the last value"),
-    Check("duplicate-query", "warning", "a query is on several lines"),
-    Check("duplicate-passage", "warning", "a passage occurs twice in a query"),
-    Check("wrong-id", "error", "a judgment or ranking names another passage or query than its own"),
-    Check("judgment-conflict", "warning", "a passage has different judgments"),
-    Check("duplicate-ranking", "warning", "a system ranks a passage twice"),
-    Check("shared-rank", "warning", "a system has two passages at the same rank"),
-    Check("score-order", "warning", "the ranks are not the order of the scores, by which trec_eval sorts"),
-    Check("citation", "warning", "an answer cites a document that is none of its references"),
-    Check("unjudged", "warning", "none or hardly any of the first passages of a run is in the qrels"),
-    Check("query-ids", "warning", "the ids of queries do not meet: write them in one way"),
-    Check("missing-queries", "warning", "a system lacks queries: it scores 0 there, or is left out"),
-    Check("name", "error", "a name that is empty, reserved, or one with another name in TREC files"),
-    Check("language", "warning", "a judge of English words cannot read the texts: name another --model"),
-    Check("rating-scale", "error", "a rating is outside the prompt's scale or below 0"),
-    Check("rating-conflict", "error", "a rating contradicts the lists of correct and wrong entries"),
-    Check("no-ratings", "warning", "a rating prompt has no ratings; thresholds then count correct as 1"),
-    Check("assignment", "warning", "an unknown nugget assignment, or one that contradicts its rating"),
-    Check("repeated-entry", "warning", "an entry occurs twice in a set of grades"),
-    Check("rated-again", "warning", "an entry is rated twice by the same model with the same prompt"),
-    Check("soft-grade", "warning", "probabilities that do not add up to 1, or do not match the scale"),
-    Check("other-system", "error", "ratings by criteria of the answer of another system"),
+    FileCheck("unreadable", "error", "the file cannot be read to its end, or its format is unknown"),
+    FileCheck("empty", "error", "the file is empty"),
+    FileCheck("format", "error", "a line that other commands refuse, such as one with a missing field"),
+    FileCheck("duplicate-key", "error", "duplicate key in a JSON object; readers use the last value"),
+    FileCheck("duplicate-query", "warning", "a query is on several lines"),
+    FileCheck("duplicate-passage", "warning", "a passage occurs twice in a query"),
+    FileCheck("wrong-id", "error", "a judgment or ranking names another passage or query than its own"),
+    FileCheck("judgment-conflict", "warning", "a passage has different judgments"),
+    FileCheck("duplicate-ranking", "warning", "a system ranks a passage twice"),
+    FileCheck("shared-rank", "warning", "a system has two passages at the same rank"),
+    FileCheck(
+        "score-order", "warning", "the ranks are not the order of the scores, by which trec_eval sorts"
+    ),
+    FileCheck("citation", "warning", "an answer cites a document that is none of its references"),
+    FileCheck("unjudged", "warning", "none or hardly any of the first passages of a run is in the qrels"),
+    FileCheck("query-ids", "warning", "the ids of queries do not meet: write them in one way"),
+    FileCheck("missing-queries", "warning", "a system lacks queries: it scores 0 there, or is left out"),
+    FileCheck("name", "error", "a name that is empty, reserved, or one with another name in TREC files"),
+    FileCheck("language", "warning", "a judge of English words cannot read the texts: name another --model"),
+    FileCheck("rating-scale", "error", "a rating is outside the prompt's scale or below 0"),
+    FileCheck("rating-conflict", "error", "a rating contradicts the lists of correct and wrong entries"),
+    FileCheck("no-ratings", "warning", "a rating prompt has no ratings; thresholds then count correct as 1"),
+    FileCheck("assignment", "warning", "an unknown nugget assignment, or one that contradicts its rating"),
+    FileCheck("repeated-entry", "warning", "an entry occurs twice in a set of grades"),
+    FileCheck("rated-again", "warning", "an entry is rated twice by the same model with the same prompt"),
+    FileCheck("soft-grade", "warning", "probabilities that do not add up to 1, or do not match the scale"),
+    FileCheck("other-system", "error", "ratings by criteria of the answer of another system"),
 )  # fmt: skip
 
-CHECKS: dict[str, Check] = {check.name: check for check in _CHECKS}
+CHECKS: dict[str, FileCheck] = {check.name: check for check in _CHECKS}
 
 
 class Finding(NamedTuple):

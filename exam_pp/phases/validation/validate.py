@@ -18,7 +18,7 @@ from exam_pp.phases.validation.checks import Findings, ranking_problems
 from exam_pp.phases.validation.graded_file import check_graded
 from exam_pp.results import RunLine
 from exam_pp.splicing import duplicate_key
-from exam_pp.store.files import is_read_once, read_bytes, read_lines, without_lines
+from exam_pp.store.files import read_bytes, read_lines, without_lines
 from exam_pp.store.problems import MOST_KEPT, collecting
 from exam_pp.store.tables import RUNS, is_table
 from exam_pp.store.trec.answers import Answer
@@ -55,7 +55,7 @@ def validate(
         format_name = kind or "?"
         contents = ""
         try:
-            if kind is None and not (path.is_dir() or is_read_once(path)) and not any(read_lines(path)):
+            if kind is None and not path.is_dir() and not any(read_lines(path)):
                 findings.add("empty", str(path), None, "", "is empty")
                 continue
             form = FORMATS.get(kind) if kind else format_of(path)
@@ -165,7 +165,7 @@ def read_around_errors(
             if corrupt or not (error.line is None and bad):
                 check = "unreadable" if corrupt else "format"
                 findings.add(check, str(path), error.line, error.field or "", error.problem)
-            if error.line is None or error.line in bad or is_read_once(path):
+            if error.line is None or error.line in bad:
                 return []
             if len(bad) == MOST_KEPT:
                 problem = f"has more than {MOST_KEPT} invalid lines; later lines are not checked"
@@ -187,10 +187,8 @@ def _add_problems(path: Path, problems: Sequence[DataError], findings: Findings)
 def check_duplicate_keys(path: Path, findings: Findings) -> None:
     """Add a finding for each JSON object with a duplicate key; readers use the last value.
 
-    Skips values that are not JSON, and streams, because they cannot be read twice.
+    Skips values that are not JSON.
     """
-    if is_read_once(path):
-        return
 
     def check(line: int | None, value: bytes) -> bool:
         try:

@@ -19,7 +19,7 @@ from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.plugins.autojudge.settings import LlmConfig, Settings, read_settings
-from exam_pp.plugins.autojudge.work import Work, of_kind
+from exam_pp.plugins.autojudge.work import Work, lines_of_kind
 from exam_pp.results import Score
 from exam_pp.store.passages.graded_file import read_passages
 
@@ -135,7 +135,7 @@ class ExamJudge:
             _log_notes(covered.notes)
             columns = {COVER: _table(score for score in covered.scores if score.metric.startswith("Cover("))}
             columns[LABEL] = _label_means(work, graded, labels)
-            nuggets = of_kind(lines, "nugget")
+            nuggets = lines_of_kind(lines, "nugget")
             if any(item.importance == "vital" for line in nuggets for item in line.items):
                 columns[V_STRICT] = _vital_scores(work, reports, nuggets, own)
             else:

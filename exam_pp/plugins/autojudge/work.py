@@ -101,7 +101,7 @@ class Work:
                 f"The prompt {prompt.name!r} of the setting prompt_class is of the kind {prompt.kind}, but "
                 "the judge grades a bank; choose a prompt of the kind question or nugget."
             )
-        return prompt, of_kind(bank, prompt.entry_kind)
+        return prompt, lines_of_kind(bank, prompt.entry_kind)
 
     def assigned(self, reports: Iterable[Report], bank: Sequence[BankLine]) -> Path:
         """The file of the reports' answers with assigned nuggets."""
@@ -215,7 +215,7 @@ def _read_bank(path: Path) -> list[BankLine]:
     return list(form.read(Source(path, DroppedFields())))
 
 
-def of_kind(lines: Iterable[BankLine], kind: EntryKind) -> list[BankLine]:
+def lines_of_kind(lines: Iterable[BankLine], kind: EntryKind) -> list[BankLine]:
     """The lines with entries of a kind, with only these."""
     kept = []
     for line in lines:

@@ -32,7 +32,7 @@ from exam_pp.store.files import check_output, read_text
 
 if TYPE_CHECKING:
     from exam_pp.plugins.sql.duck import Limits
-    from exam_pp.plugins.sql.query import Statement
+    from exam_pp.plugins.sql.query import SqlStatement
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ def command(
       exam-pp query graded.jsonl.gz --bank questions.jsonl --runs runs --save graded.duckdb
     """
     from exam_pp.plugins.sql.duck import Limits
-    from exam_pp.plugins.sql.query import SqlSources, Statement, query_files, query_to_parquet
+    from exam_pp.plugins.sql.query import SqlSources, SqlStatement, query_files, query_to_parquet
     from exam_pp.rendering.rows import write_rows
 
     limits = Limits(options.pop("memory_limit"), options.pop("threads"))
@@ -135,7 +135,7 @@ def command(
         return
     check_output(output)
     files, sql = _files_and_sql(arguments)
-    statement = Statement(sql, dict(map(_parameter, params)), unsafe_sql)
+    statement = SqlStatement(sql, dict(map(_parameter, params)), unsafe_sql)
     if form == "parquet" and str(output) == "-":
         raise click.UsageError("--format parquet needs an output file: -o FILE.")
     sources = SqlSources(files, **options)
@@ -197,7 +197,7 @@ def _parameter(text: str) -> tuple[str, str | int | float]:
     return name, value
 
 
-def _draw(sources: Any, statement: Statement, limits: Any) -> None:
+def _draw(sources: Any, statement: SqlStatement, limits: Any) -> None:
     from exam_pp.plugins.sql.query import query_result
     from exam_pp.rendering.rows import MAX_ROWS, draw_rows
 

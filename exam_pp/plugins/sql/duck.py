@@ -162,11 +162,11 @@ def _connect(path: Path, limits: Limits, *, read_only: bool = False) -> Iterator
     try:
         connection = duckdb.connect(str(path), read_only=read_only, config=limits.config())
     except (duckdb.Error, ValueError) as error:
-        raise DataError(f"cannot be opened as a database: {sentence(error)}", file=str(path)) from error
+        raise DataError(f"cannot be opened as a database: {error_sentence(error)}", file=str(path)) from error
     try:
         yield connection
     except duckdb.Error as error:
-        raise QueryError(sentence(error)) from error
+        raise QueryError(error_sentence(error)) from error
     finally:
         connection.close()
 
@@ -429,7 +429,7 @@ def _parsed(sql: str) -> Any:
                 raise QueryError("The SQL has no statement.")
             row = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchone()
         except duckdb.Error as error:
-            raise QueryError(sentence(error)) from error
+            raise QueryError(error_sentence(error)) from error
     tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
     return None if tree["error"] or _QUERY_FUNCTION.search(sql) else tree["statements"]
 
@@ -480,7 +480,7 @@ def _without_semicolon(sql: str) -> str:
     return text.decode()
 
 
-def sentence(error: Exception) -> str:
+def error_sentence(error: Exception) -> str:
     """Return the message of a DuckDB error as one sentence, without the excerpt of the statement."""
     message = re.split(r"\n\s*LINE \d+:", str(error))[0]
     text = " ".join(message.split())

@@ -24,8 +24,8 @@ from exam_pp.plugins.sql.duck import (
 )
 from exam_pp.plugins.sql.rows import GradedRows, shown_path
 from exam_pp.plugins.sql.tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
-from exam_pp.store.atomic_writes import temporary_folder
-from exam_pp.store.files import atomic_output, check_output, folder_output, is_stream, work_folder
+from exam_pp.store.files import STDIO, atomic_output, check_output, folder_output, work_folder
+from exam_pp.store.locks import temporary_folder
 
 if TYPE_CHECKING:
     from exam_pp.store.trec.runs import MethodName
@@ -58,7 +58,7 @@ class SqlSources:
         Raises :class:`SelectionError` for a graded file that is named twice, whose rows would count twice.
         """
         for path in self.files():
-            if not is_stream(path) and not path.exists():
+            if str(path) != STDIO and not path.exists():
                 raise DataError("cannot be read (No such file or directory).", file=str(path))
         seen: set[Path] = set()
         for path in self.graded:
@@ -83,7 +83,7 @@ class SqlSources:
 
 
 @dataclass(frozen=True)
-class Statement:
+class SqlStatement:
     """A SQL statement and its parameters; ``unsafe`` allows statements that write."""
 
     sql: str
@@ -96,7 +96,7 @@ RowWriter = Callable[[Sequence[str], Iterable[Sequence[Any]], IO[bytes]], None]
 
 
 def query_files(
-    sources: SqlSources, statement: Statement, output: str | Path, write: RowWriter, limits: Limits
+    sources: SqlSources, statement: SqlStatement, output: str | Path, write: RowWriter, limits: Limits
 ) -> None:
     """Run a statement on the sources and write its rows.
 
@@ -111,7 +111,9 @@ def query_files(
         write(result.columns, result, stream)
 
 
-def query_to_parquet(sources: SqlSources, statement: Statement, output: str | Path, limits: Limits) -> None:
+def query_to_parquet(
+    sources: SqlSources, statement: SqlStatement, output: str | Path, limits: Limits
+) -> None:
     """Like :func:`query_files`, in the Parquet format."""
     check_output(output, sources.files())
     with temporary_folder() as folder:
@@ -123,7 +125,7 @@ def query_to_parquet(sources: SqlSources, statement: Statement, output: str | Pa
 
 
 @contextmanager
-def query_result(sources: SqlSources, statement: Statement, limits: Limits) -> Iterator[Result]:
+def query_result(sources: SqlSources, statement: SqlStatement, limits: Limits) -> Iterator[Result]:
     """Open the rows of a statement, for Python and for terminals; errors as in :func:`query_files`."""
     with (
         temporary_folder() as folder,
@@ -134,7 +136,7 @@ def query_result(sources: SqlSources, statement: Statement, limits: Limits) -> I
 
 @contextmanager
 def _open_reader(
-    sources: SqlSources, statement: Statement, folder: Path, limits: Limits, writes: Path | None = None
+    sources: SqlSources, statement: SqlStatement, folder: Path, limits: Limits, writes: Path | None = None
 ) -> Iterator[Reader]:
     sources.check()
     database, sandboxed = sources.database, not statement.unsafe

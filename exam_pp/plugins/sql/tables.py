@@ -44,7 +44,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class SqlTable:
     """A table, the description of a row, and the columns in order."""
 
     name: TableName
@@ -75,7 +75,7 @@ _PROMPT = Column("prompt_class", "VARCHAR", "prompt class; NULL if not recorded"
 _FAILURE = Column("failure", "VARCHAR", "reason of a missing rating; NULL if the request succeeded")
 
 _TABLES = (
-    Table(
+    SqlTable(
         "queries",
         "One row per query of any file.",
         (
@@ -84,7 +84,7 @@ _TABLES = (
             Column("test_collection", "VARCHAR", "test collection, from the bank"),
         ),
     ),
-    Table(
+    SqlTable(
         "passages",
         "One row per passage of a query.",
         (
@@ -96,7 +96,7 @@ _TABLES = (
             Column("position", "INTEGER", "position of the passage in its line, from 1"),
         ),
     ),
-    Table(
+    SqlTable(
         "judgments",
         "One row per judgment.",
         (
@@ -108,7 +108,7 @@ _TABLES = (
             Column("title_query", "VARCHAR", "`titleQuery` of the judgment in the file"),
         ),
     ),
-    Table(
+    SqlTable(
         "rankings",
         "One row per passage and system that returned it, from the graded file.",
         (
@@ -127,7 +127,7 @@ _TABLES = (
             Column("repeat", "INTEGER", "number of the repeat of a system, from 1; null for a single run"),
         ),
     ),
-    Table(
+    SqlTable(
         "grades",
         "One row per set of grades: all grades of one passage by one model with one prompt.",
         (
@@ -146,7 +146,7 @@ _TABLES = (
             Column("model_options", "VARCHAR", "options of the model, as JSON text; NULL if not recorded"),
         ),
     ),
-    Table(
+    SqlTable(
         "ratings",
         "One row per passage, entry and grader. Sets of grades by the same model and prompt are merged; the "
         "last rating of an entry counts.",
@@ -170,7 +170,7 @@ _TABLES = (
             _FAILURE,
         ),
     ),
-    Table(
+    SqlTable(
         "answers",
         "One row per reply of a model, including replies whose ratings were replaced later.",
         (
@@ -184,7 +184,7 @@ _TABLES = (
             _FAILURE,
         ),
     ),
-    Table(
+    SqlTable(
         "supports",
         "One row per part of an answer, cited passage and grader: how far the passage supports the part. Of "
         "several grades by the same model and prompt, the last one.",
@@ -201,7 +201,7 @@ _TABLES = (
             _FAILURE,
         ),
     ),
-    Table(
+    SqlTable(
         "criteria",
         "One row per answer of a system, criterion and grader. Of several ratings by the same model and "
         "prompt, the last one.",
@@ -216,7 +216,7 @@ _TABLES = (
             _FAILURE,
         ),
     ),
-    Table(
+    SqlTable(
         "games",
         "One row per game: the answers of two systems to a query, compared by a judge.",
         (
@@ -239,7 +239,7 @@ _TABLES = (
             Column("failure", "VARCHAR", "reason of an ungraded game; NULL if the request succeeded"),
         ),
     ),
-    Table(
+    SqlTable(
         "bank",
         "One row per question or nugget of the test banks (`--bank`).",
         (
@@ -257,7 +257,7 @@ _TABLES = (
             ),
         ),
     ),
-    Table(
+    SqlTable(
         "runs",
         "One row per line of the run files (`--runs`).",
         (
@@ -269,7 +269,7 @@ _TABLES = (
             Column("score", "DOUBLE", "score in the file"),
         ),
     ),
-    Table(
+    SqlTable(
         "scores",
         "One row per score in the leaderboards (`--scores`).",
         (
@@ -282,7 +282,7 @@ _TABLES = (
     ),
 )
 
-TABLES: dict[TableName, Table] = {table.name: table for table in _TABLES}
+TABLES: dict[TableName, SqlTable] = {table.name: table for table in _TABLES}
 """All tables, in the order in which they are documented."""
 
 _ENTRY_LISTS = (
@@ -322,7 +322,7 @@ class View:
     entries: str = ""
     renamed: Mapping[str, str] = field(default_factory=dict)
 
-    def sql(self, table: Table) -> str:
+    def sql(self, table: SqlTable) -> str:
         """Return the statement of the view; lists that a query does not use are not read."""
         sources = {name: self.renamed.get(name, name) for name in (column.name for column in table.columns)}
         columns = ", ".join(f"{s}[i] AS {n}" if s in _LISTS else n for n, s in sources.items())

@@ -132,10 +132,10 @@ def slopes(ranked: Sequence[Slope], before: str, after: str, title: str) -> Pict
 
 
 def _shown(bar: Bar, decimals: int) -> str:
-    return with_interval(bar.value, bar.low, bar.high, decimals)
+    return _with_interval(bar.value, bar.low, bar.high, decimals)
 
 
-def with_interval(value: float, low: float | None, high: float | None, decimals: int = 3) -> str:
+def _with_interval(value: float, low: float | None, high: float | None, decimals: int = 3) -> str:
     """A value and its interval, if it has one."""
     shown = f"{value:.{decimals}f}"
     if defined(low) and defined(high):
@@ -234,4 +234,4 @@ def _in_words(box: Box) -> str:
 
 
 def _share(box: Box) -> str:
-    return with_interval(box.mean, box.low, box.high)
+    return _with_interval(box.mean, box.low, box.high)

@@ -6,11 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from exam_pp.metrics.agreement import Estimate, means_and_differences
 from exam_pp.metrics.alternative_annotator import COSTS
+from exam_pp.metrics.rating_correlation import rating_correlation
 from exam_pp.metrics.uncertainty import Interval, few_units_note
 from exam_pp.phases.analysis.agreement import Agreement, AgreementTable
-from exam_pp.phases.analysis.graders import ALL, Compared, GraderAgreement, GraderPair, RatingComparison
+from exam_pp.phases.analysis.graders import (
+    ALL,
+    Alphas,
+    Compared,
+    GraderAgreement,
+    GraderPair,
+    RatingComparison,
+)
+from exam_pp.phases.analysis.panel import PanelAnalysis
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.grids import confusion, matrix
+from exam_pp.rendering.pictures.grids import confusion, matrix, rank_grid
 from exam_pp.rendering.pictures.points import Level, mean_difference
 from exam_pp.reports.analysis.correlation import formatted_interval
 from exam_pp.text.wording import counted
@@ -42,7 +51,7 @@ def agreement_report(result: Agreement, *, pictures: bool = True) -> Report:
     tables = [_table(table) for table in result.tables]
     blocks: list[Block] = [*tables, summary, *map(Paragraph, notes)]
     blocks += agreement_pictures(result) if pictures else []
-    return Report("Agreement with judgments", blocks, result.provenance)
+    return Report("Agreement with judgments", blocks, result.provenance, result.notes)
 
 
 def agreement_pictures(result: Agreement) -> list[Picture]:
@@ -118,23 +127,23 @@ def pairs_table(result: GraderAgreement) -> Table:
 def graders_report(result: GraderAgreement, *, pictures: bool = True) -> Report:
     """One row for every two graders, Krippendorff's α of all graders, rank correlations and differences."""
     unit = _UNITS[result.unit]
-    alphas = [result.nominal_alpha, result.ordinal_alpha, result.interval_alpha]
-    overall = Table(
-        ["graders", unit, "α (nominal)", "α (ordinal)", "α (interval)"],
-        [[len(result.graders), result.shared, *alphas]],
-        title="Krippendorff's α of all graders",
-    )
     blocks: list[Block] = [
         pairs_table(result),
-        overall,
-        correlation_table(result.pairs, unit),
+        _alpha_table(len(result.graders), unit, result.shared, result.alphas),
+        correlation_table(result, unit),
         _differences(result.pairs, unit),
         *_replacements(result, unit),
         *map(Paragraph, [_explanation(result), *result.notes]),
     ]
     if pictures:
         blocks += [*([kappa_picture(result)] if len(result.pairs) > 1 else []), *difference_pictures(result)]
-    return Report("Agreement of graders", blocks, result.provenance)
+    return Report("Agreement of graders", blocks, result.provenance, result.notes)
+
+
+def _alpha_table(graders: int, unit: str, shared: int, alphas: Alphas, decimals: int = 3) -> Table:
+    columns = ["graders", unit, "α (nominal)", "α (ordinal)", "α (interval)"]
+    title = "Krippendorff's α of all graders"
+    return Table(columns, [[graders, shared, *alphas]], title=title, decimals=decimals)
 
 
 def _replacements(result: GraderAgreement, unit: str) -> list[Block]:
@@ -171,9 +180,9 @@ def _explanation(result: GraderAgreement) -> str:
     )
 
 
-def correlation_table(pairs: Sequence[GraderPair], unit: str) -> Table:
+def correlation_table(result: GraderAgreement, unit: str) -> Table:
     """Rank correlations of every two graders: over all items, then by criterion."""
-    head, rows = _head(pairs)
+    head, rows = _head(result.pairs)
     return Table(
         [
             *head,
@@ -203,7 +212,9 @@ def correlation_table(pairs: Sequence[GraderPair], unit: str) -> Table:
                 correlation.spearman.p_value,
             ]
             for names, comparison in rows
-            for correlation in [comparison.correlation]
+            for correlation in [
+                rating_correlation(comparison.items, samples=result.samples, seed=result.seed)
+            ]
         ],
         title="Rank correlation",
         significant=[len(head) + 6, len(head) + 9],
@@ -221,7 +232,7 @@ def _differences(pairs: Sequence[GraderPair], unit: str) -> Table:
         [
             [
                 *names,
-                comparison.correlation.items,
+                len(comparison.items),
                 *(
                     [None] * (len(columns) - len(head) - 1)
                     if (limits := comparison.differences) is None
@@ -304,3 +315,90 @@ def _lines(comparison: RatingComparison) -> tuple[Level, Level | None, Level | N
     )
     assert bias is not None
     return bias, lower, upper
+
+
+def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
+    """Tables of the graders, their agreement, all leaderboards, and the systems that change places.
+
+    ``decimals`` are those of all tables.
+    """
+    graders, systems, names = result.graders, result.systems, [grader.name for grader in result.graders]
+    boards = result.consensus is not None
+    tables = [
+        Table(
+            ["grader", "pairs", "queries", "mean rating",
+             *(["τ with the others", "τ without it", "moved without it"] * boards)],
+            [
+                [of.name, of.rated, of.leaderboard.queries or None, of.mean,
+                 *([of.kendall, of.kendall_without, of.moved] * boards)]
+                for of in graders
+            ],
+            title="Graders",
+            decimals=decimals,
+        ),
+        Table(
+            ["grader", "other grader", "pairs", *COEFFICIENTS, "τ of leaderboards"],
+            [[pair.first, pair.second, pair.common, *pair.coefficients, pair.kendall]
+             for pair in result.pairs],
+            title="Agreement of every two graders",
+            decimals=decimals,
+        ),
+        _alpha_table(len(graders), "pairs", result.shared, result.alphas, decimals),
+        Table(
+            ["system", "consensus", *names],
+            [[row.system, row.score, *(of.leaderboard.means.get(row.system) for of in graders)]
+             for row in systems],
+            title=f"Leaderboards: {result.measure}",
+            decimals=decimals,
+        ),
+        Table(
+            ["system", "all graders", *(f"without {name}" for name in names)],
+            [[row.system, row.score, *(of.without.means.get(row.system) for of in graders)]
+             for row in systems],
+            title="Consensus without each grader (leave one grader out)",
+            decimals=decimals,
+        ),
+        Table(
+            ["system", "rank", "low", "high", "best", "worst", *(f"rank by {name}" for name in names)],
+            [[row.system, row.rank, row.first, row.last, row.best, row.worst, *row.ranks] for row in systems],
+            title="Places of the systems",
+            decimals=decimals,
+        ),
+    ]  # fmt: skip
+    blocks: list[Block] = [table for table in tables if table.rows]
+    blocks += [Paragraph(note) for note in [*_panel_explanations(result), *result.notes]]
+    if len(names) > 2:
+        kappas = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.pairs}
+        blocks.append(matrix(names, kappas, COEFFICIENTS[2]))
+        taus = {(pair.first, pair.second): pair.kendall for pair in result.pairs}
+        blocks += [matrix(names, taus, "Kendall's τ-b of leaderboards")] * boards
+    if boards:
+        ranks = [[row.rank, *row.ranks] for row in systems]
+        title = "Ranks by each grader"
+        blocks.append(rank_grid([row.system for row in systems], ["consensus", *names], ranks, title))
+    return Report("Panel of graders", blocks, result.provenance, result.notes)
+
+
+_RULES = {
+    "median": "the median, of an even number the lower of the two in the middle",
+    "mean": "the mean, halves rounded down",
+    "majority": "the most frequent rating, of several the lowest",
+}
+
+
+def _panel_explanations(result: PanelAnalysis) -> Iterator[str]:
+    yield (
+        f"Consensus: the rating of a pair is {_RULES[result.rule]}, if at least {result.min_graders} graders "
+        "rated it. τ: Kendall's τ-b."
+    )
+    if result.consensus is None:
+        return
+    yield (
+        "τ with the others: the leaderboard of the grader with the consensus of the other graders. τ without "
+        "it: this consensus with that of all graders; moved: the number of systems with another rank."
+    )
+    yield (
+        "Places: rank by the consensus, the ranks that significant differences on the queries of all systems "
+        f"leave possible (paired randomisation tests, step-down maxT, α = {1 - result.confidence:.2g}), best "
+        "and worst rank by a single grader. Tied systems share the best rank."
+    )

@@ -248,7 +248,7 @@ def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:
     scored = {system for setting in settings for system in setting.scores}
     notes += unmatched_notes(scored, official.ranks, "the scores", official.source)
     table = Table(columns, rows, decimals=decimals)
-    return Report("Correlation by setting", [table, *map(Paragraph, notes)], result.provenance)
+    return Report("Correlation by setting", [table, *map(Paragraph, notes)], result.provenance, result.notes)
 
 
 def sweep_picture(result: Sweep) -> Picture:

@@ -46,7 +46,7 @@ from exam_pp.reports.evaluation.leaderboard_pictures import score_heatmap
 from exam_pp.reports.evaluation.short_names import for_readers
 from exam_pp.reports.review.page import render_page
 from exam_pp.roles import canaries_of
-from exam_pp.store.files import folder_output, is_read_once, write_text
+from exam_pp.store.files import folder_output, write_text
 from exam_pp.store.passages.graded_file import without_garbage_collection
 from exam_pp.store.trec.runs import systems_of, warn_of_other_names
 
@@ -61,8 +61,6 @@ def write_evaluation(sources: Sources, folder: PathLike, statistics: Statistics 
     missing folder is created. Files of the same names are replaced at the end, all at once.
     """
     files = [s for s in (sources.graded, *sources.banks, sources.official, sources.qrels) if s is not None]
-    for source in filter(is_read_once, files):
-        raise SelectionError(f"'{source}' is a stream, but it is read several times. Name a file.")
     with folder_output(folder, files) as work, without_garbage_collection():
         inputs = Inputs(sources, statistics or Statistics("queries", significance=True))
         report = _report(inputs, ReportFolder(work))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.cover import is_normalised
-from exam_pp.metrics.leaderboard import Standing, standings
+from exam_pp.metrics.leaderboard import Standing, standings, with_means
 from exam_pp.metrics.score_ranges import has_bounds, is_share
 from exam_pp.phases.evaluation.corrections import marked
-from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
+from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.prompts import PROMPTS
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.text.wording import counted
+
+R = TypeVar("R")
 
 SCRIPT_DECIMALS = 6
 """Decimals in tables for scripts; fewer decimals would tie systems when the tables are read again."""
@@ -63,27 +65,19 @@ def leaderboard_report(
     systems = [s for s in standings.systems if s != OVERALL_SYSTEM or not for_readers]
     counts = {system: standings.queries[system] for system in systems}
     uneven = len(set(counts.values())) > 1
-    uncertainty = standings.uncertainty
     percent = {metric for metric in standings.metrics if for_readers and is_share(metric)}
-    columns = ["system"]
-    for metric in standings.metrics:
-        name, *others = _metric_columns(standings, metric, formatted=formatted)
-        columns += [in_percent(name) if metric in percent else name, *others]
-    columns += ["queries"] if uneven else []
-    rows: list[list[Cell]] = []
-    for system in systems:
-        cells: list[Cell] = [system]
-        for metric in standings.metrics:
-            row = standings.rows.get((system, metric))
-            digits, factor = (SHARE_DECIMALS, 100) if metric in percent else (decimals, 1)
-            if formatted:
-                cells.append(_mean_and_error(row, digits, factor))
-            else:
-                cells += [row and row.mean, row and row.stderr]
-            cells += uncertainty_cells(
-                uncertainty, system, metric, formatted=formatted, decimals=digits, factor=factor
-            )
-        rows.append([*cells, counts[system]] if uneven else cells)
+    shown = [
+        column
+        for metric in standings.metrics
+        for column in metric_columns(
+            standings, metric, formatted=formatted, decimals=decimals, percent=metric in percent
+        )
+    ]
+    columns = ["system", *(name for name, _ in shown), *(["queries"] if uneven else [])]
+    rows: list[list[Cell]] = [
+        [system, *(cell(system) for _, cell in shown), *([counts[system]] if uneven else [])]
+        for system in systems
+    ]
     number = max(standings.queries.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
     notes += _upper_bound(standings) if for_readers else []
@@ -95,7 +89,8 @@ def leaderboard_report(
         below = [extra.below] if formatted and extra.below is not None else []
         notes = [*(() if below else extra.first_notes), *notes, *extra.last_notes]
     tables = [Table(columns, rows, decimals=SCRIPT_DECIMALS)] if rows or not for_readers else []
-    return Report(title, [*tables, *below, *map(Paragraph, notes), *pictures], standings.provenance)
+    blocks = [*tables, *below, *map(Paragraph, notes), *pictures]
+    return Report(title, blocks, standings.provenance, standings.notes)
 
 
 def in_percent(metric: str) -> str:
@@ -123,98 +118,90 @@ def _upper_bound(standings: Standings) -> list[str]:
     ]
 
 
-def metric_columns(standings: Standings, *, formatted: bool) -> list[str]:
-    """Column names of all metrics, each followed by its columns of uncertainty."""
-    return [
-        column
-        for metric in standings.metrics
-        for column in _metric_columns(standings, metric, formatted=formatted)
+Column = tuple[str, Callable[[str], Cell]]
+"""The name of a column, and its cell for a system."""
+
+
+def metric_columns(
+    standings: Standings,
+    metric: str,
+    *,
+    formatted: bool,
+    decimals: int = 3,
+    percent: bool = False,
+    errors: bool = True,
+) -> list[Column]:
+    """The columns of a metric, followed by those of its uncertainty.
+
+    Formatted cells have ``decimals``, and those of means have standard errors unless ``errors`` is False. Not
+    formatted columns are numeric, and their names start with that of the metric.
+    """
+    digits, factor = (SHARE_DECIMALS, 100) if percent else (decimals, 1)
+    means = {system: row for (system, of), row in standings.rows.items() if of == metric}
+    uncertain = {system: row for (system, of), row in standings.uncertainty.systems.items() if of == metric}
+
+    def mean(row: Standing) -> Cell:
+        if not (formatted and errors):
+            return row.mean
+        number = f"{factor * row.mean:.{digits}f}"
+        return number if row.stderr is None else f"{number} ± {factor * row.stderr:.{digits}f}"
+
+    def interval(low: float | None, high: float | None) -> str:
+        if low is None or high is None:
+            return ""
+        return f"[{factor * low:.{digits}f}, {factor * high:.{digits}f}]"
+
+    def bounds(row: SystemUncertainty) -> Cell:
+        pair = interval(row.worst, row.best)
+        return f"{pair} ?" if pair and row.order_open else pair
+
+    columns: list[Column] = [(in_percent(metric) if percent else metric, _cell(means, mean))]
+    enclosed = has_bounds(metric)
+    parts: Mapping[str, Sequence[tuple[str, Callable[[SystemUncertainty], Cell]]]]
+    if formatted:
+        parts = {
+            "low": [("interval", lambda row: interval(row.low, row.high))],
+            "first": [("rank", _rank_range)],
+            "letters": [("letters", lambda row: row.letters)],
+            "best": [("bounds" if enclosed else "two cases", bounds)],
+        }
+    else:
+        columns.append((f"{metric} stderr", _cell(means, lambda row: row.stderr)))
+        worst, best = ("worst case", "best case") if enclosed else ("low case", "high case")
+        parts = {
+            "low": [("low", lambda row: row.low), ("high", lambda row: row.high)],
+            "first": [("rank low", lambda row: row.first), ("rank high", lambda row: row.last)],
+            "letters": [("letters", lambda row: row.letters)],
+            "best": [
+                (worst, lambda row: row.worst),
+                (best, lambda row: row.best),
+                ("order open", lambda row: "yes" if row.order_open else ""),
+            ],
+        }
+    return columns + [
+        (name if formatted else f"{metric} {name}", _cell(uncertain, cell))
+        for field, of_field in parts.items()
+        if standings.uncertainty.has(field, metric)
+        for name, cell in of_field
     ]
 
 
-def _metric_columns(standings: Standings, metric: str, *, formatted: bool) -> list[str]:
-    first = [metric] if formatted else [metric, f"{metric} stderr"]
-    return first + uncertainty_columns(standings.uncertainty, metric, formatted=formatted)
-
-
-def _mean_and_error(row: Standing | None, decimals: int, factor: int) -> str:
-    if row is None:
-        return ""
-    mean = f"{factor * row.mean:.{decimals}f}"
-    return mean if row.stderr is None else f"{mean} ± {factor * row.stderr:.{decimals}f}"
+def _cell(rows: Mapping[str, R], cell: Callable[[R], Cell]) -> Callable[[str], Cell]:
+    """The cell of a system; None if it has no row."""
+    return lambda system: cell(rows[system]) if system in rows else None
 
 
 def per_query_report(evaluation: Evaluation, title: str, picture: Picture | None = None) -> Report:
     """A row for every system, query and metric, and the means as query ``all``, below the picture."""
     evaluation = marked(evaluation)
-    means = standings(evaluation.scores)
-    groups: dict[tuple[str, str], list[list[Cell]]] = {(row.system, row.metric): [] for row in means}
-    for score in evaluation.scores:
-        if score.query_id != ALL_QUERIES:
-            groups[score.system, score.metric].append([*score])
-    for row in means:
-        groups[row.system, row.metric].append([row.system, ALL_QUERIES, row.metric, row.mean])
-    rows = [row for group in groups.values() for row in group]
+    rows = with_means(evaluation.scores)
     table = Table(["system", "query", "measure", "value"], rows, decimals=SCRIPT_DECIMALS)
     blocks: list[Block] = [
         *([picture] if picture is not None else []),
         table,
         *map(Paragraph, evaluation.notes),
     ]
-    return Report(title, blocks, evaluation.provenance)
-
-
-def uncertainty_columns(uncertainty: Uncertainty, metric: str, *, formatted: bool) -> list[str]:
-    """Names of the columns after a metric; without ``formatted`` they start with the metric's name."""
-    fields = [name for name in ("low", "first", "letters", "best") if uncertainty.has(name, metric)]
-    enclosed = has_bounds(metric)
-    if formatted:
-        names = {"low": "interval", "first": "rank", "letters": "letters"}
-        names["best"] = "bounds" if enclosed else "two cases"
-        return [names[name] for name in fields]
-    script_names = {
-        "low": ["low", "high"],
-        "first": ["rank low", "rank high"],
-        "letters": ["letters"],
-        "best": [*(["worst case", "best case"] if enclosed else ["low case", "high case"]), "order open"],
-    }
-    return [f"{metric} {part}" for name in fields for part in script_names[name]]
-
-
-def uncertainty_cells(
-    uncertainty: Uncertainty,
-    system: str,
-    metric: str,
-    *,
-    formatted: bool,
-    decimals: int = 3,
-    factor: int = 1,
-) -> list[Cell]:
-    """The cells of the columns :func:`uncertainty_columns`.
-
-    ``decimals`` and ``factor``, 100 for percent, apply to formatted cells.
-    """
-    row = uncertainty.systems.get((system, metric), SystemUncertainty())
-    cells: list[Cell] = []
-    if uncertainty.has("low", metric):
-        pair = _range(row.low, row.high, decimals, factor)
-        cells += [pair] if formatted else [row.low, row.high]
-    if uncertainty.has("first", metric):
-        cells += [_rank_range(row)] if formatted else [row.first, row.last]
-    if uncertainty.has("letters", metric):
-        cells.append(row.letters)
-    if uncertainty.has("best", metric):
-        mark = " ?" if row.order_open else ""
-        pair = _range(row.worst, row.best, decimals, factor)
-        is_open = "yes" if row.order_open else ""
-        cells += [pair and pair + mark] if formatted else [row.worst, row.best, is_open]
-    return cells
-
-
-def _range(low: float | None, high: float | None, decimals: int, factor: int) -> str:
-    if low is None or high is None:
-        return ""
-    return f"[{factor * low:.{decimals}f}, {factor * high:.{decimals}f}]"
+    return Report(title, blocks, evaluation.provenance, evaluation.notes)
 
 
 def _rank_range(row: SystemUncertainty) -> str | None:

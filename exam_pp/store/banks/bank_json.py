@@ -10,7 +10,7 @@ from typing import Any
 
 from exam_pp.banks import BankLine, TestBank, entry_id
 from exam_pp.errors import DataError
-from exam_pp.store.files import is_read_once, read_lines
+from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import parse_json, valid, write_records
 from exam_pp.text.wording import counted
 
@@ -47,12 +47,10 @@ def read_bank(path: str | Path) -> TestBank:
 
 
 def is_bank_file(path: str | Path) -> bool:
-    """Whether a file is a bank by its first line; False for a pipe, which cannot be read twice.
+    """Whether a file is a bank by its first line.
 
     Raises :class:`DataError` if the file cannot be read.
     """
-    if is_read_once(path):
-        return False
     from exam_pp.store.games_files import is_games_line  # noqa: PLC0415 - for few commands
 
     return any(line[:1] == b"{" and not is_games_line(line) for _, line in islice(read_lines(path), 1))

@@ -63,14 +63,16 @@ def passages_writer(path: str | Path, *, inputs: Iterable[str | Path] = ()) -> I
         yield PassagesWriter(stream)
 
 
-def write_passages(queries: Iterable[Line], path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+def write_passages(
+    queries: Iterable[WritableQuery], path: str | Path, *, inputs: Iterable[str | Path] = ()
+) -> None:
     """Write queries, one per line, atomically."""
     with passages_writer(path, inputs=inputs) as writer:
         for query in queries:
             writer.write(query)
 
 
-class Line(Protocol):
+class WritableQuery(Protocol):
     """A query that can be written, such as `QueryPassages` and `RawQuery`."""
 
     def dump(self) -> bytes:
@@ -83,7 +85,7 @@ class PassagesWriter:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
-    def write(self, query: Line) -> None:
+    def write(self, query: WritableQuery) -> None:
         """Append a query."""
         with without_garbage_collection():
             line = query.dump()

@@ -20,7 +20,7 @@ from types import TracebackType
 
 from exam_pp.errors import OutputError
 from exam_pp.llm_requests import NOT_SENT, Completion
-from exam_pp.store.atomic_writes import Lock, lock_path, signals_held
+from exam_pp.store.locks import Lock, lock_path, signals_held
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)

@@ -33,13 +33,13 @@ from exam_pp.splicing import (
     Change,
     RawJson,
     ShapeError,
-    changed,
     decode_list,
     decode_object,
     encode_list,
     encode_object,
     encode_string,
     splice,
+    with_change,
     without_lone_surrogates,
 )
 from exam_pp.store.files import read_lines
@@ -226,7 +226,7 @@ class RawPassage:
     def change(self, path: Sequence[str], change: Change) -> None:
         """Apply ``change`` to the value at a path of keys; raises :class:`DataError`."""
         try:
-            after = changed(self.fields, path, change)
+            after = with_change(self.fields, path, change)
         except ShapeError as error:
             raise self._error(str(error), path[0]) from error
         if after != self._fields:

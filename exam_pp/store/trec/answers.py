@@ -25,7 +25,7 @@ from exam_pp.store.tables import (
     JsonCell,
     Report,
     are_columns_given,
-    columns_of,
+    column_names,
     read_rows,
     read_table,
     stem_of,
@@ -195,7 +195,7 @@ class _Place(NamedTuple):
 
 def is_answer_table(path: str | Path) -> bool:
     """Whether a file is a table of answers, and has none of the formats of tracks."""
-    columns = columns_of(path, ANSWERS)
+    columns = column_names(path, ANSWERS)
     if not ANSWERS.fits(columns):
         return False
     first = next(read_rows(path, ANSWERS))

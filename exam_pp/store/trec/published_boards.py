@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from exam_pp.results import ALL_QUERIES
-from exam_pp.store.csv_cells import cells_of
+from exam_pp.store.csv_cells import split_cells
 from exam_pp.store.numbers import is_number
 
 _FIRST_COLUMNS = ("method", "qrels")
@@ -29,7 +29,7 @@ UNDEFINED = "nan"
 
 
 @dataclass
-class Board:
+class PublishedLeaderboard:
     """A table with its settings, such as ``min_rating``, from the lines before and after it.
 
     A row is its line number and its cells by column, of which some may be missing.
@@ -47,7 +47,7 @@ class Board:
 
 def is_board_header(line: str) -> bool:
     """Whether a line has the column names of a published table."""
-    cells = cells_of(line)
+    cells = split_cells(line)
     return len(cells) > 1 and cells[0].lower() in _FIRST_COLUMNS and not any(map(is_number, cells))
 
 
@@ -56,21 +56,21 @@ def is_footer(name: str) -> bool:
     return _FOOTER.fullmatch(name.partition("=")[0].strip().lstrip("# ")) is not None
 
 
-def read_boards(lines: Iterable[tuple[int, str]]) -> tuple[list[Board], Counter[str]]:
+def read_boards(lines: Iterable[tuple[int, str]]) -> tuple[list[PublishedLeaderboard], Counter[str]]:
     """Split lines into tables.
 
     ``lines``: Line numbers and lines; lines that are not in ``lines`` are blank. Returns the tables, and the
     counts of the lines around them by the name of the setting (``note`` without one). Lines directly below a
     table belong to it; others belong to the next table, if there is one.
     """
-    boards: list[Board] = []
+    boards: list[PublishedLeaderboard] = []
     notes: Counter[str] = Counter()
     waiting: dict[str, str] = {}
     last = 0
     for number, line in lines:
-        cells = cells_of(line)
+        cells = split_cells(line)
         if is_board_header(line):
-            boards.append(Board(cells, waiting))
+            boards.append(PublishedLeaderboard(cells, waiting))
             waiting, last = {}, number
         elif boards and len(cells) > 1 and cells[0] and not is_footer(cells[0]):
             boards[-1].rows.append((number, dict(zip(boards[-1].columns, cells, strict=False))))
@@ -90,7 +90,7 @@ def read_boards(lines: Iterable[tuple[int, str]]) -> tuple[list[Board], Counter[
 
 
 def long_rows(
-    boards: Sequence[Board], measures: Sequence[Sequence[str]]
+    boards: Sequence[PublishedLeaderboard], measures: Sequence[Sequence[str]]
 ) -> list[tuple[int, tuple[str, ...]]]:
     """The scores of several tables as line number and (system, query, measure, value).
 
@@ -114,7 +114,7 @@ def long_rows(
     return rows
 
 
-def _differing_settings(board: Board, boards: Sequence[Board]) -> str:
+def _differing_settings(board: PublishedLeaderboard, boards: Sequence[PublishedLeaderboard]) -> str:
     """The settings that identify a table; empty if they are those of another table, too."""
     if sum(other.settings == board.settings for other in boards) > 1:
         return ""
@@ -127,7 +127,7 @@ def _differing_settings(board: Board, boards: Sequence[Board]) -> str:
     return ", ".join(f"{name}={board.settings[name]}" for name in differing)
 
 
-def _correlation_rows(board: Board) -> Iterable[tuple[int, tuple[str, ...]]]:
+def _correlation_rows(board: PublishedLeaderboard) -> Iterable[tuple[int, tuple[str, ...]]]:
     """Correlations as scores: the measure names the correlation, the correlated measure and the threshold."""
     for number, cells in board.rows:
         details = [cells.get(_CORRELATED, "")]

@@ -26,7 +26,6 @@ from exam_pp.splicing import duplicate_key
 from exam_pp.store.csv_cells import numbered_rows
 from exam_pp.store.files import (
     atomic_output,
-    is_read_once,
     read_bytes,
     read_lines,
     read_text_lines,
@@ -34,7 +33,7 @@ from exam_pp.store.files import (
 )
 from exam_pp.store.parsing import parse_json, parse_record
 from exam_pp.store.problems import Problems
-from exam_pp.store.tables import QUERIES, Report, cell_of, check_header, columns_of, parts_of, read_table
+from exam_pp.store.tables import QUERIES, Report, cell_of, check_header, column_names, parts_of, read_table
 from exam_pp.text.wording import counted, listed
 
 _TAG = re.compile(r"<(?:(top|topic)\b([^<>]*)|/(top|topic))>", re.IGNORECASE)
@@ -319,7 +318,7 @@ def write_query_lines(
 def _parse(path: str | Path, problems: Problems, texts: _Texts) -> Sequence[tuple[int | None, Query]]:
     if str(path).startswith(IRDS):
         return [(None, query) for query in _of_ir_datasets(str(path).removeprefix(IRDS), texts)]
-    if not is_read_once(path) and is_outlines(next(read_lines(path), (0, b""))[1]):
+    if is_outlines(next(read_lines(path), (0, b""))[1]):
         return [(None, _of_page(*page)) for page in read_outlines(path)]
     if _is_table(path):
         return list(_parse_table(path, problems))
@@ -347,7 +346,7 @@ def _parse(path: str | Path, problems: Problems, texts: _Texts) -> Sequence[tupl
 
 def _is_table(path: str | Path) -> bool:
     """Whether a file is a table that the other readers do not know."""
-    return QUERIES.fits(columns_of(path)) and not _is_object(next(read_text_lines(path))[1])
+    return QUERIES.fits(column_names(path)) and not _is_object(next(read_text_lines(path))[1])
 
 
 def _queries_of_rows(

@@ -20,7 +20,6 @@ from exam_pp.store.files import (
     STDIO,
     atomic_output,
     check_utf8_name,
-    is_stream,
     read_bytes,
     read_lines,
     read_text_lines,
@@ -35,7 +34,7 @@ from exam_pp.store.tables import (
     SUFFIXES,
     Row,
     check_header,
-    columns_of,
+    column_names,
     is_table,
     read_rows,
     read_table,
@@ -63,17 +62,12 @@ def run_files(runs: str | Path | Sequence[str | Path]) -> list[Path]:
 
 def _files_of(source: str | Path) -> list[Path]:
     path = Path(source)
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         check_utf8_name(path)
         return [path]
     if not path.is_dir():
         check_has_name(path)
-        problem = (
-            "is a stream, but runs are read more than once. Name a file instead."
-            if is_stream(path)
-            else "is neither a run file nor a folder of run files."
-        )
-        raise DataError(problem, file=str(source))
+        raise DataError("is neither a run file nor a folder of run files.", file=str(source))
     files = runs_of_folder(path)
     if not files:
         raise DataError(f"has no run files ({_READ}).", file=str(source))
@@ -111,7 +105,7 @@ def _is_run_file(path: Path) -> bool:
 
 def _is_run_table(path: str | Path) -> bool:
     """Whether a header has the columns of a run, or all but that of the passages, whose name is unknown."""
-    columns = columns_of(path)
+    columns = column_names(path)
     is_sheet = Path(path).name.removesuffix(".gz").endswith((".csv", ".tsv"))
     return RUNS.fits(columns) or (is_sheet and RUNS.used(columns).keys() >= {"query_id", "rank"})
 

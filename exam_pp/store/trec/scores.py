@@ -16,11 +16,11 @@ from exam_pp.models import Record
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.csv_cells import (
     NUMBERING,
-    cells_of,
     check_name,
     numbered_rows,
     plain_name,
     plain_numbers,
+    split_cells,
     system_first,
 )
 from exam_pp.store.files import read_lines, read_text, read_text_lines, write_text
@@ -33,7 +33,7 @@ _QUOTE = "'"
 """Encloses text values, such as those of the measure relstring."""
 
 
-class Line(NamedTuple):
+class ScoreLine(NamedTuple):
     """A line of trec_eval output with its system; the value is text."""
 
     number: int
@@ -64,14 +64,14 @@ def is_trec_eval(lines: Sequence[str]) -> bool:
     )
 
 
-def trec_eval_lines(lines: Iterable[tuple[int, str]], default_system: str) -> list[Line]:
+def trec_eval_lines(lines: Iterable[tuple[int, str]], default_system: str) -> list[ScoreLine]:
     """Parse the concatenated output for one or several runs.
 
     A line ``runid`` names the system of the queries before it and of the means (query ``all``) after it;
     without such a line the system is ``default_system``. Text values (of relstring) are ignored.
     """
-    result: list[Line] = []
-    unnamed: list[Line] = []
+    result: list[ScoreLine] = []
+    unnamed: list[ScoreLine] = []
     system = default_system
     for number, text in lines:
         measure, query_id, value = (cell.strip() for cell in text.split("\t"))
@@ -82,9 +82,9 @@ def trec_eval_lines(lines: Iterable[tuple[int, str]], default_system: str) -> li
         elif value.startswith(_QUOTE):
             continue
         elif query_id == ALL_QUERIES:
-            result.append(Line(number, system, query_id, measure, value))
+            result.append(ScoreLine(number, system, query_id, measure, value))
         else:
-            unnamed.append(Line(number, default_system, query_id, measure, value))
+            unnamed.append(ScoreLine(number, default_system, query_id, measure, value))
     return result + unnamed
 
 
@@ -266,7 +266,7 @@ def _published_table(lines: list[tuple[int, str]], path: str | Path) -> _Table:
     if len(boards) == 1 and not boards[0].is_of_correlations:
         (board,) = boards
         for number, text in lines:
-            if len(cells := cells_of(text)) > len(board.columns) and not is_footer(cells[0]):
+            if len(cells := split_cells(text)) > len(board.columns) and not is_footer(cells[0]):
                 problem = f"has {len(cells)} columns, but the header has {len(board.columns)}."
                 raise DataError(problem, file=str(path), line=number)
         rows: list[Row] = [

@@ -13,7 +13,7 @@ import msgspec
 from exam_pp.errors import DataError
 from exam_pp.store.files import NO_UTF8, read_lines
 from exam_pp.store.problems import Problems, is_repairing
-from exam_pp.store.tables import TEXTS, are_columns_given, check_header, columns_of, read_table
+from exam_pp.store.tables import TEXTS, are_columns_given, check_header, column_names, read_table
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def read_texts(path: str | Path, selected_ids: Collection[str] | None) -> dict[s
 
 def _is_table(path: str | Path) -> bool:
     """Whether a file has a header, or is JSON that :func:`_json`, which is faster, does not read."""
-    columns = set(columns_of(path, TEXTS))
+    columns = set(column_names(path, TEXTS))
     is_known = bool(columns & set(ID_KEYS) and columns & set(TEXT_KEYS))
     is_json_lines = is_known and next(read_lines(path))[1][:1] == b"{"
     return TEXTS.fits(list(columns)) and (are_columns_given() or not is_json_lines)

@@ -195,7 +195,7 @@ def test_an_output_cannot_replace_a_manifest(capsys: pytest.CaptureFixture[str])
     assert Path(f"a.jsonl{SUFFIX}").read_bytes() == before
 
 
-def test_streams_get_no_manifest_and_streams_as_inputs_no_digest(
+def test_streams_get_no_manifest_but_have_a_digest_as_inputs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = files()
@@ -207,9 +207,9 @@ def test_streams_get_no_manifest_and_streams_as_inputs_no_digest(
         monkeypatch.setattr("sys.stdin", stream)
         run("filter - --rename system=a=z -o out.jsonl")
     (content,) = manifest("out.jsonl")["inputs"]
-    assert content == {
-        "path": "-", "note": "a stream, which cannot be read again", "parameter": "PASSAGES",
-    }  # fmt: skip
+    data = Path("graded.jsonl").read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    assert content == {"path": "-", "size": len(data), "sha256": digest, "parameter": "PASSAGES"}
 
 
 def test_manifests_are_no_runs_and_no_other_inputs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.agreement import cohen_kappa, confusion
+from exam_pp.metrics.agreement import cohen_kappa, confusion_counts
 from exam_pp.phases.analysis.graders import criteria_graders, graders
 from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.rendering.render import REPORT_FORMATS, render
@@ -57,7 +57,7 @@ def test_ratings_are_flattened_over_criteria(rated: Path) -> None:
     rows = [list(row) for row in tables["Rank correlation"].rows]
 
     assert (pair.first, pair.second, pair.common) == ("gpt", "human:ann", 10)
-    assert pair.coefficients.kappa == cohen_kappa(confusion(flat(MODEL, 0, 1), flat(HUMAN, 0, 1)))
+    assert pair.coefficients.kappa == cohen_kappa(confusion_counts(flat(MODEL, 0, 1), flat(HUMAN, 0, 1)))
     assert [row[2:5] for row in rows] == [
         ["all", 10, 3], ["accuracy", 5, 3], ["completeness", 5, 3], ["mean of criteria", 5, 3],
     ]  # fmt: skip
@@ -202,7 +202,7 @@ def test_kappa_of_each_criterion(rated: Path) -> None:
     kappas = {row[2]: row[4] for row in table.rows}
     assert list(kappas) == ["all", "accuracy", "completeness"]
     for place, criterion in enumerate(("accuracy", "completeness")):
-        assert kappas[criterion] == cohen_kappa(confusion(flat(MODEL, place), flat(HUMAN, place)))
+        assert kappas[criterion] == cohen_kappa(confusion_counts(flat(MODEL, place), flat(HUMAN, place)))
     assert "pool the criteria" in notes_of(graders_report(result))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.analysis.panel import panel_report
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
@@ -17,6 +16,7 @@ from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.trust.consensus import consensus
 from exam_pp.records import replace
 from exam_pp.rendering.render import REPORT_FORMATS, render
+from exam_pp.reports.analysis.agreement import panel_report
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 from tests.tables import notes_of, pictures_of, tables_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.grading.doctor import Choices, doctor_report, examine, probe_requests
+from exam_pp.cli.grading.doctor import Choices, doctor_report, examine_model, probe_requests
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import ModelOptions
@@ -31,7 +31,7 @@ class Careless(FakeLLM):
 
 def examined(monkeypatch: pytest.MonkeyPatch, llm: FakeLLM) -> tuple[Table, str]:
     monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", lambda _options: llm)
-    *_, probe, conclusion, _ = doctor_report(examine(ModelOptions("fake"))).blocks
+    *_, probe, conclusion, _ = doctor_report(examine_model(ModelOptions("fake"))).blocks
     assert isinstance(probe, Table)
     assert isinstance(conclusion, Paragraph)
     return probe, conclusion.text
@@ -81,7 +81,7 @@ def test_a_reference_engine_that_cannot_be_loaded_is_reported(monkeypatch: pytes
         return llm
 
     monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", load)
-    findings = examine(ModelOptions("m"))
+    findings = examine_model(ModelOptions("m"))
     *_, conclusion, _ = doctor_report(findings).blocks
     assert isinstance(conclusion, Paragraph)
     assert findings.sound
@@ -109,7 +109,7 @@ class Choosing(FakeLLM):
 def test_choices_are_compared_with_written_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve of sixteen replies have a rating; of these, every third is chosen, too."""
     monkeypatch.setattr("exam_pp.cli.grading.doctor.load_llm", Choosing)
-    findings = examine(ModelOptions("m", pipeline="text-generation"))
+    findings = examine_model(ModelOptions("m", pipeline="text-generation"))
     choices = findings.choices
     assert isinstance(choices, Choices)
     assert (choices.pairs, choices.written, choices.agreeing) == (16, 12, 4)

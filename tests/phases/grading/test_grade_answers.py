@@ -17,8 +17,8 @@ from exam_pp.llm import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade_answers import (
-    AnswerOptions,
     AnswerSummary,
+    CriteriaOptions,
     grade_answers,
     make_criteria_grader,
     rating_tasks,
@@ -73,7 +73,7 @@ def run(
 ) -> tuple[dict[str, list[Json]], AnswerSummary]:
     """Id of the first part to its ratings, and the summary."""
     summary = AnswerSummary()
-    chosen = AnswerOptions(**options)
+    chosen = CriteriaOptions(**options)
     grader = make_criteria_grader(llm, chosen)
 
     texts = TEXTS if texts is None else texts
@@ -208,7 +208,7 @@ def test_a_file_is_graded_with_every_baseline(
 ) -> None:
     output = tmp_path / "graded.jsonl"
     files = GradeFiles(write_jsonl("answers.jsonl", [LINE]), output, queries=queries)
-    summary = grade_answers(files, ModelOptions(model), AnswerOptions())
+    summary = grade_answers(files, ModelOptions(model), CriteriaOptions())
     assert (summary.rated.total(), summary.reasons, summary.asked) == (12, {}, 2)
     assert not list(tmp_path.glob("*.journal"))
     query_id, passages = json.loads(output.read_text())
@@ -230,5 +230,5 @@ def test_bad_input(
 ) -> None:  # fmt: skip
     files = GradeFiles(write_jsonl("answers.jsonl", [query]), tmp_path / "out.jsonl", queries=queries)
     with pytest.raises(SelectionError, match=message):
-        grade_answers(files, ModelOptions("fake"), AnswerOptions(**options))
+        grade_answers(files, ModelOptions("fake"), CriteriaOptions(**options))
     assert not files.output.exists()

@@ -14,7 +14,7 @@ from exam_pp.data_model import SUPPORT_LABELS, parse_object
 from exam_pp.errors import SelectionError
 from exam_pp.graders.answers import CitingPart, SupportGrader
 from exam_pp.llm import ModelOptions
-from exam_pp.llm.baselines import scale_of
+from exam_pp.llm.baselines import answer_scale
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade_answers import (
@@ -199,7 +199,7 @@ def test_the_likeliest_label_with_choose() -> None:
     ("prompt", "scale"), [(CITATION_SUPPORT, SUPPORT_LABELS), (FACTUAL_CONSISTENCY, ("no", "yes"))]
 )
 def test_baselines_read_the_scale_of_claim_prompts_lowest_first(prompt: Any, scale: tuple[str, ...]) -> None:
-    assert scale_of(Request(prompt.render({"claim": "full support", "context": "3: no"}))) == scale
+    assert answer_scale(Request(prompt.render({"claim": "full support", "context": "3: no"}))) == scale
 
 
 @pytest.mark.parametrize("model", ["fake", "lexical", "random", "constant"])

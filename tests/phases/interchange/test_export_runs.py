@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.errors import DataError
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import RunLine
 from exam_pp.store.trec.runs import method_of, read_run
 

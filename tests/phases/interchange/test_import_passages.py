@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.data_model import QueryPassages
 from exam_pp.errors import DataError
 from exam_pp.phases.interchange.answer_units import Unit
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
 from exam_pp.phases.validation.validate import validate
 from exam_pp.store.passages.graded_file import read_passages

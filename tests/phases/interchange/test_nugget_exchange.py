@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.cli.main import main
 from exam_pp.formats.base import format_of
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.interchange.assignments import import_assignments
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.phases.interchange.candidate_segments import import_candidates
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.interchange.umbrela_rows import import_judge_rows

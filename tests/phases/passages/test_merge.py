@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -202,19 +201,6 @@ def test_an_empty_file_is_logged(
     merge(tmp_path / "out.jsonl", tiny_passages, empty)
     assert f"{empty} has no queries" in capsys.readouterr().err
     assert (tmp_path / "out.jsonl").read_bytes() == tiny_passages.read_bytes()
-
-
-def test_a_pipe_is_not_read_twice(
-    tiny_passages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The shell's ``<(...)`` looks like a file."""
-    read, write = os.pipe()
-    with os.fdopen(write, "wb") as stream:
-        stream.write(tiny_passages.read_bytes())
-    with pytest.raises(SystemExit):
-        main(["merge", f"/dev/fd/{read}", "-o", str(tmp_path / "out")])
-    os.close(read)
-    assert f"'/dev/fd/{read}'" in capsys.readouterr().err
 
 
 def test_texts_that_differ_in_blanks_only(

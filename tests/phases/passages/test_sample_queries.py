@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.passages.sample import Strata, draw_queries, parse_strata
+from exam_pp.phases.passages.sample import Strata, draw_queries, parse_strata
 from exam_pp.store.trec.queries import Query, read_queries
 
 WriteLines = Callable[[str, list[Any]], Path]

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.trust.canaries import REAL, canary_grades_report, canary_report
 from exam_pp.data_model import CANARY, is_canary
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
@@ -19,9 +18,11 @@ from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
 from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, negated
-from exam_pp.rendering.document import Paragraph, Table
+from exam_pp.rendering.document import Report
+from exam_pp.reports.trust.canaries import REAL, canary_report
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.passages.graded_file import read_passages
+from tests.tables import rows_of, tables_of
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
@@ -426,15 +427,15 @@ def test_the_report_names_graders_without_grades_of_canaries(files: Files, tmp_p
     main(["-q", "merge", str(files.after), str(only_real), "-o", str(both)])
     report = canary_report(both)
 
-    assert {row.cover for row in report.rows if row.grader.model == "constant"} == {None}
-    texts = [block.text for block in canary_grades_report(report).blocks if isinstance(block, Paragraph)]
-    assert [text for text in texts if "graded no canary" in text] == [
+    (constant,) = [table for title, table in tables_of(report).items() if title.startswith("constant, ")]
+    assert {row[-1] for row in constant.rows} == {None}
+    assert [text for text in report.notes if "graded no canary" in text] == [
         f"constant, {RATED}, graded no canary: grade the file again to see what it gives them."
     ]
 
 
 def test_the_report_agrees_with_counting_by_hand(files: Files) -> None:
-    rows = {row.canary: row for row in canary_report(files.after, min_grade=4).rows}
+    rows = _by_canary(canary_report(files.after, min_grade=4, formatted=False))
     ratings: dict[str, list[int]] = {}
     for query in read_passages(files.after):
         for passage in query.passages:
@@ -445,18 +446,22 @@ def test_the_report_agrees_with_counting_by_hand(files: Files) -> None:
     assert list(rows) == [REAL, *(f"{CANARY}{name}" for name in CANARIES)]
     for name, of_canary in ratings.items():
         row = rows[name]
-        assert sorted(row.ratings) == sorted(of_canary)
+        assert row["pairs"] == len(of_canary)
         if of_canary:
-            assert row.mean == pytest.approx(sum(of_canary) / len(of_canary))
-            assert row.covered == sum(rating >= 4 for rating in of_canary) / len(of_canary)
-    assert rows["canary:empty"].mean is rows["canary:empty"].covered is None
-    assert (rows["canary:empty"].cover, rows["canary:bank"].cover, rows[REAL].cover) == (None, 1, None)
-    assert {name: row.control.canary for name, row in rows.items() if row.control is not None} == {
+            assert row["mean rating"] == pytest.approx(sum(of_canary) / len(of_canary))
+            assert row["covered"] == sum(rating >= 4 for rating in of_canary) / len(of_canary)
+    assert rows["canary:empty"]["mean rating"] is rows["canary:empty"]["covered"] is None
+    covers = [rows[name]["Cover"] for name in ("canary:empty", "canary:bank", REAL)]
+    assert covers == [None, 1, None]
+    controls = {
         "canary:doubled": "canary:original",
         "canary:negated": "canary:original",
         "canary:authority": "canary:other-query",
         **{f"canary:injection-{language}": "canary:other-query" for language in INJECTIONS},
     }
+    assert {name for name, row in rows.items() if row["control mean"] is not None} == controls.keys()
+    for name, control in controls.items():
+        assert rows[name]["control mean"] == rows[control]["mean rating"]
     with pytest.raises(SelectionError, match="has no canaries"):
         canary_report(files.before)
 
@@ -465,17 +470,22 @@ def test_the_control_is_for_the_queries_of_the_canary(files: Files, tmp_path: Pa
     """Without the negated passage of tides, the original of tides does not count for the comparison."""
     lines = [json.loads(line) for line in files.after.read_text().splitlines()]
     lines[0][1] = [p for p in lines[0][1] if not p["paragraph_id"].startswith("canary:negated")]
-    report = canary_report(_write(tmp_path / "graded.jsonl", lines))
-    rows = {row.canary: row for row in report.rows}
-    control = rows["canary:negated"].control
+    changed = _write(tmp_path / "graded.jsonl", lines)
+    original = [
+        rating
+        for query in read_passages(changed)
+        for passage in query.passages
+        if query.query_id != "tides" and passage.passage_id.startswith("canary:original")
+        for grades in passage.grade_sets()
+        for rating in grades.entry_ratings().values()
+    ]
+    rows = _by_canary(canary_report(changed, formatted=False))
+    assert rows["canary:original"]["pairs"] == len(original) + 2 * len(ENTRIES["tides"])
+    assert rows["canary:negated"]["control mean"] == pytest.approx(sum(original) / len(original))
 
-    assert control
-    assert set(control.by_query) == {"bread", "bees"}
-    assert len(control.ratings) == len(rows["canary:original"].ratings) - 2 * len(ENTRIES["tides"])
-    table = canary_grades_report(report, formatted=False).blocks[0]
-    assert isinstance(table, Table)
-    row = next(row for row in table.rows if "canary:negated" in row)
-    assert dict(zip(table.columns, row, strict=True))["control mean"] == control.mean
+
+def _by_canary(report: Report) -> dict[str, dict[str, Any]]:
+    return {row["canary"]: row for row in rows_of(report)}
 
 
 def test_leaderboards_of_commands(files: Files, capsys: pytest.CaptureFixture[str]) -> None:

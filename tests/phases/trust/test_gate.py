@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exam_pp.cli.trust.gate import gate_sentence
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.trust.gate import Gate, QueryDrop
 from exam_pp.phases.trust.gate import gate as gate_of
+from exam_pp.reports.trust.gate import gate_sentence
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.store.trec.scores import write_score_rows, write_scores
 

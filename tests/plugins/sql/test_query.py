@@ -23,7 +23,7 @@ from exam_pp.plugins.sql.examples import EXAMPLES
 from exam_pp.plugins.sql.query import (
     RowWriter,
     SqlSources,
-    Statement,
+    SqlStatement,
     build_database,
     export_parquet,
     query_files,
@@ -31,8 +31,8 @@ from exam_pp.plugins.sql.query import (
 )
 from exam_pp.plugins.sql.tables import TABLES
 from exam_pp.rendering.rows import write_rows
-from exam_pp.store.atomic_writes import create_work_folder, lock_path
 from exam_pp.store.files import work_folder
+from exam_pp.store.locks import create_work_folder, lock_path
 from tests.conftest import passage, rubric, written
 
 LIMITS = Limits("500MB", 2)
@@ -121,7 +121,7 @@ def test_example_queries(name: str, small: SqlSources) -> None:
 
 
 def ask(sources: SqlSources, sql: str, **parameters: Any) -> list[dict[str, Any]]:
-    with query_result(sources, Statement(sql, parameters), LIMITS) as result:
+    with query_result(sources, SqlStatement(sql, parameters), LIMITS) as result:
         return [dict(zip(result.columns, row, strict=True)) for row in result]
 
 
@@ -136,7 +136,7 @@ def test_system_coverage_is_rubric_cover(graded: Path) -> None:
 def test_unsafe_statements_change_a_copy_of_the_tables(graded: Path) -> None:
     for table in ("ratings", "answers", "grades", "judgments"):
         sql = f"DELETE FROM {table} WHERE query_id <> 'q1'; SELECT DISTINCT query_id FROM {table}"
-        with query_result(SqlSources([graded]), Statement(sql, unsafe=True), LIMITS) as result:
+        with query_result(SqlSources([graded]), SqlStatement(sql, unsafe=True), LIMITS) as result:
             assert list(result) == [("q1",)]
 
 
@@ -202,18 +202,18 @@ FORMATS = {
 def test_formats(form: str, tmp_path: Path) -> None:
     output = tmp_path / "rows"
     sql = "SELECT * FROM (VALUES (1, E'x\\ty'), (NULL, 'z')) AS t(a, b)"
-    query_files(SqlSources(), Statement(sql), output, writer(form), LIMITS)
+    query_files(SqlSources(), SqlStatement(sql), output, writer(form), LIMITS)
     assert output.read_text(encoding="utf-8") == FORMATS[form]
 
 
 def test_nested_and_odd_values(tmp_path: Path) -> None:
     values = "[1, 2] AS a, {'x': 1.5} AS b, DATE '2024-01-02' AS c, 1.5::DECIMAL AS d"
     sql = f"SELECT {values}, 'nan'::DOUBLE AS e, 1 AS a, true AS f"
-    query_files(SqlSources(), Statement(sql), tmp_path / "r.jsonl", writer("jsonl"), LIMITS)
+    query_files(SqlSources(), SqlStatement(sql), tmp_path / "r.jsonl", writer("jsonl"), LIMITS)
     assert json.loads((tmp_path / "r.jsonl").read_text()) == {
         "a": [1, 2], "b": {"x": 1.5}, "c": "2024-01-02", "d": 1.5, "e": None, "a_2": 1, "f": True,
     }  # fmt: skip
-    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
+    query_files(SqlSources(), SqlStatement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
     (row,) = csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text()))
     assert row == {
         "a": "[1, 2]",
@@ -246,7 +246,7 @@ def test_parquet_files_hold_the_tables(graded: Path, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{name}.parquet" for name in names}
     source = f"'{tmp_path / 'out' / 'ratings.parquet'}'"
     sql = f"SELECT count(*) AS n, sum(rating) AS sum FROM {source}"
-    with query_result(SqlSources(), Statement(sql, unsafe=True), LIMITS) as result:
+    with query_result(SqlSources(), SqlStatement(sql, unsafe=True), LIMITS) as result:
         (row,) = result
     assert [row] == [tuple(r.values()) for r in ask(SqlSources([graded]), sql.replace(source, "ratings"))]
 
@@ -326,7 +326,7 @@ def test_concurrent_and_killed_builds_of_a_database(graded: Path, tmp_path: Path
 
 def test_cells_of_csv_are_no_formulas(tmp_path: Path) -> None:
     sql = "SELECT * FROM (VALUES ('=1+1', -1), ('-x', -0.5), ('-7', NULL), ('@x', 1)) AS t(\"=name\", n)"
-    query_files(SqlSources(), Statement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
+    query_files(SqlSources(), SqlStatement(sql), tmp_path / "r.csv", writer("csv"), LIMITS)
     assert (tmp_path / "r.csv").read_text("utf-8") == "'=name,n\n'=1+1,-1\n'-x,-0.5\n-7,\n'@x,1\n"
 
 
@@ -346,5 +346,5 @@ def test_times_without_a_type_in_python_are_texts(
     """Python's driver needs another package for time zones; the results are in UTC on every machine."""
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     sql = f"SELECT {value} AS t, $n AS t; -- a comment"
-    query_files(SqlSources(), Statement(sql, {"n": 1}), tmp_path / "r.csv", writer("csv"), LIMITS)
+    query_files(SqlSources(), SqlStatement(sql, {"n": 1}), tmp_path / "r.csv", writer("csv"), LIMITS)
     assert (tmp_path / "r.csv").read_text("utf-8") == f"t,t_2\n{shown},1\n"

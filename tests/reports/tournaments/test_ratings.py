@@ -8,7 +8,7 @@ from exam_pp.cli.evaluation.elo import ratings_report, win_matrix_table
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments.ratings import RatingOptions, Ratings, compare_pairs, ratings
 from exam_pp.rendering.document import Table
-from exam_pp.rendering.render import rendered
+from exam_pp.rendering.render import render
 from tests.metrics.ragelo_games import TABLE_6, table_5_games
 from tests.phases.tournaments.test_ratings import FEW, outcomes
 
@@ -42,7 +42,7 @@ def test_tables_follow_the_notes(board: Ratings) -> None:
     assert len(tables[3].rows) == 15
     assert tables[3].columns[:5] == ["system", "against", "games", "queries", "won"]
     assert report.notes[-1].startswith("Head to head: shares")
-    text = "".join(rendered(report, "text"))
+    text = render(report, "text")
     assert "sd of Elo over tournaments" in text
 
 
@@ -56,7 +56,7 @@ def test_scripts_get_numbers(board: Ratings) -> None:
     assert pairs.columns[4:7] == ["won", "won low", "won high"]
     assert all(isinstance(cell, int | float) for cell in pairs.rows[0][2:])
     assert matrix.rows[0][1] is None
-    assert '"Elo low"' in "".join(rendered(report, "json"))
+    assert '"Elo low"' in render(report, "json")
 
 
 def test_the_win_matrix_has_shades(board: Ratings) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.trust.gate import gate_report, gate_sentence
 from exam_pp.phases.trust.gate import Gate, gate
+from exam_pp.reports.trust.gate import gate_report, gate_sentence
 from exam_pp.results import Score
 from tests.tables import tables_of
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.errors import DataError, MissingExtraError
 from exam_pp.formats.base import format_of
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.store.trec.queries import is_outlines, read_queries
 from tests.car_collection import FACETS, TITLES, outline
 

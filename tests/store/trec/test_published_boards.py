@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.cli.interchange.convert import convert
 from exam_pp.formats.base import format_of
 from exam_pp.formats.scores import contains_scores, read_all_scores
-from exam_pp.phases.interchange.bridges import Conversion
+from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.trec.published_boards import is_footer
 from exam_pp.store.trec.ranks import count_ignored_cells, read_ranks

@@ -7,11 +7,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from exam_pp.data_model import SUPPORT_LABELS, CitationSupport
+from exam_pp.data_model import SUPPORT_LABELS, CitationSupport, Passage
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.citations import AnswerFilter, CitationReader, provenance_of
+from exam_pp.phases.evaluation.citations import (
+    AnswerFilter,
+    GradedCitation,
+    citation_grader,
+    cited_answers,
+    provenance_of,
+)
 from exam_pp.rendering.document import Block, Heading, Paragraph, Quote, Report, Table
-from exam_pp.reports.review.verification.parts import omission, page_of
+from exam_pp.reports.review.verification.parts import card_text, omission
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.stemming import content_stems
 from exam_pp.text.wording import counted, listed, no_query
@@ -80,38 +86,40 @@ def citations(
 
     ``queries``: Ids of the queries to read; empty for all. With ``flat``, one table with a row per citation.
     """
-    reader = CitationReader(selection)
-    found: list[_Citation] = []
-    missing: Counter[str] = Counter()
-    read: set[str] = set()
-    for query in read_passages(graded):
-        if queries and query.query_id not in queries:
-            continue
-        read.add(query.query_id)
-        for output, parts in reader.answers(query):
-            for part, of_part in parts:
-                stems = frozenset(content_stems(part.passage.text))
-                for item in of_part:
-                    if item.is_missing:
-                        missing[item.citation] += 1
-                        continue
-                    text = item.passage.text if item.passage else ""
-                    shared = len(stems & set(content_stems(text))) / len(stems) if stems else 0.0
-                    found.append(
-                        _Citation(
-                            query.query_id, output.name, part.passage.passage_id, part.passage.text,
-                            item.citation, text, item.grade, item.value, shared,
-                        )
-                    )  # fmt: skip
+    chosen = [query for query in read_passages(graded) if not queries or query.query_id in queries]
+    read = {query.query_id for query in chosen}
     if unknown := sorted(set(queries) - read):
         raise SelectionError(no_query(graded, unknown[0], read))
-    grader = reader.grader(str(graded))
+    answers = [(query.query_id, answer) for query in chosen for answer in cited_answers(query, selection)]
+    grader = citation_grader((answer for _, answer in answers), selection, str(graded))
+    items = [
+        (query_id, output.name, part.passage, item)
+        for query_id, (output, parts) in answers
+        for part, of_part in parts
+        for item in of_part
+    ]
+    missing = Counter(item.citation for *_, item in items if item.is_missing)
+    found = [
+        _Citation(
+            query_id, system, part.passage_id, part.text, item.citation,
+            item.passage.text if item.passage else "", item.grade, item.value, _shared(part, item),
+        )
+        for query_id, system, part, item in items
+        if not item.is_missing
+    ]  # fmt: skip
     found.sort(key=lambda item: (-item.doubt, item.part_id, item.citation))
     names = [name for name in grader[:2] if name]
     title = f"Citations: {' by '.join(reversed(names)) or 'unknown grader'}"
     blocks = [_table(found[:limit])] if flat else _blocks(found, limit)
     summary = Paragraph(_summary(found, missing))
     return Report(title, [summary, *blocks], provenance_of(grader, len(read)))
+
+
+def _shared(part: Passage, item: GradedCitation) -> float:
+    """The share of the stems of a part that the cited passage has."""
+    stems = frozenset(content_stems(part.text))
+    cited = set(content_stems(item.passage.text if item.passage else ""))
+    return len(stems & cited) / len(stems) if stems else 0.0
 
 
 def _summary(found: Sequence[_Citation], missing: Counter[str]) -> str:
@@ -148,7 +156,7 @@ def _blocks(found: Sequence[_Citation], limit: int | None) -> list[Block]:
                 f"words of the statement.{reason}"
             ),
             Quote(item.statement, "statement"),
-            Quote(page_of(item.text), f"passage {item.citation}"),
+            Quote(card_text(item.text), f"passage {item.citation}"),
             *([Quote(item.reply, "reply")] if item.reply else []),
         ]
     return blocks + omission(len(found) - len(shown), "citation", len(shown))

@@ -10,10 +10,10 @@ from exam_pp.phases.review.checked_passages import CheckedPassage, CheckedQuery
 from exam_pp.rendering.document import Block, Heading, Report, Table
 from exam_pp.reports.review.verification.parts import (
     ROW,
-    card,
     judged,
     nearest,
     omission,
+    passage_card,
     row,
     verification_report,
 )
@@ -100,6 +100,6 @@ def _blocks(directions: dict[str, list[_Disagreement]], limit: int | None) -> li
                 f"{number}. {query.heading} — passage {passage.passage_id}: {judged(passage)}, "
                 f"best grade {passage.best_rating}, covers {covered} of {len(query.entries)}"
             )
-            blocks += card(passage, label, nearest(passage, _ENTRIES), query.entries)
+            blocks += passage_card(passage, label, nearest(passage, _ENTRIES), query.entries)
         blocks += omission(len(items) - len(shown), "passage", len(shown))
     return blocks

@@ -14,7 +14,7 @@ from exam_pp.phases.review.checked_passages import (
     CheckedQuery,
     GradedPair,
     blank_pair,
-    shortened,
+    text_start,
 )
 from exam_pp.rendering.document import Block, Cell, Heading, Report, Table
 from exam_pp.reports.review.verification.parts import omission, verification_report, without_empty_columns
@@ -67,7 +67,7 @@ def grid(
         passages += len(query.passages)
         covering += len(kept)
         characters = _PAGE if form == "html" else _KEPT
-        shown = [replace(passage, text=shortened(passage.text, characters)) for passage in kept[:limit]]
+        shown = [replace(passage, text=text_start(passage.text, characters)) for passage in kept[:limit]]
         covered = Counter(entry_id for entries, _ in reached for entry_id in entries)
         grids.append(_Rows(query, shown, len(kept) - len(shown), covered))
     summary = f"{counted(len(grids), 'query')}, {counted(passages, 'passage')}."
@@ -149,11 +149,11 @@ def _grid(rows: _Rows, min_grade: int, *, in_cells: bool) -> Table:
             if rating is not None and rating >= min_grade:
                 boxed.add((len(cells_of), column))
             answer = pair.answer if pair and in_cells and rating is not None else None
-            cells.append(f"{rating} · {shortened(answer, _ANSWER)}" if answer else rating)
+            cells.append(f"{rating} · {text_start(answer, _ANSWER)}" if answer else rating)
         covered = len(passage.reaching(min_grade))
         cells_of.append(
             [passage.judgment, passage.best_rating, covered, passage.passage_id, *cells,
-             shortened(passage.text, _TEXT)]
+             text_start(passage.text, _TEXT)]
         )  # fmt: skip
     return Table(columns, cells_of, boxed=boxed)
 
@@ -197,7 +197,7 @@ def _answers(rows: _Rows) -> list[Block]:
     """The extracted answers of pairs with a rating above 0, ordered by passage."""
     number = {entry_id: position for position, entry_id in enumerate(rows.query.entries, 1)}
     cells: list[list[Cell]] = [
-        [passage.passage_id, number[entry_id], pair.rating, shortened(pair.answer, _ANSWER)]
+        [passage.passage_id, number[entry_id], pair.rating, text_start(pair.answer, _ANSWER)]
         for passage in rows.passages
         for entry_id, pair in passage.pairs.items()
         if pair.rating and pair.answer

@@ -10,7 +10,7 @@ from exam_pp.phases.review.checked_passages import (
     CheckedPassage,
     CheckedQuery,
     GradedPair,
-    shortened,
+    text_start,
 )
 from exam_pp.rendering.document import Block, Cell, Paragraph, Quote, Report, Table
 from exam_pp.text.highlight import answer_spans, merge_spans
@@ -49,11 +49,11 @@ def pair_table(pairs: Sequence[GradedPair], *, width: int = CELL, title: str = "
     rows: list[tuple[Cell, ...]] = [
         (
             pair.rating,
-            pair.answer and shortened(pair.answer, CELL),
+            pair.answer and text_start(pair.answer, CELL),
             pair.judgment,
             pair.passage_id,
             note(pair),
-            shortened(pair.text, width),
+            text_start(pair.text, width),
         )
         for pair in pairs
     ]
@@ -63,7 +63,7 @@ def pair_table(pairs: Sequence[GradedPair], *, width: int = CELL, title: str = "
 
 def note(pair: GradedPair) -> str:
     """The note on a pair: the reason for a missing rating, a default rule, an unusual reply; else empty."""
-    reply = f'"{shortened(pair.reply, CELL)}"' if pair.reply is not None else ""
+    reply = f'"{text_start(pair.reply, CELL)}"' if pair.reply is not None else ""
     if pair.rating is None:
         mark = f"{UNGRADED}: {pair.reason}" if pair.asked else pair.reason
     else:
@@ -75,15 +75,15 @@ _LONGEST = 3000
 """Characters of a passage that a card shows, about a page."""
 
 
-def card(
+def passage_card(
     passage: CheckedPassage, label: str, entry_ids: Iterable[str], entries: Mapping[str, str]
 ) -> list[Block]:
     """The passage with its label and marked answers, and a table of these entries."""
     pairs = [(entries.get(entry_id, entry_id), passage.pairs[entry_id]) for entry_id in entry_ids]
-    text = page_of(passage.text)
+    text = card_text(passage.text)
     marks = merge_spans(span for _, pair in pairs if pair.answer for span in answer_spans(text, pair.answer))
     rows = [
-        (pair.rating, pair.answer and shortened(pair.answer, CELL), note(pair), entry)
+        (pair.rating, pair.answer and text_start(pair.answer, CELL), note(pair), entry)
         for entry, pair in pairs
     ]
     blocks: list[Block] = [Quote(text, label, marks)]
@@ -92,7 +92,7 @@ def card(
     return blocks
 
 
-def page_of(text: str) -> str:
+def card_text(text: str) -> str:
     """The part of a text that a card shows."""
     if len(text) <= _LONGEST:
         return text

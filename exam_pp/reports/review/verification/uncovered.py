@@ -9,10 +9,10 @@ from exam_pp.phases.review.checked_passages import CheckedPassage, CheckedQuery
 from exam_pp.rendering.document import Block, Cell, Heading, Report, Table
 from exam_pp.reports.review.verification.parts import (
     ROW,
-    card,
     judged,
     nearest,
     omission,
+    passage_card,
     row,
     verification_report,
 )
@@ -81,6 +81,6 @@ def _blocks(gaps: list[_Gaps], limit: int | None) -> list[Block]:
         shown = passages[:limit]
         for passage in shown:
             label = f"{passage.passage_id}: {judged(passage)}, best grade {passage.best_rating}"
-            blocks += card(passage, label, nearest(passage, _NEAREST), query.entries)
+            blocks += passage_card(passage, label, nearest(passage, _NEAREST), query.entries)
         blocks += omission(len(passages) - len(shown), "passage", len(shown))
     return blocks

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from exam_pp.phases.review.checked_file import CheckedFile
-from exam_pp.phases.review.checked_passages import NOT_ASKED, GradedPair, shortened
+from exam_pp.phases.review.checked_passages import NOT_ASKED, GradedPair, text_start
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.reports.review.verification.parts import (
     CELL,
@@ -140,7 +140,7 @@ def _reply_blocks(not_numbers: Sequence[_Pair], limit: int | None) -> list[Block
     )
     common = replies.most_common(limit)
     rows: list[list[Cell]] = [
-        [count, rating, source, read_now, shortened(reply, _REPLY)]
+        [count, rating, source, read_now, text_start(reply, _REPLY)]
         for (rating, source, read_now, reply), count in common
     ]
     columns = ("pairs", "rating", "source", "read now", "reply")
@@ -195,11 +195,11 @@ def _pairs_blocks(pairs: Sequence[_Pair], limit: int | None) -> list[Block]:
             item.pair.rating,
             item.source,
             item.read_now,
-            item.pair.reply and shortened(item.pair.reply, CELL),
+            item.pair.reply and text_start(item.pair.reply, CELL),
             item.pair.reason,
             item.query_id,
             item.pair.passage_id,
-            shortened(item.entry, CELL),
+            text_start(item.entry, CELL),
         ]
         for item in shown
     ]

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from scipy.stats import permutation_test, ttest_rel
 
-from exam_pp.cli.analysis.distributions import paired_criteria_report
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
-from exam_pp.phases.analysis.paired_criteria import paired_criteria
 from exam_pp.phases.evaluation.citations import AnswerFilter
+from exam_pp.reports.analysis.paired_criteria import paired_criteria
 from tests.phases.analysis.criteria_files import answer
 from tests.tables import notes_of, rows_of
 
@@ -42,24 +41,24 @@ def rated(write_jsonl: WriteLines, **more: Any) -> Path:
 
 
 def test_values_are_those_of_scipy(write_jsonl: WriteLines) -> None:
-    rows = paired_criteria(rated(write_jsonl)).rows
+    rows = rows_of(paired_criteria(rated(write_jsonl)))
 
-    assert [row.criterion for row in rows] == list(RATINGS)
+    assert [row["criterion"] for row in rows] == list(RATINGS)
     for row in rows[:2]:
-        first, second = RATINGS[row.criterion]
+        first, second = RATINGS[row["criterion"]]
         expected = ttest_rel(first, second)
         exact = permutation_test(
             (first, second), lambda a, b: (a - b).mean(), permutation_type="samples", vectorized=False
         )
-        assert (row.tests.t, row.tests.t_p_value) == pytest.approx((expected.statistic, expected.pvalue))
-        assert row.tests.p_value == pytest.approx(exact.pvalue)
+        assert (row["t"], row["p (t test)"]) == pytest.approx((expected.statistic, expected.pvalue))
+        assert row["p"] == pytest.approx(exact.pvalue)
     # Holm: the smallest of three p-values is multiplied by 3; the t test of relevance is undefined, so by 2.
-    assert rows[0].adjusted == pytest.approx(3 * rows[0].tests.p_value)
-    assert rows[0].t_adjusted == pytest.approx(2 * (rows[0].tests.t_p_value or 1))
+    assert rows[0]["p (Holm)"] == pytest.approx(3 * rows[0]["p"])
+    assert rows[0]["p (t test, Holm)"] == pytest.approx(2 * rows[0]["p (t test)"])
 
 
 def test_the_report_marks_significant_differences(write_jsonl: WriteLines) -> None:
-    report = paired_criteria_report(paired_criteria(rated(write_jsonl)))
+    report = paired_criteria(rated(write_jsonl))
     rows = rows_of(report)
 
     assert [row["significant"] for row in rows] == ["*", "", ""]
@@ -70,8 +69,8 @@ def test_the_report_marks_significant_differences(write_jsonl: WriteLines) -> No
         in notes_of(report)
     )
     strict = paired_criteria(rated(write_jsonl), confidence=0.995)
-    assert "with its 99.5 % interval (Gaffke's bound" in notes_of(paired_criteria_report(strict))
-    assert not any(strict.is_significant(row) for row in strict.rows)
+    assert "with its 99.5 % interval (Gaffke's bound" in notes_of(strict)
+    assert not any(row["significant"] for row in rows_of(strict))
 
 
 def test_queries_with_one_rating_are_left_out_and_said(write_jsonl: WriteLines) -> None:
@@ -81,9 +80,9 @@ def test_queries_with_one_rating_are_left_out_and_said(write_jsonl: WriteLines) 
     )
     result = paired_criteria(path)
 
-    (row,) = result.rows
-    assert (row.tests.queries, row.tests.difference) == (1, -1.0)
-    assert list(result.notes) == [
+    (row,) = rows_of(result)
+    assert (row["queries"], row["difference"]) == (1, -1.0)
+    assert list(result.warnings) == [
         "a: 1 query has a rating of only one of RAG and RAGF: left out.",
         "RAG and RAGF have no ratings of b for the same query.",
         "a: the t test of RAG and RAGF is undefined, because they have only one query in common.",

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.analysis.graders import verdict_agreement, verdicts_report
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.agreement import cohen_kappa
+from exam_pp.reports.analysis.verdicts import verdicts_report
 from tests.tables import notes_of, tables_of
 
 WriteLines = Callable[[str, list[Any]], Path]
@@ -44,21 +44,19 @@ def files(write_jsonl: WriteLines) -> list[Path]:
 
 
 def rows(*files: Path) -> list[list[Any]]:
-    return [
-        list(row) for row in tables_of(verdicts_report(verdict_agreement(files)))["Every two judges"].rows
-    ]
+    return [list(row) for row in tables_of(verdicts_report(files))["Every two judges"].rows]
 
 
 def test_equal_verdicts_whatever_the_places(files: list[Path]) -> None:
-    result = verdict_agreement(files)
-    tables = tables_of(verdicts_report(result))
+    report = verdicts_report(files)
+    tables = tables_of(report)
     (row,) = tables["Every two judges"].rows
     # Shares of equal and opposite verdicts, and of ties of both judges.
     assert list(row[:7]) == ["gpt", "human:ann", 5, 3 / 5, 1 / 5, 1 / 5, 2 / 5]
     # Rows gpt, columns human:ann; loss, tie, win of the first system by name.
     assert row[7] == cohen_kappa([[1, 1, 0], [0, 1, 0], [1, 0, 1]])
     assert row[8] is None  # too few queries for an interval
-    assert list(result.notes) == ["1 ungraded game left out."]
+    assert report.notes[1:] == ["1 ungraded game left out."]
     assert tables["Rank correlation"].rows[0][2] == 5
 
 
@@ -83,7 +81,7 @@ def test_no_common_games(write_jsonl: WriteLines) -> None:
         write_jsonl("a.jsonl", [games("q1", "gpt", ("x", "y", "A"))]),
         write_jsonl("b.jsonl", [games("q2", "human:ann", ("x", "y", "A"))]),
     ]
-    report = verdicts_report(verdict_agreement(paths))
+    report = verdicts_report(paths)
     assert "gpt and human:ann have rated no common items" in notes_of(report)
     assert list(tables_of(report)["Every two judges"].rows[0][2:]) == [0, *[None] * 7]
 
@@ -98,4 +96,4 @@ def test_no_common_games(write_jsonl: WriteLines) -> None:
 )
 def test_refusals(write_jsonl: WriteLines, lines: Any, models: Any, message: str) -> None:
     with pytest.raises(SelectionError, match=message):
-        verdict_agreement([write_jsonl("games.jsonl", lines)], models=models)
+        verdicts_report([write_jsonl("games.jsonl", lines)], models=models)

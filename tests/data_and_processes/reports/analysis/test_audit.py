@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.phases.analysis.audit import audit
 from exam_pp.phases.analysis.audit_inputs import AuditOptions
+from exam_pp.reports.analysis.audit import audit
 from exam_pp.store.families import Families, Family
-from tests.phases.analysis.test_audit import rows_of_length
+from tests.reports.analysis.test_audit import paragraphs, row_of, rows_of_length
+from tests.tables import tables_of
 
 
 def test_numbers_of_published_grades(shared_data: Path) -> None:
@@ -20,7 +21,8 @@ def test_numbers_of_published_grades(shared_data: Path) -> None:
         folder / "dl19-graded.jsonl.gz", bank=folder / "dl19-gpt4-questions.jsonl.gz", families=families,
         options=AuditOptions(samples=200),
     )  # fmt: skip
-    grader, people = result.circularity.advantages
-    assert (grader.advantage.own_rank, people.advantage.own_rank) == (1, 3)
-    assert result.circularity.warnings[0] == "The grader and the bank writer are the same model (gpt-4)."
+    table = tables_of(result)["Advantage of the systems of the family openai"]
+    assert [row_of(table, of)["mean rank of own"] for of in ("gpt-4", "judgments")] == [1, 3]
+    warning = "Warning: The grader and the bank writer are the same model (gpt-4)."
+    assert paragraphs(result, "Circularity")[0] == warning
     assert rows_of_length(result)["passages", "grade", "query, judgment"] == pytest.approx(-0.022, abs=0.001)

@@ -1,0 +1,343 @@
+"""The audit of a grader: all its sections, with circularity and the biases in games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from exam_pp.banks import WRITER, WRITERS, TestBank, writers
+from exam_pp.data_model import Role
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.cover import Cover
+from exam_pp.metrics.family_effects import Comparison, advantage, difference_in_differences
+from exam_pp.metrics.game_biases import LENGTH_STEPS, Share
+from exam_pp.metrics.uncertainty import few_units_note
+from exam_pp.phases.analysis.audit_inputs import (
+    LEAST_QUERIES,
+    AuditInput,
+    AuditOptions,
+    Verdict,
+    as_matrix,
+    excludes,
+    read_input,
+    too_few,
+    undecided,
+    with_interval,
+)
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.tournaments.biases import GameBiases, JudgeBiases, game_biases, known_families
+from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
+from exam_pp.reports.analysis.audit_length import Section, calibration_section, ends, length_section
+from exam_pp.store.families import Families
+from exam_pp.store.trec.ranks import read_ranks
+from exam_pp.text.wording import counted, listed
+
+_Part = tuple[str, str, str | None]
+"""The role, the name and the family of a model or system; the family is None if it has none."""
+
+
+def audit(
+    graded: PathLike,
+    *,
+    bank: PathLike | None = None,
+    grade_filter: GradeFilter | None = None,
+    reviewer: str | None = None,
+    qrels: PathLike | None = None,
+    families: PathLike | Families | None = None,
+    bank_writer: str | None = None,
+    games: Sequence[PathLike] = (),
+    official: PathLike | None = None,
+    role: Role | None = None,
+    options: AuditOptions | None = None,
+    decimals: int = 3,
+) -> Report:
+    """Report signs that the scores of a grader depend on something else than quality.
+
+    The sections follow a table of their verdicts. ``reviewer``: ``human:NAME`` for the ratings of this
+    reviewer, ``judgments``, or None for the judgments if there are some.
+    """
+    options = options or AuditOptions()
+    known = known_families(families)
+    data = read_input(
+        graded, bank=bank, grade_filter=grade_filter, reviewer=reviewer, qrels=qrels, role=role,
+        options=options,
+    )  # fmt: skip
+    biases = game_biases(games, families=known, confidence=options.confidence) if games else None
+    sections: dict[str, Section] = {
+        "Length": length_section(data, decimals),
+        "Position, length and self-preference in games": _game_section(biases, options, decimals),
+        "Circularity": _circularity(
+            data, known, bank_writer, {} if official is None else read_ranks(official), decimals
+        ),
+        "Calibration": calibration_section(data, decimals),
+    }
+    best, least = data.grader.file.best_grade, data.grader.min_grade
+    warnings = []
+    if best is not None and best < least:
+        warnings.append(f"No grade reaches --min-grade {least}; the highest grade is {best}.")
+    outcomes = [
+        [title, next(o for o in ("evidence", "no evidence", "undecided") if o in {v.outcome for _, v in of})]
+        for title, (_, of) in sections.items()
+    ]
+    blocks: list[Block] = [Table(["section", "verdict"], outcomes, title="Verdicts")]
+    blocks += map(Paragraph, [_about(data), *warnings])
+    for title, (content, verdicts) in sections.items():
+        blocks += [Heading(title), *content]
+        blocks += [Paragraph(f"{about}{verdict.sentence}") for about, verdict in verdicts]
+    return Report(f"Audit of {data.grader.key.model}", blocks, data.provenance, warnings)
+
+
+def _about(data: AuditInput) -> str:
+    grader, options = data.grader, data.options
+    measure = str(Cover(grader.min_grade, data.cutoff))
+    if grader.is_direct:
+        measure = f"share of the first {data.cutoff} passages with a grade of at least {grader.min_grade}"
+    people = "no labels of people" if data.people is None else f"labels of people: {data.people.name}"
+    return (
+        f"Grader: {grader.key.model} ({grader.key.prompt_class}); {people}. Score of systems: {measure}. low "
+        f"and high: {100 * options.confidence:.4g} % intervals by the bootstrap over queries "
+        f"({options.samples:,} samples, seed {options.seed}), of shares by Gaffke's bound, of "
+        "mean scores and lengths of systems by draws of their true means. "
+        f"{few_units_note()} Evidence is an interval without the value of no effect; without a bias, about "
+        f"{100 - 100 * options.confidence:.4g} % of such verdicts are evidence by chance, and more with few "
+        "queries. For calibration, evidence is an ECE that a calibrated grader rarely has."
+    )
+
+
+def _circularity(
+    data: AuditInput,
+    families: Families | None,
+    writer: str | None,
+    official: Mapping[str, float],
+    decimals: int,
+) -> Section:
+    """Compare the families of grader, bank and systems, and measure the preference for the own family."""
+    known = families or Families({})
+    model = data.grader.key.model
+    family = known.of_model(model)
+    wrote = [(WRITER, writer)] if writer is not None else writers(data.bank)
+    parts: list[_Part] = [(role, name, known.of_model(name)) for role, name in [("grader", model), *wrote]]
+    parts += [("system", name, known.of_system(name)) for name in data.systems]
+    own = [name for role, name, of in parts if role == "system" and family and of == family]
+    rows = [[role, name, of or ""] for role, name, of in parts]
+    blocks: list[Block] = [Table(["role", "name", "family"], rows, title="Families")]
+    blocks += [Paragraph(f"Warning: {warning}") for warning in _warnings(parts, own, data.bank)]
+    if families is None:
+        verdict = undecided("families of systems are unknown; use --families FILE")
+    elif family is None:
+        verdict = undecided(f"the grader {model!r} has no family in the families file")
+    elif not own or len(own) == len(data.systems):
+        noun = "no system is" if not own else "all systems are"
+        verdict = undecided(f"{noun} of the grader's family ({family})")
+    else:
+        table, verdict = _advantages(data, family, own, official, decimals)
+        note = (
+            "Advantage: mean score of the family's systems minus that of the others, in standard deviations "
+            "of the means of all systems, because scores have different scales. Score by judgments: sum of "
+            "the judgments of the first passages, divided by the cutoff; unjudged passages count 0."
+        )
+        blocks += [table, Paragraph(note)]
+    return blocks, [("", verdict)]
+
+
+def _warnings(parts: Sequence[_Part], own: Sequence[str], bank: TestBank | None) -> Iterator[str]:
+    (_, grader, family), *others = parts
+    for role, name, of_part in others:
+        if role in WRITERS.values():
+            if name.casefold() == grader.casefold():
+                yield f"The grader and the {role} are the same model ({grader})."
+            elif family is not None and of_part == family:
+                yield f"The grader ({grader}) and the {role} ({name}) are of one family ({family})."
+            theirs = [n for r, n, of in others if r == "system" and of_part and of == of_part != family]
+            if theirs:
+                are = counted(len(theirs), "system is", "systems are")
+                yield f"{are} of the family of the {role} ({of_part}): {listed(theirs)}."
+    if own:
+        are = counted(len(own), "system is", "systems are")
+        yield f"{are} of the grader's family ({family}): {listed(own)}."
+    if bank is not None and not any(role in WRITERS.values() for role, _, _ in parts):
+        yield "The bank does not record who wrote it; use --bank-writer NAME."
+
+
+def _advantages(
+    data: AuditInput, family: str, own: Sequence[str], official: Mapping[str, float], decimals: int
+) -> tuple[Table, Verdict]:
+    """The advantage of the family's systems by the grader, by people and by other graders."""
+    options, systems = data.options, data.systems
+    among = [system in own for system in systems]
+    rows: list[list[Cell]] = []
+    verdict = undecided(
+        "the file has neither judgments nor another grader, so a better score of the grader's family can be "
+        "quality"
+    )
+    for number, (source, table) in enumerate([
+        (data.name_of(data.grader.key), data.scores),
+        ("judgments", data.people_scores),
+        *((data.name_of(other.key), other.scores(data.cutoff)) for other in data.others),
+    ]):  # fmt: skip
+        queries = [query_id for query_id in data.scores if query_id in table]
+        if not queries:
+            continue
+        scores = as_matrix(table, queries, systems)
+        found = advantage(
+            scores, among, confidence=options.confidence, samples=options.samples, seed=options.seed
+        )
+        compared = Comparison(None, None)
+        if number:
+            compared = difference_in_differences(
+                as_matrix(data.scores, queries, systems), scores, among,
+                confidence=options.confidence, samples=options.samples, seed=options.seed,
+            )  # fmt: skip
+            if len(rows) == 1:
+                verdict = _verdict(compared, source, len(queries), family, options.confidence)
+        rows.append([
+            source, len(queries), *found[:4], *ends(found.interval), compared.difference,
+            *ends(compared.interval),
+        ])  # fmt: skip
+    if ranks := [official[name] for name in own if name in official]:
+        rows.append(["official ranks", None, None, None, sum(ranks) / len(ranks), *[None] * 6])
+    columns = [
+        "score by", "queries", "own family", "others", "mean rank of own", "advantage (sd)", "low", "high",
+        "grader's minus this", "low (difference)", "high (difference)",
+    ]  # fmt: skip
+    title = f"Advantage of the systems of the family {family}"
+    return Table(columns, rows, title=title, decimals=decimals), verdict
+
+
+def _verdict(compared: Comparison, source: str, queries: int, family: str, confidence: float) -> Verdict:
+    difference, interval = compared
+    if difference is None:
+        return undecided(f"all systems have the same score by the grader or by {source}")
+    number = with_interval(difference, interval, confidence, " standard deviations")
+    if interval is None or queries < LEAST_QUERIES:
+        return too_few(queries, f"the difference in differences is {number}")
+    if not excludes(interval):
+        return Verdict(
+            "no evidence",
+            f"the advantage of the family {family} by this grader and by {source} differs by {number}",
+        )
+    more = "larger" if difference > 0 else "smaller"
+    return Verdict(
+        "evidence",
+        f"the advantage of the family {family} by this grader is {more} than by {source}, by {number}",
+    )
+
+
+def _game_section(found: GameBiases | None, options: AuditOptions, decimals: int) -> Section:
+    """The biases of the judges of games, with a verdict on each judge and bias."""
+    if found is None:
+        return [], [("", undecided("no games files are given"))]
+    verdicts = []
+    for row in found.judges:
+        for bias, share, subject in (
+            ("position", row.biases.place_a, "place A wins"),
+            ("length", row.biases.longer, "the longer answer wins"),
+            ("self-preference", row.biases.own_family, f"systems of the family {row.family} win"),
+        ):
+            verdict = _game_verdict(bias, share, subject, row.queries, options.confidence)
+            if bias == "self-preference" and row.family is None:
+                verdict = undecided("the judge has no family; use --families FILE")
+            verdicts.append((f"{row.judge.model}, {bias}: ", verdict))
+    return biases_report(found, decimals=decimals).blocks, verdicts
+
+
+def _game_verdict(bias: str, share: Share, subject: str, queries: int, confidence: float) -> Verdict:
+    if share.share is None:
+        return undecided("no decided games count for it")
+    text = f"{subject} {100 * share.share:.1f} % of {share.total} decided games"
+    assert share.interval is not None
+    low, high = share.interval
+    text += f" ({100 * confidence:.4g} % interval {100 * low:.1f} to {100 * high:.1f})"
+    if queries < LEAST_QUERIES:
+        return too_few(queries, text)
+    if not excludes(share.interval, 0.5):
+        return Verdict("no evidence", text)
+    if bias == "position":
+        return Verdict("evidence", text)
+    return undecided(f"{text}, but these answers can also be better")
+
+
+_JUDGE = ("judge", "prompt class")
+
+
+def biases_report(result: GameBiases, *, decimals: int = 3) -> Report:
+    """Tables of the games, the biases, the longer answer by difference in length, and both orders."""
+    found = [(row, row.biases) for row in result.judges]
+    games = Table(
+        [*_JUDGE, "family", "queries", "games", "ungraded", "by rule", "ties"],
+        [
+            [*row.judge, row.family or "", row.queries, of.games, of.ungraded, of.by_rule, of.ties]
+            for row, of in found
+        ],
+        title="Games",
+    )
+    shares = [
+        (row, name, share)
+        for row, of in found
+        for name, share in (
+            ("place A", of.place_a), ("longer answer", of.longer), ("own family", of.own_family)
+        )
+    ]  # fmt: skip
+    percent = [round(100 * limit) for limit in LENGTH_STEPS]
+    steps = [
+        f"{low} to {high} %" if low else f"up to {high} %"
+        for low, high in zip([0, *percent], percent, strict=False)
+    ]
+    lengths = [
+        (row, step, share)
+        for row, of in found
+        for step, share in zip(steps, of.longer_by_difference, strict=True)
+    ]
+    orders = Table(
+        [*_JUDGE, "pairs", "same", "A twice", "B twice", "one tie", "flip rate", "low", "high", "reversed"],
+        [
+            [*row.judge, of.flipped.total, *of.orders, of.flipped.share, *ends(of.flipped.interval),
+             of.reversed.share]
+            for row, of in found
+            if of.flipped.total
+        ],
+        title="Pairs in both orders",
+        decimals=decimals,
+    )  # fmt: skip
+    tables = [
+        _share_table("Biases", "bias", shares, decimals),
+        _share_table(
+            "Wins of the longer answer, by the difference in words", "difference", lengths, decimals
+        ),
+        orders,
+    ]
+    blocks: list[Block] = [games, *(table for table in tables if table.rows)]
+    blocks += [Paragraph(note) for note in [*_bias_notes(result), *result.notes]]
+    return Report("Biases of judges", blocks, result.provenance)
+
+
+def _share_table(
+    title: str, column: str, shares: Iterable[tuple[JudgeBiases, str, Share]], decimals: int
+) -> Table:
+    """A row for each share with games."""
+    rows: list[list[Cell]] = [
+        [*row.judge, name, share.count, share.total, share.share, *ends(share.interval), share.p_value]
+        for row, name, share in shares
+        if share.total
+    ]
+    columns = [*_JUDGE, column, "wins", "games", "share", "low", "high", "p"]
+    return Table(columns, rows, title=title, decimals=decimals)
+
+
+def _bias_notes(result: GameBiases) -> Iterator[str]:
+    yield (
+        f"low and high: {100 * result.confidence:.4g} % intervals by Gaffke's bound, with queries as the "
+        "units; other queries are assumed to have no more games than the largest here. p: exact "
+        "randomisation test over queries, for a share of one half."
+    )
+    if any(row.biases.longer.total for row in result.judges):
+        yield (
+            "A longer answer can also be better. A share that grows with the difference in length suggests a "
+            "judge that rewards length."
+        )
+    if any(row.biases.own_family.total for row in result.judges):
+        yield "Systems of the judge's family can also be better: compare with judges of other families."
+    if any(row.biases.flipped.total for row in result.judges):
+        yield (
+            "Pairs in both orders: flip rate is the share of pairs whose verdicts differ; reversed is the "
+            "share in which the other answer wins if the places are swapped (A twice, B twice)."
+        )

@@ -1,0 +1,1 @@
+"""Reports on canaries, and on a new version of a system."""
