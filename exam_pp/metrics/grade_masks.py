@@ -374,3 +374,15 @@ def _empty(query_id: str, bank: TestBank | None, kind: EntryKind | None, each_co
     if each_copy:
         query.copies = ids_of_copies(entries)
     return query
+
+
+def ratings_of_pairs(file: GradedFile) -> dict[tuple[str, ...], int]:
+    """Return (query id, passage id, entry id) to rating."""
+    return {
+        (query_id, passage.passage_id, entry_id): grade
+        for query_id, query in file.queries.items()
+        for passage in query.passages
+        for grade, entries in passage.levels.items()
+        for entry_id, position in query.entries.items()
+        if entries >> position & 1
+    }

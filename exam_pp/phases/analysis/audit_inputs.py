@@ -13,10 +13,9 @@ from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.cover import Cover
-from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
+from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather, ratings_of_pairs
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.metrics.uncertainty import Interval
-from exam_pp.phases.analysis.graders import ratings_of_pairs
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.result import PathLike

@@ -19,7 +19,7 @@ from exam_pp.metrics.agreement import (
     krippendorff_alpha,
 )
 from exam_pp.metrics.alternative_annotator import COSTS, Replacement, Test, alternative_annotator_test
-from exam_pp.metrics.grade_masks import GradedFile, gather
+from exam_pp.metrics.grade_masks import GradedFile, gather, ratings_of_pairs
 from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem
 from exam_pp.phases.analysis.agreement import Labelling
@@ -442,16 +442,4 @@ def _labels_of_passages(file: GradedFile, labelling: Labelling) -> dict[tuple[st
         for query_id, query in file.queries.items()
         for passage in query.passages
         if passage.levels
-    }
-
-
-def ratings_of_pairs(file: GradedFile) -> dict[tuple[str, ...], int]:
-    """Return (query id, passage id, entry id) to rating."""
-    return {
-        (query_id, passage.passage_id, entry_id): grade
-        for query_id, query in file.queries.items()
-        for passage in query.passages
-        for grade, entries in passage.levels.items()
-        for entry_id, position in query.entries.items()
-        if entries >> position & 1
     }

@@ -15,12 +15,12 @@ from exam_pp.grade_filter import GradeFilter, grader_names
 from exam_pp.metrics.agreement import Coefficients, coefficients
 from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.cover import Cover
-from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather
+from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather, ratings_of_pairs
 from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.metrics.qrels import rubric_qrels
 from exam_pp.metrics.significance import better, rank_intervals
 from exam_pp.metrics.uncertainty import ScoreMatrix, score_matrices
-from exam_pp.phases.analysis.graders import Alphas, Ratings, alphas_of, ratings_of_pairs
+from exam_pp.phases.analysis.graders import Alphas, Ratings, alphas_of
 from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, loaded, name_of, views
 from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, panel_members
 from exam_pp.phases.evaluation.score_runs import score_rankings

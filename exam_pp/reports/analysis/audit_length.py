@@ -7,6 +7,7 @@ from math import fsum
 
 from exam_pp.data_model import DIRECT_ID
 from exam_pp.metrics.calibration import BINS, Calibration, calibration
+from exam_pp.metrics.grade_masks import ratings_of_pairs
 from exam_pp.metrics.partial_correlation import Estimate, Group, correlation_of_means, correlation_within
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.analysis.audit_inputs import (
@@ -20,7 +21,6 @@ from exam_pp.phases.analysis.audit_inputs import (
     undecided,
     with_interval,
 )
-from exam_pp.phases.analysis.graders import ratings_of_pairs
 from exam_pp.rendering.document import Block, Cell, Paragraph, Table
 from exam_pp.rendering.pictures.points import ReliabilityBin, reliability_diagram
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
+from exam_pp.metrics.correlation import ranks_of
 from exam_pp.phases.analysis.correlation import OfficialRanks, read_official
 from exam_pp.phases.evaluation.contents import (
     CoveredEntry,
@@ -16,7 +17,7 @@ from exam_pp.phases.evaluation.contents import (
     missing_grades,
 )
 from exam_pp.phases.evaluation.leaderboards import Statistics
-from exam_pp.phases.evaluation.result import Evaluation, PathLike
+from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.phases.trust.canaries import canary_scores
@@ -27,11 +28,15 @@ from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.first_screen import agreement_table, first_screen
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, Sources
 from exam_pp.reports.analysis.report_sections import (
-    LeaderboardSections,
     agreement_of_graders,
     agreement_with_judgments,
     correlations_by_setting,
+    differences,
+    manual_judgments,
+    nugget_scores,
     official_correlations,
+    rubric_cover,
+    rubric_qrels,
 )
 from exam_pp.reports.analysis.report_summary import (
     Leaderboard,
@@ -73,14 +78,18 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     sources = inputs.sources
     ran = systems_of(sources.runs, sources.method)
     warn_of_other_names(ran, inputs.contents.systems, sources.graded)
-    sections = LeaderboardSections(inputs, folder)
-    # The sections below extend this list.
-    leaderboards = sections.leaderboards
-    covered = sections.rubric_cover()
-    sections.rubric_qrels()
-    sections.nugget_scores()
-    # Without official ranks, the leaderboard of the judgments stands in for them.
-    official = sections.manual_judgments()
+    covered = rubric_cover(inputs, folder)
+    leaderboards = [
+        *covered.values(),
+        *rubric_qrels(inputs, folder),
+        *nugget_scores(inputs, folder),
+    ]
+    official = None
+    if (by_judgments := manual_judgments(inputs, folder)) is not None:
+        leaderboards.append(by_judgments)
+        # Without official ranks, the leaderboard of the judgments stands in for them.
+        scores = by_judgments.means[by_judgments.standings.metrics[0]]
+        official = OfficialRanks("official.json", ranks_of(scores))
     if sources.official is not None:
         official = read_official(sources.official)
         _check_systems(official, {*ran, *inputs.contents.systems})
@@ -97,7 +106,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         for grade_set in of_first
         for entry in covered_entries(inputs.read(grade_set), sources.cutoff if covered else None)
     ]
-    differences = list(sections.differences(entries, addresses))
+    of_systems = list(differences(folder, leaderboards, entries, addresses))
     origin, document = _origin(inputs, leaderboards)
     folder.text("provenance.json", document, "how the report was made, for scripts")
     correlated = correlations.get(leaderboards[0].title) if leaderboards and sources.official else None
@@ -150,7 +159,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
                 ),
                 official=None if correlated is None else correlated.measures[0].correlation.kendall,
             ),
-            *differences,
+            *of_systems,
             *(Fold(title, about, blocks) for title, (about, blocks) in folds.items() if blocks),
         ],
         leaderboards[0].standings.provenance if leaderboards else None,
@@ -170,7 +179,7 @@ def _study(sources: Sources) -> str:
 def _differences(
     inputs: Inputs,
     leaderboards: Sequence[Leaderboard],
-    covered: Mapping[GradeSet, Evaluation],
+    covered: Mapping[GradeSet, Leaderboard],
     entries: Sequence[CoveredEntry],
     addresses: Mapping[str, str],
 ) -> list[Block]:
@@ -185,7 +194,7 @@ def _differences(
     )
     blocks: list[Block] = [] if picture is None else [picture]
     if first := next(iter(covered), None):
-        hard = hard_queries(covered[first], inputs.read(first))
+        hard = hard_queries(covered[first].standings.evaluation, inputs.read(first))
         blocks += weak_spot_blocks(hard, entries, leaderboards[0], addresses) if hard else []
     return blocks
 

@@ -10,7 +10,6 @@ from itertools import permutations
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.correlation import ranks_of
 from exam_pp.phases.analysis.agreement import agreement, rated_passages, separation
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
 from exam_pp.phases.analysis.graders import graders
@@ -45,189 +44,189 @@ from exam_pp.text.wording import counted
 _ROWS = 30  # at most, of what a system has and another one lacks
 
 
-class LeaderboardSections:
-    """Writes leaderboards; ``leaderboards`` are those of all sections so far."""
+def rubric_cover(inputs: Inputs, folder: ReportFolder) -> dict[GradeSet, Leaderboard]:
+    """Write Rubric-Cover by the grades of questions and nuggets."""
+    covered = {}
+    for grade_set in inputs.of_kind("question", "nugget"):
+        grades, scored = inputs.read(grade_set), partial(cover_of, cutoff=inputs.sources.cutoff)
+        evaluation = scored(grades)
+        if grades.provenance.reviewed:
+            of_judge = cache(partial(inputs.read_judge_alone, grade_set))
+            evaluation.corrections = corrections_of(grades, of_judge, scored, inputs.sources.cutoff)
+        cutoff = (evaluation.provenance or Provenance()).cutoff
+        verb = "answer" if grade_set.kind == "question" else "contain"
+        by = "an answer covers" if evaluation.of_answers else f"the first {cutoff} passages {verb}"
+        about = f"Share of the {grade_set.kind}s that {by}"
+        covered[grade_set] = _write(inputs, folder, "Rubric-Cover", "cover", evaluation, grade_set, about)
+    if not covered:
+        folder.skip("Rubric-Cover", "no grades of questions or nuggets are selected", "exam-pp grade")
+    return covered
 
-    def __init__(self, inputs: Inputs, folder: ReportFolder) -> None:
-        self.leaderboards: list[Leaderboard] = []
-        self._inputs = inputs
-        self._folder = folder
 
-    def rubric_cover(self) -> dict[GradeSet, Evaluation]:
-        """Write Rubric-Cover by the grades of questions and nuggets; returns its scores."""
-        inputs, folder = self._inputs, self._folder
-        covered = {}
-        for grade_set in inputs.of_kind("question", "nugget"):
-            grades, scored = inputs.read(grade_set), partial(cover_of, cutoff=inputs.sources.cutoff)
-            evaluation = scored(grades)
-            if grades.provenance.reviewed:
-                of_judge = cache(partial(inputs.read_judge_alone, grade_set))
-                evaluation.corrections = corrections_of(grades, of_judge, scored, inputs.sources.cutoff)
-            cutoff = (evaluation.provenance or Provenance()).cutoff
-            verb = "answer" if grade_set.kind == "question" else "contain"
-            by = "an answer covers" if evaluation.of_answers else f"the first {cutoff} passages {verb}"
-            self._write(
-                "Rubric-Cover", "cover", evaluation, grade_set, f"Share of the {grade_set.kind}s that {by}"
-            )
-            covered[grade_set] = evaluation
-        if not covered:
-            folder.skip("Rubric-Cover", "no grades of questions or nuggets are selected", "exam-pp grade")
-        return covered
-
-    def rubric_qrels(self) -> None:
-        """Write Rubric-Qrels by all ratings, and their labels."""
-        inputs, folder = self._inputs, self._folder
-        if not inputs.has_rankings:
-            folder.skip("Rubric-Qrels", "no runs, and the graded file has no rankings", "--runs")
-            return
-        if not inputs.rated:
-            folder.skip("Rubric-Qrels", "no ratings are selected", "exam-pp grade")
-        for grade_set in inputs.rated:
-            grades = inputs.read(grade_set)
-            labels = qrels_of(grades)
-            evaluation = self._scored(
-                labels.qrels,
-                min_grade=None if inputs.sources.min_grade is None else grades.min_grade,
-                default_min_grade=labels.level,
-                ungraded=labels.ungraded,
-            )
-            evaluation.notes[:0] = labels.notes
-            evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
-            self._write("Rubric-Qrels", "rubric-qrels", evaluation, grade_set)
-            name = f"rubric{grade_set.suffix}.qrels"
-            write_qrels(labels.qrels, folder.path / name)
-            folder.files.append((name, "the labels, for trec_eval"))
-
-    def nugget_scores(self) -> None:
-        """Write the nugget scores by all nugget assignments."""
-        inputs, folder = self._inputs, self._folder
-        assigned = inputs.of_kind("assignment")
-        if not assigned:
-            graders = inputs.contents.graders.values()
-            if any(grader.kind == "assignment" and grader.selected for grader in graders):
-                reason, to_add = "nugget assignments have no bank", "--bank with the nuggets"
-            else:
-                reason = "no nugget assignments are selected"
-                to_add = "exam-pp grade with an assignment prompt"
-            folder.skip("Nugget scores", reason, to_add)
-        for grade_set in assigned:
-            assert grade_set.bank is not None
-            (condition,) = read_conditions(
-                [inputs.sources.graded],
-                [grade_set.bank],
-                grade_filter=grade_set.grade_filter,
-                rules=ScoringRules(role=inputs.sources.role),
-            )
-            scores = nugget_leaderboard([condition], statistics=inputs.statistics)
-            standings = scores.conditions[0][1]
-            board = Leaderboard(
-                titled("Nugget scores", grade_set.name),
-                f"nuggets{grade_set.suffix}",
-                standings,
-                grade_set.key,
-                f"Share of the {'vital ' * standings.metrics[0].startswith('V')}facts that an answer states",
-            )
-            folder.table(f"{board.stem}.tsv", nugget_report(scores, formatted=False), board.title)
-            self._keep(board, condition.evaluation)
-
-    def differences(self, entries: Sequence[CoveredEntry], addresses: Mapping[str, str]) -> Iterator[Block]:
-        """Write which systems cover the entries; yields what each of the first two has and the other lacks.
-
-        Queries come first in which a system gains most. ``addresses`` are those of the queries.
-        """
-        if not entries or len(self.leaderboards[0].systems) < 2:
-            return
-        board = self.leaderboards[0]
-        table = Table(
-            ["query", "entry id", "entry", *board.systems],
-            [[*each[:3], *(str(int(name in each.systems)) for name in board.systems)] for each in entries],
+def rubric_qrels(inputs: Inputs, folder: ReportFolder) -> list[Leaderboard]:
+    """Write Rubric-Qrels by all ratings, and their labels."""
+    boards: list[Leaderboard] = []
+    if not inputs.has_rankings:
+        folder.skip("Rubric-Qrels", "no runs, and the graded file has no rankings", "--runs")
+        return boards
+    if not inputs.rated:
+        folder.skip("Rubric-Qrels", "no ratings are selected", "exam-pp grade")
+    for grade_set in inputs.rated:
+        grades = inputs.read(grade_set)
+        labels = qrels_of(grades)
+        evaluation = _scored(
+            inputs,
+            labels.qrels,
+            min_grade=None if inputs.sources.min_grade is None else grades.min_grade,
+            default_min_grade=labels.level,
+            ungraded=labels.ungraded,
         )
-        self._folder.table("entries.tsv", Report("", [table]), "the entries, with 1 if a system covers them")
-        verb, noun = ("covers", "entry") if board.stem.startswith("cover") else ("states", "fact")
-        number = Counter((each.query_id, name) for each in entries for name in (*each.systems, ""))
-        for has, lacks in permutations(board.systems[:2]):
-            only = [each for each in entries if has in each.systems and lacks not in each.systems]
-            only.sort(key=lambda each: number[each.query_id, lacks] - number[each.query_id, has])
-            sides = Counter((has in each.systems, lacks in each.systems) for each in entries)
-            about = (
-                f"{has} {verb} {counted(len(only), noun)} that {lacks} lacks, {lacks} {verb} "
-                f"{sides[False, True]} that {has} lacks, both {sides[True, True]}, "
-                f"neither {sides[False, False]}"
-            )
-            shown = Table(
-                ["query", has, lacks, f"{noun} that only {has} {verb}"],
-                [
-                    [q, *(f"{number[q, name]} of {number[q, '']}" for name in (has, lacks)), text]
-                    for q, _, text, *_ in only[:_ROWS]
-                ],
-                title=f"The first {min(len(only), _ROWS)} of {len(only)}",
-                links=links_of_queries([each.query_id for each in only], 0, addresses),
-            )
-            if only:
-                yield Fold(
-                    f"What {has} has and {lacks} lacks",
-                    about,
-                    [shown, Link("entries.tsv: all, for every system", "entries.tsv")],
-                )
+        evaluation.notes[:0] = labels.notes
+        evaluation.provenance = with_thresholds(labels.provenance, evaluation.provenance)
+        boards.append(_write(inputs, folder, "Rubric-Qrels", "rubric-qrels", evaluation, grade_set))
+        name = f"rubric{grade_set.suffix}.qrels"
+        write_qrels(labels.qrels, folder.path / name)
+        folder.files.append((name, "the labels, for trec_eval"))
+    return boards
 
-    def manual_judgments(self) -> OfficialRanks | None:
-        """Write the leaderboard of manual judgments; returns its ranks by the first measure.
 
-        Returns None without judgments.
-        """
-        inputs, folder = self._inputs, self._folder
-        if not inputs.has_judgments:
-            folder.skip("Manual judgments", "the graded file has no judgments", "--qrels")
-            return None
-        if not inputs.has_rankings:
-            folder.skip("Manual judgments", "no runs, and the graded file has no rankings", "--runs")
-            return None
-        source = inputs.sources.qrels or inputs.sources.graded
-        labels = judgments(inputs.sources.qrels or inputs.passages)
-        evaluation = self._scored(labels, min_grade=inputs.sources.min_relevant)
-        evaluation.notes += pool_notes(inputs.passages) if inputs.sources.qrels is None else []
-        evaluation.provenance = judgment_provenance(source, evaluation)
-        self._write("Manual judgments", "judgments", evaluation)
-        first = evaluation.scores[0].metric
-        ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
-        folder.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
-        return OfficialRanks("official.json", ranks_of(self.leaderboards[-1].means[first]))
-
-    def _scored(self, labels: Sequence[Qrel], **options: Any) -> Evaluation:
-        """Scores of the runs by labels; without runs, of the rankings in the graded file."""
-        sources, runs = self._inputs.sources, self._inputs.runs
-        if runs is None:
-            return score_rankings(
-                labels, self._inputs.passages, sources.measures, role=sources.role, **options
-            )
-        return score_runs(labels, runs, sources.measures, **options)
-
-    def _write(
-        self,
-        section: str,
-        stem: str,
-        evaluation: Evaluation,
-        grade_set: GradeSet | None = None,
-        about: str = "",
-    ) -> None:
-        """Compute a leaderboard, and write its files."""
-        name, suffix, grader = (
-            ("", "", None) if grade_set is None else (grade_set.name, grade_set.suffix, grade_set.key)
+def nugget_scores(inputs: Inputs, folder: ReportFolder) -> list[Leaderboard]:
+    """Write the nugget scores by all nugget assignments."""
+    boards = []
+    assigned = inputs.of_kind("assignment")
+    if not assigned:
+        graders = inputs.contents.graders.values()
+        if any(grader.kind == "assignment" and grader.selected for grader in graders):
+            reason, to_add = "nugget assignments have no bank", "--bank with the nuggets"
+        else:
+            reason = "no nugget assignments are selected"
+            to_add = "exam-pp grade with an assignment prompt"
+        folder.skip("Nugget scores", reason, to_add)
+    for grade_set in assigned:
+        assert grade_set.bank is not None
+        (condition,) = read_conditions(
+            [inputs.sources.graded],
+            [grade_set.bank],
+            grade_filter=grade_set.grade_filter,
+            rules=ScoringRules(role=inputs.sources.role),
         )
-        standings = leaderboard(evaluation, self._inputs.statistics)
-        board = Leaderboard(titled(section, name), f"{stem}{suffix}", standings, grader, about)
-        for_scripts = leaderboard_report(standings, board.title, audience="scripts")
-        self._folder.table(f"{board.stem}.tsv", for_scripts, board.title)
-        self._keep(board, evaluation)
-
-    def _keep(self, board: Leaderboard, evaluation: Evaluation) -> None:
-        """Keep a leaderboard, and write its scores of each query."""
-        self.leaderboards.append(board)
-        self._folder.table(
-            f"{board.stem}-per-query.tsv",
-            per_query_report(evaluation, board.title),
-            f"{board.title}: scores of each query",
+        scores = nugget_leaderboard([condition], statistics=inputs.statistics)
+        standings = scores.conditions[0][1]
+        board = Leaderboard(
+            titled("Nugget scores", grade_set.name),
+            f"nuggets{grade_set.suffix}",
+            standings,
+            grade_set.key,
+            f"Share of the {'vital ' * standings.metrics[0].startswith('V')}facts that an answer states",
         )
+        folder.table(f"{board.stem}.tsv", nugget_report(scores, formatted=False), board.title)
+        _write_queries(folder, board, condition.evaluation)
+        boards.append(board)
+    return boards
+
+
+def differences(
+    folder: ReportFolder,
+    leaderboards: Sequence[Leaderboard],
+    entries: Sequence[CoveredEntry],
+    addresses: Mapping[str, str],
+) -> Iterator[Block]:
+    """Write which systems cover the entries; yields what each of the first two has and the other lacks.
+
+    Queries come first in which a system gains most. ``addresses`` are those of the queries.
+    """
+    if not entries or len(leaderboards[0].systems) < 2:
+        return
+    board = leaderboards[0]
+    table = Table(
+        ["query", "entry id", "entry", *board.systems],
+        [[*each[:3], *(str(int(name in each.systems)) for name in board.systems)] for each in entries],
+    )
+    folder.table("entries.tsv", Report("", [table]), "the entries, with 1 if a system covers them")
+    verb, noun = ("covers", "entry") if board.stem.startswith("cover") else ("states", "fact")
+    number = Counter((each.query_id, name) for each in entries for name in (*each.systems, ""))
+    for has, lacks in permutations(board.systems[:2]):
+        only = [each for each in entries if has in each.systems and lacks not in each.systems]
+        only.sort(key=lambda each: number[each.query_id, lacks] - number[each.query_id, has])
+        sides = Counter((has in each.systems, lacks in each.systems) for each in entries)
+        about = (
+            f"{has} {verb} {counted(len(only), noun)} that {lacks} lacks, {lacks} {verb} "
+            f"{sides[False, True]} that {has} lacks, both {sides[True, True]}, "
+            f"neither {sides[False, False]}"
+        )
+        shown = Table(
+            ["query", has, lacks, f"{noun} that only {has} {verb}"],
+            [
+                [q, *(f"{number[q, name]} of {number[q, '']}" for name in (has, lacks)), text]
+                for q, _, text, *_ in only[:_ROWS]
+            ],
+            title=f"The first {min(len(only), _ROWS)} of {len(only)}",
+            links=links_of_queries([each.query_id for each in only], 0, addresses),
+        )
+        if only:
+            yield Fold(
+                f"What {has} has and {lacks} lacks",
+                about,
+                [shown, Link("entries.tsv: all, for every system", "entries.tsv")],
+            )
+
+
+def manual_judgments(inputs: Inputs, folder: ReportFolder) -> Leaderboard | None:
+    """Write the leaderboard of manual judgments, and the ranks by its first measure.
+
+    Returns None without judgments.
+    """
+    if not inputs.has_judgments:
+        folder.skip("Manual judgments", "the graded file has no judgments", "--qrels")
+        return None
+    if not inputs.has_rankings:
+        folder.skip("Manual judgments", "no runs, and the graded file has no rankings", "--runs")
+        return None
+    source = inputs.sources.qrels or inputs.sources.graded
+    labels = judgments(inputs.sources.qrels or inputs.passages)
+    evaluation = _scored(inputs, labels, min_grade=inputs.sources.min_relevant)
+    evaluation.notes += pool_notes(inputs.passages) if inputs.sources.qrels is None else []
+    evaluation.provenance = judgment_provenance(source, evaluation)
+    board = _write(inputs, folder, "Manual judgments", "judgments", evaluation)
+    first = evaluation.scores[0].metric
+    ranked = Evaluation([score for score in evaluation.scores if score.metric == first])
+    folder.text("official.json", official_json(ranked), f"ranks by {first} on the manual judgments")
+    return board
+
+
+def _scored(inputs: Inputs, labels: Sequence[Qrel], **options: Any) -> Evaluation:
+    """Scores of the runs by labels; without runs, of the rankings in the graded file."""
+    sources, runs = inputs.sources, inputs.runs
+    if runs is None:
+        return score_rankings(labels, inputs.passages, sources.measures, role=sources.role, **options)
+    return score_runs(labels, runs, sources.measures, **options)
+
+
+def _write(
+    inputs: Inputs,
+    folder: ReportFolder,
+    section: str,
+    stem: str,
+    evaluation: Evaluation,
+    grade_set: GradeSet | None = None,
+    about: str = "",
+) -> Leaderboard:
+    """Compute a leaderboard, and write its files."""
+    standings = leaderboard(evaluation, inputs.statistics)
+    board = Leaderboard(section, stem, standings, about=about)
+    if grade_set is not None:
+        title = titled(section, grade_set.name)
+        board = replace(board, title=title, stem=f"{stem}{grade_set.suffix}", grader=grade_set.key)
+    for_scripts = leaderboard_report(standings, board.title, audience="scripts")
+    folder.table(f"{board.stem}.tsv", for_scripts, board.title)
+    _write_queries(folder, board, evaluation)
+    return board
+
+
+def _write_queries(folder: ReportFolder, board: Leaderboard, evaluation: Evaluation) -> None:
+    """Write the scores of each query."""
+    report, about = per_query_report(evaluation, board.title), f"{board.title}: scores of each query"
+    folder.table(f"{board.stem}-per-query.tsv", report, about)
 
 
 def official_correlations(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.evaluation.corrected import corrected_report
-from exam_pp.cli.trust.sample_pairs import sample_pairs
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
@@ -18,6 +17,7 @@ from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.evaluation.corrected import Corrected, corrected_scores
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+from exam_pp.phases.trust.sample_pairs import sample_pairs
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line
 from tests.tables import notes_of, pictures_of, tables_of

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.cli.trust.sample_pairs import sample_pairs
 from exam_pp.data_model import DIRECT_ID
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.pair_sample import PairSample, SampledBy
+from exam_pp.phases.trust.sample_pairs import sample_pairs
 from exam_pp.store.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample
 from tests.conftest import passage, rubric, without_times

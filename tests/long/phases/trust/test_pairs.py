@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.cli.trust import sample_pairs as trust_pairs
 from exam_pp.pair_sample import SampledBy
-from exam_pp.phases.evaluation import selected_grades
-from exam_pp.store import edits
+from exam_pp.phases.trust import sample_pairs as trust_pairs
 from tests.phases.trust.test_pairs import Key, _once, drawn, graded, keys, probabilities  # noqa: F401 - a fixture
 
 
@@ -20,12 +18,8 @@ def test_the_frequency_of_a_pair_is_its_probability(
     graded: Path, by: SampledBy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = probabilities(graded, 5, by)
-    for module, name in (  # the file is read once, for speed
-        (selected_grades, "read_selected"),
-        (trust_pairs, "_other_graders"),
-        (edits, "file_sha256"),
-    ):
-        monkeypatch.setattr(module, name, _once(getattr(module, name)))
+    for name in ("read_selected", "_other_graders", "file_sha256"):  # the file is read once, for speed
+        monkeypatch.setattr(trust_pairs, name, _once(getattr(trust_pairs, name)))
     seeds = 2000
     counts: Counter[Key] = Counter()
     sizes = []
