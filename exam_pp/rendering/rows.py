@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import IO, Any, Literal
 
-from exam_pp.rendering.cells import format_rows, is_numeric, one_line
+from exam_pp.rendering.cells import format_rows, is_numeric, tsv_row
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.rendering.wrapping import column_widths
@@ -115,12 +115,7 @@ def _separated(
 
     for batch in batches():
         if separator == "\t":
-            # As in all TSV output: tabs and line ends in a cell become spaces, and cells are not quoted.
-            stream.write(
-                "".join(
-                    "\t".join(for_spreadsheets(one_line(cell)) for cell in row) + "\n" for row in batch
-                ).encode()
-            )
+            stream.write("".join(map(tsv_row, batch)).encode())
         else:
             buffer = io.StringIO(newline="")
             plain = csv.writer(buffer, lineterminator="\n")
