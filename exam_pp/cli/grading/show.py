@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exam_pp.cli.command import Command, Kind
-from exam_pp.cli.options import FILE, ManifestPath, emit, emit_rendered, format_option, output_option
+from exam_pp.cli.options import FILE, emit, emit_rendered, format_option, output_option
 from exam_pp.judges import MEASURE, ModelInfo, card
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.rendering.render import REPORT_FORMATS
@@ -90,7 +90,7 @@ _KINDS = {
 def _file_of_manifest(context: click.Context, argument: click.Parameter, name: str | None) -> str | None:
     """Check the file that NAME is for a manifest, and note it as an input."""
     if name is not None and context.params.get("kind") == "manifest":
-        ManifestPath(folders=True).convert(name, argument, context)
+        InputPath(folders=True, manifests=True).convert(name, argument, context)
     return name
 
 
