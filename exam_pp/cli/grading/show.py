@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exam_pp.cli.command import Command, Kind
-from exam_pp.cli.options import FILE, emit, emit_rendered, format_option, output_option
+from exam_pp.cli.options import FILE, InputPath, emit, emit_rendered, format_option, output_option
 from exam_pp.judges import MEASURE, ModelInfo, card
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.rendering.render import REPORT_FORMATS
