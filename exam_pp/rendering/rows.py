@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Any, Literal
 
 from exam_pp.rendering.cells import format_rows, is_numeric, tsv_row
@@ -107,13 +107,8 @@ def _json(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO[byte
 def _separated(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], separator: str, stream: IO[bytes]
 ) -> None:
-    def batches() -> Iterable[list[list[str]]]:
-        yield [list(columns)]
-        iterator = iter(rows)
-        while batch := [[_text(value) for value in row] for row in islice(iterator, _BATCH)]:
-            yield batch
-
-    for batch in batches():
+    lines = chain([list(columns)], ([_text(value) for value in row] for row in rows))
+    while batch := list(islice(lines, _BATCH)):
         if separator == "\t":
             stream.write("".join(map(tsv_row, batch)).encode())
         else:
