@@ -44,14 +44,16 @@ class InputPath(click.Path):
     """A file to read, or ``-``. A file that cannot be read raises DataError before any work starts.
 
     click's own checks would report wrong usage (exit code 2) instead. ``folders`` also accepts folders,
-    ``data_sets`` also accepts names such as ``irds:NAME``.
+    ``data_sets`` names such as ``irds:NAME``, and ``manifests`` manifests, which a pattern such as ``runs/*``
+    also matches.
     """
 
     is_input = True
 
-    def __init__(self, *, folders: bool = False, data_sets: bool = False) -> None:
+    def __init__(self, *, folders: bool = False, data_sets: bool = False, manifests: bool = False) -> None:
         super().__init__(path_type=Path, dir_okay=folders, allow_dash=True, readable=False)
         self._data_sets = data_sets
+        self._manifests = manifests
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
@@ -70,7 +72,8 @@ class InputPath(click.Path):
                 raise DataError(f"cannot be read ({error.strerror}).{meant}", file=name) from error
             if stat.S_ISDIR(mode) and not self.dir_okay:
                 raise DataError("is a folder, not a file.", file=name)
-            self.check(Path(name))
+            if not self._manifests and name.endswith(".json"):
+                _refuse_manifest(Path(name))
         if name == "-" and ctx is not None:
             if ctx.meta.get(_READS_STANDARD_INPUT):
                 self.fail("standard input (-) can only be one of the inputs.", param, ctx)
@@ -79,16 +82,14 @@ class InputPath(click.Path):
             note_input(ctx, Path(name), param)
         return super().convert(value, param, ctx)
 
-    def check(self, path: Path) -> None:
-        """Refuse a manifest, which a pattern such as ``runs/*`` also matches; raises :class:`DataError`."""
-        if path.suffix != ".json":
-            return
-        from exam_pp.store.manifests import is_manifest
 
-        if is_manifest(path):
-            raise DataError(
-                "is the manifest of a file, which only `exam-pp show manifest` reads.", file=str(path)
-            )
+def _refuse_manifest(path: Path) -> None:
+    from exam_pp.store.manifests import is_manifest
+
+    if is_manifest(path):
+        raise DataError(
+            "is the manifest of a file, which only `exam-pp show manifest` reads.", file=str(path)
+        )
 
 
 def _meant(name: str) -> str:
@@ -100,13 +101,6 @@ def _meant(name: str) -> str:
     names = [entry.name for entry in path.parent.iterdir()] if os.access(path.parent, os.R_OK) else []
     close = closest(path.name, names, 0.8)
     return f" Did you mean {path.with_name(close)}?" if close else ""
-
-
-class ManifestPath(InputPath):
-    """A file to read that may be a manifest."""
-
-    def check(self, path: Path) -> None:
-        """Every file is accepted."""
 
 
 class UncheckedPath(click.Path):

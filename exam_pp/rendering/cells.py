@@ -16,6 +16,7 @@ from exam_pp.rendering.document import (
     Table,
     TextBlock,
 )
+from exam_pp.text.spreadsheet_cells import for_spreadsheets
 from exam_pp.text.wording import printable
 
 WIDTH = 100
@@ -52,6 +53,11 @@ def is_numeric(table: Table, column: int) -> bool:
 def one_line(text: str) -> str:
     """Replace tabs and all kinds of line ends by spaces, because they would break a table or a heading."""
     return " ".join(text.split()) if _BREAK.search(text) else text
+
+
+def tsv_row(row: Iterable[str]) -> str:
+    """A line of TSV. Cells are not quoted: tabs and line ends in a cell become spaces."""
+    return "\t".join(for_spreadsheets(one_line(cell)) for cell in row) + "\n"
 
 
 def text_blocks(report: Report) -> Iterator[TextBlock]:

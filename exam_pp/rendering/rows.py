@@ -9,10 +9,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Any, Literal
 
-from exam_pp.rendering.cells import format_rows, is_numeric, one_line
+from exam_pp.rendering.cells import format_rows, is_numeric, tsv_row
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.rendering.wrapping import column_widths
@@ -107,20 +107,10 @@ def _json(columns: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO[byte
 def _separated(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], separator: str, stream: IO[bytes]
 ) -> None:
-    def batches() -> Iterable[list[list[str]]]:
-        yield [list(columns)]
-        iterator = iter(rows)
-        while batch := [[_text(value) for value in row] for row in islice(iterator, _BATCH)]:
-            yield batch
-
-    for batch in batches():
+    lines = chain([list(columns)], ([_text(value) for value in row] for row in rows))
+    while batch := list(islice(lines, _BATCH)):
         if separator == "\t":
-            # As in all TSV output: tabs and line ends in a cell become spaces, and cells are not quoted.
-            stream.write(
-                "".join(
-                    "\t".join(for_spreadsheets(one_line(cell)) for cell in row) + "\n" for row in batch
-                ).encode()
-            )
+            stream.write("".join(map(tsv_row, batch)).encode())
         else:
             buffer = io.StringIO(newline="")
             plain = csv.writer(buffer, lineterminator="\n")

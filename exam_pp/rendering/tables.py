@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from exam_pp.rendering.cells import format_rows, one_line
+from exam_pp.rendering.cells import format_rows, one_line, tsv_row
 from exam_pp.rendering.document import Report, Table
-from exam_pp.text.spreadsheet_cells import for_spreadsheets
 
 
 def json_document(report: Report) -> str:
@@ -36,8 +35,4 @@ def _tables(report: Report) -> list[Table]:
 
 def _tsv_table(table: Table, *, titled: bool) -> str:
     title = f"# {one_line(table.title)}\n" if titled and table.title else ""
-    return title + "".join(map(_tsv_row, format_rows(table)))
-
-
-def _tsv_row(row: list[str]) -> str:
-    return "\t".join(for_spreadsheets(one_line(cell)) for cell in row) + "\n"
+    return title + "".join(map(tsv_row, format_rows(table)))

@@ -76,17 +76,9 @@ _USES = {
 }
 """Kind of the work to its parameters, beside those of all kinds; "" grades passages with a bank or query."""
 _OF_ALL = {
-    "passages",
-    "output",
-    "prompt_classes",
-    "prompt_files",
-    "model",
-    "pipeline",
-    "settings",
-    "base_url",
-    "device",
-}
-_OF_ALL |= {"threads", "regrade", *JOURNAL}
+    "passages", "output", "prompt_classes", "prompt_files", "model", "pipeline", "settings", "base_url",
+    "device", "threads", "regrade", *JOURNAL,
+}  # fmt: skip
 
 
 @click.command("grade", cls=Command)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.grading.list import LISTINGS
-from exam_pp.cli.options import FILE, ManifestPath, emit, emit_rendered, format_option, output_option
-from exam_pp.errors import DataError
+from exam_pp.cli.options import FILE, InputPath, emit, emit_rendered, format_option, output_option
 from exam_pp.judges import MEASURE, ModelInfo, card
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 from exam_pp.rendering.render import REPORT_FORMATS
-from exam_pp.store.files import STDIO, size_and_sha256
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
     from exam_pp.prompts import Prompt
-    from exam_pp.store.manifests import Manifest
+    from exam_pp.store.manifests import Found
 
 
 _KINDS = {
@@ -85,7 +81,7 @@ _KINDS = {
 def _file_of_manifest(context: click.Context, argument: click.Parameter, name: str | None) -> str | None:
     """Check the file that NAME is for a manifest, and note it as an input."""
     if name is not None and context.params.get("kind") == "manifest":
-        ManifestPath(folders=True).convert(name, argument, context)
+        InputPath(folders=True, manifests=True).convert(name, argument, context)
     return name
 
 
@@ -129,6 +125,8 @@ def command(kind: str, name: str | None, prompt_file: Path | None, form: str, ou
 
 
 def _manifest(file: Path, form: str, output: Path) -> None:
+
+    from exam_pp.store.manifests import find_manifest
 
     found = find_manifest(file)
     emit_rendered(manifest_report(found), form, output, [file, found.place], names_in_files=True)
@@ -188,66 +186,6 @@ def card_report(info: ModelInfo) -> Report:
     else:
         blocks.append(Paragraph(f"Not measured: `{MEASURE}` measures judges on your own data."))
     return Report("", blocks)
-
-
-State = Literal["unchanged", "changed", "missing", "unknown"]
-"""The present state of the output of a manifest."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """A manifest that was found for a file or folder."""
-
-    name: str
-    place: Path
-    manifest: Manifest
-    state: State
-
-
-def find_manifest(path: Path) -> Found:
-    """The manifest of a file or folder; for a file of a folder, that of the folder."""
-    from exam_pp.store.manifests import SUFFIX, manifest_path, read_manifest
-
-    if str(path) == STDIO:
-        manifest = read_manifest(path)
-        target = Path(manifest.output.path)
-        state = _state(manifest, target) if _is_within(target, Path()) else "unknown"
-        return Found(str(target), path, manifest, state)
-    if path.name.endswith(SUFFIX) and path.is_file():
-        manifest = read_manifest(path)
-        target = path.with_name(path.name.removesuffix(SUFFIX))
-        return Found(str(target), path, manifest, _state(manifest, target))
-    full = path.absolute()
-    for output in (full, full.parent):
-        if output.name and (place := manifest_path(output)).is_file():
-            manifest = read_manifest(place)
-            if output == full or any(file.path == full.name for file in manifest.output.files or ()):
-                return Found(str(path), place, manifest, _state(manifest, path))
-    raise DataError(
-        "has no manifest. Commands write one with `exam-pp --manifest COMMAND ...`.", file=str(path)
-    )
-
-
-def _state(manifest: Manifest, path: Path) -> State:
-    output = manifest.output
-    if not path.exists():
-        return "missing"
-    if path.is_dir():
-        same = output.files is not None and all(
-            _is_within(path / file.path, path)
-            and (path / file.path).is_file()
-            and size_and_sha256(path / file.path)[1] == file.sha256
-            for file in output.files
-        )
-    else:
-        digests = {content.sha256 for content in (output, *(output.files or ()))}
-        same = path.is_file() and size_and_sha256(path)[1] in digests
-    return "unchanged" if same else "changed"
-
-
-def _is_within(path: Path, folder: Path) -> bool:
-    """Whether a path of a manifest is in a folder: others, such as /proc/kmsg, are not even opened."""
-    return Path(realpath(path)).is_relative_to(realpath(folder))
 
 
 _STATES = {

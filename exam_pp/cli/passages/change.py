@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from exam_pp.cli.passages.remove_and_rename import (
     Renaming,
     StripOptions,
-    check_distinct,
-    check_known,
+    Stripper,
+    check_names,
     rename_step,
     selects,
     strip_step,
@@ -184,17 +184,12 @@ def rename_games(source: str, renaming: Renaming) -> Step[QueryGames]:
     def check(_counts: Rewritten) -> None:
         models = {model for model, _ in judges if model is not None}
         classes = {prompt for _, prompt in judges if prompt is not None}
-        check_known(source, "model", renaming.models, models)
-        check_known(source, "prompt class", renaming.prompt_classes, classes)
-        check_known(source, "system", renaming.systems, players)
-        names = [f"{model} {prompt}" for model, prompt in judges]
-        new_names = [
-            f"{renaming.models.get(str(model), model)} {renaming.prompt_classes.get(str(prompt), prompt)}"
+        graders = {
+            f"{model} {prompt}": f"{renaming.models.get(str(model), model)} "
+            f"{renaming.prompt_classes.get(str(prompt), prompt)}"
             for model, prompt in judges
-        ]
-        check_distinct(names, new_names, "model and prompt class")
-        systems = sorted(players)
-        check_distinct(systems, [renaming.systems.get(name, name) for name in systems], "system")
+        }
+        check_names(source, renaming, models, classes, players, graders)
 
     return Step(change, check)
 
@@ -226,6 +221,7 @@ def strip_games(source: Path, options: StripOptions, dropped: Counter[str]) -> S
         if getattr(options, part):
             raise SelectionError(f"{source} is a games file, which has no {part}; leave out --remove {part}.")
     judges: Counter[str] = Counter()
+    stripper = Stripper(options, dropped)
 
     def change(query: QueryGames) -> QueryGames:
         sets = []
@@ -236,7 +232,7 @@ def strip_games(source: Path, options: StripOptions, dropped: Counter[str]) -> S
             elif options.grades is not None and selects(options.grades, of_judge):
                 dropped["sets of games"] += 1
             else:
-                games = [_stripped_game(game, options, dropped) for game in of_judge.games]
+                games = [_stripped_game(game, stripper) for game in of_judge.games]
                 sets.append(_with_games(of_judge, games))
         if options.texts and query.query_text:
             dropped["texts"] += 1
@@ -251,19 +247,13 @@ def strip_games(source: Path, options: StripOptions, dropped: Counter[str]) -> S
     return Step(change, check)
 
 
-def _stripped_game(game: Game, options: StripOptions, dropped: Counter[str]) -> Game:
+def _stripped_game(game: Game, stripper: Stripper) -> Game:
     replies = {"answer": game.answer, EVALUATION: (game.model_extra or {}).get(EVALUATION)}
-    if options.replies and (present := [key for key, reply in replies.items() if reply]):
-        dropped["replies"] += len(present)
+    if stripper.options.replies and (present := [key for key, reply in replies.items() if reply]):
+        stripper.dropped["replies"] += len(present)
         game = _without(game, *present)
-    parts = {"prompt": "prompts"} if options.prompts or options.texts else {}
-    parts |= {"response": "replies"} if options.replies else {}
-    error = game.error or {}
-    if present := [key for key in parts if error.get(key)]:
-        dropped.update(parts[key] for key in present)
-        rest = {key: value for key, value in error.items() if key not in present}
-        game = game.model_copy(update={"error": rest})
-    return game
+    error = stripper.error(game.error)
+    return game if error is game.error else game.model_copy(update={"error": error})
 
 
 def _without(record: R, *keys: str) -> R:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_
 from pathlib import Path
@@ -120,14 +120,10 @@ def rename_step(source: str, renaming: Renaming) -> Step[RawQuery]:
 
     def check(_counts: Rewritten) -> None:
         # Only now, because an old name may be in the last line. The output appears after this check.
-        check_known(source, "model", renaming.models, models | {key.model for key in keys})
+        known_models = models | {key.model for key in keys}
         known_classes = classes | {key.prompt_class for key in keys}
-        check_known(source, "prompt class", renaming.prompt_classes, known_classes)
-        check_known(source, "system", renaming.systems, systems)
-        # Together, because two graders may share the new model if their prompt classes differ.
-        check_distinct(sorted(keys), map(renaming.key, sorted(keys)), "model and prompt class")
-        new_names = (renaming.systems.get(name, name) for name in sorted(systems))
-        check_distinct(sorted(systems), new_names, "system")
+        graders = {key: renaming.key(key) for key in sorted(keys)}
+        check_names(source, renaming, known_models, known_classes, systems, graders)
 
     return Step(change, check)
 
@@ -144,7 +140,27 @@ def answer_grades(
             yield key, grades
 
 
-def check_known(source: str, noun: str, old_names: Collection[str], present: Collection[str]) -> None:
+def check_names(
+    source: str,
+    renaming: Renaming,
+    models: Collection[str],
+    prompt_classes: Collection[str],
+    systems: Collection[str],
+    graders: Mapping[K, K],
+) -> None:
+    """Raise :class:`SelectionError` for an old name that is not in the file, and for equal new names.
+
+    ``graders``: The model and prompt class of each grader to its new ones. Both together, because two graders
+    may share the new model if their prompt classes differ.
+    """
+    _check_known(source, "model", renaming.models, models)
+    _check_known(source, "prompt class", renaming.prompt_classes, prompt_classes)
+    _check_known(source, "system", renaming.systems, systems)
+    _check_distinct(graders, "model and prompt class")
+    _check_distinct({name: renaming.systems.get(name, name) for name in sorted(systems)}, "system")
+
+
+def _check_known(source: str, noun: str, old_names: Collection[str], present: Collection[str]) -> None:
     """Raise :class:`SelectionError` for an old name that is not in the file."""
     for name in old_names:
         if name not in present:
@@ -152,10 +168,10 @@ def check_known(source: str, noun: str, old_names: Collection[str], present: Col
             raise SelectionError(f"{source} has no {noun} {name!r}.{hint}")
 
 
-def check_distinct(old_names: Iterable[K], new_names: Iterable[K], noun: str) -> None:
+def _check_distinct(names: Mapping[K, K], noun: str) -> None:
     """Raise :class:`SelectionError` if two old names would get the same new name."""
     first: dict[K, K] = {}
-    for old, new in zip(old_names, new_names, strict=True):
+    for old, new in names.items():
         if new in first:
             raise SelectionError(
                 f"{first[new]} and {old} would get the same {noun}, {new}. Choose another new name."
@@ -194,7 +210,7 @@ def strip_step(source: Path, options: StripOptions, dropped: Counter[str]) -> St
     Required keys are kept with empty values, so the output is a valid passages file. The check raises
     :class:`SelectionError` if no grades match the grade filter.
     """
-    stripper = _Stripper(options, dropped)
+    stripper = Stripper(options, dropped)
     grades = GradeSelector(options.grades or GradeFilter())
     filters_grades = grades.filter != GradeFilter()
 
@@ -217,11 +233,14 @@ def strip_step(source: Path, options: StripOptions, dropped: Counter[str]) -> St
 
 
 @dataclass(frozen=True)
-class _Stripper:
+class Stripper:
+    """Removes parts, and counts the removed parts of each type in ``dropped``."""
+
     options: StripOptions
     dropped: Counter[str]
 
     def passage(self, passage: RawPassage) -> None:
+        """Remove the parts of a passage."""
         options = self.options
         if options.texts:
             self._text(passage)
@@ -281,7 +300,7 @@ class _Stripper:
             new = [self._bare(item) for item in value]
             return value if all(map(is_, new, value)) else new
         if name == "error":
-            return self._error(value)
+            return self.error(value)
         if name == "errors":
             return self._errors(value)
         if not self.options.replies:
@@ -294,10 +313,11 @@ class _Stripper:
         if isinstance(errors, list):
             self.dropped["errors"] += len(errors)
             return []
-        new = {entry: self._error(error) for entry, error in errors.items()}
+        new = {entry: self.error(error) for entry, error in errors.items()}
         return errors if all(new[entry] is error for entry, error in errors.items()) else new
 
-    def _error(self, error: Any) -> Any:
+    def error(self, error: Any) -> Any:
+        """The error of a failed request without prompts and replies; the same object if it has none."""
         if not isinstance(error, dict):
             return error
         present = [key for key in self._parts if error.get(key) not in (None, "")]

@@ -1,4 +1,4 @@
-"""Grading of answers: ratings by criteria, support of citations, factual consistency of claims."""
+"""Grading of answers by criteria, of citations, claims, and of bank entries closed book."""
 
 from __future__ import annotations
 

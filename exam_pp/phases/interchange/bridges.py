@@ -1,4 +1,4 @@
-"""Conversions between contents of files, such as passages to qrels, runs or answers, and scores to ranks."""
+"""Conversion of files between formats, and of their contents, such as passages to qrels, runs or answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merging of passages files: shards of one grading run, or several gradings of the same passages."""
+"""Merging of passages files (shards of a grading run, gradings of the same passages) and of games files."""
 
 from __future__ import annotations
 

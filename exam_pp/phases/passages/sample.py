@@ -1,4 +1,4 @@
-"""Random samples of queries and passages from passages files, also stratified by judgment."""
+"""Random samples of queries and passages: of passages files by judgment, of queries files by any field."""
 
 from __future__ import annotations
 

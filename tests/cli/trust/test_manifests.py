@@ -13,11 +13,10 @@ import click
 import pytest
 
 from exam_pp.cli import manifests
-from exam_pp.cli.grading.show import find_manifest
 from exam_pp.cli.guard import NamedInput
 from exam_pp.cli.main import main
 from exam_pp.errors import StoppedError
-from exam_pp.store.manifests import SUFFIX
+from exam_pp.store.manifests import SUFFIX, find_manifest
 from scripts.reliability.good_files import GOOD, RATED, lay_out
 from scripts.reliability.kills import writing_commands
 from tests.conftest import data_error, without_times
