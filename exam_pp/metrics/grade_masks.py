@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 N = TypeVar("N")
 
+_OF_LABELS = frozenset(ASSIGNMENT_RATINGS.values())
+"""The ratings that stand for labels of nuggets; others label nothing."""
+
 
 class DefaultCutoff(int):
     """The depth of an evaluation if users name none: it limits rankings, and all parts of an answer count."""
@@ -315,7 +318,8 @@ def copy_ratings(grades: AnyGrades, copies: Mapping[str, Sequence[str]]) -> dict
     for nugget_id, label in grades.nugget_labels() or ():
         labels.setdefault(nugget_id, []).append(ASSIGNMENT_RATINGS.get(label))
     if grades.nugget_labels() is None:
-        labels = {nugget_id: [rating] for nugget_id, rating in grades.entry_ratings().items()}
+        rated = grades.entry_ratings().items()
+        labels = {nugget_id: [rating] for nugget_id, rating in rated if rating in _OF_LABELS}
     ratings = {
         copy: of_nugget[min(number, len(of_nugget) - 1)]
         for nugget_id, of_nugget in labels.items()

@@ -102,6 +102,7 @@ class Engine:
         self._inputs = {os.path.realpath(file) for path in study.paths for file in _files(path)}
         self._judge = judge
         self._unit = unit
+        self._asks_questions = False
         self._edits = list(map(Path, study.edits))
         self._outdated: list[Mapping[tuple[Path, int], bool]] = []
         self._reports = reports
@@ -128,14 +129,12 @@ class Engine:
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
         others = of_answers or self.study.games or "nugget" in rated.values()
+        self._asks_questions = "question" in rated.values()
         if self.study.model is None:
-            model = LEXICAL if others else self._default_judge()
+            model = self._default_judge() if self._asks_questions else LEXICAL
             self.study = self.study.model_copy(update={"model": model})
-        judge = self.judge.model
-        if others and (judge.model == E5 or judge.pipeline == "sentence-similarity"):
-            raise SelectionError(
-                f"{judge.model} grades questions only: name another judge with --model, such as {LEXICAL}."
-            )
+        if others and self._judge_of(()) != self.judge:
+            log.warning("%s grades questions only: %s judges the rest.", self.judge.model.model, LEXICAL)
         if not (self.folder / STUDY_FILE).exists():
             write_study(self.study, self.folder / STUDY_FILE)  # the judge, before it grades
         results = Results()
@@ -226,7 +225,7 @@ class Engine:
         replies: str = "",
     ) -> Path:
         """The file with the grades of the judge; ``files.output`` is its name in the folder of the study."""
-        judge = self.judge
+        judge = self._judge_of(prompts)
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
             named = replace(files, output=output, journal=journal, retry_failed=judge.retry_failed)
@@ -234,7 +233,8 @@ class Engine:
 
         command: Words = ["grade", files.passages, *options("--bank", files.bank), *words]
         command += options("--queries", files.queries)
-        return self.ask(title, command, str(files.output), work, asked(judge.model, *prompts), replies)
+        facts = asked(judge.model, *prompts)
+        return self.ask(title, command, str(files.output), work, facts, replies, judge)
 
     def _rate(self, graded: Path, banks: Mapping[Path, EntryKind], results: Results) -> None:
         """Grade what the systems returned, and write the report."""
@@ -255,7 +255,7 @@ class Engine:
 
     def _assign(self, answers: Path, bank: Path, suffix: str, results: Results) -> None:
         """Assign nuggets to whole answers, and write the report."""
-        prompt = assignment_prompt(self.judge.model)
+        prompt = assignment_prompt(self._judge_of(()).model)
         queries = self._ids_as_texts(answers, bank)
         files = GradeFiles(answers, Path(f"assigned{suffix}.jsonl.gz"), bank, queries=queries)
         words: Words = ["--prompt", prompt.shown]
@@ -267,14 +267,14 @@ class Engine:
 
     def _compare(self, answers: Path) -> Path:
         """Let the judge compare answers."""
-        model, queries = self.judge.model, self.study.sources.queries
+        judge, queries = self._judge_of(()), self.study.sources.queries
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
             files = CompareFiles(answers, output, journal=journal, queries=queries)
-            return compare(files, model, CompareOptions(), advance).lines()
+            return compare(files, judge.model, CompareOptions(), advance).lines()
 
         words: Words = ["compare", answers, *options("--queries", queries)]
-        return self.ask("Games", words, "games.jsonl.gz", work, asked(model), "replies-games")
+        return self.ask("Games", words, "games.jsonl.gz", work, asked(judge.model), "replies-games", judge)
 
     def _correct(self, graded: Path, banks: Sequence[Path | None], name: str = "corrected") -> Path:
         """Put the ratings of people in place, for the entries of each bank."""
@@ -374,11 +374,31 @@ class Engine:
         """The judge in place of that of the study, or that."""
         return self._judge or Judge(self.study.model_options, self.study.words_of_judge)
 
-    def ask(
-        self, title: str, words: Words, output: str, work: Work, facts: Mapping[str, Any], replies: str = ""
-    ) -> Path:
-        """A step that asks the judge; ``facts`` change its output, ``replies`` names its journal."""
+    def _judge_of(self, prompts: Sequence[Prompt]) -> Judge:
+        """Who answers prompts; those for nuggets and games (none) are not for a judge by similarity."""
         judge = self.judge
+        by_similarity = judge.model.model == E5 or judge.model.pipeline == "sentence-similarity"
+        if not by_similarity or any(prompt.kind == "question" for prompt in prompts):
+            return judge
+        if not self._asks_questions:
+            model = judge.model.model
+            raise SelectionError(
+                f"{model} grades questions only: name another judge with --model, such as {LEXICAL}."
+            )
+        return Judge(ModelOptions(LEXICAL), ["--model", LEXICAL])
+
+    def ask(
+        self,
+        title: str,
+        words: Words,
+        output: str,
+        work: Work,
+        facts: Mapping[str, Any],
+        replies: str = "",
+        judge: Judge | None = None,
+    ) -> Path:
+        """A step that asks a judge; ``facts`` change its output, ``replies`` names its journal."""
+        judge = judge or self.judge
         if judge.retry_failed:
             (self.folder / output).unlink(missing_ok=True)
         default = self.folder / f"{replies}.journal" if replies else journal_path(self.folder / output)

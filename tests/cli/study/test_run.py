@@ -179,6 +179,22 @@ def test_the_default_judge_of_questions(
     assert said == (not runs_here)
 
 
+def test_a_judge_of_questions_leaves_the_rest_to_another(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without questions, it is refused."""
+    monkeypatch.setattr("exam_pp.llm.packaged_e5.e5_problem", lambda: None)
+    monkeypatch.setattr("exam_pp.llm.packaged_e5.load_e5", lambda _options: LexicalLLM())
+    Path("nuggets.csv").write_text("query_id,nugget\nq1,air scatters blue light\n")
+    main([*WORDS.replace("--bank bank.csv", "--bank bank.csv --bank nuggets.csv").split()])
+    shown = capsys.readouterr()
+    assert "e5 grades questions only: lexical judges the rest." in shown.err
+    assert "--bank study/bank-1.jsonl --model e5" in shown.out
+    assert "--bank study/bank-2.jsonl --model lexical" in shown.out
+    message = refusal(WORDS.replace("bank.csv -o study", "nuggets.csv -o other --model e5"), capsys)
+    assert "e5 grades questions only: name another judge with --model" in message
+
+
 def test_the_printed_commands_take_over(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The commands alone, in a new folder, give the same files."""
     lines = [line[len("$ exam-pp ") :] for line in run(WORDS, capsys).splitlines() if line.startswith("$ ")]

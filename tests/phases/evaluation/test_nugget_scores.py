@@ -499,3 +499,14 @@ def test_scores_without_nuggets_have_no_sanity_rows(tmp_path: Path) -> None:
     table = tmp_path / "table.tsv"
     table.write_text("run\tV_strict\na\t0.5\nb\t0.25\n")
     assert not nugget_leaderboard(read_conditions([table]), sanity=True).sanity
+
+
+def test_ratings_beyond_the_labels_label_nothing(write_jsonl: WriteJsonl, bank: Path) -> None:
+    """A prompt of assignments has the ratings 0, 1 and 2."""
+    given = answer("a", "q1", "SSS")
+    (grades,) = given["exam_grades"]
+    del grades["assignments"]
+    grades["self_ratings"][0]["self_rating"] = 5
+    evaluation = single(nugget_scores(write_jsonl("g.jsonl", [["q1", [given]]]), bank))
+    assert scores(evaluation, "a", "q1")["A"] == 2 / 3
+    assert any("1 pair of an answer and a nugget is ungraded" in note for note in evaluation.notes)
