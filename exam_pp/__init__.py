@@ -6,6 +6,7 @@ first use, so that ``import exam_pp`` is fast.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -196,7 +197,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name from its module at its first use."""
-    homes = _HOMES if name in _HOMES else _homes_in_plugins()
+    # `from exam_pp import SUBMODULE` asks here first, and needs no plug-ins.
+    known = name in _HOMES or name.startswith("_") or find_spec(f"{__name__}.{name}")
+    homes = _HOMES if known else _homes_in_plugins()
     if name not in homes:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{homes[name]}"), name)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pkgutil import iter_modules
 
 import pytest
+
+import exam_pp.plugins
 
 HEAVY = {
     "torch", "transformers", "scipy", "numpy", "duckdb", "pandas", "ir_measures", "nltk", "ctranslate2",
@@ -39,7 +42,9 @@ def test_help_imports_only_click_and_the_list_of_commands() -> None:
     """The test checks imports, because a measured time would depend on the load of the machine."""
     modules = imported(HELP.format(words=["--help"]))
     assert packages(modules) - sys.stdlib_module_names == {"click", "exam_pp"}
+    known = [f"exam_pp.plugins.{each.name}" for each in iter_modules(exam_pp.plugins.__path__)]
     assert {name for name in modules if name.startswith("exam_pp.")} == {
+        "exam_pp.plugins", *known, *(f"{name}.plugin" for name in known),
         "exam_pp.cli", "exam_pp.cli.command", "exam_pp.cli.command_line", "exam_pp.cli.guard",
         "exam_pp.cli.keyed_options", "exam_pp.cli.logs", "exam_pp.cli.main", "exam_pp.cli.option_sections",
         "exam_pp.reports", "exam_pp.reports.evaluation",
