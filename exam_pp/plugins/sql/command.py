@@ -120,6 +120,7 @@ def command(
     these tables. Other programs read a database of --save as DuckDB or Parquet.
 
     Examples:
+
     \b
       exam-pp query graded.jsonl.gz "SELECT model, avg(rating) FROM ratings GROUP BY model"
       exam-pp query graded.jsonl.gz --bank questions.jsonl "$(exam-pp show sql bad-questions)"
