@@ -12,7 +12,7 @@ from exam_pp.cli.passages.remove_and_rename import (
     Renaming,
     StripOptions,
     Stripper,
-    check_names,
+    check_new_names,
     rename_step,
     selects,
     strip_step,
@@ -189,7 +189,7 @@ def rename_games(source: str, renaming: Renaming) -> Step[QueryGames]:
             f"{renaming.prompt_classes.get(str(prompt), prompt)}"
             for model, prompt in judges
         }
-        check_names(source, renaming, models, classes, players, graders)
+        check_new_names(source, renaming, models, classes, players, graders)
 
     return Step(change, check)
 

@@ -123,7 +123,7 @@ def rename_step(source: str, renaming: Renaming) -> Step[RawQuery]:
         known_models = models | {key.model for key in keys}
         known_classes = classes | {key.prompt_class for key in keys}
         graders = {key: renaming.key(key) for key in sorted(keys)}
-        check_names(source, renaming, known_models, known_classes, systems, graders)
+        check_new_names(source, renaming, known_models, known_classes, systems, graders)
 
     return Step(change, check)
 
@@ -140,7 +140,7 @@ def answer_grades(
             yield key, grades
 
 
-def check_names(
+def check_new_names(
     source: str,
     renaming: Renaming,
     models: Collection[str],

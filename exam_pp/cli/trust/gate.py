@@ -132,7 +132,7 @@ def command(
       exam-pp gate --plan -S systems=12
     """
     from exam_pp.phases.trust.gate import gate
-    from exam_pp.reports.trust.gate import gate_report, plan_report
+    from exam_pp.reports.trust.gate import gate_report, query_plan_report
 
     if planned:
         used = {
@@ -147,7 +147,9 @@ def command(
             "output",
         }
         refuse(click.get_current_context(), lambda name: name not in used, "has no effect on --plan")
-        report = plan_report(baseline, options["measures"], number, difference, options["confidence"], seed)
+        report = query_plan_report(
+            baseline, options["measures"], number, difference, options["confidence"], seed
+        )
         emit_report(report, form, output, [baseline])
         return
     refuse_without("--plan", "number", "difference", "seed")

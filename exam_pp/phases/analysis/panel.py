@@ -61,7 +61,7 @@ class PanelLeaderboard:
 
 
 @dataclass(frozen=True)
-class PanelModel:
+class PanelGrader:
     """A grader of the panel.
 
     ``kendall``: Kendall's τ-b of its leaderboard and ``without``; None if it is undefined.
@@ -106,7 +106,7 @@ class PanelAnalysis:
     ``consensus``: The leaderboard of the consensus; None without rankings.
     """
 
-    graders: Sequence[PanelModel]
+    graders: Sequence[PanelGrader]
     pairs: Sequence[PairAgreement]
     shared: int
     alphas: Alphas
@@ -220,7 +220,7 @@ def analyze_panel(
         own = _leaderboard(scored(rated))
         without = _leaderboard(scored({unit: rest[unit] for unit in rest if unit in together}))
         compared.append(
-            PanelModel(
+            PanelGrader(
                 of,
                 len(rated),
                 sum(rated.values()) / len(rated),
@@ -288,7 +288,7 @@ def _rated_queries(
             yield query
 
 
-def _pairs(graders: Sequence[PanelModel], ratings: Mapping[str, Ratings]) -> Iterator[PairAgreement]:
+def _pairs(graders: Sequence[PanelGrader], ratings: Mapping[str, Ratings]) -> Iterator[PairAgreement]:
     for a, b in combinations(graders, 2):
         left, right = ratings[a.name], ratings[b.name]
         common = [unit for unit in left if unit in right]
@@ -316,7 +316,7 @@ def _kendall(a: PanelLeaderboard, b: PanelLeaderboard) -> float | None:
 def _places(
     matrix: ScoreMatrix,
     board: PanelLeaderboard,
-    graders: Sequence[PanelModel],
+    graders: Sequence[PanelGrader],
     alpha: float,
     seed: int,
 ) -> list[SystemPlaces]:
@@ -335,7 +335,7 @@ def _places(
     return sorted(rows, key=lambda row: (row.rank, row.system))
 
 
-def _notes(graders: Sequence[PanelModel], min_grade: int, *, has_rankings: bool) -> Iterator[str]:
+def _notes(graders: Sequence[PanelGrader], min_grade: int, *, has_rankings: bool) -> Iterator[str]:
     most = max(grader.rated for grader in graders)
     for grader in graders:
         if grader.rated < FEW * most:

@@ -13,7 +13,7 @@ from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE
+from exam_pp.phases.evaluation.selected_grades import threshold
 from exam_pp.phases.passages.merge import merge_passages
 from exam_pp.phases.review.checked_passages import (
     UNGRADED,
@@ -23,7 +23,6 @@ from exam_pp.phases.review.checked_passages import (
     entries_of,
     in_bank_order,
 )
-from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
@@ -122,7 +121,7 @@ def checked_file(
             "and add them to the file with `exam-pp merge`."
         )
     _warn(graded, lines, lines.keys() - queries.keys(), foreign)
-    min_grade = _threshold(selector) if shown.min_grade is None else shown.min_grade
+    min_grade = threshold(selector, shown.min_grade)
     provenance = replace(
         graded_by([selector.key]), banks=file_names(bank), min_grades=(min_grade,), queries=len(queries)
     )
@@ -161,15 +160,6 @@ def _warn(graded: str | Path, lines: Counter[str], skipped: Collection[str], for
             counted(len(several), "query is", "queries are"),
             graded,
         )
-
-
-def _threshold(selector: GradeSelector) -> int:
-    """The grade from which an entry is covered: 4, or the top of a shorter scale."""
-    if not selector.rated:
-        return 1
-    prompt = PROMPTS.find(selector.key.prompt_class)
-    recorded = selector.max_rating or DEFAULT_MIN_GRADE
-    return min(DEFAULT_MIN_GRADE, recorded if prompt is None else rating_scale(prompt)[-1].rating)
 
 
 @lru_cache(maxsize=10_000)

@@ -17,7 +17,7 @@ from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, listed
 
 
-def plan_report(
+def query_plan_report(
     pilot: Path | None,
     measures: Sequence[str],
     systems: int | None,
