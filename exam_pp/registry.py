@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 from typing import Generic, TypeVar
 
 from exam_pp.errors import ExamError, UnknownNameError
+from exam_pp.plugins import registered_in
 from exam_pp.text.wording import closest
 
 log = logging.getLogger(__name__)
@@ -24,8 +25,8 @@ class Registry(Generic[T]):
     that listing names does not import heavy packages. Other installed packages register values through the
     entry-point group ``exam_pp.<group>``, which is read when a name is unknown or all names are listed. The
     modules of ``package`` are imported at the first look-up and register values then. ``modules`` maps a
-    module of exam_pp to the names and short names that it registers, with blanks between: one is imported for
-    its names, and all are for any other name.
+    module of exam_pp to the names that it registers, with blanks between, as ``name`` or ``name=short``: one
+    is imported for its names, and all are for any other name. Plug-ins add such modules by ``group``.
 
     ``kind`` names a value in messages, such as ``prompt``. A value with a short name is called by it in
     messages.
@@ -40,15 +41,23 @@ class Registry(Generic[T]):
     ) -> None:
         self.kind = kind
         self._package = package
-        self._modules = {name: module for module, names in (modules or {}).items() for name in names.split()}
-        every = list(self._modules)
-        self._group = f"exam_pp.{group}"
+        self._group = group
         self._values: dict[str, T] = {}
         self._lazy: dict[str, Callable[[], T]] = {}
         self._aliases: dict[str, str] = {}
         self._old_names: set[str] = set()
-        self._short_names = dict(zip(every[::2], every[1::2], strict=True))
-        self._plugins_read = False
+        self._short_names: dict[str, str] = {}
+        self._modules: dict[str, str] = {}
+        self._add_modules(modules or {})
+        self._own_plugins_read = self._others_read = False
+
+    def _add_modules(self, modules: Mapping[str, str]) -> None:
+        for module, names in modules.items():
+            for each in names.split():
+                name, _, short = each.partition("=")
+                self._modules[name] = module
+                if short:
+                    self._short_names[name], self._modules[short] = short, module
 
     def add(
         self,
@@ -117,6 +126,7 @@ class Registry(Generic[T]):
 
     def short_names(self) -> dict[str, str]:
         """Name to short name, of all values that have one."""
+        self._read_own_plugins()
         return dict(self._short_names)
 
     def _shown(self, name: str) -> str:
@@ -132,6 +142,9 @@ class Registry(Generic[T]):
         """Whether exam_pp or an installed package has registered the name."""
         self._import_package()
         self._import_module_of(name)
+        if not self._is_taken(name):
+            self._read_own_plugins()
+            self._import_module_of(name)
         if not self._is_taken(name):
             self._import_all()
             self._read_plugins()
@@ -169,16 +182,22 @@ class Registry(Generic[T]):
         if name in self._modules:
             import_module(f"exam_pp.{self._modules[str(name)]}")
 
+    def _read_own_plugins(self) -> None:
+        if not self._own_plugins_read:
+            self._own_plugins_read = True
+            self._add_modules(registered_in(self._group))
+
     def _import_all(self) -> None:
         self._import_package()
+        self._read_own_plugins()
         for name in self._modules:
             self._import_module_of(name)
 
     def _read_plugins(self) -> None:
-        if self._plugins_read:
+        if self._others_read:
             return
-        self._plugins_read = True
-        for entry in entry_points(group=self._group):
+        self._others_read = True
+        for entry in entry_points(group=f"exam_pp.{self._group}"):
             if not self._is_taken(entry.name):
                 self._lazy[entry.name] = lambda entry=entry: self._load(entry)  # type: ignore[misc]
 

@@ -341,40 +341,44 @@ PROMPTS: Registry[Prompt] = Registry(
     "prompts",
     modules={
         "prompts.answers": (
-            "AnswerWikipedia answer-wikipedia AnswerWikipediaCited answer-wikipedia-cited AnswerWebPage "
-            "answer-web AnswerWebPageCited answer-web-cited AnswerDirect answer-direct "
-            "AnswerDirectCited answer-direct-cited"
+            "AnswerWikipedia=answer-wikipedia AnswerWikipediaCited=answer-wikipedia-cited "
+            "AnswerWebPage=answer-web AnswerWebPageCited=answer-web-cited AnswerDirect=answer-direct "
+            "AnswerDirectCited=answer-direct-cited"
         ),
-        "prompts.claims": ("FactualConsistency factual-consistency CitationSupport citation-support"),
-        "prompts.criteria": ("RAGEloCriteria criteria"),
+        "prompts.claims": ("FactualConsistency=factual-consistency CitationSupport=citation-support"),
+        "prompts.criteria": ("RAGEloCriteria=criteria"),
         "prompts.direct": (
-            "Thomas thomas FagB fagb FagB_few fagb-few HELM helm Sun sun Sun_few sun-few AnswerAttempt "
-            "answer-attempt GradedRelevance relevance"
+            "Thomas=thomas FagB=fagb FagB_few=fagb-few HELM=helm Sun=sun Sun_few=sun-few "
+            "AnswerAttempt=answer-attempt GradedRelevance=relevance"
         ),
         "prompts.generation": (
-            "QuestionGenerationDL question-generation-dl QuestionGenerationCAR question-generation-car "
-            "NuggetGenerationDL nugget-generation-dl NuggetGenerationCAR nugget-generation-car "
-            "QuestionGenerationRepair question-generation-repair NuggetGenerationRepair "
-            "nugget-generation-repair QuestionGenerationTopUp question-generation-top-up "
-            "NuggetGenerationTopUp nugget-generation-top-up QueryGeneration query-generation "
-            "QueryGenerationFewShot query-generation-few-shot QueryGenerationTopUp "
-            "query-generation-top-up"
+            "QuestionGenerationDL=question-generation-dl QuestionGenerationCAR=question-generation-car "
+            "NuggetGenerationDL=nugget-generation-dl NuggetGenerationCAR=nugget-generation-car "
+            "QuestionGenerationRepair=question-generation-repair "
+            "NuggetGenerationRepair=nugget-generation-repair "
+            "QuestionGenerationTopUp=question-generation-top-up "
+            "NuggetGenerationTopUp=nugget-generation-top-up QueryGeneration=query-generation "
+            "QueryGenerationFewShot=query-generation-few-shot "
+            "QueryGenerationTopUp=query-generation-top-up"
         ),
         "prompts.nuggets": (
-            "NuggetCreation nugget-creation NuggetImportance nugget-importance NuggetLabelsRepair "
-            "nugget-labels-repair NuggetAssignment nugget-assignment NuggetAssignment2 "
-            "nugget-assignment-2 NuggetAssignmentPointwise nugget-assignment-pointwise"
+            "NuggetCreation=nugget-creation NuggetImportance=nugget-importance "
+            "NuggetLabelsRepair=nugget-labels-repair NuggetAssignment=nugget-assignment "
+            "NuggetAssignment2=nugget-assignment-2 "
+            "NuggetAssignmentPointwise=nugget-assignment-pointwise"
         ),
-        "prompts.pairwise": ("PairwiseAnswers pairwise PairwiseChoice pairwise-choice"),
-        "prompts.reasoner": ("RAGEloReasoner ragelo-reasoner"),
+        "prompts.pairwise": ("PairwiseAnswers=pairwise PairwiseChoice=pairwise-choice"),
+        "prompts.reasoner": ("RAGEloReasoner=ragelo-reasoner"),
         "prompts.rubric": (
-            "QuestionSelfRatedUnanswerablePromptWithChoices self-rated QuestionSelfRatedPrompt "
-            "self-rated-chat QuestionCompleteConciseUnanswerablePromptWithChoices answer "
-            "QuestionCompleteConcisePrompt answer-always QuestionCompleteConcisePromptWithAnswerKey "
-            "answer-key QuestionCompleteConcisePromptWithAnswerKey2 answer-key-2 QuestionExtractiveQA "
-            "extract QuestionExtractiveQAWithAnswerKey extract-key NuggetSelfRatedPrompt "
-            "nugget-self-rated NuggetExtractionPrompt nugget-extract "
-            "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2 answer-verification"
+            "QuestionSelfRatedUnanswerablePromptWithChoices=self-rated "
+            "QuestionSelfRatedPrompt=self-rated-chat "
+            "QuestionCompleteConciseUnanswerablePromptWithChoices=answer "
+            "QuestionCompleteConcisePrompt=answer-always "
+            "QuestionCompleteConcisePromptWithAnswerKey=answer-key "
+            "QuestionCompleteConcisePromptWithAnswerKey2=answer-key-2 QuestionExtractiveQA=extract "
+            "QuestionExtractiveQAWithAnswerKey=extract-key NuggetSelfRatedPrompt=nugget-self-rated "
+            "NuggetExtractionPrompt=nugget-extract "
+            "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2=answer-verification"
         ),
     },
 )
