@@ -99,8 +99,9 @@ class GradedQuery:
 
     ``entries`` maps entry ids to bit positions. ``asked`` is the mask of entries with a grade for at least
     one passage. ``foreign`` are graded ids that are not in the bank. ``rankings`` lists, for each system,
-    ``(rank, -score, index of the passage)``; those of ``answering`` are the parts of an answer. ``copies``
-    maps the id of an entry to the entries with this id in the bank, if each of these counts.
+    ``(rank, -score, index of the passage)``, in order once a :class:`GradedFile` has the query; those of
+    ``answering`` are the parts of an answer. ``copies`` maps the id of an entry to the entries with this id
+    in the bank, if each of these counts.
     """
 
     query_id: str
@@ -132,8 +133,8 @@ class GradedQuery:
             return known
         chosen: dict[int, None] = {}
         ranking = self.rankings.get(system, ())
-        for _, _, index in sorted(item for item in ranking if item[0] < first_rank + cutoff):
-            if len(chosen) == cutoff:
+        for rank, _, index in ranking:
+            if len(chosen) == cutoff or rank >= first_rank + cutoff:
                 break
             chosen.setdefault(index)
         return self._tops.setdefault((system, first_rank, cutoff), list(chosen))
@@ -278,9 +279,10 @@ class GradedFile:
     def add(self, query: GradedQuery) -> None:
         """Add a query, or replace it after a change, and update the statistics of the file."""
         for system, ranking in query.rankings.items():
+            ranking.sort()
             first = self.first_ranks.get(system, 1)
-            self.first_ranks[system] = 0 if first and min(ranking)[0] == 0 else first
-            self.last_ranks[system] = max(self.last_ranks.get(system, 0), max(ranking)[0])
+            self.first_ranks[system] = 0 if first and ranking[0][0] == 0 else first
+            self.last_ranks[system] = max(self.last_ranks.get(system, 0), ranking[-1][0])
             self.longest[system] = max(self.longest.get(system, 0), len({index for _, _, index in ranking}))
         self.answering |= query.answering
         grades = [passage.best_grade for passage in query.passages]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import fsum
+from operator import or_
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,10 +34,7 @@ def size(mask: int, weights: Sequence[float] | None) -> float:
 
 def union(masks: Iterable[int]) -> int:
     """The mask of what is in any of the masks."""
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union
+    return reduce(or_, masks, 0)
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Measure:
         >>> W.share({2: 0b001, 1: 0b011}, [1.0, 1.0, 0.5], 2.5)
         0.6
         """
-        earned = fsum(credit * size(reached[grade], weights) for grade, credit in self.steps)
+        earned = fsum([credit * size(reached[grade], weights) for grade, credit in self.steps])
         return earned / whole if whole else None
 
 

@@ -26,8 +26,9 @@ class Plugin:
             one line).
         listings: Kind of ``exam-pp list`` and ``show`` to the module of its ``LISTING``.
         public: Name that is importable from ``exam_pp`` to its module, without ``exam_pp.``.
-        registered: Group of a registry, such as ``prompts``, to the modules (without ``exam_pp.``) that add to
-            it, each with the names that it adds, with blanks between; a name with a short one is ``name=short``.
+        registered: Group of a registry, such as ``prompts``, to the modules (without ``exam_pp.``) that add
+            to it, each with the names that it adds, with blanks between; a name with a short one is
+            ``name=short``.
         offers: Place in the core to the ``module:object`` that the plug-in has for it; who asks
             :func:`offered` for the place says what the object is.
     """

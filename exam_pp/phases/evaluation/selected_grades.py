@@ -275,11 +275,15 @@ def depth_notes(
     """
     holes: list[int] = []
     missing = 0
-    evaluated = file.queries.values() if queries is None else queries
+    evaluated = list(file.queries.values() if queries is None else queries)
     rankings = [(query, system) for query in evaluated for system in query.rankings]
+    without_holes = list(range(max((len(query.passages) for query in evaluated), default=0)))
     for query, system in rankings:
-        ranks = sorted(rank - file.first_ranks[system] for rank, _, _ in query.rankings[system])
+        first = file.first_ranks[system]
+        ranks = [rank - first for rank, _, _ in query.rankings[system]]
         # After ties the next rank is higher by their number, as in 1, 1, 3, so no rank is missing.
+        if ranks == without_holes[: len(ranks)]:
+            continue
         hole = next((place for place, rank in enumerate(ranks[:cutoff]) if rank > place), None)
         if hole is not None:
             holes.append(hole)

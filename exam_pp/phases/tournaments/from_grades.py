@@ -20,7 +20,7 @@ from exam_pp.games import Game, GameSet, QueryGames, Winner
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.judges import REVIEWED
 from exam_pp.metrics.cover import Cover
-from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
 from exam_pp.metrics.measures import NUGGET_METRICS
 from exam_pp.phases.evaluation.cover import cover_of
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, loaded, query_ids, views
@@ -299,22 +299,19 @@ def response_words(
     ``cutoff``: Number of ranks of each system that count. None: all. Returns system to query id to the number
     of words, for all queries of the file; 0 without results.
     """
-    ranked: dict[str, GradedQuery] = {}
+    file = GradedFile()
     lengths: dict[tuple[str, int], int] = {}
-    first_ranks: dict[str, int] = {}
     for line in views(passages, role):
-        query = ranked.setdefault(line.query_id, GradedQuery(line.query_id, {}))
+        query = file.queries.get(line.query_id) or GradedQuery(line.query_id, {})
         for passage in line.passages:
             query.add(passage, [], soft=False, closed=False)
             lengths[line.query_id, len(query.passages) - 1] = len(passage.text.split())
-            for ranking in passage.rankings:
-                first = first_ranks.get(ranking.method, 1)
-                first_ranks[ranking.method] = 0 if ranking.rank == 0 else first
+        file.add(query)
     depth = sys.maxsize if cutoff is None else cutoff
     return {
         system: {
             query_id: sum(lengths[query_id, index] for index in query.top(system, first_rank, depth))
-            for query_id, query in ranked.items()
+            for query_id, query in file.queries.items()
         }
-        for system, first_rank in first_ranks.items()
+        for system, first_rank in file.first_ranks.items()
     }
