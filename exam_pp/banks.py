@@ -10,13 +10,15 @@ from functools import cached_property
 from itertools import chain, takewhile
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Tag
 
 from exam_pp.data_model import Id, Integer, Number
 from exam_pp.errors import SelectionError
 from exam_pp.models import Record
 
 EntryKind = Literal["question", "nugget"]
+Combine = Literal["any", "all", "mean"]
+"""How a group of entries is earned: by any of them, only by all, or by each its share."""
 
 ASSIGNMENT_LABELS = ("not_support", "partial_support", "support")
 """The nugget assignments (Pradeep et al., 2024, section 3.3), in the order of their ratings, from 0."""
@@ -25,13 +27,21 @@ ASSIGNMENT_RATINGS: Mapping[str, int] = {label: rating for rating, label in enum
 
 
 class _Entry(Record):
-    """Fields that questions and nuggets share."""
+    """Fields that questions and nuggets share.
+
+    The weight is negative for what an answer should avoid. Entries with the same ``group`` count as one, as
+    ``combine`` says; ``group_text`` is the question that they answer. ``category`` is a name for tables.
+    """
 
     query_id: Id
     facet_id: Id | None = None
     info: Any = None
     importance: str | None = None
-    weight: Annotated[Number, Field(ge=0)] = 1.0
+    weight: Number = 1.0
+    group: Id | None = None
+    group_text: str | None = None
+    combine: Combine = "any"
+    category: str | None = None
     gold_answers: list[str] | None = None
 
     kind: ClassVar[EntryKind]

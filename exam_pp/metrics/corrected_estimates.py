@@ -238,7 +238,7 @@ class _Sample:
         # Gaffke's bound needs equal probabilities, and pairs that are all drawn need no bound.
         equal = {sampling.lowest, *sampling.probabilities}
         # The judge may err in opposite directions, so the bounds of two systems add up.
-        largest = sum(self.pairs.weights[s].max(initial=0.0) for s in (row, base) if s is not None)
+        largest = sum(np.abs(self.pairs.weights[s]).max(initial=0.0) for s in (row, base) if s is not None)
         undetected = most_errors(min(equal), confidence) * largest / queries
         return _Score(
             by_query(signs @ group_scores(pairs, pairs.judged)),

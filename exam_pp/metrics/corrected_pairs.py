@@ -139,7 +139,7 @@ def groups_of(pairs: RatedPairs, weighting: Weighting, *, whole_entries: bool = 
     labelled: Bools = np.asarray(~np.isnan(pairs.people))
     judged = weighting.values(pairs.judged)
     errors = np.where(np.isnan(pairs.people), 0.0, weighting.values(pairs.people) - judged)
-    total = sum(weighting.entries)
+    total = sum(weight for weight in weighting.entries if weight > 0)
     shares = np.array(weighting.entries) / total if total else np.zeros(len(weighting.entries))
     levels, members = np.array(weighting.levels), pairs.members
     if whole_entries:

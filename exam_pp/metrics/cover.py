@@ -42,10 +42,11 @@ class Cover:
         ``first_ranks`` maps each system to its first rank, 0 or 1.
         """
         covered_by_any = union(query.reached(self.min_grade))
-        whole = query.size(covered_by_any if self.normalised else query.all_entries)
+        whole = query.weights.whole(covered_by_any if self.normalised else query.all_entries)
         for system, covered in self.covered(query, first_ranks).items():
             yield self._score(query, system, covered, whole)
-        yield self._score(query, OVERALL_SYSTEM, covered_by_any, whole)
+        if not query.weights.negative:  # what all passages cover together is no upper bound then
+            yield self._score(query, OVERALL_SYSTEM, covered_by_any, whole)
 
     def _score(self, query: GradedQuery, system: str, covered: int, whole: float) -> Score:
         share = self.measure.share({self.min_grade: covered}, query.weights, whole)
@@ -69,10 +70,12 @@ class Cover:
         open_pairs = [query.all_entries & ~passage.graded for passage in query.passages]
         covered_by_any = union(reached)
         tops = {system: query.top(system, first, self.cutoff) for system, first in first_ranks.items()}
-        tops[OVERALL_SYSTEM] = list(range(len(reached)))
+        if not query.weights.negative:
+            tops[OVERALL_SYSTEM] = list(range(len(reached)))
         for system, top in tops.items():
-            covered = union(reached[index] for index in top)
-            possible = covered | union(open_pairs[index] for index in top)
+            covered, possible = query.weights.extremes(
+                union(reached[index] for index in top), union(open_pairs[index] for index in top)
+            )
             least, most = (query.all_entries, query.all_entries)
             if self.normalised:
                 own_passages = set(top)
@@ -81,8 +84,8 @@ class Cover:
                 )
                 least, most = (covered_by_any | by_others, covered_by_any | possible)
             yield (
-                self._score(query, system, covered, query.size(least)),
-                self._score(query, system, possible, query.size(most)),
+                self._score(query, system, covered, query.weights.whole(least)),
+                self._score(query, system, possible, query.weights.whole(most)),
             )
 
 
@@ -111,7 +114,8 @@ class SoftCover:
         for system, first_rank in first_ranks.items():
             top = query.top(system, first_rank, self.cutoff)
             yield Score(system, query.query_id, str(self), self._value(query, [reached[i] for i in top]))
-        yield Score(OVERALL_SYSTEM, query.query_id, str(self), self._value(query, reached))
+        if not query.weights.negative:
+            yield Score(OVERALL_SYSTEM, query.query_id, str(self), self._value(query, reached))
 
     def _reaching(self, passage: GradedPassage) -> dict[int, float]:
         """Bit position of an entry to the probability that its grade is at least ``min_grade``."""
@@ -127,7 +131,7 @@ class SoftCover:
         for reached in passages:
             for entry, probability in reached.items():
                 best[entry] = max(probability, best.get(entry, 0.0))
-        weights = query.weights or [1.0] * len(query.entries)
+        weights = query.weights.of_entries or [1.0] * len(query.entries)
         total = fsum(weights[entry] * probability for entry, probability in best.items())
-        whole = query.size(query.all_entries)
+        whole = query.weights.whole(query.all_entries)
         return total / whole if whole else 0.0

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.grade_masks import GradedQuery
-from exam_pp.metrics.measures import Measure, union
+from exam_pp.metrics.measures import Measure, Weights, union
 from exam_pp.pair_sample import draw
 
 _FEWEST = 5
@@ -64,7 +64,7 @@ class DecidedUnits:
         checked: Sequence[tuple[int, int]],
     ) -> DecidedUnits:
         """Units in the order of ``entries``, without those that have no weight."""
-        positions = {entry: position for position, entry in enumerate(entries) if weights[position] > 0}
+        positions = {entry: position for position, entry in enumerate(entries) if weights[position]}
         order = [positions[entry] for entry in sample_order(query_id, entries) if entry in positions]
         return cls(
             query_id,
@@ -80,7 +80,7 @@ class DecidedUnits:
         query: GradedQuery,
         alone: GradedQuery,
         entries: Sequence[str],
-        weights: Sequence[float],
+        weights: Weights,
         measure: Measure,
         ranks: Mapping[str, int],
         cutoff: int,
@@ -89,17 +89,15 @@ class DecidedUnits:
 
         An entry is decided for a system if a person gave it full credit in a passage within the cutoff, or
         people rated it in all of these. ``entries`` are the ids, ``ranks`` the first rank of each system.
+        Groups of entries are not drawn.
         """
-        grades = [grade for grade, _ in measure.steps]
+        grades = measure.grades
         places = [alone.entries.get(entry, len(alone.entries)) for entry in query.entries]
         judged, people, checked = [], [], []
         for system, first_rank in ranks.items():
             top = query.top(system, first_rank, cutoff)
+            found = query.found(top, grades, by_people=True)
             rated = [query.passages[index].by_people for index in top]
-            found = {
-                grade: union(query.reached(grade)[index] & of for index, of in zip(top, rated, strict=True))
-                for grade in grades
-            }
             open_ = union(query.all_entries & ~of for of in rated) & ~found[max(grades)]
             people.append(
                 [
@@ -107,12 +105,12 @@ class DecidedUnits:
                     for position in query.entries.values()
                 ]
             )
-            top_alone = alone.top(system, first_rank, cutoff)
-            by_judge = {grade: union(alone.reached(grade)[index] for index in top_alone) for grade in grades}
+            by_judge = alone.found(alone.top(system, first_rank, cutoff), grades)
             judged.append([measure.credit(by_judge, place) for place in places])
             texts = [query.passages[index].by_people for index in top if index not in query.without_text]
             checked.append((sum(map(int.bit_count, texts)), len(texts) * len(entries)))
-        return cls.drawn(query.query_id, entries, weights, judged, people, checked)
+        of_entries = weights.of_entries or [1.0] * len(entries)
+        return cls.drawn(query.query_id, entries, of_entries, judged, people, checked)
 
 
 def complete_look(units: Sequence[DecidedUnits]) -> int:
@@ -145,7 +143,7 @@ def sample_scores(units: Sequence[DecidedUnits], entries: int) -> Floats:
         )
         beside = query.weights * (query.people - predicted)
         drawn = beside[:, :entries].mean(axis=1) * len(query.weights)
-        scores.append(((query.weights * predicted).sum(axis=1) + drawn) / query.weights.sum())
+        scores.append(((query.weights * predicted).sum(axis=1) + drawn) / query.weights.clip(min=0).sum())
     return np.stack(scores, axis=1)
 
 

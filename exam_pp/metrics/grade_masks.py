@@ -16,7 +16,7 @@ from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.data_model import is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.llm_requests import LOW_MASS
-from exam_pp.metrics.measures import size, union
+from exam_pp.metrics.measures import CONTRADICTS, Weights, union
 from exam_pp.roles import role_of
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class GradedQuery:
 
     query_id: str
     entries: dict[str, int]
-    weights: Sequence[float] | None = None
+    weights: Weights = field(default_factory=Weights)
     passages: list[GradedPassage] = field(default_factory=list)
     rankings: dict[str, list[tuple[int, float, int]]] = field(default_factory=dict)
     asked: int = 0
@@ -148,7 +148,20 @@ class GradedQuery:
 
     def size(self, mask: int) -> float:
         """Number of entries in the mask, or their total weight if entries have weights."""
-        return size(mask, self.weights)
+        return self.weights.size(mask)
+
+    def found(self, top: Sequence[int], grades: Sequence[int], *, by_people: bool = False) -> dict[int, int]:
+        """Grade to the mask of the entries that any of the passages ``top`` reaches.
+
+        An entry that one of them contradicts is not reached. ``by_people``: Only what people rated counts.
+        """
+        of = {index: self.passages[index].by_people if by_people else -1 for index in top}
+        against = union(self.passages[index].levels.get(CONTRADICTS, 0) & of[index] for index in top)
+        found = {
+            grade: union(self.reached(grade)[index] & of[index] for index in top) & ~against
+            for grade in grades
+        }
+        return found | ({CONTRADICTS: against} if CONTRADICTS in found else {})
 
     @property
     def all_entries(self) -> int:
@@ -371,11 +384,10 @@ def _empty(query_id: str, bank: TestBank | None, kind: EntryKind | None, each_co
         entries = bank.copies.get(query_id, {}) if each_copy else bank.entries(query_id)
     if kind is not None:
         entries = {key: entry for key, entry in entries.items() if entry.kind == kind} or entries
-    weights = [entry.weight for entry in entries.values()]
     query = GradedQuery(
         query_id,
         {key: position for position, key in enumerate(entries)},
-        weights if any(weight != 1 for weight in weights) else None,
+        Weights.of(entries.values(), [entry.weight for entry in entries.values()]),
     )
     if each_copy:
         query.copies = ids_of_copies(entries)

@@ -1,20 +1,21 @@
 """One formula for scores of graded entries: the weight that is earned as a share of the weight that counts.
 
-``Σ credit × weight(entries that reach the grade) / weight(entries that count)``. Rubric-Cover, the nugget
-scores V, W and A, and the scores of rubrics are rows of one table.
+``Σ credit × weight(entries that reach the grade) / weight(entries that count)``, where the entries of a
+positive weight count. Rubric-Cover, the nugget scores V, W and A, and the scores of rubrics are rows of one
+table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from math import fsum
 from operator import or_
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from exam_pp.banks import Entry
+    from exam_pp.banks import Combine, Entry
 
 Steps = tuple[tuple[int, float], ...]
 """Pairs of a grade and the credit for reaching it; the credits of all grades that an entry reaches add up."""
@@ -23,13 +24,8 @@ FULL: Steps = ((2, 1.0),)
 """Partial support counts nothing."""
 HALF: Steps = ((2, 0.5), (1, 0.5))
 """Partial support counts half."""
-
-
-def size(mask: int, weights: Sequence[float] | None) -> float:
-    """The number of entries in a mask, or their total weight."""
-    if weights is None:
-        return mask.bit_count()
-    return fsum(weight for bit, weight in enumerate(weights) if mask >> bit & 1)
+CONTRADICTS = -1
+"""The grade of an entry that the text contradicts; such an entry earns nothing else."""
 
 
 def union(masks: Iterable[int]) -> int:
@@ -38,46 +34,132 @@ def union(masks: Iterable[int]) -> int:
 
 
 @dataclass(frozen=True)
+class Weights:
+    """What the entries of a query weigh, by their positions in masks.
+
+    ``of_entries``: The weights; None if each entry counts 1. ``groups``: The masks of the entries that are
+    one unit together, and how: it is earned by ``any`` of them, by ``all``, or by each its share (``mean``).
+    The entries of a group have the same weight, which is that of the unit.
+    """
+
+    of_entries: Sequence[float] | None = None
+    groups: Sequence[tuple[int, Combine]] = ()
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry], weights: Sequence[float]) -> Weights:
+        """The weights of entries in order, with the groups of these entries."""
+        groups: dict[str, int] = {}
+        combine: dict[str, Combine] = {}
+        for position, entry in enumerate(entries):
+            if entry.group is not None:
+                groups[entry.group] = groups.get(entry.group, 0) | 1 << position
+                combine[entry.group] = entry.combine
+        return cls(
+            weights if groups or any(weight != 1 for weight in weights) else None,
+            [(mask, combine[group]) for group, mask in groups.items()],
+        )
+
+    def size(self, mask: int) -> float:
+        """The number of entries in a mask, or their total weight."""
+        weights = self.of_entries
+        if weights is None:
+            return mask.bit_count()
+        alone = mask & ~self._in_groups if self.groups else mask
+        sizes = [weight for bit, weight in enumerate(weights) if alone >> bit & 1]
+        for of_group, combine in self.groups:
+            found, weight = mask & of_group, weights[of_group.bit_length() - 1]
+            if combine == "mean":
+                sizes.append(weight * found.bit_count() / of_group.bit_count())
+            elif found and (combine == "any" or found == of_group):
+                sizes.append(weight)
+        return fsum(sizes)
+
+    @cached_property
+    def _in_groups(self) -> int:
+        return union(mask for mask, _ in self.groups)
+
+    @cached_property
+    def negative(self) -> int:
+        """The mask of the entries that an answer should avoid."""
+        return union(1 << bit for bit, weight in enumerate(self.of_entries or ()) if weight < 0)
+
+    @cached_property
+    def without_weight(self) -> int:
+        """The mask of the entries that never count."""
+        return union(1 << bit for bit, weight in enumerate(self.of_entries or ()) if weight == 0)
+
+    def whole(self, mask: int) -> float:
+        """The total of the positive weights in a mask: the highest sum that can be earned."""
+        return self.size(mask & ~self.negative)
+
+    def extremes(self, reached: int, open_: int) -> tuple[int, int]:
+        """What is reached at the lowest and at the highest score, if the grades of ``open_`` are unknown."""
+        return reached | open_ & self.negative, reached | open_ & ~self.negative
+
+
+@dataclass(frozen=True)
 class Measure:
     """What entries earn, and what they weigh.
 
     ``words`` maps an importance to a weight, and None to that of all other importances (default: 0). Without
     ``words``, entries have the weights of the bank. ``meaning`` is a sentence for readers.
+
+    ``clip``: Scores below 0 are 0, and above 1 are 1. ``from_one``: The score of a query whose weights are
+    all negative is 1 less what is lost. ``empty``: The score of a query where nothing counts; None: it has
+    no score. ``clip_mean``: The mean over the queries is shown from 0 to 1. ``lower_is_better``: The score
+    counts mistakes.
     """
 
     name: str
     steps: Steps
     words: Mapping[str | None, float] | None = None
     meaning: str = ""
+    clip: bool = False
+    from_one: bool = False
+    empty: float | None = 0.0
+    clip_mean: bool = False
+    lower_is_better: bool = False
 
-    def weights(self, entries: Iterable[Entry]) -> list[float]:
+    def weights(self, entries: Iterable[Entry]) -> Weights:
         """The weights of entries, in order."""
+        entries = list(entries)
         if self.words is None:
-            return [entry.weight for entry in entries]
+            return Weights.of(entries, [entry.weight for entry in entries])
         other = self.words.get(None, 0.0)
-        return [self.words.get(entry.importance, other) for entry in entries]
+        return Weights.of(entries, [self.words.get(entry.importance, other) for entry in entries])
+
+    @property
+    def grades(self) -> list[int]:
+        """The grades that earn a credit."""
+        return [grade for grade, _ in self.steps]
 
     def credit(self, reached: Mapping[int, int], position: int) -> float:
         """What the entry at a position of the masks earns."""
         return fsum(credit for grade, credit in self.steps if reached[grade] >> position & 1)
 
     def share(
-        self, reached: Mapping[int, int], weights: Sequence[float] | None, whole: float
+        self, reached: Mapping[int, int], weights: Weights, whole: float, every: int = 0
     ) -> float | None:
         """The score for the masks of the entries that reach each grade; None if nothing counts.
 
-        ``weights``: Of all entries; None if each of them counts 1. ``whole``: :func:`size` of the entries
-        that count. Sums are exact and divided once, so that equal scores are equal floats.
+        ``whole``: :meth:`Weights.whole` of the entries that count. ``every``: The mask of all entries, for
+        measures ``from_one``. Sums are exact and divided once, so that equal scores are equal floats.
 
         Two vital nuggets, of which the second has partial support, and an okay nugget without support. W is
         ``(Σ vital + 0.5 × Σ okay) / (number of vital + 0.5 × number of okay)`` = 1.5 / 2.5:
 
         >>> W = next(measure for measure in NUGGET_MEASURES if measure.name == "W")
-        >>> W.share({2: 0b001, 1: 0b011}, [1.0, 1.0, 0.5], 2.5)
+        >>> W.share({2: 0b001, 1: 0b011}, Weights([1.0, 1.0, 0.5]), 2.5)
         0.6
         """
-        earned = fsum([credit * size(reached[grade], weights) for grade, credit in self.steps])
-        return earned / whole if whole else None
+        earned = fsum([credit * weights.size(reached[grade]) for grade, credit in self.steps])
+        start = 0.0
+        if not whole and self.from_one:
+            start, whole = 1.0, -weights.size(every & weights.negative)
+        if not whole:
+            return None
+        score = start + earned / whole
+        return min(1.0, max(0.0, score)) if self.clip else score
 
 
 _VITAL: Mapping[str | None, float] = {"vital": 1.0}
@@ -99,11 +181,59 @@ Framework" (2024), section 3.5.
 """
 NUGGET_METRICS = tuple(measure.name for measure in NUGGET_MEASURES)
 RUBRIC_MEASURES = (
-    Measure("Rubric", HALF, None, "Share of the weight that an answer earns; partly met counts half."),
-    Measure("Rubric_strict", FULL, None, "Share of the weight of what an answer meets."),
+    Measure(
+        "Rubric",
+        HALF,
+        meaning="Weight that an answer earns or loses, as a share of the positive weights; partly met counts "
+        "half.",
+    ),
+    Measure("Rubric_strict", FULL, meaning="Rubric, where partly met counts nothing."),
+    Measure(
+        "Rubric_clipped",
+        FULL,
+        meaning="Rubric_strict, from 0 to 1; without positive weights, 1 less what is lost.",
+        clip=True,
+        from_one=True,
+    ),
+    Measure(
+        "HealthBench",
+        FULL,
+        meaning="Rubric_strict, of which only the mean is from 0 to 1; no score without positive weights.",
+        empty=None,
+        clip_mean=True,
+    ),
 )
-"""The ternary and the binary score of ResearchRubrics, for weights that are not negative."""
-MEASURES = {measure.name: measure for measure in (*NUGGET_MEASURES, *RUBRIC_MEASURES)}
+"""Scores of criteria with weights of any sign.
+
+The first is the ternary score of ResearchRubrics and of RAGDoll, the second their binary score, the third
+that of the package rubric, the last that of HealthBench.
+"""
+EXPECTED_ANSWERS = (
+    Measure(
+        "Supported", HALF, meaning="Share of the weight of what an answer supports; partial counts half."
+    ),
+    Measure(
+        "Contradicted",
+        ((CONTRADICTS, 1.0),),
+        meaning="Share of the weight of what an answer contradicts; lower is better.",
+        lower_is_better=True,
+    ),
+)
+"""The supportive and the contradictory score of DRAGUN."""
+COVERAGE_MEASURES = (
+    Measure("Coverage", FULL, _ALL, "Share of the questions that an answer answers."),
+    Measure(
+        "Coverage_weighted",
+        FULL,
+        {"vital": 2.0, "okay": 1.0, None: 1.0},
+        "Coverage, where vital questions count twice.",
+    ),
+)
+"""The nugget coverage of ARGUE, of groups of answers."""
+MEASURES = {
+    measure.name: measure
+    for measure in (*NUGGET_MEASURES, *RUBRIC_MEASURES, *EXPECTED_ANSWERS, *COVERAGE_MEASURES)
+}
 """Name to measure."""
 LENGTH = "L"
 """Length of an answer in white-space separated words."""

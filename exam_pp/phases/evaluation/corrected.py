@@ -328,7 +328,7 @@ def _weightings(
             f"Label>={limit}{at}": Weighting((limit,), (1.0,), (1.0,), by_pair=True),
         }
     if measure != "nuggets":
-        weights = tuple(query.weights or [1.0] * len(query.entries))
+        weights = tuple(query.weights.of_entries or [1.0] * len(query.entries))
         by_pair = measure == "pair-share"
         name = f"{'PairShare' if by_pair else 'Cover'}(min_grade={limit}){at}"
         return {name: Weighting((limit,), (1.0,), weights, by_pair)}
@@ -339,7 +339,7 @@ def _weightings(
         each.name: Weighting(
             tuple(grade for grade, _ in each.steps),
             tuple(credit for _, credit in each.steps),
-            tuple(each.weights(entries)),
+            tuple(each.weights(entries).of_entries or [1.0] * len(entries)),
         )
         for each in NUGGET_MEASURES
     }

@@ -205,10 +205,11 @@ def _units(
     for cover in (each for each in covers if str(each) == metric):
         for query in data.queries:
             alone = of_judge.file.queries[query.query_id]
-            weights = query.weights or [1.0] * len(query.entries)
-            yield DecidedUnits.of_query(
-                query, alone, list(query.entries), weights, cover.measure, ranks, cutoff
-            )
+            if not query.weights.groups:
+                entries = list(query.entries)
+                yield DecidedUnits.of_query(
+                    query, alone, entries, query.weights, cover.measure, ranks, cutoff
+                )
 
 
 def _cover_notes(

@@ -220,6 +220,7 @@ def _of_runs(condition: Condition, runs: Sequence[str]) -> Evaluation:
         [score for score in evaluation.scores if score.system in runs],
         evaluation.notes,
         best_case=[score for score in evaluation.best_case if score.system in runs],
+        worst_case=[score for score in evaluation.worst_case if score.system in runs],
         provenance=evaluation.provenance,
     )
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import fsum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.banks import Entry, TestBank
@@ -14,7 +13,15 @@ from exam_pp.data_model import AnyGrades, QueryView, Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector, grader_names, judges_of
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
-from exam_pp.metrics.measures import LENGTH, NUGGET_MEASURES, Measure, answer_length, union
+from exam_pp.metrics.measures import (
+    CONTRADICTS,
+    LENGTH,
+    NUGGET_MEASURES,
+    Measure,
+    Weights,
+    answer_length,
+    union,
+)
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import (
     Corrections,
@@ -50,7 +57,9 @@ def assigns_nuggets(grades: AnyGrades) -> bool:
 ALL_NUGGETS = "_all_nuggets_"
 """Name of the artificial run whose answers support every nugget: the highest possible scores."""
 EMPTY_ANSWERS = "_empty_answers_"
-"""Name of the artificial run of empty answers: the lowest possible scores."""
+"""Name of the artificial run of empty answers: the lowest possible scores without negative weights."""
+ONLY_MISTAKES = "_only_mistakes_"
+"""Name of the artificial run whose answers make every mistake, and nothing else."""
 
 
 def nugget_scores(
@@ -181,27 +190,40 @@ def _graders(
     return {judge: list(graders[judge]) for judge in judges}
 
 
-Weighted = tuple[Measure, Sequence[float], float]
-"""A measure with the weights of a query's entries, and their sum."""
+class _Weighted(NamedTuple):
+    """A measure with the weights of a query's entries, the mask of these, and the highest sum of weights."""
+
+    measure: Measure
+    weights: Weights
+    every: int
+    whole: float
+
+    def score(self, reached: Mapping[int, int], missing_vital: MissingVital) -> float | None:
+        """The score for the masks of the entries that reach each grade; None: the query has no score."""
+        share = self.measure.share(reached, self.weights, self.whole, self.every)
+        return self.measure.empty if share is None and missing_vital == "zero" else share
 
 
-def _weighted(measures: Iterable[Measure], entries: Mapping[str, Entry]) -> list[Weighted]:
+def _weighted(measures: Iterable[Measure], entries: Mapping[str, Entry]) -> list[_Weighted]:
+    every = (1 << len(entries)) - 1
     weights = ((measure, measure.weights(entries.values())) for measure in measures)
-    return [(measure, of_entries, fsum(of_entries)) for measure, of_entries in weights]
+    return [_Weighted(measure, of_entries, every, of_entries.whole(every)) for measure, of_entries in weights]
 
 
 def _scores(
     system: str,
     query_id: str,
-    measures: Iterable[Weighted],
+    measures: Iterable[_Weighted],
     reached: Mapping[int, int],
     missing_vital: MissingVital = "zero",
-) -> Iterator[Score]:
+) -> list[Score]:
     """A score of each measure for the masks of the entries that reach each grade."""
-    for measure, weights, whole in measures:
-        share = measure.share(reached, weights, whole)
-        if share is not None or missing_vital == "zero":
-            yield Score(system, query_id, measure.name, share or 0.0)
+    values = ((each.measure.name, each.score(reached, missing_vital)) for each in measures)
+    return [Score(system, query_id, name, value) for name, value in values if value is not None]
+
+
+def _grades(measures: Iterable[Measure]) -> list[int]:
+    return list(dict.fromkeys(grade for measure in measures for grade in measure.grades))
 
 
 def sanity_scores(
@@ -209,23 +231,26 @@ def sanity_scores(
 ) -> list[Score]:
     """The scores of two artificial runs that bound all scores: every nugget supported, and empty answers.
 
-    The length of the first is that of all nuggets together. They correspond to the runs all_nuggets and
-    test_empty_list of the coordinators in Table 8 of Pradeep et al. (2024). Raises
+    Of entries with negative weights, the first has none; in place of the second is a run with all of these
+    and nothing else. The length of a run is that of its nuggets together. They correspond to the runs
+    all_nuggets and test_empty_list of the coordinators in Table 8 of Pradeep et al. (2024). Raises
     :class:`~exam_pp.errors.ExamError` as :func:`nugget_scores` does.
     """
     rows: list[Score] = []
-    for query_id, entries in _selected_entries(bank_of(bank), queries, bank).items():
-        words = sum(answer_length(entry.text) for entry in entries.values())
-        weighted, every = _weighted(measures, entries), (1 << len(entries)) - 1
-        for system, mask, length in ((ALL_NUGGETS, every, words), (EMPTY_ANSWERS, 0, 0)):
-            reached = dict.fromkeys(_LABELS, mask)
-            rows += _scores(system, query_id, weighted, reached)
+    selected = _selected_entries(bank_of(bank), queries, bank)
+    lowest = EMPTY_ANSWERS
+    if any(entry.weight < 0 for entries in selected.values() for entry in entries.values()):
+        lowest = ONLY_MISTAKES
+    for query_id, entries in selected.items():
+        words = [answer_length(entry.text) for entry in entries.values()]
+        for system, sign in ((ALL_NUGGETS, 1), (lowest, -1)):
+            met = [entry.weight * sign > 0 for entry in entries.values()]
+            mask = union(1 << position for position, is_met in enumerate(met) if is_met)
+            reached = dict.fromkeys(_grades(measures), mask) | {CONTRADICTS: 0}
+            rows += _scores(system, query_id, _weighted(measures, entries), reached)
+            length = sum(number for number, is_met in zip(words, met, strict=True) if is_met)
             rows.append(Score(system, query_id, LENGTH, float(length)))
     return rows
-
-
-_LABELS = (1, 2)
-"""The grades of nuggets with support, partial and full."""
 
 
 def _selected_entries(nuggets: TestBank, queries: Queries | None, bank: Bank) -> Entries:
@@ -269,6 +294,7 @@ def _evaluate(
     check_names(entries, systems)
     evaluation = Evaluation(of_answers=True)
     answers: list[_Answer] = []
+    grades = _grades(measures)
     for query_id, of_query in entries.items():
         query = _query(file, query_id, of_query)
         weighted = _weighted(measures, of_query)
@@ -282,13 +308,16 @@ def _evaluate(
             answers.append(_Answer(query_id, system, len(top), open_.bit_count()))
             if system not in query.rankings and missing_queries == "skip":
                 continue
-            reached = {grade: union(query.reached(grade)[index] for index in top) for grade in _LABELS}
+            reached = query.found(top, grades)
             evaluation.scores.extend(_scores(system, query_id, weighted, reached, missing_vital))
             evaluation.scores.extend([Score(system, query_id, LENGTH, float(length))])
-            possible = {grade: mask | open_ for grade, mask in reached.items()}
-            evaluation.best_case.extend(_scores(system, query_id, weighted, possible, missing_vital))
+            for each in weighted:
+                ends = {grade: each.weights.extremes(mask, open_) for grade, mask in reached.items()}
+                for end, scores in enumerate((evaluation.worst_case, evaluation.best_case)):
+                    possible = {grade: masks[end] for grade, masks in ends.items()}
+                    scores.extend(_scores(system, query_id, [each], possible, missing_vital))
     if not any(answer.ungraded for answer in answers):
-        evaluation.best_case = []
+        evaluation.worst_case, evaluation.best_case = [], []
     without = lacking(systems, {q: file.queries[q].rankings if q in file.queries else () for q in entries})
     if missing_queries == "zero":
         evaluation.lacking = {system: len(of_system) for system, of_system in without.items()}
@@ -321,12 +350,13 @@ def _units(
             _query(file, query_id, of_query),
             _query(alone, query_id, of_query),
             [entry.entry_id for entry in of_query.values()],
-            measure.weights(of_query.values()),
+            weights,
             measure,
             ranks,
             cutoff,
         )
         for query_id, of_query in entries.items()
+        if not (weights := measure.weights(of_query.values())).groups
     ]
 
 

@@ -213,7 +213,7 @@ def subtopic_labels(
             f"No passage covers {counted(placeholders, 'entry')}: placeholder passages keep "
             f"{'it as a subtopic' if placeholders == 1 else 'them as subtopics'}."
         )
-    if any(query.weights for query in data.queries):
+    if any(query.weights.of_entries for query in data.queries):
         notes.append("All subtopics have the same weight: the weights of the bank are ignored.")
     provenance = replace(data.provenance, min_grades=(data.min_grade,))
     systems = list(data.file.first_ranks)
