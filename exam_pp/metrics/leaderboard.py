@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exam_pp.metrics.measures import MEASURES
 from exam_pp.results import ALL_QUERIES, Score
 
 
@@ -36,6 +37,7 @@ def standings(scores: Iterable[Score]) -> list[Standing]:
 
     The mean is over the system's scores; all queries have the same weight. If a metric yields its own
     value for :data:`~exam_pp.results.ALL_QUERIES`, such as a total, that value is used, with ``stderr`` None.
+    Measures whose rule is so have a mean from 0 to 1, whatever the scores are (``clip_mean``).
     """
     values: dict[tuple[str, str], list[float]] = {}
     totals: dict[tuple[str, str], float] = {}
@@ -52,7 +54,10 @@ def standings(scores: Iterable[Score]) -> list[Standing]:
             rows.append(Standing(*key, totals[key], None, len(column)))
         else:
             mean = exact_mean(column)
-            rows.append(Standing(*key, mean, _standard_error(column, mean), len(column)))
+            stderr = _standard_error(column, mean)
+            measure = MEASURES.get(key[1])
+            shown = min(1.0, max(0.0, mean)) if measure is not None and measure.clip_mean else mean
+            rows.append(Standing(*key, shown, stderr, len(column)))
     return rows
 
 

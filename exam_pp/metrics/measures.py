@@ -92,6 +92,12 @@ class Weights:
         """The total of the positive weights in a mask: the highest sum that can be earned."""
         return self.size(mask & ~self.negative)
 
+    @property
+    def lowest(self) -> float:
+        """The lowest score: that of all mistakes and nothing else; 0 without positive weights."""
+        whole = self.whole(-1) if self.negative else 0.0
+        return self.size(self.negative) / whole if whole else 0.0
+
     def extremes(self, reached: int, open_: int) -> tuple[int, int]:
         """What is reached at the lowest and at the highest score, if the grades of ``open_`` are unknown."""
         return reached | open_ & self.negative, reached | open_ & ~self.negative
@@ -137,13 +143,11 @@ class Measure:
         """What the entry at a position of the masks earns."""
         return fsum(credit for grade, credit in self.steps if reached[grade] >> position & 1)
 
-    def share(
-        self, reached: Mapping[int, int], weights: Weights, whole: float, every: int = 0
-    ) -> float | None:
+    def share(self, reached: Mapping[int, int], weights: Weights, whole: float) -> float | None:
         """The score for the masks of the entries that reach each grade; None if nothing counts.
 
-        ``whole``: :meth:`Weights.whole` of the entries that count. ``every``: The mask of all entries, for
-        measures ``from_one``. Sums are exact and divided once, so that equal scores are equal floats.
+        ``whole``: :meth:`Weights.whole` of the entries that count. Sums are exact and divided once, so that
+        equal scores are equal floats.
 
         Two vital nuggets, of which the second has partial support, and an okay nugget without support. W is
         ``(Σ vital + 0.5 × Σ okay) / (number of vital + 0.5 × number of okay)`` = 1.5 / 2.5:
@@ -155,7 +159,7 @@ class Measure:
         earned = fsum([credit * weights.size(reached[grade]) for grade, credit in self.steps])
         start = 0.0
         if not whole and self.from_one:
-            start, whole = 1.0, -weights.size(every & weights.negative)
+            start, whole = 1.0, -weights.size(weights.negative)
         if not whole:
             return None
         score = start + earned / whole

@@ -50,6 +50,8 @@ OTHER_RANGES = frozenset(
         "MeanLabel",
         # Rescaled with a baseline, scores are below 0 without a limit.
         "BERTScore",
+        # Weights below 0 lower these, and the bank says by how much; clipped scores are from 0 to 1.
+        "Rubric", "Rubric_strict", "HealthBench",
         # Other packages compute these, in units of their own.
         "BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG",
     }
@@ -72,6 +74,8 @@ def range_of(metric: str) -> Range | None:
     >>> range_of("Cover(min_grade=4)@20[human:ann]"), range_of("P_10"), range_of("adjusted(RR)")
     ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))
     """
+    if has_other_range(metric):
+        return None
     return (0.0, 1.0) if is_share(metric) or _is_in(OTHER_FROM_0_TO_1, metric) else None
 
 
@@ -101,6 +105,12 @@ def has_bounds(metric: str) -> bool:
 def has_other_range(metric: str) -> bool:
     """Whether a measure is known to have another range than 0 to 1, whatever the scores of a file are."""
     return _head(metric) in OTHER_RANGES
+
+
+def lower_is_better(metric: str) -> bool:
+    """Whether a measure counts what is wrong, so that the best system has the lowest score."""
+    measure = MEASURES.get(_head(metric))
+    return measure is not None and measure.lower_is_better
 
 
 def range_of_differences(bounds: Range | None) -> Range | None:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.banks import Nugget as BankNugget
-from exam_pp.metrics.measures import NUGGET_MEASURES, NUGGET_METRICS, Measure, answer_length, size
+from exam_pp.metrics.measures import (
+    CONTRADICTS,
+    MEASURES,
+    NUGGET_MEASURES,
+    NUGGET_METRICS,
+    Measure,
+    answer_length,
+)
 
 Nugget = tuple[str | None, str | None]
 """Importance and label; None is ungraded."""
@@ -50,7 +58,7 @@ def shares(
     scores = {}
     for measure in measures:
         weights = measure.weights(entries)
-        scores[measure.name] = measure.share(reached, weights, size(every, weights))
+        scores[measure.name] = measure.share(reached, weights, weights.whole(every))
     return {name: score for name, score in scores.items() if score is not None}
 
 
@@ -154,3 +162,107 @@ def test_strict_is_below_lenient_is_below_the_bound(result: list[Nugget]) -> Non
 @pytest.mark.parametrize(("answer", "words"), [(" A  state-of-the-art\tanswer,\nin words. ", 5), ("", 0)])
 def test_length_counts_words_between_white_space(answer: str, words: int) -> None:
     assert answer_length(answer) == words
+
+
+MET = {"met": 2, "partly": 1, "not": 0}
+
+
+def rubric_score(name: str, criteria: Sequence[tuple[float, str]]) -> float | None:
+    """A score of criteria, given as weight and verdict."""
+    entries = [BankNugget(query_id="q", nugget_id="n", nugget_text="n", weight=w) for w, _ in criteria]
+    reached = {
+        grade: sum(1 << place for place, (_, verdict) in enumerate(criteria) if MET[verdict] >= grade)
+        for grade in (1, 2)
+    }
+    measure = MEASURES[name]
+    weights = measure.weights(entries)
+    share = measure.share(reached, weights, weights.whole((1 << len(criteria)) - 1))
+    return measure.empty if share is None else share
+
+
+@pytest.mark.parametrize(
+    ("criteria", "expected"),
+    [
+        # HealthBench's own test (openai/simple-evals ee3b0318).
+        ([(7, "met"), (5, "not"), (10, "met"), (-6, "met")], (0.5, 0.5, 0.5, 0.5)),
+        # calculate_weighted_score of ResearchRubrics (5403ff32), calculate_score of HealthBench, and
+        # PerCriterionGrader of the package rubric (2.2.0) on the same verdicts.
+        ([(1, "not"), (-3, "met")], (-3.0, -3.0, 0.0, -3.0)),
+        ([(-2, "met"), (-1, "not")], (0.0, 0.0, 1 / 3, None)),
+        ([(-2, "not"), (-1, "not")], (0.0, 0.0, 1.0, None)),
+        ([(0, "met"), (4, "met"), (-1, "met")], (0.75, 0.75, 0.75, 0.75)),
+        ([(4, "met"), (-2, "partly")], (0.75, 1.0, 1.0, 1.0)),
+        # README of rubric.
+        ([(10, "met"), (8, "met"), (-15, "met")], (1 / 6, 1 / 6, 1 / 6, 1 / 6)),
+    ],
+)
+def test_criteria_with_weights_of_any_sign(
+    criteria: list[tuple[float, str]], expected: tuple[float | None, ...]
+) -> None:
+    names = ("Rubric", "Rubric_strict", "Rubric_clipped", "HealthBench")
+    scores = tuple(rubric_score(name, criteria) for name in names)
+    assert scores == pytest.approx(expected, abs=1e-15)
+
+
+def in_groups(combine: str) -> list[BankNugget]:
+    """Two answers to a question with weight 4, and one answer to another with weight 1."""
+    return [
+        BankNugget(
+            query_id="q", nugget_id=f"n{n}", nugget_text="n", weight=weight, group=group, combine=combine
+        )
+        for n, (group, weight) in enumerate([("a", 4), ("a", 4), ("b", 1)])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("combine", "one_of_two", "both_and_the_other"),
+    [("any", 0.8, 1.0), ("all", 0.0, 1.0), ("mean", 0.4, 1.0)],
+)
+def test_entries_of_a_group_count_together(
+    combine: str, one_of_two: float, both_and_the_other: float
+) -> None:
+    weights = MEASURES["Rubric_strict"].weights(in_groups(combine))
+    assert weights.whole(0b111) == 5
+    scores = [
+        MEASURES["Rubric_strict"].share({2: mask}, weights, weights.whole(0b111)) for mask in (0b001, 0b111)
+    ]
+    assert scores == [one_of_two, both_and_the_other]
+
+
+def test_what_is_contradicted_has_a_score_of_its_own() -> None:
+    weights = MEASURES["Contradicted"].weights(in_groups("mean"))
+    assert MEASURES["Contradicted"].share({CONTRADICTS: 0b010}, weights, weights.whole(0b111)) == 0.4
+
+
+CRITERIA = st.lists(
+    st.tuples(st.integers(-5, 5).map(float), st.sampled_from([*MET, "open"])), min_size=1, max_size=6
+)
+
+
+@given(CRITERIA, st.sampled_from(["Rubric", "Rubric_strict", "Rubric_clipped"]))
+def test_bounds_are_the_extremes_over_all_verdicts_of_open_criteria(
+    criteria: list[tuple[float, str]], name: str
+) -> None:
+    weights = MEASURES[name].weights(
+        BankNugget(query_id="q", nugget_id="n", nugget_text="n", weight=w) for w, _ in criteria
+    )
+    open_ = sum(1 << place for place, (_, verdict) in enumerate(criteria) if verdict == "open")
+    reached = {
+        grade: sum(1 << place for place, (_, verdict) in enumerate(criteria) if MET.get(verdict, 0) >= grade)
+        for grade in (1, 2)
+    }
+    ends = [
+        MEASURES[name].share(
+            {g: weights.extremes(mask, open_)[end] for g, mask in reached.items()},
+            weights,
+            weights.whole((1 << len(criteria)) - 1),
+        )
+        or 0.0
+        for end in (0, 1)
+    ]
+    possible = [
+        rubric_score(name, list(zip([w for w, _ in criteria], verdicts, strict=True)))
+        for verdicts in product(*([*MET] if verdict == "open" else [verdict] for _, verdict in criteria))
+    ]
+    assert ends == [min(possible), max(possible)]
+    assert name == "Rubric_clipped" or not possible or weights.lowest <= ends[0] <= ends[1] <= 1

@@ -136,6 +136,7 @@ def cover_of(
     notes = list(data.notes)
     cutoff = cutoff or data.file.cutoff
     min_grades = min_grades or (data.min_grade,)
+    negative = sum(query.weights.negative.bit_count() for query in data.queries)
     if soft:
         if not data.file.has_soft_grades:
             raise SelectionError(
@@ -146,11 +147,15 @@ def cover_of(
         metrics = [
             Cover(grade, cutoff, normalised=normalised)
             for grade in min_grades
-            for normalised in (False, True)
+            for normalised in ((False,) if negative else (False, True))
         ]
         # A probability can reach a threshold that no grade reaches, so soft scores have no such notes.
         notes += [note for grade in min_grades for note in threshold_notes(replace(data, min_grade=grade))]
     evaluation = Evaluation(Scores(), notes, Scores(), Scores())
+    if negative:
+        notes.append(f"nCover is left out, because the bank has {counted(negative, 'negative weight')}.")
+        lowest = min(query.weights.lowest for query in data.queries)
+        evaluation.ranges = {str(metric): (lowest, 1.0) for metric in metrics}
     # The systems of the whole file: a system without results for a query scores 0 there.
     ranked = data.file.first_ranks
     evaluation.of_answers = isinstance(cutoff, DefaultCutoff) and 0 < len(ranked) == len(data.file.answering)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.errors import DataError
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.metrics.score_ranges import Range, has_bounds, is_outside
+from exam_pp.metrics.score_ranges import Range, has_bounds, is_outside, lower_is_better
 from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims, level_of
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
@@ -227,7 +227,8 @@ def _add_places(
         rank_intervals,
     )
 
-    means = np.nanmean(matrix.values, axis=1)
+    scores = -matrix.values if lower_is_better(matrix.metric) else matrix.values
+    means = np.nanmean(scores, axis=1)
     order = [
         row
         for row in sorted(range(len(means)), key=lambda row: -means[row])
@@ -235,7 +236,7 @@ def _add_places(
     ]
     if not order:
         return []
-    values = matrix.values[order]
+    values = scores[order]
     everywhere = np.array(np.isfinite(values).all(axis=0))
     systems, queries = len(order), int(everywhere.sum())
     with_ranks = statistics.intervals is not None or statistics.places
@@ -373,7 +374,8 @@ def leaderboard(
     shown = evaluation.of_metrics(*metrics) if metrics else evaluation
     rows = standings(shown.scores)
     metrics = metrics or list(dict.fromkeys(row.metric for row in rows))
-    means = {row.system: row.mean for row in rows if row.metric == metrics[0]}
+    sign = -1 if metrics and lower_is_better(metrics[0]) else 1
+    means = {row.system: sign * row.mean for row in rows if row.metric == metrics[0]}
     return Standings(
         metrics,
         by_means(dict.fromkeys(row.system for row in rows), means),

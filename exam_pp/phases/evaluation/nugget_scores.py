@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,6 +23,7 @@ from exam_pp.metrics.measures import (
     answer_length,
     union,
 )
+from exam_pp.metrics.score_ranges import Range, range_of
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import (
     Corrections,
@@ -37,7 +39,7 @@ from exam_pp.phases.evaluation.selected_grades import origin
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.results import Score
-from exam_pp.text.wording import noted
+from exam_pp.text.wording import counted, noted
 
 if TYPE_CHECKING:
     from exam_pp.metrics.fair_sample import DecidedUnits
@@ -191,23 +193,22 @@ def _graders(
 
 
 class _Weighted(NamedTuple):
-    """A measure with the weights of a query's entries, the mask of these, and the highest sum of weights."""
+    """A measure with the weights of a query's entries, and the highest sum of these."""
 
     measure: Measure
     weights: Weights
-    every: int
     whole: float
 
     def score(self, reached: Mapping[int, int], missing_vital: MissingVital) -> float | None:
         """The score for the masks of the entries that reach each grade; None: the query has no score."""
-        share = self.measure.share(reached, self.weights, self.whole, self.every)
+        share = self.measure.share(reached, self.weights, self.whole)
         return self.measure.empty if share is None and missing_vital == "zero" else share
 
 
 def _weighted(measures: Iterable[Measure], entries: Mapping[str, Entry]) -> list[_Weighted]:
     every = (1 << len(entries)) - 1
     weights = ((measure, measure.weights(entries.values())) for measure in measures)
-    return [_Weighted(measure, of_entries, every, of_entries.whole(every)) for measure, of_entries in weights]
+    return [_Weighted(measure, of_entries, of_entries.whole(every)) for measure, of_entries in weights]
 
 
 def _scores(
@@ -318,17 +319,62 @@ def _evaluate(
                     scores.extend(_scores(system, query_id, [each], possible, missing_vital))
     if not any(answer.ungraded for answer in answers):
         evaluation.worst_case, evaluation.best_case = [], []
+    evaluation.ranges = _ranges(measures, entries)
     without = lacking(systems, {q: file.queries[q].rankings if q in file.queries else () for q in entries})
     if missing_queries == "zero":
         evaluation.lacking = {system: len(of_system) for system, of_system in without.items()}
     skipped = without if missing_queries == "skip" else {}
     evaluation.notes = [
         *_bank_notes(entries, missing_vital),
+        *_weight_notes(entries, measures, [each for each in answers if not each.parts]),
         *_label_notes(file, entries, answers),
         *_missing_notes(answers, systems, skipped),
         *_skipped_notes(file, entries, answers, systems),
     ]
     return evaluation
+
+
+def _ranges(measures: Sequence[Measure], entries: Entries) -> dict[str, Range]:
+    """The ranges of measures that negative weights lower, for a bank."""
+    lowest = {
+        measure.name: min((measure.weights(of.values()).lowest for of in entries.values()), default=0.0)
+        for measure in measures
+        if not measure.clip
+    }
+    return {name: (low, 1.0) for name, low in lowest.items() if low or range_of(name) is None}
+
+
+def _weight_notes(
+    entries: Entries, measures: Sequence[Measure], without_answer: Sequence[_Answer]
+) -> Iterator[str]:
+    """Notes on what weights of 0 or below do to the scores."""
+    by_bank = [measure for measure in measures if measure.words is None]
+    losing = [
+        query_id
+        for query_id, of_query in entries.items()
+        if not any(entry.weight > 0 for entry in of_query.values())
+    ]
+    if losing and by_bank:
+        rules = [
+            f"{measure.name} {'has no score' if measure.empty is None else _EMPTY[measure.from_one]} there"
+            for measure in by_bank
+        ]
+        queries = counted_names(losing, "query", "queries")
+        yield f"No positive weight for {queries}: {'; '.join(rules)}."
+    for measure in by_bank:
+        if measure.clip_mean:
+            yield f"{measure.name}: means are shown from 0 to 1, and tests use the scores as they are."
+    silent = Counter(
+        answer.system
+        for answer in without_answer
+        if any(entry.weight < 0 for entry in entries[answer.query_id].values())
+    )
+    for system, number in silent.items() if by_bank else ():
+        where = counted(number, "query", "queries")
+        yield f"{system} avoids every mistake in {where} by not answering: its score is 0 there, not below."
+
+
+_EMPTY = {False: "is 0", True: "is 1 less what is lost"}
 
 
 def _units(

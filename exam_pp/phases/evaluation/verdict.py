@@ -8,7 +8,7 @@ from math import isclose
 
 from exam_pp.data_model import is_human
 from exam_pp.judges import card, own_family
-from exam_pp.metrics.score_ranges import is_share
+from exam_pp.metrics.score_ranges import is_share, lower_is_better
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
@@ -146,7 +146,7 @@ def _distinct(metric: str, scores: Sequence[float]) -> list[str]:
 def shown_score(metric: str, score: float, more_digits: int = 0) -> str:
     """A score for readers: in percent if it is a share, else with three digits."""
     if is_share(metric):
-        return f"{100 * score:.{more_digits}f} %"
+        return f"{100 * score:.{more_digits}f} %".replace("-", "−")
     return f"{score:#.{3 + more_digits}g}".rstrip(".")
 
 
@@ -163,7 +163,8 @@ def _doubts(standings: Standings) -> str:
     metric, basis = standings.metrics[0], standings.uncertainty.basis
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
     is_open = any(row.order_open for row in rows)
-    doubts = " Pairs without a grade could change the order." if is_open else ""
+    doubts = f" {metric} counts mistakes, so lower is better." if lower_is_better(metric) else ""
+    doubts += " Pairs without a grade could change the order." if is_open else ""
     lacking = [
         f"{counted(number, 'query', 'queries')} of {in_one_line(system)}"
         for system, number in standings.evaluation.lacking.items()
