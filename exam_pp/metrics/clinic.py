@@ -255,5 +255,5 @@ def _taus_without(file: GradedFile, min_grade: int, cutoff: int) -> dict[tuple[s
 
 
 def _share(query: GradedQuery, mask: int, whole_mask: int) -> Fraction:
-    whole = Fraction(query.size(whole_mask))
+    whole = Fraction(query.weights.whole(whole_mask))
     return Fraction(query.size(mask)) / whole if whole else Fraction(0)

@@ -84,9 +84,10 @@ class Weights:
         return union(1 << bit for bit, weight in enumerate(self.of_entries or ()) if weight < 0)
 
     @cached_property
-    def without_weight(self) -> int:
-        """The mask of the entries that never count."""
-        return union(1 << bit for bit, weight in enumerate(self.of_entries or ()) if weight == 0)
+    def wanted(self) -> int:
+        """The mask of the entries with a positive weight; -1, all bits, if every entry has one."""
+        unwanted = union(1 << bit for bit, weight in enumerate(self.of_entries or ()) if weight <= 0)
+        return ~unwanted
 
     def whole(self, mask: int) -> float:
         """The total of the positive weights in a mask: the highest sum that can be earned."""

@@ -12,10 +12,13 @@ Range = tuple[float, float]
 ROUNDING = 1e-9
 """Scores outside of the range by at most this are rounding errors, or by this share of an end above 1."""
 
+SHARES_BELOW_0 = frozenset({"Rubric", "Rubric_strict", "HealthBench"})
+"""Shares that weights below 0 lower; the bank says by how much. Their names leave the range open."""
+
 SHARES = frozenset(
     {
         # exam_pp
-        "Cover", "nCover", "SoftCover", "Answered", *MEASURES,
+        "Cover", "nCover", "SoftCover", "Answered", *(MEASURES.keys() - SHARES_BELOW_0),
         "citation_precision", "citation_recall", "FactualConsistency", "FactualConsistency_parts",
         # ir-measures, with other names that it knows
         "Accuracy", "Judged", "P", "Precision", "R", "Recall", "Rprec", "RPrec", "SetP", "SetR", "Success",
@@ -50,8 +53,7 @@ OTHER_RANGES = frozenset(
         "MeanLabel",
         # Rescaled with a baseline, scores are below 0 without a limit.
         "BERTScore",
-        # Weights below 0 lower these, and the bank says by how much; clipped scores are from 0 to 1.
-        "Rubric", "Rubric_strict", "HealthBench",
+        *SHARES_BELOW_0,
         # Other packages compute these, in units of their own.
         "BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG",
     }
@@ -74,9 +76,7 @@ def range_of(metric: str) -> Range | None:
     >>> range_of("Cover(min_grade=4)@20[human:ann]"), range_of("P_10"), range_of("adjusted(RR)")
     ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))
     """
-    if has_other_range(metric):
-        return None
-    return (0.0, 1.0) if is_share(metric) or _is_in(OTHER_FROM_0_TO_1, metric) else None
+    return (0.0, 1.0) if _is_in(SHARES, metric) or _is_in(OTHER_FROM_0_TO_1, metric) else None
 
 
 def is_share(metric: str) -> bool:
@@ -85,7 +85,7 @@ def is_share(metric: str) -> bool:
     >>> is_share("P@10"), is_share("nDCG@10")
     (True, False)
     """
-    return _is_in(SHARES, metric)
+    return _is_in(SHARES, metric) or _is_in(SHARES_BELOW_0, metric)
 
 
 def _is_in(measures: frozenset[str], metric: str) -> bool:

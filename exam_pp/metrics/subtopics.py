@@ -27,10 +27,12 @@ def subtopic_qrels(query: GradedQuery, min_grade: int, *, binary: bool = False) 
     Subtopics are numbered from 1 in the order of the entries. An entry that no passage covers at
     ``min_grade`` gets a relevant placeholder passage that no system returns; without it, measures would
     ignore the entry instead of counting it as missed. With ``binary``, relevance is 1 for grades of at
-    least ``min_grade``, else 0.
+    least ``min_grade``, else 0. What an answer should avoid is no subtopic.
     """
     for number, position in enumerate(query.entries.values(), 1):
         bit = 1 << position
+        if bit & query.weights.negative:
+            continue
         covered = False
         for passage in query.passages:
             grade = next((grade for grade, entries in passage.levels.items() if entries & bit), None)

@@ -107,11 +107,23 @@ def qrels_of(data: SelectedGrades, label: Labelling = "max", facets: Facets = "t
     with_threshold = label in ("count", "binary")
     of_threshold = threshold_notes(data)
     notes = data.notes + (of_threshold if with_threshold else [])
+    # What an answer should avoid, or what does not count, makes no passage relevant.
+    wanted = {query.query_id: query.all_entries & query.weights.wanted for query in data.queries}
+    unwanted = sum((query.all_entries & ~query.weights.wanted).bit_count() for query in data.queries)
+    if unwanted:
+        notes = [*notes, f"{counted(unwanted, 'entry')} with a weight of 0 or below made no labels."]
     entries: Mapping[str, Mapping[str, int | None]] = {
-        query.query_id: {query.query_id: None} for query in data.queries
+        query.query_id: {
+            query.query_id: None if wanted[query.query_id] == query.all_entries else wanted[query.query_id]
+        }
+        for query in data.queries
     }
     if facets == "facet":
-        entries = entries_of_facets(data.queries, data.bank)
+        of_facets = entries_of_facets(data.queries, data.bank)
+        entries = {
+            query_id: {facet: mask & wanted[query_id] for facet, mask in masks.items()}
+            for query_id, masks in of_facets.items()
+        }
         if not any(entries.values()):
             raise SelectionError(f"None of the graded entries in {data.source} belongs to a facet.")
     lines = [
@@ -215,6 +227,8 @@ def subtopic_labels(
         )
     if any(query.weights.of_entries for query in data.queries):
         notes.append("All subtopics have the same weight: the weights of the bank are ignored.")
+    if negative := sum(query.weights.negative.bit_count() for query in data.queries):
+        notes.append(f"{counted(negative, 'entry')} with a negative weight made no subtopic.")
     provenance = replace(data.provenance, min_grades=(data.min_grade,))
     systems = list(data.file.first_ranks)
     return RubricQrels(lines, data.min_grade, notes, provenance=provenance, systems=systems)
