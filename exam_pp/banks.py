@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, takewhile
+from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, PlainValidator, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
-from exam_pp.data_model import Id, Integer, Number
+from exam_pp.data_model import Id, Integer
 from exam_pp.errors import SelectionError
 from exam_pp.models import Record
 
@@ -26,6 +28,15 @@ ASSIGNMENT_RATINGS: Mapping[str, int] = {label: rating for rating, label in enum
 """Nugget assignment to the rating that is stored with it."""
 
 
+def _weight(value: Any) -> float:
+    """A finite number as it is written: prompts show 4 as 4, and 4.0 as 4.0."""
+    if isinstance(value, bool) or not (isinstance(value, int | float) and isfinite(value)):
+        raise PydanticCustomError(
+            "weight", "must be a number; negative numbers are for what an answer should avoid"
+        )
+    return value
+
+
 class _Entry(Record):
     """Fields that questions and nuggets share.
 
@@ -37,7 +48,7 @@ class _Entry(Record):
     facet_id: Id | None = None
     info: Any = None
     importance: str | None = None
-    weight: Number = 1.0
+    weight: Annotated[int | float, PlainValidator(_weight, json_schema_input_type=float)] = 1.0
     group: Id | None = None
     group_text: str | None = None
     combine: Combine = "any"
@@ -88,6 +99,10 @@ _AnyEntry = Annotated[
 ]
 
 
+_SHARED = {"weight": "weights", "importance": "kinds of importance", "combine": "values of combine"}
+"""What all entries of a group share, with its plural."""
+
+
 class BankLine(Record):
     """One line of a bank file: the entries of a query, or of one of its facets."""
 
@@ -99,6 +114,23 @@ class BankLine(Record):
     info: Any = None
     hash: Integer | str | None = None
     items: list[_AnyEntry]
+
+    @model_validator(mode="after")
+    def _groups_agree(self) -> BankLine:
+        first: dict[str, Entry] = {}
+        for entry in self.items:
+            if entry.group is None:
+                continue
+            other = first.setdefault(entry.group, entry)
+            for name, values in _SHARED.items():
+                if (one := getattr(other, name)) != (two := getattr(entry, name)):
+                    raise PydanticCustomError(
+                        "group",
+                        "the entries of the group {group} have different {values} ({one}, {two}); give all "
+                        "the same",
+                        {"group": repr(entry.group), "values": values, "one": one, "two": two},
+                    )
+        return self
 
     @property
     def title(self) -> str:

@@ -19,7 +19,7 @@ from exam_pp.formats.dropped_fields import count_dropped_bank_fields
 from exam_pp.formats.sample import Fit, Sample
 from exam_pp.store.csv_cells import BOM
 from exam_pp.store.files import write_text
-from exam_pp.store.numbers import parse_number
+from exam_pp.store.numbers import is_integer, is_number, parse_number
 from exam_pp.store.problems import Problems, is_repairing
 from exam_pp.store.tables import Layout, Report, read_table
 from exam_pp.text.spreadsheet_cells import unescaped, with_apostrophe
@@ -202,17 +202,11 @@ def entry_fields(file: Path, row: EntryRow) -> dict[str, Any]:
     if row.importance:
         values["importance"] = _label(row.importance)
     if row.weight:
-        try:
-            values["weight"] = parse_number(row.weight.strip())
-        except ValueError as error:
-            raise DataError(
-                f"{row.weight!r} is not a number.", file=str(file), line=row.line, field="weight"
-            ) from error
-        if values["weight"] < 0:
-            raise DataError(
-                f"{row.weight!r} is not a number of at least 0.",
-                file=str(file), line=row.line, field="weight",
-            )  # fmt: skip
+        cell = row.weight.strip()
+        if not is_number(cell):
+            problem = f"{row.weight!r} is not a number."
+            raise DataError(problem, file=str(file), line=row.line, field="weight")
+        values["weight"] = int(cell) if is_integer(cell) else parse_number(cell)
     if row.gold_answers:
         values["gold_answers"] = _golds(file, row)
     return values

@@ -151,6 +151,8 @@ def count_dropped_bank_fields(
             of_entry = {
                 "importance labels": item.importance is not None,
                 "weights": item.weight != 1,
+                "groups of entries": item.group is not None,
+                "categories": item.category is not None,
                 "gold answers": item.gold_answers is not None,
                 "info of entries": item.info is not None,
             }
