@@ -22,6 +22,9 @@ EntryKind = Literal["question", "nugget"]
 Combine = Literal["any", "all", "mean"]
 """How a group of entries is earned: by any of them, only by all, or by each its share."""
 
+TARGET, CRITERIA = "prompt_target", "criteria"
+"""The key of the ``info`` of a bank line for what its entries are, and its value for criteria."""
+
 ASSIGNMENT_LABELS = ("not_support", "partial_support", "support")
 """The nugget assignments (Pradeep et al., 2024, section 3.3), in the order of their ratings, from 0."""
 ASSIGNMENT_RATINGS: Mapping[str, int] = {label: rating for rating, label in enumerate(ASSIGNMENT_LABELS)}
@@ -324,6 +327,11 @@ class TestBank:
     def kinds(self) -> set[EntryKind]:
         """The kinds of entries in the bank."""
         return {entry.kind for query in self for entry in query.entries.values()}
+
+    @cached_property
+    def has_criteria(self) -> bool:
+        """Whether entries are criteria: what an answer does, which only the reader of a text can tell."""
+        return any(isinstance(line.info, dict) and line.info.get(TARGET) == CRITERIA for line in self.lines)
 
     def require_kind(self, kind: EntryKind, subject: str, hint: str = "") -> None:
         """Check that all entries are of one kind.

@@ -14,8 +14,11 @@ from math import fsum
 from operator import or_
 from typing import TYPE_CHECKING
 
+from exam_pp.errors import UnknownNameError
+from exam_pp.text.wording import did_you_mean
+
 if TYPE_CHECKING:
-    from exam_pp.banks import Combine, Entry
+    from exam_pp.banks import Combine, Entry, TestBank
 
 Steps = tuple[tuple[int, float], ...]
 """Pairs of a grade and the credit for reaching it; the credits of all grades that an entry reaches add up."""
@@ -240,6 +243,34 @@ MEASURES = {
     for measure in (*NUGGET_MEASURES, *RUBRIC_MEASURES, *EXPECTED_ANSWERS, *COVERAGE_MEASURES)
 }
 """Name to measure."""
+
+
+def known_measures(measures: Sequence[Measure | str] | None, bank: TestBank) -> Sequence[Measure]:
+    """The measures by their names; None: those that fit a bank.
+
+    Raises :class:`~exam_pp.errors.UnknownNameError`.
+    """
+    if measures is None:
+        return measures_of(bank)
+    if unknown := [each for each in measures if isinstance(each, str) and each not in MEASURES]:
+        hint = did_you_mean(unknown[0], MEASURES, "`exam-pp list measures` shows all.")
+        raise UnknownNameError(f"No measure named {unknown[0]!r}. {hint}")
+    return [MEASURES[each] if isinstance(each, str) else each for each in measures]
+
+
+def measures_of(bank: TestBank) -> Sequence[Measure]:
+    """The measures that fit a bank: of questions with answers, of criteria, or of nuggets."""
+    entries = [entry for line in bank.lines for entry in line.items]
+    combine = {entry.combine for entry in entries if entry.group is not None}
+    if "mean" in combine:
+        return EXPECTED_ANSWERS
+    if combine:
+        return COVERAGE_MEASURES[: 1 + any(entry.importance for entry in entries)]
+    if any(entry.weight < 0 for entry in entries) or bank.has_criteria:
+        return RUBRIC_MEASURES[:2]
+    return NUGGET_MEASURES
+
+
 LENGTH = "L"
 """Length of an answer in white-space separated words."""
 

@@ -12,7 +12,8 @@ from exam_pp.formats.nuggetizer import nugget_metrics
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Standing, extremes, standings
-from exam_pp.metrics.measures import LENGTH, MEASURES, NUGGET_METRICS
+from exam_pp.metrics.measures import LENGTH, MEASURES
+from exam_pp.metrics.score_ranges import lower_is_better
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, by_means, leaderboard
 from exam_pp.phases.evaluation.nugget_scores import (
@@ -39,7 +40,7 @@ class Condition:
     name: str
     evaluation: Evaluation
     sanity: Sequence[Score] = ()
-    columns: Sequence[str] = NUGGET_METRICS
+    columns: Sequence[str] = tuple(MEASURES)
 
     def means(self, metric: str) -> dict[str, float]:
         """System to its mean of a metric."""
@@ -53,7 +54,9 @@ class Condition:
         """
         available = {score.metric for score in self.evaluation.scores}
         if self.sanity:
-            available &= {score.metric for score in self.sanity if score.value}
+            available &= {
+                score.metric for score in self.sanity if score.value or lower_is_better(score.metric)
+            }
         return [metric for metric in self.columns if metric in available]
 
 
@@ -105,7 +108,8 @@ def read_conditions(
     or one bank for each file. A score file (of ``evaluate nuggets``, nuggetizer's metrics, or a table with a
     header) is one condition, and so is a folder of score files, such as nuggetizer's metrics of many runs.
     ``names`` replaces the names of graders and files. ``runs`` selects systems (empty: all), ``measures`` the
-    columns (empty: V, W and A). ``rules`` apply to graded files. Raises :class:`~exam_pp.errors.ExamError`.
+    columns (empty: those that fit the bank). ``rules`` apply to graded files. Raises
+    :class:`~exam_pp.errors.ExamError`.
     """
     if len(banks) > 1 and len(banks) != len(files):
         raise SelectionError(
@@ -120,7 +124,7 @@ def read_conditions(
             grade_filter,
             queries,
             rules or ScoringRules(),
-            list(dict.fromkeys(measures)) or NUGGET_METRICS,
+            list(dict.fromkeys(measures)),
             alone=len(files) == 1,
         )
     if names and len(names) != len(conditions):
@@ -150,18 +154,20 @@ def _conditions(
     stem = name if folder else name.rpartition(".")[0] or name
     if folder or not is_passages(file):
         origin = Provenance(leaderboards=file_names(file))
-        yield Condition(stem, Evaluation(read_any_scores(file), provenance=origin), columns=columns)
+        yield Condition(
+            stem, Evaluation(read_any_scores(file), provenance=origin), columns=columns or tuple(MEASURES)
+        )
         return
     if bank is None:
         raise SelectionError(f"{file} has graded answers; name the bank of their nuggets with --bank.")
-    measures = [MEASURES[name] for name in columns]
+    measures = [MEASURES[name] for name in columns] or None
     evaluations = nugget_scores(
         file, bank, grade_filter=grade_filter, queries=queries, measures=measures, **vars(rules)
     )
     sanity = sanity_scores(bank, queries=queries, measures=measures)
     for grader, evaluation in evaluations.items():
         name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
-        yield Condition(name, evaluation, sanity, columns)
+        yield Condition(name, evaluation, sanity, columns or tuple(MEASURES))
 
 
 def score_files(source: PathLike) -> list[Path]:

@@ -17,10 +17,10 @@ from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
 from exam_pp.metrics.measures import (
     CONTRADICTS,
     LENGTH,
-    NUGGET_MEASURES,
     Measure,
     Weights,
     answer_length,
+    known_measures,
     union,
 )
 from exam_pp.metrics.score_ranges import Range, range_of
@@ -76,7 +76,7 @@ def nugget_scores(
     role: Role | None = None,
     canaries: bool = False,
     reviewed: bool = True,
-    measures: Sequence[Measure] = NUGGET_MEASURES,
+    measures: Sequence[Measure | str] | None = None,
 ) -> dict[str, Evaluation]:
     """Nugget scores of generated answers, from nugget assignments.
 
@@ -98,17 +98,20 @@ def nugget_scores(
             :func:`exam_pp.cover`.
         canaries: Whether canaries are systems of the evaluation, like any other.
         reviewed: Whether labels of people count in place of a judge's; False: every grader has its scores.
-        measures: Rows of :data:`exam_pp.metrics.measures.NUGGET_MEASURES`, or others of the same form.
+        measures: Names of `exam-pp list measures`, or measures of your own. Default: what fits the bank:
+            V_strict, V, W_strict, W, A_strict and A for nuggets, Rubric and Rubric_strict for criteria,
+            Supported and Contradicted for questions with several answers, Coverage for groups of AND and OR.
 
     Returns:
-        Grader (model, prompt class, or both) to the scores of all systems: V_strict, V, W_strict, W, A_strict
-        and A in 0..1, and L, the number of words. In ``best_case``, ungraded nuggets count as supported.
+        Grader (model, prompt class, or both) to the scores of all systems, and L, the number of words. In
+        ``best_case``, ungraded nuggets count as supported, and ungraded mistakes as avoided.
 
     Raises:
         SelectionError: There are no assignments, or no assigned nugget is in the bank.
         DataError: A file is not in its format.
     """
     test_bank = bank_of(bank)
+    measures = known_measures(measures, test_bank)
     entries = _selected_entries(test_bank, queries, bank)
     criteria = with_aliases(grade_filter or GradeFilter())
     criteria = criteria.for_scores if reviewed else criteria
@@ -228,7 +231,7 @@ def _grades(measures: Iterable[Measure]) -> list[int]:
 
 
 def sanity_scores(
-    bank: Bank, *, queries: Queries | None = None, measures: Sequence[Measure] = NUGGET_MEASURES
+    bank: Bank, *, queries: Queries | None = None, measures: Sequence[Measure] | None = None
 ) -> list[Score]:
     """The scores of two artificial runs that bound all scores: every nugget supported, and empty answers.
 
@@ -238,7 +241,9 @@ def sanity_scores(
     :class:`~exam_pp.errors.ExamError` as :func:`nugget_scores` does.
     """
     rows: list[Score] = []
-    selected = _selected_entries(bank_of(bank), queries, bank)
+    test_bank = bank_of(bank)
+    measures = known_measures(measures, test_bank)
+    selected = _selected_entries(test_bank, queries, bank)
     lowest = EMPTY_ANSWERS
     if any(entry.weight < 0 for entries in selected.values() for entry in entries.values()):
         lowest = ONLY_MISTAKES
