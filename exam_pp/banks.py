@@ -27,8 +27,20 @@ TARGET, CRITERIA = "prompt_target", "criteria"
 
 ASSIGNMENT_LABELS = ("not_support", "partial_support", "support")
 """The nugget assignments (Pradeep et al., 2024, section 3.3), in the order of their ratings, from 0."""
-ASSIGNMENT_RATINGS: Mapping[str, int] = {label: rating for rating, label in enumerate(ASSIGNMENT_LABELS)}
-"""Nugget assignment to the rating that is stored with it."""
+CRITERION_LABELS = ("not_met", "partly_met", "met")
+"""The verdicts on criteria, in the order of their ratings, from 0."""
+CONTRADICT = "contradict"
+"""The label of what an answer says the opposite of; its rating is -1."""
+LABEL_RATINGS: Mapping[str, int] = {CONTRADICT: -1} | {
+    label: rating for labels in (ASSIGNMENT_LABELS, CRITERION_LABELS) for rating, label in enumerate(labels)
+}
+"""Label to the rating that is stored with it."""
+
+
+def label_of(rating: int, labels: Iterable[str] = ()) -> str:
+    """The one of ``labels`` with a rating; else the nugget assignment, or ``contradict``."""
+    known = (*labels, *ASSIGNMENT_LABELS, CONTRADICT)
+    return next(label for label in known if LABEL_RATINGS[label] == rating)
 
 
 def _weight(value: Any) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from exam_pp.banks import ASSIGNMENT_LABELS, EntryKind
+from exam_pp.banks import ASSIGNMENT_LABELS, EntryKind, label_of
 from exam_pp.data_model import (
     DIRECT_ID,
     AnyGrades,
@@ -73,13 +73,13 @@ def decided_grades(
     shared: Mapping[str, Any],
     *,
     is_rated: bool,
-    assigns: bool = False,
+    labels: Sequence[str] = (),
     source: str | None = None,
 ) -> AnyGrades:
     """A set of grades with these ratings by entry, and the fields ``shared``: model, options, prompt.
 
-    Without ``is_rated`` entries are only correct or wrong; with ``assigns`` the ratings are also nugget
-    assignments. ``source`` is recorded as the origin of each rating.
+    Without ``is_rated`` entries are only correct or wrong. With ``labels``, those of an assignment prompt,
+    the ratings are stored as labels, too. ``source`` is recorded as the origin of each rating.
     """
     if kind == "direct":
         rating = ratings[DIRECT_ID]
@@ -110,9 +110,9 @@ def decided_grades(
             replace(SelfRating(self_rating=rating, **origin), **{f"{kind}_id": entry_id})
             for entry_id, rating in ratings.items()
         ]
-    if assigns:
+    if labels:
         values["assignments"] = [
-            NuggetAssignment(nugget_id=entry_id, assignment=ASSIGNMENT_LABELS[rating])
+            NuggetAssignment(nugget_id=entry_id, assignment=label_of(rating, labels))
             for entry_id, rating in ratings.items()
         ]
     return RubricGrades(**values)
@@ -191,7 +191,7 @@ class Review:
             "direct" if isinstance(like, DirectGrade) else kind,
             {"model": like.model, "model_options": {}, "prompt_info": like.prompt_info},
             is_rated=like.is_rated,
-            assigns=like.nugget_labels() is not None,
+            labels=() if like.nugget_labels() is None else ASSIGNMENT_LABELS,
         )
 
 

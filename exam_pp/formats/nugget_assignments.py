@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import ASSIGNMENT_RATINGS, BankLine, TestBank, entry_id
+from exam_pp.banks import ASSIGNMENT_LABELS, LABEL_RATINGS, BankLine, TestBank, entry_id
 from exam_pp.data_model import (
     Id,
     Integer,
@@ -114,7 +114,7 @@ class AssignmentSummary:
                 "nugget is ungraded, as its label is",
                 "nuggets are ungraded, as their labels are",
             )
-            yield f"{count} not one of {', '.join(ASSIGNMENT_RATINGS)}: {labels}"
+            yield f"{count} not one of {', '.join(ASSIGNMENT_LABELS)}: {labels}"
         foreign = "{} no match in the bank by query and text; the assignments are imported anyway."
         yield from noted(len(self.foreign), foreign, "nugget has", "nuggets have")
         ids = ", ".join(self.inconsistent[:5])
@@ -193,7 +193,7 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
         elif ids.from_bank:
             summary.foreign.add(nugget_id)
         label = nugget.assignment or ""
-        if (plain := plain_label(label)) in ASSIGNMENT_RATINGS:
+        if (plain := plain_label(label)) in ASSIGNMENT_LABELS:
             labels.append((nugget_id, plain))
             in_order.append((nugget_id, plain))
         else:
@@ -208,7 +208,7 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
 
 
 def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], grader: str) -> dict[str, Any]:
-    ratings = {nugget_id: ASSIGNMENT_RATINGS[label] for nugget_id, label in labels}
+    ratings = {nugget_id: LABEL_RATINGS[label] for nugget_id, label in labels}
     correct = [nugget_id for nugget_id, rating in ratings.items() if rating]
     source: dict[str, Any] = {"source": "human"} if is_human(grader) else {}
     return {
@@ -222,7 +222,7 @@ def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], gr
         "errors": dict(errors),
         "exam_ratio": len(correct) / len(ratings) if ratings else 0.0,
         "self_ratings": [
-            SelfRating(nugget_id=nugget_id, self_rating=ASSIGNMENT_RATINGS[label], **source)
+            SelfRating(nugget_id=nugget_id, self_rating=LABEL_RATINGS[label], **source)
             for nugget_id, label in labels
         ],
         "relevance_label": max(ratings.values(), default=0),

@@ -13,13 +13,13 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exam_pp.banks import Entry
+from exam_pp.banks import Entry, label_of
 from exam_pp.data_model import NuggetAssignment, RubricGrades
 from exam_pp.graders.base import Grading, PassageUnit
 from exam_pp.graders.rubric import RubricGrader
 from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.prompts.base import CUT_SLOT, Prompt
-from exam_pp.prompts.entry_list import plain_label, read_labels
+from exam_pp.prompts.entry_list import read_labels
 from exam_pp.prompts.nuggets import LABELS_REPAIR, LIST_SLOT, PER_CALL, is_listwise
 from exam_pp.records import replace
 
@@ -87,11 +87,11 @@ def _repair(request: Request, reply: Completion, prompt: Prompt, count: int) -> 
 
 @dataclass(frozen=True)
 class AssignmentGrader(RubricGrader):
-    """Labels every nugget for an answer, and stores the ratings 2, 1 and 0 with the labels.
+    """Labels every nugget for an answer, and stores the ratings of the labels with them.
 
     A listwise prompt lists ten nuggets in a call. A list that cannot be read is requested again, at most
     ``repairs`` times. Only calls about a single nugget ask for likelihoods of labels. An answer without text
-    gets the lowest label for all nuggets, without a call.
+    gets the label with rating 0 for all nuggets, without a call.
     """
 
     repairs: int = REPAIRS
@@ -102,10 +102,10 @@ class AssignmentGrader(RubricGrader):
         A nugget with an unknown label stays ungraded, and its error contains that label.
         """
         if not unit.text.strip():
-            unsupported = [Completion(self.prompt.labels[0])] * len(unit.entries)
-            return replace(self._grades(unit, unsupported), answers=[])
+            without = [Completion(label_of(0, self.prompt.labels))] * len(unit.entries)
+            return replace(self._grades(unit, without), answers=[])
         if is_listwise(self.prompt):
-            texts = [entry.text for entry in unit.entries]
+            texts = [_shown(entry) for entry in unit.entries]
             replies = yield from label_in_batches(
                 texts, lambda chunk: self._list_request(unit, chunk), self.prompt, self.repairs
             )
@@ -126,8 +126,10 @@ class AssignmentGrader(RubricGrader):
     def _grades(self, unit: PassageUnit, replies: Sequence[Completion]) -> RubricGrades:
         grades = super()._grades(unit, replies)
         labels = [
-            NuggetAssignment(nugget_id=nugget, assignment=plain_label(label))
-            for nugget, label in grades.answers
+            NuggetAssignment(
+                nugget_id=each.entry_id, assignment=label_of(each.self_rating, self.prompt.labels)
+            )
+            for each in grades.self_ratings or ()
         ]
         return replace(grades, assignments=labels)
 
@@ -135,6 +137,11 @@ class AssignmentGrader(RubricGrader):
         if not is_listwise(self.prompt):
             return super()._error(unit, entry, reply, reason)
         start = unit.entries.index(entry) // PER_CALL * PER_CALL
-        chunk = [entry.text for entry in unit.entries[start : start + PER_CALL]]
+        chunk = [_shown(entry) for entry in unit.entries[start : start + PER_CALL]]
         prompt_text = self._list_request(unit, chunk).text
         return {"response": reply.text, "prompt": prompt_text, "failure_reason": reason}
+
+
+def _shown(entry: Entry) -> str:
+    """The text of an entry in a list, with the question that it answers."""
+    return f"{entry.group_text} {entry.text}" if entry.group_text else entry.text

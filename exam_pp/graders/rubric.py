@@ -13,6 +13,7 @@ from exam_pp.graders.base import Grading, PassageUnit
 from exam_pp.graders.soft import soft_fields
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, LabelSearch, Request
 from exam_pp.prompts.base import CUT_SLOT, Prompt, ReadReply, Unparsed
+from exam_pp.prompts.requirements import ENTRY_SLOTS
 
 NO_TEXT = "the passage has no text"
 
@@ -72,7 +73,9 @@ class RubricGrader(PromptGrader):
         return self._grades(unit, replies)
 
     def _request(self, unit: PassageUnit, entry: Entry) -> Request:
-        return self.request({entry.kind: entry.text, CUT_SLOT: unit.text, "query": unit.query_text})
+        of_entry = {slot: ENTRY_SLOTS[slot](entry) for slot in self.prompt.slots if slot in ENTRY_SLOTS}
+        texts = {entry.kind: entry.text, CUT_SLOT: unit.text, "query": unit.query_text}
+        return self.request(of_entry | texts)
 
     def _grades(self, unit: PassageUnit, replies: Sequence[Completion]) -> RubricGrades:
         correct: list[str] = []

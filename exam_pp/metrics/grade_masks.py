@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from exam_pp.banks import ASSIGNMENT_RATINGS
+from exam_pp.banks import LABEL_RATINGS
 from exam_pp.data_model import is_human
 from exam_pp.defaults import CUTOFF
 from exam_pp.llm_requests import LOW_MASS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 N = TypeVar("N")
 
-_OF_LABELS = frozenset(ASSIGNMENT_RATINGS.values())
+_OF_LABELS = frozenset(LABEL_RATINGS.values())
 """The ratings that stand for labels of nuggets; others label nothing."""
 
 
@@ -331,7 +331,7 @@ def copy_ratings(grades: AnyGrades, copies: Mapping[str, Sequence[str]]) -> dict
     """Nugget id to rating; the n-th of its ``copies`` has its n-th label, or the last."""
     labels: dict[str, list[int | None]] = {}
     for nugget_id, label in grades.nugget_labels() or ():
-        labels.setdefault(nugget_id, []).append(ASSIGNMENT_RATINGS.get(label))
+        labels.setdefault(nugget_id, []).append(LABEL_RATINGS.get(label))
     if grades.nugget_labels() is None:
         rated = grades.entry_ratings().items()
         labels = {nugget_id: [rating] for nugget_id, rating in rated if rating in _OF_LABELS}

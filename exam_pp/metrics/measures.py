@@ -143,6 +143,14 @@ class Measure:
         """The grades that earn a credit."""
         return [grade for grade, _ in self.steps]
 
+    def earned(self, rating: int) -> float:
+        """What an entry with this rating earns."""
+        return fsum(
+            credit
+            for grade, credit in self.steps
+            if (rating == grade if grade == CONTRADICTS else rating >= grade)
+        )
+
     def credit(self, reached: Mapping[int, int], position: int) -> float:
         """What the entry at a position of the masks earns."""
         return fsum(credit for grade, credit in self.steps if reached[grade] >> position & 1)

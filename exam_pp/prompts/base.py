@@ -369,6 +369,10 @@ PROMPTS: Registry[Prompt] = Registry(
         ),
         "prompts.pairwise": ("PairwiseAnswers=pairwise PairwiseChoice=pairwise-choice"),
         "prompts.reasoner": ("RAGEloReasoner=ragelo-reasoner"),
+        "prompts.requirements": (
+            "Criterion=criterion Criterion2=criterion-2 CriterionList=criterion-list "
+            "ExpectedAnswers=expected-answers"
+        ),
         "prompts.rubric": (
             "QuestionSelfRatedUnanswerablePromptWithChoices=self-rated "
             "QuestionSelfRatedPrompt=self-rated-chat "

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from string import Formatter
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
-from exam_pp.banks import ASSIGNMENT_RATINGS
+from exam_pp.banks import CONTRADICT, CRITERION_LABELS, LABEL_RATINGS
 from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
@@ -26,6 +26,7 @@ from exam_pp.prompts.nuggets import (
     NUGGET_LIST,
     THREE_LABELS,
     assignment_reader,
+    json_reader,
 )
 from exam_pp.prompts.pairwise import PAIR_RULES, PAIR_SLOTS
 from exam_pp.prompts.reading import (
@@ -39,6 +40,7 @@ from exam_pp.prompts.reading import (
     yes_no_reader,
 )
 from exam_pp.prompts.reasoner import RELEVANCE_LABEL, RELEVANCE_LABELS
+from exam_pp.prompts.requirements import ENTRY_SLOTS
 from exam_pp.text.toml import parse_toml
 from exam_pp.text.wording import did_you_mean
 
@@ -69,7 +71,7 @@ _UNSCALED: Mapping[str, tuple[ReadingRule, tuple[str, ...]]] = {
     },
 }
 """Other reading rules with their labels, lowest first, but for those of :data:`_ASSIGNMENT`."""
-_ASSIGNMENT = assignment_reader(THREE_LABELS).name
+_ASSIGNMENT, _JSON = assignment_reader(THREE_LABELS).name, "json"
 
 _OF_ENTRIES = (
     "rating",
@@ -87,7 +89,7 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "verification": ("yes-no",),
     "claim": ("yes-no", "number", "final-score"),
     "support": (SUPPORT.name,),
-    "assignment": (_ASSIGNMENT,),
+    "assignment": (_ASSIGNMENT, _JSON),
     "generate": ("questions", "nuggets"),
     "query": ("questions",),
     "nuggetize": ("nuggets", "importance"),
@@ -111,7 +113,7 @@ _SLOTS: Mapping[str, _Slots] = {
     "verification": _Slots(("question", "correct_answer", "answer")),
     "claim": _Slots((CLAIM_SLOT, CUT_SLOT)),
     "support": _Slots((CLAIM_SLOT, CUT_SLOT)),
-    "assignment": _Slots((CUT_SLOT,), (LIST_SLOT, "nugget", "query", "count")),
+    "assignment": _Slots((CUT_SLOT,), (LIST_SLOT, "nugget", "query", "count", *ENTRY_SLOTS)),
     "generate": _Slots(("query",), (FACET_SLOT, "count")),
     "query": _Slots((CUT_SLOT,), (EXAMPLES_SLOT, "count")),
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
@@ -138,7 +140,8 @@ class PromptFile(BaseModel):
     The template is ``template``, or the content of ``template_file``, whose path is relative to the prompt
     file; likewise ``system`` and ``system_file``. ``rating_names`` are further words before the number of a
     rating in replies, such as "Urteil". ``placeholders`` maps a placeholder of exam_pp to the text
-    that stands for it in the template, such as ``{passage}`` for ``context``.
+    that stands for it in the template, such as ``{passage}`` for ``context``. ``key`` and ``labels`` are for
+    replies in JSON: the key of the verdict, and the values that mean each label of exam_pp.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -166,6 +169,8 @@ class PromptFile(BaseModel):
     reading: StrictStr | None = None
     scale: StrictInt | None = Field(default=None, ge=1, le=99)
     choices: tuple[StrictStr, ...] | None = None
+    key: StrictStr | None = Field(default=None, min_length=1)
+    labels: dict[str, list[StrictStr | StrictBool]] = Field(default_factory=dict)
     rating_names: tuple[Annotated[StrictStr, Field(pattern=r"\S")], ...] = ()
     repair: StrictStr = ""
     version: StrictInt = Field(default=1, ge=1)
@@ -220,6 +225,8 @@ def prompt_from_keys(keys: PromptFile, file: str | None = None, read: ReadText |
         system=_system(keys, file, read),
         repair=keys.repair,
         info={} if keys.scale is None else {"max_rating": keys.scale},
+        # A part of an answer cannot tell what the answer does.
+        whole_answer=bool(choices) and set(choices) <= set(CRITERION_LABELS),
     )
 
 
@@ -339,6 +346,11 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
     for field in ("scale", "rating_names"):
         if getattr(keys, field):
             raise DataError(f"cannot be used with the reading rule {keys.reading!r}.", file=file, field=field)
+    if keys.reading == _JSON:
+        return _json_reading(keys, file)
+    for field in ("key", "labels"):
+        if getattr(keys, field):
+            raise DataError(f"needs the reading rule {_JSON!r}.", file=file, field=field)
     if keys.reading == _ASSIGNMENT:
         labels = _assignment_labels(keys.choices or THREE_LABELS, file)
         return assignment_reader(labels), labels
@@ -350,16 +362,31 @@ def _reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...
     return _UNSCALED[keys.reading]
 
 
+def _json_reading(keys: PromptFile, file: str | None) -> tuple[Reader, tuple[str, ...]]:
+    """The reading of a verdict in JSON, and its labels, lowest first."""
+    if keys.key is None or len(keys.labels) < 2:
+        field, missing = ("key", "the key of the verdict") if keys.key is None else ("labels", "two labels")
+        raise DataError(f"is missing; the reading rule {_JSON!r} needs {missing}.", file=file, field=field)
+    if unknown := [label for label in keys.labels if label not in LABEL_RATINGS]:
+        known = ", ".join(LABEL_RATINGS)
+        raise DataError(f"{unknown[0]!r} is not a label; use {known}.", file=file, field="labels")
+    labels = tuple(sorted(keys.labels, key=lambda label: LABEL_RATINGS[label]))
+    return json_reader(keys.key, keys.labels), labels
+
+
 def _highest_label(kind: str, choices: tuple[str, ...]) -> int | None:
     """The rating of the highest label, if labels are ratings."""
     if kind == "assignment":
-        return ASSIGNMENT_RATINGS[choices[-1]]
+        return LABEL_RATINGS[choices[-1]]
     return len(choices) - 1 if kind == "support" or choices == RELEVANCE_LABELS else None
 
 
 def _assignment_labels(choices: tuple[str, ...], file: str | None) -> tuple[str, ...]:
-    ordered = tuple(label for label in THREE_LABELS if label in choices)
-    if len(choices) < 2 or choices != ordered or choices[-1] != THREE_LABELS[-1]:
+    scales = (THREE_LABELS, CRITERION_LABELS, (CONTRADICT, *THREE_LABELS))
+    if len(choices) < 2 or not any(
+        choices[-1] == scale[-1] and choices == tuple(label for label in scale if label in choices)
+        for scale in scales
+    ):
         raise DataError(
             f"must be two or three of {', '.join(THREE_LABELS)}, in this order and with the last.",
             file=file, field="choices",

@@ -7,9 +7,12 @@ also valid Python.
 
 from __future__ import annotations
 
-from exam_pp.banks import ASSIGNMENT_LABELS, ASSIGNMENT_RATINGS, Entry
+from collections.abc import Callable, Mapping, Sequence
+
+from exam_pp.banks import ASSIGNMENT_LABELS, LABEL_RATINGS, Entry
 from exam_pp.prompts.base import Prompt, ReadingRule, ReadReply, Unparsed, register
 from exam_pp.prompts.entry_list import plain_label, read_entries
+from exam_pp.prompts.near_json import json_pieces, json_values
 from exam_pp.prompts.reading import NOT_A_LABEL
 
 LIST_SLOT = "nuggets"
@@ -41,15 +44,34 @@ def _read_importance(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> R
 
 def assignment_reader(labels: tuple[str, ...]) -> ReadingRule:
     """The reading rule of a prompt that asks for these labels, lowest first."""
+    return _labels_reader("assignment", plain_label, {label: label for label in labels}, "")
 
+
+def json_reader(key: str, labels: Mapping[str, Sequence[str | bool]]) -> ReadingRule:
+    """The reading rule of a prompt that asks for JSON with a verdict: label to the values that mean it."""
+
+    def value_of(reply: str) -> str:
+        objects = [piece for piece in json_pieces(reply) if isinstance(piece, dict) and key in piece]
+        near = objects or [value for value in json_values(reply) if isinstance(value, dict) and key in value]
+        return plain_label(str(near[-1][key])) if near else plain_label(reply)
+
+    meanings = {plain_label(str(word)): label for label, words in labels.items() for word in words}
+    meanings |= {label: label for label in labels}
+    return _labels_reader("json", value_of, meanings, f"the key {key!r} of the last JSON object: ")
+
+
+def _labels_reader(
+    name: str, value_of: Callable[[str], str], meanings: Mapping[str, str], where: str
+) -> ReadingRule:
     def read(reply: str, _entry: Entry | None, _unparsed: Unparsed) -> ReadReply:
-        label = plain_label(reply)
-        if label not in labels:
+        label = meanings.get(value_of(reply))
+        if label is None:
             return ReadReply(None, False, reason=NOT_A_LABEL)
-        return ReadReply(ASSIGNMENT_RATINGS[label], ASSIGNMENT_RATINGS[label] > 0)
+        return ReadReply(LABEL_RATINGS[label], LABEL_RATINGS[label] > 0)
 
-    ratings = ", ".join(f"{label} is {ASSIGNMENT_RATINGS[label]}" for label in reversed(labels))
-    return ReadingRule("assignment", f"{ratings}; a nugget with any other label stays ungraded", read)
+    ratings = ", ".join(f"{word} is {LABEL_RATINGS[label]}" for word, label in reversed([*meanings.items()]))
+    about = f"{where}{ratings}; a nugget with any other label stays ungraded"
+    return ReadingRule(name, about, read, whole_reply=name == "json")
 
 
 NUGGET_LIST = ReadingRule("nuggets", "as a list of nuggets: Python, JSON, or lines", _read_nuggets)
@@ -123,7 +145,7 @@ def _listwise(name: str, short: str, labels: tuple[str, ...], criteria: str, cit
             "Only return the list of labels (List[str]). Do not explain.\n\nLabels:"
         ),
         parse=assignment_reader(labels),
-        max_rating=ASSIGNMENT_RATINGS["support"],
+        max_rating=LABEL_RATINGS["support"],
         choices=labels,
         style="Based on the query and passage, label each of the nuggets",
         cite=cite,
@@ -155,7 +177,7 @@ NUGGET_ASSIGNMENT_POINTWISE = Prompt(
         "not explain.\nSearch Query: {query}\nNugget: {nugget}\nPassage: {context}\nLabel:"
     ),
     parse=assignment_reader(THREE_LABELS),
-    max_rating=ASSIGNMENT_RATINGS["support"],
+    max_rating=LABEL_RATINGS["support"],
     choices=THREE_LABELS,
     style="Based on the query and passage, label the nugget",
     cite=f"{_ADAPTED}{_PAPER}, Figure 5",

@@ -165,15 +165,13 @@ _COVER = (
 
 def measures_report() -> Report:
     """The measures of graded entries with their commands."""
-    from exam_pp.banks import ASSIGNMENT_RATINGS
+    from exam_pp.banks import ASSIGNMENT_LABELS, CONTRADICT, LABEL_RATINGS
     from exam_pp.metrics.measures import MEASURES
 
     rows = [(name, "evaluate cover", "from --min-grade on 1", "of the bank", about) for name, about in _COVER]
     for measure in MEASURES.values():
-        earned = {
-            label: sum(credit for grade, credit in measure.steps if grade <= rating)
-            for label, rating in ASSIGNMENT_RATINGS.items()
-        }
+        labels = (*ASSIGNMENT_LABELS, CONTRADICT)
+        earned = {label: measure.earned(LABEL_RATINGS[label]) for label in labels}
         weights = "of the bank" if measure.words is None else _numbers(measure.words)
         rows.append((measure.name, "evaluate rubric", _numbers(earned), weights, measure.meaning))
     return _table(("measure", "command", "credit", "weight", "meaning"), rows)

@@ -213,7 +213,7 @@ def apply_ratings(
     options = (f" --bank {bank}" if bank else "") + (f" --cutoff {cutoff}" if cutoff else "")
     summary.following = [
         f"Next: exam-pp evaluate nuggets {output} --bank {bank or 'BANK'}"
-        if rated.assigns
+        if rated.labels
         else f"Next: exam-pp evaluate cover {output}{options}"
         for rated, ratings in summary.ratings
         if ratings.by_grader and not is_stream(output)
@@ -364,7 +364,7 @@ def _rated_class(survey: _Survey, prompt_class: str, prompts: Mapping[str, Promp
         _kind(prompt, sample, survey),
         is_rated=sample.is_rated if sample is not None else prompt is not None and prompt.is_rated,
         is_direct=isinstance(sample, DirectGrade) or (prompt is not None and prompt.kind == "direct"),
-        assigns=prompt is not None and prompt.kind == "assignment",
+        labels=prompt.labels if prompt is not None and prompt.kind == "assignment" else (),
     )
 
 
@@ -508,7 +508,7 @@ class RatedClass:
     """The prompt class of human ratings, and the form of its grades.
 
     ``best`` is its highest rating in the file. ``is_rated`` is True for a scale and False for right or wrong.
-    ``is_direct`` marks direct grades. With ``assigns`` the grades also hold nugget assignments.
+    ``is_direct`` marks direct grades. ``labels``: Those of an assignment prompt.
     """
 
     name: str
@@ -517,7 +517,7 @@ class RatedClass:
     kind: EntryKind
     is_rated: bool
     is_direct: bool
-    assigns: bool
+    labels: Sequence[str]
 
     def holds(self, grades: RubricGrades | DirectGrade) -> bool:
         """Whether the grades have this prompt class."""
@@ -547,7 +547,7 @@ def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[
             **comments,
         },
         is_rated=rated.is_rated,
-        assigns=rated.assigns,
+        labels=rated.labels,
         source="human",
     )
     passage.take(**{name: put(grades, known, earlier)})

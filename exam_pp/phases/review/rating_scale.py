@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from exam_pp.banks import ASSIGNMENT_RATINGS
+from exam_pp.banks import LABEL_RATINGS
 from exam_pp.errors import SelectionError
 from exam_pp.prompts import Prompt
 
@@ -40,7 +40,7 @@ def rating_scale(prompt: Prompt | None, best_seen: int | None = None) -> list[Sc
             raise SelectionError(f"The file has a rating of {highest}; a scale ends at {_LONGEST} at most.")
         return [ScaleStep(rating, str(rating)) for rating in range(highest + 1)]
     if prompt.kind == "assignment":
-        return _with_keys([ScaleStep(ASSIGNMENT_RATINGS[label], label) for label in prompt.choices])
+        return _with_keys([ScaleStep(LABEL_RATINGS[label], label) for label in prompt.choices])
     if prompt.max_rating is not None and not prompt.choices:
         meanings = {int(rating): meaning for rating, meaning in _MEANING.findall(prompt.template)}
         return [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exam_pp.banks import ASSIGNMENT_LABELS
 from exam_pp.data_model import CONSENSUS, HUMAN, AnyGrades, is_consensus
 from exam_pp.decided_grades import ConsensusRule, consensus_ratings, decided_grades
 from exam_pp.errors import SelectionError
@@ -169,4 +170,6 @@ def _grades(
         "prompt_info": info,
     }
     kind = "direct" if members.kind == "direct" else members.entry_kind or "question"
-    return decided_grades(ratings, kind, shared, is_rated=members.is_rated, assigns=members.assigns)
+    prompt = PROMPTS.find(members.prompt_class)
+    labels = () if not members.assigns else prompt.labels if prompt is not None else ASSIGNMENT_LABELS
+    return decided_grades(ratings, kind, shared, is_rated=members.is_rated, labels=labels)

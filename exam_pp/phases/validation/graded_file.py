@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from exam_pp.banks import ASSIGNMENT_RATINGS
+from exam_pp.banks import LABEL_RATINGS
 from exam_pp.data_model import DirectGrade, Judgment, Passage, QueryPassages, RankingEntry, RubricGrades
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeKey
@@ -226,7 +226,7 @@ def _check_assignments(grades: RubricGrades, where: str, note: Note) -> None:
         return
     rated = {(rating.entry_id, rating.self_rating) for rating in grades.self_ratings or ()}
     for item in grades.assignments:
-        rating = ASSIGNMENT_RATINGS.get(item.assignment)
+        rating = LABEL_RATINGS.get(item.assignment)
         if rating is None:
             note("assignment", where, f"{item.nugget_id} has the unknown assignment {item.assignment!r}")
         elif (item.nugget_id, rating) not in rated:

@@ -1,0 +1,95 @@
+"""Prompts on criteria and on expected answers: what a whole answer does, says, or contradicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from exam_pp.banks import CONTRADICT, CRITERION_LABELS, Entry
+from exam_pp.prompts.base import Prompt, register
+from exam_pp.prompts.nuggets import THREE_LABELS, assignment_reader
+
+ENTRY_SLOTS: Mapping[str, Callable[[Entry], str]] = {
+    "weight": lambda entry: json.dumps(entry.weight),
+    "sign": lambda entry: "negative" if entry.weight < 0 else "positive",
+    "category": lambda entry: entry.category or "",
+    "question": lambda entry: entry.group_text or "",
+}
+"""Placeholders for what a bank says of an entry beside its text; the weight is spelled as in the bank."""
+
+_HOW = (
+    'A requirement may describe a mistake: then "met" means that the answer makes it; warning against it, or '
+    'quoting it as wrong, is not met. "Such as", "for example" and lists in brackets show what would count; '
+    "other cases count too, and not all are needed.\n"
+)
+_MEANINGS = {
+    "met": "met: everything the requirement asks is there.",
+    "partly_met": "partly_met: a part of it.",
+    "not_met": "not_met: nothing of it, or it is wrong.",
+}
+_ASK = (
+    "An answer was written for this request.\nRequest: {query}\nAnswer: {context}\nRequirement: {nugget}\n"
+    "Say whether the answer does what the requirement describes, judging only what the answer itself says. "
+    + _HOW
+)
+
+
+def _labels(labels: tuple[str, ...]) -> str:
+    return " ".join(_MEANINGS[label] for label in reversed(labels))
+
+
+def _criterion(name: str, short: str, labels: tuple[str, ...]) -> Prompt:
+    listed = ", ".join(reversed(labels[1:])) + f" or {labels[0]}"
+    return Prompt(
+        name=name,
+        short=short,
+        kind="assignment",
+        template=f"{_ASK}{_labels(labels)}\nReply with one label: {listed}.\nLabel:",
+        parse=assignment_reader(labels),
+        max_rating=2,
+        choices=labels,
+        style="An answer was written for this request.",
+        cite="exam_pp, 2026",
+        whole_answer=True,
+    )
+
+
+def _list(name: str, short: str, labels: tuple[str, ...], request: str, how: str, items: str) -> Prompt:
+    return Prompt(
+        name=name,
+        short=short,
+        kind="assignment",
+        template=(
+            f"An answer was written for this request.\nRequest: {{query}}\nAnswer: {{context}}\n{request} "
+            f"judging only what the answer itself says. {how}\n{items}: {{nuggets}}\nReply with nothing but "
+            f"a JSON list of {{count}} labels, in the order of the list.\nLabels:"
+        ),
+        parse=assignment_reader(labels),
+        max_rating=2,
+        choices=labels,
+        style="An answer was written for this request.",
+        cite="exam_pp, 2026",
+        whole_answer=True,
+    )
+
+
+CRITERION = _criterion("Criterion", "criterion", CRITERION_LABELS)
+CRITERION_2 = _criterion("Criterion2", "criterion-2", (CRITERION_LABELS[0], CRITERION_LABELS[-1]))
+CRITERION_LIST = _list(
+    "CriterionList",
+    "criterion-list",
+    CRITERION_LABELS,
+    "Label each of the {count} requirements by whether the answer does what it describes,",
+    _HOW + _labels(CRITERION_LABELS),
+    "Requirements",
+)
+EXPECTED_ANSWERS = _list(
+    "ExpectedAnswers",
+    "expected-answers",
+    (CONTRADICT, *THREE_LABELS),
+    "Label each of the {count} expected statements by what the answer says of it,",
+    "support: the answer says it. partial_support: the answer says a part of it. not_support: the answer "
+    "does not say it. contradict: the answer says the opposite, even if it also supports it.",
+    "Statements",
+)
+register((CRITERION, CRITERION_2, CRITERION_LIST, EXPECTED_ANSWERS))
