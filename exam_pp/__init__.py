@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
+    from exam_pp.metrics.measures import Measure
     from exam_pp.metrics.planning import plan_queries
     from exam_pp.phases.analysis.panel import analyze_panel
     from exam_pp.phases.evaluation.answers import criteria
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.corrected import corrected_scores
     from exam_pp.phases.evaluation.cover import cover
     from exam_pp.phases.evaluation.judgments import judgments
-    from exam_pp.phases.evaluation.nugget_scores import nugget_scores
+    from exam_pp.phases.evaluation.nugget_scores import nugget_scores, rubric_scores
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
     from exam_pp.phases.tournaments.from_grades import games_from_grades
@@ -73,6 +74,7 @@ __all__ = [
     "Judgment",
     "LabelAgreement",
     "Leaderboard",
+    "Measure",
     "ModelOptions",
     "Nugget",
     "Passage",
@@ -116,6 +118,7 @@ __all__ = [
     "read_ranks",
     "read_run",
     "rubric_qrels",
+    "rubric_scores",
     "score_rankings",
     "score_runs",
     "study",
@@ -165,7 +168,9 @@ _HOMES = {
     "criteria": "phases.evaluation.answers",
     "AnswerFilter": "phases.evaluation.citations",
     "judgments": "phases.evaluation.judgments",
+    "Measure": "metrics.measures",
     "nugget_scores": "phases.evaluation.nugget_scores",
+    "rubric_scores": "phases.evaluation.nugget_scores",
     "Evaluation": "phases.evaluation.result",
     "cover": "phases.evaluation.cover",
     "rubric_qrels": "phases.evaluation.rubric_qrels",

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import fsum
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from exam_pp.banks import LABEL_RATINGS
 from exam_pp.errors import UnknownNameError
 from exam_pp.text.wording import did_you_mean
 
@@ -109,19 +110,24 @@ class Weights:
 
 @dataclass(frozen=True)
 class Measure:
-    """What entries earn, and what they weigh.
+    """A measure of graded entries: what they earn, and what they weigh.
 
-    ``words`` maps an importance to a weight, and None to that of all other importances (default: 0). Without
-    ``words``, entries have the weights of the bank. ``meaning`` is a sentence for readers.
-
-    ``clip``: Scores below 0 are 0, and above 1 are 1. ``from_one``: The score of a query whose weights are
-    all negative is 1 less what is lost. ``empty``: The score of a query where nothing counts; None: it has
-    no score. ``clip_mean``: The mean over the queries is shown from 0 to 1. ``lower_is_better``: The score
-    counts mistakes.
+    Args:
+        name: The name in leaderboards.
+        steps: Label to the credit for it, such as ``{"met": 1, "partly_met": 0.25}``; or pairs of a grade and
+            the credit for reaching it, which add up.
+        words: Importance to weight, and None to that of all other importances (default: 0). Default: entries
+            have the weights of the bank.
+        meaning: A sentence for readers.
+        clip: Scores below 0 are 0, and above 1 are 1.
+        from_one: The score of a query whose weights are all negative is 1 less what is lost.
+        empty: The score of a query where nothing counts; None: it has no score.
+        clip_mean: The mean over the queries is shown from 0 to 1.
+        lower_is_better: The score counts mistakes.
     """
 
     name: str
-    steps: Steps
+    steps: Steps | Mapping[str, float]
     words: Mapping[str | None, float] | None = None
     meaning: str = ""
     clip: bool = False
@@ -129,6 +135,10 @@ class Measure:
     empty: float | None = 0.0
     clip_mean: bool = False
     lower_is_better: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, Mapping):
+            object.__setattr__(self, "steps", _steps_of(self.steps))
 
     def weights(self, entries: Iterable[Entry]) -> Weights:
         """The weights of entries, in order."""
@@ -141,19 +151,24 @@ class Measure:
     @property
     def grades(self) -> list[int]:
         """The grades that earn a credit."""
-        return [grade for grade, _ in self.steps]
+        return [grade for grade, _ in self.by_grade]
+
+    @property
+    def by_grade(self) -> Steps:
+        """Pairs of a grade and the credit for reaching it."""
+        return cast("Steps", self.steps)
 
     def earned(self, rating: int) -> float:
         """What an entry with this rating earns."""
         return fsum(
             credit
-            for grade, credit in self.steps
+            for grade, credit in self.by_grade
             if (rating == grade if grade == CONTRADICTS else rating >= grade)
         )
 
     def credit(self, reached: Mapping[int, int], position: int) -> float:
         """What the entry at a position of the masks earns."""
-        return fsum(credit for grade, credit in self.steps if reached[grade] >> position & 1)
+        return fsum(credit for grade, credit in self.by_grade if reached[grade] >> position & 1)
 
     def share(self, reached: Mapping[int, int], weights: Weights, whole: float) -> float | None:
         """The score for the masks of the entries that reach each grade; None if nothing counts.
@@ -168,7 +183,7 @@ class Measure:
         >>> W.share({2: 0b001, 1: 0b011}, Weights([1.0, 1.0, 0.5]), 2.5)
         0.6
         """
-        earned = fsum([credit * weights.size(reached[grade]) for grade, credit in self.steps])
+        earned = fsum([credit * weights.size(reached[grade]) for grade, credit in self.by_grade])
         start = 0.0
         if not whole and self.from_one:
             start, whole = 1.0, -weights.size(weights.negative)
@@ -176,6 +191,20 @@ class Measure:
             return None
         score = start + earned / whole
         return min(1.0, max(0.0, score)) if self.clip else score
+
+
+def _steps_of(of_labels: Mapping[str, float]) -> Steps:
+    """The steps of credits by label; raises :class:`~exam_pp.errors.UnknownNameError` for another label."""
+    if unknown := [label for label in of_labels if label not in LABEL_RATINGS]:
+        known = ", ".join(LABEL_RATINGS)
+        raise UnknownNameError(f"No label named {unknown[0]!r}. The labels are {known}.")
+    by_rating = {LABEL_RATINGS[label]: credit for label, credit in of_labels.items()}
+    below = {
+        rating: max((lower for lower in by_rating if 0 < lower < rating), default=0) for rating in by_rating
+    }
+    return tuple(
+        (rating, credit - by_rating.get(below[rating], 0.0)) for rating, credit in by_rating.items() if rating
+    )
 
 
 _VITAL: Mapping[str | None, float] = {"vital": 1.0}

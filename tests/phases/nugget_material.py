@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from exam_pp.banks import LABEL_RATINGS
 from tests.conftest import passage
 
-LABELS = {"S": "support", "P": "partial_support", "N": "not_support"}
-RATINGS = {"support": 2, "partial_support": 1, "not_support": 0}
+LABELS = {
+    "S": "support",
+    "P": "partial_support",
+    "N": "not_support",
+    "C": "contradict",
+    "M": "met",
+    "H": "partly_met",
+    "O": "not_met",
+}
+RATINGS = LABEL_RATINGS
 IMPORTANCE = {"v": "vital", "o": "okay", "?": "failed"}
 
 
@@ -30,12 +39,15 @@ def bank_line(query_id: str, importance: str) -> dict[str, Any]:
 
 
 def assigned(query_id: str, labels: str, model: str = "judge", **keys: Any) -> dict[str, Any]:
-    """Assignments of n1, n2 ...; one letter each: S(upport), P(artial), N(ot), - (ungraded)."""
+    """Assignments of n1, n2 ...; a letter each, S(upport), P(artial), N(ot), C(ontradict), - (ungraded).
+
+    Of criteria: M(et), H(alf met), O (not).
+    """
     result = {f"{query_id}/n{n}": LABELS.get(letter) for n, letter in enumerate(labels, 1)}
     given = {key: label for key, label in result.items() if label}
     return {
-        "correctAnswered": [key for key, label in given.items() if RATINGS[label]],
-        "wrongAnswered": [key for key, label in given.items() if not RATINGS[label]],
+        "correctAnswered": [key for key, label in given.items() if RATINGS[label] > 0],
+        "wrongAnswered": [key for key, label in given.items() if RATINGS[label] <= 0],
         "answers": [list(pair) for pair in given.items()],
         "llm_response_errors": {
             key: {"response": "historical", "prompt": "", "failure_reason": "the reply is no known label"}

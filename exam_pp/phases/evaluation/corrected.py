@@ -337,8 +337,8 @@ def _weightings(
     entries = [known[key] for key in query.entries]
     return {
         each.name: Weighting(
-            tuple(grade for grade, _ in each.steps),
-            tuple(credit for _, credit in each.steps),
+            tuple(each.grades),
+            tuple(credit for _, credit in each.by_grade),
             tuple(each.weights(entries).of_entries or [1.0] * len(entries)),
         )
         for each in NUGGET_MEASURES

@@ -64,7 +64,7 @@ ONLY_MISTAKES = "_only_mistakes_"
 """Name of the artificial run whose answers make every mistake, and nothing else."""
 
 
-def nugget_scores(
+def rubric_scores(
     answers: Passages,
     bank: Bank,
     *,
@@ -78,10 +78,10 @@ def nugget_scores(
     reviewed: bool = True,
     measures: Sequence[Measure | str] | None = None,
 ) -> dict[str, Evaluation]:
-    """Nugget scores of generated answers, from nugget assignments.
+    """Scores of generated answers from the labels of nuggets or criteria; also called ``nugget_scores``.
 
-    Source: Pradeep et al., "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the
-    AutoNuggetizer Framework" (2024), section 3.5.
+    Source of V, W and A: Pradeep et al., "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with
+    the AutoNuggetizer Framework" (2024), section 3.5.
 
     Args:
         answers: Answers as passages with nugget assignments: a file, or queries. A system's answer consists
@@ -153,6 +153,9 @@ def nugget_scores(
         raise SelectionError(f"None of the nuggets assigned in {source} is in {name_of(bank, 'the bank')}.")
     name = grader_names(list(evaluations))
     return {name(key): evaluation for key, evaluation in evaluations.items()}
+
+
+nugget_scores = rubric_scores
 
 
 def _graders(
