@@ -261,7 +261,7 @@ def test_bounds_are_the_extremes_over_all_verdicts_of_open_criteria(
         for end in (0, 1)
     ]
     possible = [
-        rubric_score(name, list(zip([w for w, _ in criteria], verdicts, strict=True)))
+        rubric_score(name, list(zip([w for w, _ in criteria], verdicts, strict=True))) or 0.0
         for verdicts in product(*([*MET] if verdict == "open" else [verdict] for _, verdict in criteria))
     ]
     assert ends == [min(possible), max(possible)]

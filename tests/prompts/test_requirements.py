@@ -12,6 +12,7 @@ from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.listwise import AssignmentGrader
 from exam_pp.llm_requests import Completion
 from exam_pp.phases.grading.prompt_files import read_prompt
+from exam_pp.prompts.base import Prompt
 from exam_pp.prompts.nuggets import json_reader
 from exam_pp.prompts.requirements import CRITERION, CRITERION_LIST, EXPECTED_ANSWERS
 
@@ -71,7 +72,7 @@ def test_a_contradiction_has_a_rating_below_0() -> None:
 @pytest.mark.parametrize(
     ("prompt", "label"), [(EXPECTED_ANSWERS, "not_support"), (CRITERION_LIST, "not_met")]
 )
-def test_an_empty_answer_contradicts_nothing(prompt: object, label: str) -> None:
+def test_an_empty_answer_contradicts_nothing(prompt: Prompt, label: str) -> None:
     with pytest.raises(StopIteration) as done:
         next(AssignmentGrader(prompt, "m", {}).run(unit(criterion("water"), text=" ")))
     assert done.value.value.nugget_labels() == [("water", label)]
