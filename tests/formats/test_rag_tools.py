@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from exam_pp.data_model import DirectGrade, Passage, QueryPassages
 from exam_pp.formats.base import format_of
-from exam_pp.formats.open_rag_eval import cited_sentences
-from exam_pp.formats.open_rag_eval_results import (
+from exam_pp.formats.ragelo_games import GameAnswer, RageloGame, read_game_lines
+from exam_pp.phases.interchange.bridges import Conversion, convert
+from exam_pp.plugins.rag_metrics.open_rag_eval import (
     ResultRow,
+    cited_sentences,
     read_result_rows,
     read_results,
     write_result_rows,
 )
-from exam_pp.formats.ragelo_games import GameAnswer, RageloGame, read_game_lines
-from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Score
 from exam_pp.store.games_files import read_games
 from exam_pp.store.parsing import write_records

@@ -6,9 +6,9 @@ import pytest
 
 from exam_pp.banks import Question
 from exam_pp.data_model import RubricGrades
-from exam_pp.graders.answer_verification import AnswerVerifier, answers_of
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.phases.grading.scheduler import Answerer, run_requests
+from exam_pp.plugins.rag_metrics.verify_answers import AnswerVerifier, answers_of
 from exam_pp.prompts.rubric import ANSWER_VERIFICATION
 from exam_pp.store.passages.journal import Journal
 

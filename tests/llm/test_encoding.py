@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, ByT5Tokenizer
 
-from exam_pp.graders.answers import AnsweredQuery, CriteriaGrader
 from exam_pp.llm.encoding import PromptEncoder
 from exam_pp.llm_requests import Part, Request
-from exam_pp.prompts.criteria import RAGELO
+from exam_pp.plugins.rag_metrics.grading import AnsweredQuery, CriteriaGrader
+from exam_pp.plugins.rag_metrics.prompts import RAGELO
 
 TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\tabc 019.,")), max_size=60)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.metrics.citation_scores import CitationRule, citation_scores
+from exam_pp.plugins.rag_metrics.citations import CitationRule, citation_scores
 
 VALUES = st.sampled_from([0.0, 0.5, 1.0])
 PARTS = st.lists(st.dictionaries(st.sampled_from("ABCDE"), VALUES, max_size=4), max_size=6)

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import variation
 
-from exam_pp.metrics.text_similarity import BASELINES, baseline_of, bert_score, default_layer, rouge, spread
+from exam_pp.plugins.rag_metrics.consistency import (
+    BASELINES,
+    baseline_of,
+    bert_score,
+    default_layer,
+    rouge,
+    spread,
+)
 
 A, B = "Tides rise twice a day because of the Moon.", "The Moon causes two tides a day."
 POLICE = "police killed the gunman"

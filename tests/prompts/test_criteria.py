@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError
-from exam_pp.phases.grading.grade_answers import read_criteria_file
-from exam_pp.prompts.criteria import (
+from exam_pp.plugins.rag_metrics.grading import read_criteria_file
+from exam_pp.plugins.rag_metrics.prompts import (
     NO_JSON,
     NO_KEY,
     NO_LEVEL,

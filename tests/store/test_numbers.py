@@ -17,10 +17,10 @@ from exam_pp.formats.bank_csv import bank_of_rows, read_bank_csv
 from exam_pp.formats.car_pages import RunPage
 from exam_pp.formats.nugget_assignments import read_assignments
 from exam_pp.formats.nuggetizer import read_nugget_metrics
-from exam_pp.formats.open_rag_eval_results import read_results
 from exam_pp.formats.rank_llm import read_candidates
-from exam_pp.formats.umbrela import read_judge_rows
 from exam_pp.models import Record
+from exam_pp.plugins.rag_metrics.open_rag_eval import read_results
+from exam_pp.plugins.rag_metrics.umbrela import read_judge_rows
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
 from exam_pp.store.games_files import read_games

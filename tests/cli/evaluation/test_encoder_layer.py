@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 import pytest
-
 from exam_pp.cli.evaluation.consistency import _embedder
+
 from exam_pp.llm.base import ModelOptions
-from exam_pp.metrics.text_similarity import default_layer
+from exam_pp.plugins.rag_metrics.consistency import default_layer
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.transport import is_same_server
 from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.phases.grading.settings_files import REFUSED, ModelSettings
-from exam_pp.phases.rag.config import read_config, read_open_rag_eval_config
 from exam_pp.phases.trust.grade_panel import read_panel
+from exam_pp.plugins.rag_metrics.rag import read_config, read_open_rag_eval_config
 from tests.llm.endpoint_server import Server, serve
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"

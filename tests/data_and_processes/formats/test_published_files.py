@@ -13,8 +13,8 @@ import pytest
 from exam_pp.banks import entry_id
 from exam_pp.formats.base import format_of
 from exam_pp.formats.nuggetizer import read_nugget_metrics, read_nuggetizer, write_nuggetizer
-from exam_pp.formats.open_rag_eval import GENERATIONS, generations_of
 from exam_pp.phases.interchange.bridges import Conversion, convert
+from exam_pp.plugins.rag_metrics.open_rag_eval import GENERATIONS, generations_of
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.tables import read_cells

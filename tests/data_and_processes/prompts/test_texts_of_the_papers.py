@@ -8,8 +8,8 @@ from string import Formatter
 
 import pytest
 
+from exam_pp.plugins.rag_metrics.prompts import RAGELO
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.criteria import RAGELO
 from exam_pp.prompts.reasoner import REASONER
 from tests.conftest import NO_PAPERS
 

@@ -14,9 +14,9 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.base import PassageUnit
 from exam_pp.graders.rubric import DirectGrader
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.evaluation.answers import answered
 from exam_pp.phases.grading.grade import Exam, GradeOptions, count_work, grade
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
+from exam_pp.plugins.rag_metrics.answers import answered
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.direct import ANSWER_ATTEMPT
 from exam_pp.store.passages.graded_file import read_passages, write_passages

@@ -8,9 +8,9 @@ import pytest
 
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.citation_scores import citation_scores
-from exam_pp.phases.evaluation.citations import AnswerFilter, citations
+from exam_pp.grade_filter import AnswerFilter
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.plugins.rag_metrics.citations import citation_scores, citations
 
 Json = dict[str, Any]
 FULL, PARTIAL, NO = "full_support", "partial_support", "no_support"

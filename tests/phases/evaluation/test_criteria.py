@@ -8,9 +8,9 @@ import pytest
 
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.answers import criteria
-from exam_pp.phases.evaluation.citations import AnswerFilter
+from exam_pp.grade_filter import AnswerFilter
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.plugins.rag_metrics.answers import criteria
 
 Json = dict[str, Any]
 LEVELS = {"accuracy": 2, "depth": 2}

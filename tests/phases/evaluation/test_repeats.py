@@ -9,7 +9,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.llm.embeddings import TokenEmbedder, TokenVectors
-from exam_pp.phases.evaluation.consistency import answer_consistency, score_consistency
+from exam_pp.plugins.rag_metrics.consistency import answer_consistency, score_consistency
 
 pytest.importorskip("rouge_score")
 

@@ -19,7 +19,7 @@ from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import FileSummary, GradeFiles, grade_file
 from exam_pp.phases.grading.reread import reread
-from exam_pp.phases.grading.verify_answers import verify_answers
+from exam_pp.plugins.rag_metrics.verify_answers import verify_answers
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch
@@ -122,7 +122,7 @@ def test_stored_answers_are_compared_by_another_rule_without_a_model(
 def verify(
     graded: Path, bank: Path, output: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch, **options: Any
 ) -> FileSummary:
-    monkeypatch.setattr("exam_pp.phases.grading.verify_answers.load_llm", lambda _options: llm)
+    monkeypatch.setattr("exam_pp.plugins.rag_metrics.verify_answers.load_llm", lambda _options: llm)
     files = GradeFiles(graded, output, bank)
     default = {} if options.get("only_model") else {"only_model": False, "answer_match": "strict"}
     policy: dict[str, Any] = default | options

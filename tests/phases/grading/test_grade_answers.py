@@ -12,21 +12,23 @@ import pytest
 
 from exam_pp.data_model import parse_object
 from exam_pp.errors import SelectionError
-from exam_pp.graders.answers import MAX_NEW_TOKENS, AnsweredQuery, CriteriaGrader
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.grading.grade_answers import (
+from exam_pp.phases.grading.grading_run import GradeFiles
+from exam_pp.plugins.rag_metrics.grading import (
+    MAX_NEW_TOKENS,
+    AnsweredQuery,
     AnswerSummary,
+    CriteriaGrader,
     CriteriaOptions,
     grade_answers,
     make_criteria_grader,
     rating_tasks,
     with_grades,
 )
-from exam_pp.phases.grading.grading_run import GradeFiles
+from exam_pp.plugins.rag_metrics.prompts import NO_KEY, RAGELO, parse_criteria
 from exam_pp.prompts.base import NO_DOCUMENTS
-from exam_pp.prompts.criteria import NO_KEY, RAGELO, parse_criteria
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 from tests.llm.asking import answers
 

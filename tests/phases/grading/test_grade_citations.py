@@ -12,20 +12,21 @@ import pytest
 
 from exam_pp.data_model import SUPPORT_LABELS, parse_object
 from exam_pp.errors import SelectionError
-from exam_pp.graders.answers import CitingPart, SupportGrader
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.baselines import answer_scale
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.grading.grade_answers import (
+from exam_pp.phases.grading.grading_run import GradeFiles
+from exam_pp.plugins.rag_metrics.grading import (
     CitationOptions,
     CitationSummary,
+    CitingPart,
+    SupportGrader,
     grade_citations,
     support_tasks,
     with_grades,
 )
-from exam_pp.phases.grading.grading_run import GradeFiles
-from exam_pp.prompts.claims import CITATION_SUPPORT, FACTUAL_CONSISTENCY
+from exam_pp.plugins.rag_metrics.prompts import CITATION_SUPPORT, FACTUAL_CONSISTENCY
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 from tests.llm.asking import answers
 

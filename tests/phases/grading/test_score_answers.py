@@ -13,20 +13,24 @@ import pytest
 
 from exam_pp.data_model import QueryPassages, parse_object
 from exam_pp.errors import SelectionError
-from exam_pp.graders.answers import NO_CITATION, NO_SOURCE, NO_TEXT, ClaimUnit, ConsistencyGrader
+from exam_pp.grade_filter import AnswerFilter
 from exam_pp.llm import ModelOptions
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.phases.evaluation.answers import factual_consistency
-from exam_pp.phases.evaluation.citations import AnswerFilter
-from exam_pp.phases.grading.grade_answers import (
+from exam_pp.phases.grading.grading_run import GradeFiles
+from exam_pp.plugins.rag_metrics.answers import factual_consistency
+from exam_pp.plugins.rag_metrics.grading import (
+    NO_CITATION,
+    NO_SOURCE,
+    NO_TEXT,
+    ClaimUnit,
+    ConsistencyGrader,
     ScoreOptions,
     ScoreSummary,
     claim_tasks,
     score_answers,
     with_grades,
 )
-from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts import PROMPTS
 from tests.llm.asking import answers
 

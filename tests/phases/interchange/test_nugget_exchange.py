@@ -19,7 +19,7 @@ from exam_pp.phases.interchange.assignments import import_assignments
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.phases.interchange.candidate_segments import import_candidates
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
-from exam_pp.phases.interchange.umbrela_rows import import_judge_rows
+from exam_pp.plugins.rag_metrics.umbrela import import_judge_rows
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import read_answers

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import DataError
-from exam_pp.phases.rag.config import read_open_rag_eval_config
+from exam_pp.plugins.rag_metrics.rag import read_open_rag_eval_config
 from tests.conftest import written
 
 YAML = """

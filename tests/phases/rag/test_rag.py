@@ -9,17 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exam_pp.phases.rag import evaluation as rag
 
-from exam_pp.cli.evaluation.rag import result_rows, score_rows, write_rag
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError, SelectionError, StoppedError
-from exam_pp.formats.open_rag_eval_results import read_result_rows, read_results
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.fake import FakeLLM
-from exam_pp.phases.evaluation.consistency import consistency, repeated_answers
-from exam_pp.phases.rag import evaluation as rag
-from exam_pp.phases.rag.config import ConsistencyStep, NuggetStep, RagConfig, RetrievalStep
-from exam_pp.phases.rag.evaluation import RagEvaluation, evaluate_rag
+from exam_pp.plugins.rag_metrics.consistency import consistency, repeated_answers
+from exam_pp.plugins.rag_metrics.open_rag_eval import read_result_rows, read_results
+from exam_pp.plugins.rag_metrics.rag import (
+    ConsistencyStep,
+    NuggetStep,
+    RagConfig,
+    RagEvaluation,
+    RetrievalStep,
+    evaluate_rag,
+    result_rows,
+    score_rows,
+    write_rag,
+)
 from exam_pp.results import Score
 from exam_pp.store.trec.scores import read_score_rows, write_score_rows
 from tests.conftest import written

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError
-from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.evaluation.citations import AnswerFilter, citations
+from exam_pp.grade_filter import AnswerFilter, GradeFilter
 from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
+from exam_pp.plugins.rag_metrics.citations import citations
 from exam_pp.reports.review.page import render_page
 from exam_pp.store.edits import FORMAT, Edits, file_sha256, write_edits
 from exam_pp.store.passages.graded_file import read_passages

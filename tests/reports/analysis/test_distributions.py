@@ -12,9 +12,9 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.bounded_mean import interval
+from exam_pp.plugins.rag_metrics.distributions import COLUMNS, distributions_report
 from exam_pp.rendering.document import Picture, Report, Table
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.distributions import COLUMNS, distributions_report
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.store.trec.scores import write_score_rows, write_scores
 from tests.conftest import written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exam_pp.phases.rag.evaluation import evaluate_rag
+from exam_pp.plugins.rag_metrics.rag import evaluate_rag
 from tests.phases.rag.test_rag import FAKE, values
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.phases.evaluation.citations import AnswerFilter
-from exam_pp.reports.review.verification.citations import citations
+from exam_pp.grade_filter import AnswerFilter
+from exam_pp.plugins.rag_metrics.citation_report import citations
 from tests.phases.evaluation.test_citations import FULL, NO, grades, part, source
 from tests.reports.review.verification.material import rows_of
 

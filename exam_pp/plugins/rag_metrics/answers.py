@@ -8,19 +8,18 @@ from dataclasses import replace
 
 from exam_pp.data_model import ConsistencyGrade, QueryPassages, is_canary
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.grade_filter import AnswerFilter, GradeFilter, GradeSelector
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.phases.evaluation.citations import (
-    AnswerFilter,
+from exam_pp.phases.evaluation.inputs import Passages, Queries, loaded, name_of, query_ids, views
+from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, check_names, noted_names
+from exam_pp.plugins.rag_metrics.citations import (
     CitationGrader,
     grader_of,
     only_grader,
     provenance_of,
     zeros_of_missing,
 )
-from exam_pp.phases.evaluation.inputs import Passages, Queries, loaded, name_of, query_ids, views
-from exam_pp.phases.evaluation.result import Evaluation, MissingQueries, check_names, noted_names
-from exam_pp.prompts.criteria import MEAN
+from exam_pp.plugins.rag_metrics.prompts import MEAN
 from exam_pp.prompts.direct import ANSWER_ATTEMPT
 from exam_pp.provenance import graded_by
 from exam_pp.results import ANSWERED, Score

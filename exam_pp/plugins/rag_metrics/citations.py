@@ -1,16 +1,28 @@
-"""Citations of answers with the grades of one grader, and leaderboards of their support."""
+"""Citation support: whether the passages that an answer cites support its statements, and leaderboards of it.
+
+Source: Open RAG Eval's documentation of its metrics, section Citation Metric; and the support evaluation of
+the TREC 2024 RAG track, which considers only the first citation of each sentence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from exam_pp.data_model import CitationSupport, OfOneModel, Passage, QueryPassages, SupportGrades, is_canary
+from exam_pp.data_model import (
+    SUPPORT_LABELS,
+    CitationSupport,
+    OfOneModel,
+    Passage,
+    QueryPassages,
+    SupportGrades,
+    SupportLabel,
+    is_canary,
+)
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import check_one
-from exam_pp.metrics.citation_scores import SUPPORT_VALUES, CitationRule, citation_scores
+from exam_pp.grade_filter import AnswerFilter, check_one
 from exam_pp.phases.evaluation.inputs import Passages, loaded, name_of
 from exam_pp.phases.evaluation.result import (
     Evaluation,
@@ -24,6 +36,54 @@ from exam_pp.results import Score
 from exam_pp.roles import AnswerPart, DistinctNames, SystemOutput, outputs_of
 from exam_pp.text.wording import counted, noted
 
+SUPPORT_VALUES: Mapping[SupportLabel, float] = dict(zip(SUPPORT_LABELS, (0.0, 0.5, 1.0), strict=True))
+"""The values of the labels of a citation."""
+
+CitationRule = Literal["all", "first"]
+"""``all``: every citation of a part counts. ``first``: only the first one, as in the TREC RAG track."""
+
+
+class CitationScores(NamedTuple):
+    """Weighted precision and recall of the citations of an answer, and their harmonic mean, in 0..1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def citation_scores(parts: Sequence[Mapping[str, float]], rule: CitationRule = "all") -> CitationScores:
+    """Score the citations of an answer.
+
+    With the rule ``all``, precision is the mean over the distinct citations of their mean value in the parts
+    that cite them, and recall the mean over the parts of the mean value of their citations; a part without
+    citations has the value 0. With ``first``, the value of a part is that of its first citation; precision is
+    the mean value of the parts with a citation, recall that of all parts. Precision without citations,
+    recall without parts, and F1 of two zeros are 0.
+
+    >>> citation_scores([{"A": 1.0, "B": 0.5}, {"A": 0.0}, {}])
+    CitationScores(precision=0.5, recall=0.25, f1=0.3333333333333333)
+    >>> citation_scores([{"A": 1.0, "B": 0.5}, {"A": 0.0}, {}], "first")
+    CitationScores(precision=0.5, recall=0.3333333333333333, f1=0.4)
+    """
+    if rule == "first":
+        firsts = [next(iter(part.values())) for part in parts if part]
+        return _scores(_mean(firsts), sum(firsts) / len(parts) if parts else 0.0)
+    of_citation: dict[str, list[float]] = {}
+    for part in parts:
+        for citation, value in part.items():
+            of_citation.setdefault(citation, []).append(value)
+    precision = _mean([_mean(values) for values in of_citation.values()])
+    return _scores(precision, _mean([_mean(list(part.values())) for part in parts]))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _scores(precision: float, recall: float) -> CitationScores:
+    both = precision + recall
+    return CitationScores(precision, recall, 2 * precision * recall / both if both else 0.0)
+
 
 class CitationGrader(NamedTuple):
     """The source of grades: model or reviewer, prompt class, and hash of the prompt's text; "" if missing."""
@@ -31,49 +91,6 @@ class CitationGrader(NamedTuple):
     model: str
     prompt_class: str
     prompt_hash: str
-
-
-@dataclass(frozen=True)
-class AnswerFilter:
-    """Selection of grades of citations or answers, or of games; None accepts all.
-
-    Attributes:
-        model: Name of the model, or ``human:NAME`` for a reviewer.
-        prompt_class: Name of the prompt.
-        prompt_hash: Hash of the prompt's text.
-        systems: Names of the systems; empty for all.
-    """
-
-    model: str | None = None
-    prompt_class: str | None = None
-    prompt_hash: str | None = None
-    systems: Collection[str] = ()
-
-    def accepts(self, grades: OfOneModel) -> bool:
-        """Whether the grades match all conditions except that on systems.
-
-        Args:
-            grades: The grades of a part of an answer, of a whole answer, or the games, by one grader.
-
-        Returns:
-            True if no condition contradicts the grades.
-        """
-        return (
-            self.model in (None, grades.model)
-            and self.prompt_class in (None, grades.prompt_class)
-            and self.prompt_hash in (None, grades.prompt_hash)
-        )
-
-    def selects(self, *names: str) -> bool:
-        """Whether a system is selected by one of its names, with or without its repeat.
-
-        Args:
-            names: The names of the system.
-
-        Returns:
-            True if all systems are selected, or this one.
-        """
-        return not self.systems or not set(names).isdisjoint(self.systems)
 
 
 @dataclass(frozen=True)
@@ -193,7 +210,7 @@ def citations(
 
     Returns:
         Scores from 0 to 1 for each system and query: weighted precision and recall, and F1
-        (:func:`exam_pp.metrics.citation_scores.citation_scores`).
+        (:func:`exam_pp.plugins.rag_metrics.citations.citation_scores`).
 
     Raises:
         SelectionError: No grades match, or grades by several models or prompts do.

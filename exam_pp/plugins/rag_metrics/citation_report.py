@@ -9,8 +9,8 @@ from pathlib import Path
 
 from exam_pp.data_model import SUPPORT_LABELS, CitationSupport, Passage
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.citations import (
-    AnswerFilter,
+from exam_pp.grade_filter import AnswerFilter
+from exam_pp.plugins.rag_metrics.citations import (
     GradedCitation,
     citation_grader,
     cited_answers,

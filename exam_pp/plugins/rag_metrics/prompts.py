@@ -1,4 +1,6 @@
-"""Pointwise criteria: ratings of a whole answer by several criteria, from one reply with a line of JSON.
+"""Prompts about answers: by several criteria, and whether sources or cited passages support a claim.
+
+Criteria ask for ratings of a whole answer, from one reply with a line of JSON.
 
 The set ``RAGEloCriteria`` has the text of appendix A.2 of the paper, which names three criteria in two places
 and four in the list. Criteria of your own, from a file, get the same text without the paper's product.
@@ -15,6 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from exam_pp.banks import Entry
+from exam_pp.data_model import SUPPORT_CLASS, SUPPORT_LABELS
 from exam_pp.errors import DataError
 from exam_pp.prompts.base import (
     CUT_SLOT,
@@ -28,6 +31,7 @@ from exam_pp.prompts.base import (
 )
 from exam_pp.prompts.markup import without_thinking
 from exam_pp.prompts.near_json import parse_near_json
+from exam_pp.prompts.reading import SUPPORT, YES_NO
 from exam_pp.text.toml import parse_toml
 
 ANSWER_SLOT = "answer"
@@ -60,11 +64,10 @@ class Criterion:
 
 @dataclass(frozen=True)
 class CriteriaSet:
-    """Criteria, the prompt that asks for all of them together, and what the questions are about."""
+    """Criteria, and the prompt that asks for all of them together."""
 
     criteria: tuple[Criterion, ...]
     prompt: Prompt
-    subject: str = ""
 
 
 def read_criteria(reply: str, criteria: Sequence[Criterion]) -> dict[str, int | str]:
@@ -153,8 +156,31 @@ def criteria_set(
         version=version,
         style="Evaluate the quality of the answer by several criteria.",
         info={"criteria": {criterion.name: criterion.highest for criterion in criteria}},
+        as_file=_as_file(name, criteria, subject, cite),
     )
-    return CriteriaSet(tuple(criteria), prompt, subject)
+    return CriteriaSet(tuple(criteria), prompt)
+
+
+def _as_file(name: str, criteria: Sequence[Criterion], subject: str, cite: str) -> str:
+    """The criteria as the text of a criteria file, under a new name."""
+    lines = [
+        f"# A copy of the criteria {name} of exam_pp, to be changed.",
+        f"name = {_quoted(f'My{name}')}",
+        f"subject = {_quoted(subject)}",
+        "version = 1",
+        f"cite = {_quoted(f'after {cite}')}",
+    ]
+    for criterion in criteria:
+        lines += [
+            "",
+            "[[criteria]]",
+            f"name = {_quoted(criterion.name)}",
+            f"description = {_quoted(criterion.description)}",
+            "levels = [",
+            *(f"    {_quoted(text)}," for text in criterion.levels),
+            "]",
+        ]
+    return "\n".join([*lines, ""])
 
 
 def _template(criteria: Sequence[Criterion], subject: str, named: Sequence[str]) -> str:
@@ -276,29 +302,6 @@ def parse_criteria(text: str, file: str) -> CriteriaSet:
     return criteria_set(keys.name, criteria, subject=keys.subject, version=keys.version, cite=keys.cite)
 
 
-def criteria_as_file(criteria: CriteriaSet) -> str:
-    """The criteria as the text of a criteria file, under a new name."""
-    prompt = criteria.prompt
-    lines = [
-        f"# A copy of the criteria {prompt.name} of exam_pp, to be changed.",
-        f"name = {_quoted(f'My{prompt.name}')}",
-        f"subject = {_quoted(criteria.subject)}",
-        "version = 1",
-        f"cite = {_quoted(f'after {prompt.cite}')}",
-    ]
-    for criterion in criteria.criteria:
-        lines += [
-            "",
-            "[[criteria]]",
-            f"name = {_quoted(criterion.name)}",
-            f"description = {_quoted(criterion.description)}",
-            "levels = [",
-            *(f"    {_quoted(text)}," for text in criterion.levels),
-            "]",
-        ]
-    return "\n".join([*lines, ""])
-
-
 RAGELO = criteria_set(
     "RAGEloCriteria",
     (
@@ -347,4 +350,40 @@ RAGELO = criteria_set(
     cite="Rackauckas et al.: RAGElo, 2024, appendix A.2",
 )
 
-register([RAGELO.prompt])
+FACTUAL_CONSISTENCY = Prompt(
+    name="FactualConsistency",
+    short="factual-consistency",
+    kind="claim",
+    template="""Instruction: Decide whether the source supports everything that the claim states. Judge only \
+by the source, not by your own knowledge. A claim with any statement that the source contradicts or does not \
+contain is not supported. Respond with 'Yes' if the source supports the whole claim, otherwise with 'No'.
+Source: {context}
+Claim: {claim}
+Answer:""",
+    parse=YES_NO,
+    choices=("No", "Yes"),
+    style="Decide whether the source supports everything that the claim states.",
+    cite="exam_pp; the question of Honovich et al.: TRUE, 2022",
+)
+
+CITATION_SUPPORT = Prompt(
+    name=SUPPORT_CLASS,
+    short="citation-support",
+    kind="support",
+    template="""Instruction: A statement cites a passage. Decide how far the passage supports the statement. \
+Judge only by the passage, not by your own knowledge. Choose one label:
+- full_support: The passage contains all information of the statement.
+- partial_support: The passage contains a part of the information; the rest is missing.
+- no_support: The passage contains none of the information, or contradicts it.
+Respond with the label only.
+Statement: {claim}
+Passage: {context}
+Label:""",
+    parse=SUPPORT,
+    choices=SUPPORT_LABELS,
+    max_rating=2,
+    style="Decide how far the passage supports the statement.",
+    cite="exam_pp; the levels of Open RAG Eval's Citation Metric and of the TREC 2024 RAG track",
+)
+
+register([RAGELO.prompt, FACTUAL_CONSISTENCY, CITATION_SUPPORT])

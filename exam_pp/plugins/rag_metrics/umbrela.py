@@ -1,4 +1,7 @@
-"""Relevance labels of UMBRELA, joined to passages by query text and passage text, and made of passages."""
+"""Relevance labels of UMBRELA as JSON lines, one for each pair of query text and passage text.
+
+The lines have no ids; `exam-pp import --from umbrela` joins them to passages by the texts.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,51 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import DirectGrade, Passage, QueryPassages
+from exam_pp.data_model import DirectGrade, Integer, Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import Format, make_writer, register
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.formats.umbrela import HIGHEST_LABEL, PROMPT_CLASS, JudgeRow, read_judge_rows
+from exam_pp.formats.sample import with_keys
 from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.models import Record
 from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
+from exam_pp.store.parsing import read_records, write_records
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted, listed, noted
+
+PROMPT_CLASS = "UMBRELA"
+"""The prompt class of labels that another tool made with the prompt of UMBRELA."""
+HIGHEST_LABEL = 3
+
+
+class JudgeRow(Record):
+    """A line of UMBRELA: the label of a passage with prompt and reply.
+
+    ``prediction`` is the reply and ``judgment`` the label read from it. ``result_status`` is 0 if no label
+    could be read; ``judgment`` is then a default.
+    """
+
+    model: str | None = None
+    query: str
+    passage: str
+    prompt: str | None = None
+    prediction: str | None = None
+    reasoning: str | None = None
+    judgment: Integer | None = None
+    result_status: Integer | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether no label could be read."""
+        return self.judgment is None or self.result_status == 0
+
+
+def read_judge_rows(path: str | Path) -> Iterator[tuple[int, JudgeRow]]:
+    """Read the rows with their line numbers, in file order; raises :class:`~exam_pp.errors.DataError`."""
+    return read_records(JudgeRow, path, "judgments")
+
 
 DEFAULT_MODEL = "umbrela"
 
@@ -59,12 +97,17 @@ def _lines(numbers: Sequence[int]) -> str:
 
 
 def import_judge_rows(
-    files: Sequence[Path], passages: Path, queries: Path, output: Path, *, model: str | None = None
+    files: Sequence[Path],
+    output: Path,
+    *,
+    passages: Path,
+    queries: Path,
+    grader_name: str | None = None,
 ) -> JudgeSummary:
     """Write the passages with the labels as direct grades.
 
-    A row is joined to the passages of its query with the same text, apart from whitespace. ``model`` is the
-    grader of rows that do not name a model. A label that UMBRELA could not read is ungraded, not 0. Of
+    A row is joined to the passages of its query with the same text, apart from whitespace. ``grader_name`` is
+    the grader of rows that do not name a model. A label that UMBRELA could not read is ungraded, not 0. Of
     several rows of a model for the same texts, the last row with a label is used. Raises
     :class:`~exam_pp.errors.SelectionError` if no row matches a passage.
     """
@@ -75,7 +118,7 @@ def import_judge_rows(
     summary = JudgeSummary()
     for texts, row in _last_rows(files, known, summary):
         for passage in known[texts]:
-            passage.add_grades([_grade(row, model)])
+            passage.add_grades([_grade(row, grader_name)])
             summary.graded += not row.failed
             summary.ungraded += row.failed
     if len(summary.unknown) == summary.rows:
@@ -212,3 +255,16 @@ def _row(query: str, passage: Passage, grade: DirectGrade) -> JudgeRow:
         judgment=grade.self_ratings,
         result_status=int(not error),
     )
+
+
+register(
+    Format(
+        "umbrela", "passages", "labels of UMBRELA, JSON lines", with_keys("query", "passage", "judgment"),
+        read_judge_rows, "judgment", write=make_writer(write_records),
+        of_passages=lambda queries, dropped, of: judge_rows_of(
+            queries, dropped, of.query_texts, of.grades, of.source
+        ),
+        imports=lambda files, output, **options: import_judge_rows(files, output, **options).lines(),
+        read_by="exam-pp import --from umbrela",
+    ),
+)  # fmt: skip
