@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from exam_pp.cli.main import cli
 from exam_pp.data_model import WHOLE, is_canary
-from exam_pp.errors import DataError, ExamError, MissingExtraError, SelectionError, StoppedError
+from exam_pp.errors import DataError, MissingExtraError, ModelError, SelectionError, UnknownNameError
 from exam_pp.formats.base import known_format
 from exam_pp.formats.dropped_fields import DroppedFields, count_unused, used
 from exam_pp.grade_filter import AnswerFilter, GradeFilter, check_one
@@ -102,7 +102,8 @@ def read_settings(path: Path, base_url: str | None = None) -> tuple[Settings, Dr
             continue
         # TRECEvaluator lists nuggets itself: from all relevant passages in one context, five times.
         values |= {"run_consistency": True} if kind == "consistency" else {"nuggets": True}
-        values |= named.get("options") or {}
+        given = named.get("options") or {}
+        values |= {key: given[key] for key in _OPTIONS if key in given}
         judge = named.get("model", judge)
     settings = valid(Settings.model_validate, values, path, within="evaluator.options")
     if encoder := settings.similarities.get("bert_score", {}).get("model_type"):
@@ -137,6 +138,9 @@ def _yaml(path: Path) -> dict[str, Any]:
     return content
 
 
+_PROBLEMS = (
+    SelectionError, DataError, ModelError, MissingExtraError, UnknownNameError, click.ClickException,
+)  # fmt: skip
 Scoring = Callable[[Path, str | None], Evaluation]
 """Scores by the grades of a file by a model; None: by those of its only grader."""
 
@@ -199,9 +203,7 @@ class Rag:
         ):  # fmt: skip
             try:
                 found = self._scored(evaluate, grade)
-            except StoppedError:
-                raise
-            except (ExamError, click.ClickException) as error:
+            except _PROBLEMS as error:
                 log.warning("Left out: %s. %s", title, error)
                 self.left_out.append((title, str(error), to_add))
                 continue
@@ -229,8 +231,10 @@ class Rag:
         def work(path: Path, _advance: object) -> Sequence[str]:
             command = [*map(typed, [*words, "-o", path])]
             click.echo(f"$ {shlex.join(['exam-pp', *command])}")
-            cli.main(args=command, prog_name="exam-pp", standalone_mode=False)
+            cli.main(args=[*command, *quiet], prog_name="exam-pp", standalone_mode=False)
             return ()
+
+        quiet = [] if log.isEnabledFor(logging.INFO) else ["-q"]
 
         inputs = [word for word in words if isinstance(word, Path)]
         return self.steps.run(output, output, inputs, {"words": list(map(str, words))}, work)
@@ -269,7 +273,7 @@ class Rag:
     def _assigned(self) -> Path:
         """The whole answers with their nuggets."""
         prompt, bank = assignment_prompt(self.settings.model or ModelOptions("")), self._nuggets()
-        answers = self._step("answers.jsonl", "convert", self.passages, "--to", "rag24")
+        answers = self._step("answers.jsonl", "convert", self.passages, "--to", "rag24", *self.queries)
         whole = self._step("answers.jsonl.gz", "import", "--answers", answers, "--unit", "whole")
         return self._graded("assigned", prompt.shown, "--bank", bank, source=whole)
 

@@ -11,7 +11,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.grade_filter import AnswerFilter
 from exam_pp.plugins.rag_metrics.citation_report import citations
-from tests.phases.evaluation.test_citations import FULL, NO, grades, part, source
+from tests.plugins.rag_metrics.test_citations import FULL, NO, grades, part, source
 from tests.reports.review.verification.material import rows_of
 
 Write = Callable[[str, list[Any]], Path]

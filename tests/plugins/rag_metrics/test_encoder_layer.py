@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 import pytest
-from exam_pp.cli.evaluation.consistency import _embedder
 
 from exam_pp.llm.base import ModelOptions
+from exam_pp.plugins.rag_metrics.commands import _embedder
 from exam_pp.plugins.rag_metrics.consistency import default_layer
 
 
