@@ -230,14 +230,15 @@ class Rag:
 
         def work(path: Path, _advance: object) -> Sequence[str]:
             command = [*map(typed, [*words, "-o", path])]
-            click.echo(f"$ {shlex.join(['exam-pp', *command])}")
+            log.info("$ %s", shlex.join(["exam-pp", *command]))
             cli.main(args=[*command, *quiet], prog_name="exam-pp", standalone_mode=False)
             return ()
 
         quiet = [] if log.isEnabledFor(logging.INFO) else ["-q"]
 
         inputs = [word for word in words if isinstance(word, Path)]
-        return self.steps.run(output, output, inputs, {"words": list(map(str, words))}, work)
+        named = [word for word in words if isinstance(word, str)]
+        return self.steps.run(output, output, inputs, {"words": named}, work)
 
     def _graded(self, name: str, prompt: str, *words: str | Path, source: Path | None = None) -> Path:
         words = ("--prompt", prompt, *words, *self.settings.judge)
