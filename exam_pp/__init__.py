@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         score_runs,
     )
     from exam_pp.api.files import write_bank, write_passages
-    from exam_pp.api.grading import grade, grade_answers, grade_citations, grade_file, make_prompt
+    from exam_pp.api.grading import grade, grade_file, make_prompt
     from exam_pp.api.study import Study, study
     from exam_pp.api.tournaments import compare, elo
     from exam_pp.banks import BankLine, Nugget, Question, TestBank
@@ -34,13 +34,11 @@ if TYPE_CHECKING:
     )
     from exam_pp.errors import ExamError
     from exam_pp.games import Game, GameSet, QueryGames
-    from exam_pp.grade_filter import GradeFilter
+    from exam_pp.grade_filter import AnswerFilter, GradeFilter
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
     from exam_pp.metrics.planning import plan_queries
     from exam_pp.phases.analysis.panel import analyze_panel
-    from exam_pp.phases.evaluation.answers import criteria
-    from exam_pp.phases.evaluation.citations import AnswerFilter, citations
     from exam_pp.phases.evaluation.corrected import corrected_scores
     from exam_pp.phases.evaluation.cover import cover
     from exam_pp.phases.evaluation.judgments import judgments
@@ -89,19 +87,15 @@ __all__ = [
     "TestBank",
     "agreement",
     "analyze_panel",
-    "citations",
     "compare",
     "consensus",
     "corrected_scores",
     "correlate",
     "cover",
-    "criteria",
     "elo",
     "games_from_grades",
     "gate",
     "grade",
-    "grade_answers",
-    "grade_citations",
     "grade_file",
     "grade_table",
     "judgments",
@@ -136,8 +130,6 @@ _HOMES = {
     "write_bank": "api.files",
     "write_passages": "api.files",
     "grade": "api.grading",
-    "grade_answers": "api.grading",
-    "grade_citations": "api.grading",
     "grade_file": "api.grading",
     "make_prompt": "api.grading",
     "compare": "api.tournaments",
@@ -155,15 +147,13 @@ _HOMES = {
     "Game": "games",
     "GameSet": "games",
     "QueryGames": "games",
+    "AnswerFilter": "grade_filter",
     "GradeFilter": "grade_filter",
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
     "plan_queries": "metrics.planning",
     "analyze_panel": "phases.analysis.panel",
-    "citations": "phases.evaluation.citations",
     "corrected_scores": "phases.evaluation.corrected",
-    "criteria": "phases.evaluation.answers",
-    "AnswerFilter": "phases.evaluation.citations",
     "judgments": "phases.evaluation.judgments",
     "nugget_scores": "phases.evaluation.nugget_scores",
     "Evaluation": "phases.evaluation.result",

@@ -44,7 +44,6 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "interchange": ("banks", "evaluation"),
         "trust": ("evaluation", "grading", "passages", "tournaments"),
         "validation": ("evaluation",),
-        "rag": ("banks", "evaluation", "grading", "interchange", "passages"),
     },
     "reports": {
         "evaluation": (),

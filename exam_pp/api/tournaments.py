@@ -9,9 +9,9 @@ from exam_pp.api.evaluation import leaderboard_of
 from exam_pp.defaults import CONFIDENCE, ELO_K, ELO_START, TOURNAMENTS
 from exam_pp.errors import SelectionError
 from exam_pp.games import QueryGames
+from exam_pp.grade_filter import AnswerFilter
 from exam_pp.llm import ModelOptions
 from exam_pp.metrics.elo import EloRules
-from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.tournaments import compare as comparisons
 from exam_pp.phases.tournaments.biases import known_families

@@ -55,10 +55,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "grade",
             "Let a model grade passages against a test bank, or citations and answers.",
         ),
-        "verify-answers": (
-            "verify_answers",
-            "Let a model verify extracted answers against the gold answers.",
-        ),
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
         "list": (
             "list",

@@ -15,9 +15,7 @@ from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.answers import ANSWER_TEXT
-from exam_pp.prompts.base import CUT_SLOT, DOCUMENTS_SLOT, PROMPTS, Prompt, Reader, ReadingRule
-from exam_pp.prompts.claims import CLAIM_SLOT, SUPPORT
-from exam_pp.prompts.criteria import RAGELO, criteria_as_file
+from exam_pp.prompts.base import CLAIM_SLOT, CUT_SLOT, DOCUMENTS_SLOT, PROMPTS, Prompt, Reader, ReadingRule
 from exam_pp.prompts.generation import EXAMPLES_SLOT, FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
     IMPORTANCE,
@@ -32,6 +30,7 @@ from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
     EXTRACTIVE_EXTRACTION,
+    SUPPORT,
     YES_NO,
     final_score_reader,
     number_reader,
@@ -472,8 +471,8 @@ def prompt_as_file(prompt: Prompt) -> str:
 
     Raises :class:`SelectionError` for a prompt that no prompt file can describe.
     """
-    if prompt.name == RAGELO.prompt.name:
-        return criteria_as_file(RAGELO)
+    if prompt.as_file:
+        return prompt.as_file
     reading = prompt.parse.name if isinstance(prompt.parse, ReadingRule) else None
     shape = "importance" if reading == "importance" else prompt.kind
     if reading not in _READINGS.get(prompt.kind, ()) or not {*_SLOTS[shape].required} <= {*prompt.slots}:

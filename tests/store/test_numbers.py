@@ -17,9 +17,7 @@ from exam_pp.formats.bank_csv import bank_of_rows, read_bank_csv
 from exam_pp.formats.car_pages import RunPage
 from exam_pp.formats.nugget_assignments import read_assignments
 from exam_pp.formats.nuggetizer import read_nugget_metrics
-from exam_pp.formats.open_rag_eval_results import read_results
 from exam_pp.formats.rank_llm import read_candidates
-from exam_pp.formats.umbrela import read_judge_rows
 from exam_pp.models import Record
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
@@ -183,8 +181,6 @@ FIELDS: dict[str, tuple[Reader, str]] = {
             f'"{name}": @}}]}}')
         for name in ("score", "judgment")
     },
-    "umbrela": (
-        lambda f: list(read_judge_rows(f)), '{"query": "q", "passage": "p", "judgment": @}'),
     "run page": (
         _records(RunPage),
         '{"run_id": "a", "squid": "q", "paragraph_origins": [{"para_id": "p", "section_path": "s", '
@@ -238,7 +234,6 @@ def test_whole_numbers_with_a_fraction_of_zero(field: str, tmp_path: Path) -> No
             lambda f: bank_of_rows((f, row) for row in read_bank_csv(f)),
             "query_id,kind,text,weight\nq,question,What?,{}\n",
         ),
-        (lambda f: read_results(f, "a"), "query_id,query,generation_score_f1\nq,What?,{}\n"),
     ],
 )
 @pytest.mark.parametrize("cell", ["1_0", "２", "nan", "1e400"])

@@ -112,10 +112,10 @@ def command(
     if len(files) > 1:
         raise click.UsageError("Name one graded file, or games files; exam-pp merge joins graded files.")
     (graded,) = files
+    from exam_pp.grade_filter import AnswerFilter
     from exam_pp.metrics.qrels import LabelRule
     from exam_pp.phases.analysis.graders import criteria_graders
     from exam_pp.phases.analysis.graders import graders as compare
-    from exam_pp.phases.evaluation.citations import AnswerFilter
     from exam_pp.reports.analysis.agreement import difference_pictures, graders_report, kappa_picture
 
     if by == "label":

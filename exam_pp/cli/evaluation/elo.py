@@ -305,7 +305,7 @@ def _boards(
     **chosen: Any,
 ) -> dict[str, Ratings]:
     """Column name to the ratings by its games."""
-    from exam_pp.phases.evaluation.citations import AnswerFilter
+    from exam_pp.grade_filter import AnswerFilter
     from exam_pp.phases.tournaments.biases import known_families
     from exam_pp.phases.tournaments.outcomes import judged_games
     from exam_pp.phases.tournaments.ratings import rate, rate_scored

@@ -34,14 +34,14 @@ from exam_pp.cli.options import (
     take_reply,
     unparsed_option,
 )
-from exam_pp.cli.progress import HasLines, asking, progress
+from exam_pp.cli.progress import asking, progress
 from exam_pp.llm.base import ModelOptions
 from exam_pp.rendering.render import REPORT_FORMATS
 
 if TYPE_CHECKING:
     from exam_pp.phases.grading.distributed import Shard
     from exam_pp.phases.grading.grade import GradeOptions, PairCounts
-    from exam_pp.phases.grading.grading_run import Advance, GradeFiles
+    from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.prompts.base import Prompt
 
 
@@ -323,37 +323,24 @@ def _grade_passages(
 def _grade_answers(
     kind: str, files: GradeFiles, model: ModelOptions, prompts: Sequence[Prompt], options: dict[str, Any]
 ) -> None:
-    """Grade citations, answers by criteria, claims, or entries without passages."""
-    from exam_pp.phases.grading.grade_answers import (
-        CitationOptions,
-        CriteriaOptions,
-        ScoreOptions,
-        closed_book,
-        grade_answers,
-        grade_citations,
-        read_criteria_file,
-        score_answers,
-    )
+    """Grade citations, answers by criteria, claims, or entries without passages.
 
-    prompt = prompts[0] if prompts else None
-    systems, regrade = options["systems"], options["regrade"]
+    A plug-in grades answers: at the place ``grades of answers`` it offers functions by the kind of prompt,
+    called with the files, the model, the prompt (or None), the options and the progress.
+    """
+    from exam_pp.phases.grading.closed_book import closed_book
+    from exam_pp.plugins import offered
 
-    def grade_them(advance: Advance) -> HasLines:
-        if kind == "support":
-            return grade_citations(files, model, CitationOptions(prompt, systems, regrade), advance)
-        if kind == "criteria":
-            own = options["criteria_file"]
-            criteria = None if own is None else read_criteria_file(own)
-            chosen = CriteriaOptions(criteria, systems, options["max_passages"], regrade)
-            return grade_answers(files, model, chosen, advance)
-        if kind == "claim":
-            scored = ScoreOptions(prompt=prompt, **take(options, "sources", "systems", "soft", "regrade"))
-            return score_answers(files, model, scored, advance)
-        if len(prompts) != 1 or regrade:
+    if kind == "closed-book":
+        if len(prompts) != 1 or options["regrade"]:
             raise click.UsageError("--closed-book asks with one prompt, and has nothing to --regrade.")
-        return closed_book(files, model, prompts[0], advance=advance)
-
-    asking("Grading", "requests", grade_them)
+        asking("Grading", "requests", lambda advance: closed_book(files, model, prompts[0], advance=advance))
+        return
+    graders = {name: grader for each in offered("grades of answers") for name, grader in each.items()}
+    if kind not in graders:
+        raise click.UsageError(f"No plug-in grades {_GRADED[kind]}.")
+    prompt = prompts[0] if prompts else None
+    asking("Grading", "requests", lambda advance: graders[kind](files, model, prompt, options, advance))
 
 
 def _examine(options: dict[str, Any]) -> None:

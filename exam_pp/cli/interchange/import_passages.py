@@ -235,9 +235,9 @@ def _import_alone(form: str, files: list[Path], output: Path, options: dict[str,
             queries_output=options["queries_output"],
         ).lines()
     else:
-        from exam_pp.phases.interchange.umbrela_rows import import_judge_rows
+        from exam_pp.formats.base import FORMATS
 
-        lines = import_judge_rows(
-            files, options["passages"], options["queries"], output, model=options["grader_name"]
-        ).lines()
+        imports = FORMATS.get(form).imports
+        assert imports is not None, "formats that are imported alone have a function for it"
+        lines = imports(files, output, **take(options, *_ALONE[form]))
     log_summary(lines)

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from exam_pp.data_model import OfOneModel
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeKey, check_one, grader_names
+from exam_pp.grade_filter import AnswerFilter, GradeFilter, GradeKey, check_one, grader_names
 from exam_pp.metrics.agreement import (
     BlandAltman,
     Coefficients,
@@ -23,7 +23,6 @@ from exam_pp.metrics.grade_masks import GradedFile, gather, ratings_of_pairs
 from exam_pp.metrics.qrels import KthBest, judgment_qrels
 from exam_pp.metrics.rating_correlation import RatedItem
 from exam_pp.phases.analysis.agreement import Labelling
-from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.inputs import LoadedPassages, Passages, loaded, name_of
 from exam_pp.phases.evaluation.judgments import outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike, counted_names

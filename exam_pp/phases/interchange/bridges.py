@@ -26,7 +26,6 @@ from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.assignments import assignments_of
 from exam_pp.phases.interchange.candidate_segments import segments_of
-from exam_pp.phases.interchange.umbrela_rows import judge_rows_of
 from exam_pp.results import OVERALL_SYSTEM, Qrel, RunLine, Score, best_first
 from exam_pp.roles import choose_role, outputs_of
 from exam_pp.store.files import check_output, write_text
@@ -286,17 +285,14 @@ PARTS: Mapping[str, Bridge] = {
         queries, dropped, of.query_texts, of.systems, of.source
     ),
     "nuggetizer-assignments": _passages_to_assignments,
-    "umbrela": lambda queries, dropped, of: judge_rows_of(
-        queries, dropped, of.query_texts, of.grades, of.source
-    ),
 }
 """Format that holds only a part of passages to the conversion of passages into its records."""
 
 
 def bridge_of(source: Format, target: Format) -> Bridge | None:
     """The conversion of the content of a format to that of another; None if it is impossible."""
-    if target.name in PARTS:
-        return PARTS[target.name] if source.content == "passages" else None
+    if part := target.of_passages or PARTS.get(target.name):
+        return part if source.content == "passages" else None
     if source.content == target.content:
         return lambda value, _dropped, _conversion: value
     return BRIDGES.get((source.content, target.content))

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from exam_pp.banks import EntryKind, TestBank
 from exam_pp.data_model import (
     DIRECT_ID,
+    SUPPORT_CLASS,
     AnyGrades,
     CitationSupport,
     DirectGrade,
@@ -28,7 +29,6 @@ from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.content_keys import digest, entry_keys, query_text_of, scale_of
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.roles import role_of
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import (
@@ -479,7 +479,7 @@ def add_supports(passage: Passage, grader: str, new: Sequence[HumanSupport]) -> 
     """Add a reviewer's labels to a part of an answer, merged with earlier labels by the same reviewer."""
 
     def earlier(grades: SupportGrades) -> bool:
-        return grades.model == grader and grades.prompt_class == CITATION_SUPPORT.name
+        return grades.model == grader and grades.prompt_class == SUPPORT_CLASS
 
     known = passage.support_grades or ()
     before = [grades for grades in known if earlier(grades)]
@@ -491,8 +491,8 @@ def add_supports(passage: Passage, grader: str, new: Sequence[HumanSupport]) -> 
     grades = SupportGrades(
         model=grader,
         model_options={},
-        prompt_info={"prompt_class": CITATION_SUPPORT.name},
-        prompt_type=CITATION_SUPPORT.kind,
+        prompt_info={"prompt_class": SUPPORT_CLASS},
+        prompt_type="support",
         supports=[CitationSupport(citation=key, support=label) for key, label in labels.items()],
         **comments,
     )

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from exam_pp.errors import SelectionError
 from exam_pp.formats.exam_pp_files import read_any_games
 from exam_pp.games import Game, GameSet, QueryGames
-from exam_pp.grade_filter import GradeKey, check_one
+from exam_pp.grade_filter import AnswerFilter, GradeKey, check_one
 from exam_pp.metrics.outcomes import Outcome
-from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.result import PathLike, check_names
 from exam_pp.roles import System
 from exam_pp.text.wording import listed

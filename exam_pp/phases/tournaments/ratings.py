@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from exam_pp.defaults import CONFIDENCE, TOURNAMENTS
 from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import AnswerFilter
 from exam_pp.metrics.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
 from exam_pp.metrics.elo import EloRules, elo, elo_samples, errors_of_mean
 from exam_pp.metrics.entry_values import Floats, Ints
@@ -17,7 +18,6 @@ from exam_pp.metrics.leaderboard import Standing
 from exam_pp.metrics.outcomes import Outcome, Outcomes, query_counts
 from exam_pp.metrics.significance import rating_ranks
 from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, intervals
-from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation, counted_names, joined_notes
 from exam_pp.phases.tournaments.biases import bias_notes_of

@@ -8,11 +8,10 @@ from itertools import combinations
 
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import check_one
+from exam_pp.grade_filter import AnswerFilter, check_one
 from exam_pp.metrics.significance import PairedTests, holm, paired_tests
 from exam_pp.metrics.uncertainty import GAFFKE
 from exam_pp.phases.analysis.graders import criteria_ratings
-from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.provenance import graded_by
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table

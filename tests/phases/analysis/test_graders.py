@@ -12,9 +12,9 @@ from scipy.stats import kendalltau, spearmanr
 
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
+from exam_pp.grade_filter import AnswerFilter
 from exam_pp.metrics.agreement import cohen_kappa, confusion_counts
 from exam_pp.phases.analysis.graders import criteria_graders, graders
-from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.reports.analysis.agreement import difference_pictures, graders_report
 from tests.conftest import passage, rubric

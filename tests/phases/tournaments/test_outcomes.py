@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.citations import AnswerFilter
+from exam_pp.grade_filter import AnswerFilter
 from exam_pp.phases.tournaments.biases import game_biases
 from exam_pp.phases.tournaments.outcomes import judged_games
 from tests.phases.tournaments.games import game, game_set, games_file

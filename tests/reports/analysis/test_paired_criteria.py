@@ -11,7 +11,7 @@ from scipy.stats import permutation_test, ttest_rel
 
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
-from exam_pp.phases.evaluation.citations import AnswerFilter
+from exam_pp.grade_filter import AnswerFilter
 from exam_pp.reports.analysis.paired_criteria import paired_criteria
 from tests.phases.analysis.criteria_files import answer
 from tests.tables import notes_of, rows_of
