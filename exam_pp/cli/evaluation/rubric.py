@@ -27,6 +27,7 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.ranges import IntRange
 from exam_pp.metrics.measures import MEASURES
+from exam_pp.plugins import offered
 from exam_pp.reports.evaluation.short_names import with_short_names
 
 if TYPE_CHECKING:
@@ -185,7 +186,6 @@ def _write_rows(
 ) -> None:
     from exam_pp.metrics.leaderboard import with_means
     from exam_pp.phases.evaluation.corrections import marked
-    from exam_pp.phases.evaluation.nugget_leaderboard import metrics_lines
     from exam_pp.store.trec.scores import write_score_rows
 
     condition = _single_condition(conditions, f"--format {output.form}")
@@ -199,7 +199,10 @@ def _write_rows(
             raise click.UsageError(
                 f"--format nuggetizer needs a single run, but there are {len(systems)}; use --system."
             )
-        emit(metrics_lines(condition), output.path, inputs)
+        texts = offered("scores as nuggetizer")  # a function of an Evaluation
+        if not texts:
+            raise click.UsageError("--format nuggetizer needs the plug-in rare_formats.")
+        emit(texts[0](condition.evaluation), output.path, inputs)
     else:
         rows = with_means(marked(condition.evaluation).scores)
         write_score_rows(rows, output.path, inputs=[path for path in inputs if path is not None])
