@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import ASSIGNMENT_LABELS, ASSIGNMENT_RATINGS, BankLine, Entry, TestBank, entry_id
+from exam_pp.banks import ASSIGNMENT_LABELS, ASSIGNMENT_RATINGS, BankLine, Entry, entry_id
 from exam_pp.data_model import (
     Id,
     Integer,
@@ -44,7 +44,6 @@ from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.text.wording import counted, listed, noted
 
-PROMPT_CLASS = "NuggetAssignment"
 DEFAULT_GRADER = "nuggetizer"
 """The grader of the assignments unless --grader names another."""
 
@@ -71,27 +70,20 @@ def read_assignments(path: str | Path) -> Iterator[tuple[int, AssignmentLine]]:
     return read_records(AssignmentLine, path, "assignments")
 
 
-class NuggetIds:
-    """Ids for nuggets, by query and text: those of a bank, else digests of the text."""
+NuggetIds = Mapping[tuple[str, str], Sequence[str]]
+"""Query and text to the ids of the nuggets with this text, of which several facets may have one each."""
 
-    def __init__(self, bank: TestBank | None = None) -> None:
-        self.from_bank = bank is not None
-        self._known: dict[tuple[str, str], list[str]] = {}
-        for line in bank.lines if bank else ():
-            for item in line.items:
-                self._known.setdefault((line.query_id, item.text.strip()), []).append(item.entry_id)
 
-    def of(self, query_id: str, texts: Iterable[str]) -> Iterator[tuple[str, bool]]:
-        """The id of each nugget of an answer, and whether the bank has the nugget.
+def _nugget_ids(line: AssignmentLine, known: NuggetIds) -> Iterator[tuple[str, bool]]:
+    """The id of each nugget of an answer, and whether it is known; else the digest of its text.
 
-        A text that occurs several times gets the ids of the bank's nuggets with that text, in order: nuggets
-        of several facets may share a text.
-        """
-        seen: Counter[str] = Counter()
-        for text in map(str.strip, texts):
-            ids = self._known.get((query_id, text))
-            yield (ids[min(seen[text], len(ids) - 1)], True) if ids else (entry_id(query_id, text), False)
-            seen[text] += 1
+    A text that occurs several times gets its ids in order.
+    """
+    seen: Counter[str] = Counter()
+    for text in (nugget.text.strip() for nugget in line.nuggets):
+        ids = known.get((line.qid, text))
+        yield (ids[min(seen[text], len(ids) - 1)], True) if ids else (entry_id(line.qid, text), False)
+        seen[text] += 1
 
 
 @dataclass
@@ -136,7 +128,7 @@ def add_assignments(
     files: Iterable[Path],
     grader: str,
     summary: AssignmentSummary,
-    ids: NuggetIds | None = None,
+    known: NuggetIds | None = None,
 ) -> dict[str, BankLine]:
     """Add the assignments of the files to the passages of the queries; return the nuggets of each query."""
     bank: dict[str, BankLine] = {}
@@ -150,7 +142,7 @@ def add_assignments(
                 )  # fmt: skip
             seen.add((line.run_id, line.qid))
             passage = _passage_of(line, queries, file, number)
-            passage.add_grades([_grades(line, grader, summary, ids or NuggetIds())])
+            passage.add_grades([_grades(line, grader, summary, known)])
             _add_to_bank(bank, line, summary)
             summary.answers += 1
             summary.systems.add(line.run_id)
@@ -167,9 +159,11 @@ def _passage_of(line: AssignmentLine, queries: dict[str, QueryPassages], file: P
     query = queries.setdefault(line.qid, QueryPassages(line.qid, []))
     ranked = [p for p in query.passages if any(entry.method == line.run_id for entry in p.rankings)]
     if not ranked:
-        passage = _new_passage(line)
-        query.passages.append(passage)
-        return passage
+        passage_id = f"{line.run_id}/{line.qid}"
+        entry = RankingEntry(method=line.run_id, passage_id=passage_id, query_id=line.qid, rank=1, score=1.0)
+        data = PassageData(judgments=[], rankings=[entry])
+        query.passages.append(Passage(passage_id=passage_id, text=line.answer_text, data=data))
+        return query.passages[-1]
     same = next((p for p in ranked if p.text.split() == line.answer_text.split()), None)
     if same is None:
         difference = "has another text" if len(ranked) == 1 else f"is split into {len(ranked)} passages"
@@ -181,24 +175,18 @@ def _passage_of(line: AssignmentLine, queries: dict[str, QueryPassages], file: P
     return same
 
 
-def _new_passage(line: AssignmentLine) -> Passage:
-    passage_id = f"{line.run_id}/{line.qid}"
-    ranking = RankingEntry(method=line.run_id, passage_id=passage_id, query_id=line.qid, rank=1, score=1.0)
-    data = PassageData(judgments=[], rankings=[ranking])
-    return Passage(passage_id=passage_id, text=line.answer_text, data=data)
-
-
-def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: NuggetIds) -> RubricGrades:
+def _grades(
+    line: AssignmentLine, grader: str, summary: AssignmentSummary, known: NuggetIds | None
+) -> RubricGrades:
     """The labels as grades, in the order of the file; a repeated nugget keeps every label."""
     labels: list[tuple[str, str]] = []
     errors: dict[str, Any] = {}
-    nugget_ids = list(ids.of(line.qid, [nugget.text for nugget in line.nuggets]))
+    nugget_ids = list(_nugget_ids(line, known or {}))
     occurrences = Counter(nugget_id for nugget_id, _ in nugget_ids)
     in_order: list[tuple[str, str]] = []
-    for nugget, (nugget_id, known) in zip(line.nuggets, nugget_ids, strict=True):
-        if known:
-            summary.matched += 1
-        elif ids.from_bank:
+    for nugget, (nugget_id, is_known) in zip(line.nuggets, nugget_ids, strict=True):
+        summary.matched += is_known
+        if known is not None and not is_known:
             summary.foreign.add(nugget_id)
         label = nugget.assignment or ""
         if (plain := plain_label(label)) in ASSIGNMENT_RATINGS:
@@ -211,30 +199,26 @@ def _grades(line: AssignmentLine, grader: str, summary: AssignmentSummary, ids: 
             errors[nugget_id] = {"response": label, "prompt": "", "failure_reason": NOT_A_LABEL}
             summary.ungraded[label] += 1
     summary.graded += len(labels)
-    assignments = [NuggetAssignment(nugget_id=key, assignment=label) for key, label in in_order]
-    return RubricGrades(**_grade_keys(labels, errors, grader), assignments=assignments)
-
-
-def _grade_keys(labels: Sequence[tuple[str, str]], errors: Mapping[str, Any], grader: str) -> dict[str, Any]:
     ratings = {nugget_id: ASSIGNMENT_RATINGS[label] for nugget_id, label in labels}
     correct = [nugget_id for nugget_id, rating in ratings.items() if rating]
     source: dict[str, Any] = {"source": "human"} if is_human(grader) else {}
-    return {
-        "model": grader,
-        "model_options": {},
-        "prompt_info": {"prompt_class": PROMPT_CLASS, "is_self_rated": True},
-        "prompt_type": "nugget",
-        "correct": correct,
-        "wrong": [nugget_id for nugget_id, rating in ratings.items() if not rating],
-        "answers": [] if source else labels,
-        "errors": dict(errors),
-        "exam_ratio": len(correct) / len(ratings) if ratings else 0.0,
-        "self_ratings": [
+    return RubricGrades(
+        model=grader,
+        model_options={},
+        prompt_info={"prompt_class": "NuggetAssignment", "is_self_rated": True},
+        prompt_type="nugget",
+        correct=correct,
+        wrong=[nugget_id for nugget_id, rating in ratings.items() if not rating],
+        answers=[] if source else labels,
+        errors=errors,
+        exam_ratio=len(correct) / len(ratings) if ratings else 0.0,
+        self_ratings=[
             SelfRating(nugget_id=nugget_id, self_rating=ASSIGNMENT_RATINGS[label], **source)
             for nugget_id, label in labels
         ],
-        "relevance_label": max(ratings.values(), default=0),
-    }
+        relevance_label=max(ratings.values(), default=0),
+        assignments=[NuggetAssignment(nugget_id=key, assignment=label) for key, label in in_order],
+    )
 
 
 def _add_to_bank(bank: dict[str, BankLine], line: AssignmentLine, summary: AssignmentSummary) -> None:
@@ -400,8 +384,13 @@ def import_assignments(
     for query in read_passages(passages) if passages else ():
         known = queries.setdefault(query.query_id, QueryPassages(query.query_id, []))
         known.passages += query.passages
-    ids = NuggetIds(read_bank(bank)) if bank is not None else NuggetIds()
-    nuggets = add_assignments(queries, files, grader_name or DEFAULT_GRADER, summary, ids)
+    ids: dict[tuple[str, str], list[str]] = {}
+    for line in read_bank(bank).lines if bank is not None else ():
+        for item in line.items:
+            ids.setdefault((line.query_id, item.text.strip()), []).append(item.entry_id)
+    nuggets = add_assignments(
+        queries, files, grader_name or DEFAULT_GRADER, summary, None if bank is None else ids
+    )
     if bank is not None and summary.foreign and not summary.matched:
         raise SelectionError(
             f"No nugget is in {bank} (compared by query and text); name the bank that was assigned."
