@@ -175,6 +175,10 @@ def scores_text(evaluation: Evaluation) -> str:
     )
 
 
+TEXTS = {"nuggetizer": lambda evaluation, _form: (scores_text(evaluation), ())}
+"""Form of a leaderboard to its text."""
+
+
 def _are_metrics(sample: Sample) -> bool:
     keys = sample.object.keys()
     return "qid" in keys and any(key.endswith("_score") for key in keys)

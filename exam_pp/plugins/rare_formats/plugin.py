@@ -14,5 +14,5 @@ PLUGIN = Plugin(
             "plugins.rare_formats.tqa": "tqa",
         }
     },
-    offers={"scores as nuggetizer": "exam_pp.plugins.rare_formats.nuggetizer:scores_text"},
+    offers={"texts of leaderboards": "exam_pp.plugins.rare_formats.nuggetizer:TEXTS"},
 )

@@ -12,10 +12,9 @@ from exam_pp.formats.base import known_format
 from exam_pp.formats.open_rag_eval_results import read_result_rows
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.metrics.leaderboard import distribution, exact_mean
-from exam_pp.metrics.score_ranges import range_of
+from exam_pp.metrics.score_ranges import check_range, range_of
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T, GAFFKE, mean_interval
 from exam_pp.phases.evaluation.consistency import score_consistency
-from exam_pp.phases.evaluation.leaderboards import check_range
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table

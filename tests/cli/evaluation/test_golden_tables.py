@@ -17,7 +17,7 @@ from scripts.golden_tables import GOLDEN, TABLES, VERSION, command, make_inputs
 def test_golden_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "VERSION", VERSION)
     make_inputs(Path())
-    has_nuggetizer = bool(offered("scores as nuggetizer"))
+    has_nuggetizer = bool(offered("texts of leaderboards"))
     for form in TABLES[name][1] if has_nuggetizer else set(TABLES[name][1]) - {"nuggetizer"}:
         output = Path(f"{name}.{form}")
         main(command(name, form, output))
