@@ -8,14 +8,19 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
 from exam_pp.judges import CATALOGUE, E5, SMOLLM2
 from exam_pp.llm.base import LLM, ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint_files import find_gguf
 from exam_pp.llm.decoding import check_decoding, check_reply_limit
+from exam_pp.plugins import offered
 from exam_pp.registry import Registry
 from exam_pp.text.wording import closest
+
+if TYPE_CHECKING:
+    from exam_pp.llm.checkpoint import ModelCheckpoint
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
@@ -138,8 +143,6 @@ def refuse_misspelt_name(options: ModelOptions) -> None:
 
 def _seq2seq(options: ModelOptions) -> LLM:
     """Load a T5-like checkpoint with the engine that the options and the installation allow."""
-    from exam_pp.llm.conversion import start_or_none
-    from exam_pp.llm.ctranslate2 import CTranslate2Engine
     from exam_pp.llm.encoding import PromptEncoder
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
     from exam_pp.llm.seq2seq import Seq2SeqEngine, Seq2SeqLLM
@@ -147,10 +150,8 @@ def _seq2seq(options: ModelOptions) -> LLM:
     checkpoint = Checkpoint(options)
     check_reply_limit(options, checkpoint.max_new_tokens)
     encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
-    engine: Seq2SeqEngine | None = None
-    if options.engine != "transformers" and not (options.device_map or options.samples):
-        engine = start_or_none(options, lambda: CTranslate2Engine(options, checkpoint))
-    engine = engine or TransformersEngine(options, checkpoint)
+    fast: Seq2SeqEngine | None = _of_plugin(checkpoint)
+    engine = fast or TransformersEngine(options, checkpoint)
     return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
 
 
@@ -158,14 +159,24 @@ def _causal(options: ModelOptions) -> LLM:
     """Load a decoder-only checkpoint with the engine that the options and the installation allow."""
     from exam_pp.llm.causal import CausalCheckpoint, CausalLLM
     from exam_pp.llm.chat import longest_reply
-    from exam_pp.llm.conversion import requests_ctranslate2, start
-    from exam_pp.llm.ctranslate2_causal import CTranslate2CausalLLM
 
     checkpoint = CausalCheckpoint(options)
     check_reply_limit(options, longest_reply(checkpoint.context))
-    if requests_ctranslate2(options):
-        return start(options, lambda: CTranslate2CausalLLM(checkpoint))
-    return CausalLLM(checkpoint)
+    fast: LLM | None = _of_plugin(checkpoint)
+    return fast or CausalLLM(checkpoint)
+
+
+def _of_plugin(checkpoint: ModelCheckpoint) -> Any:
+    """What runs the checkpoint instead of transformers; None if transformers does.
+
+    A plug-in offers ``engine of PIPELINE``: a function of the checkpoint that returns None or, for
+    ``text2text``, a :class:`exam_pp.llm.seq2seq.Seq2SeqEngine`, else a :class:`exam_pp.llm.base.LLM`.
+    """
+    options = checkpoint.options
+    engines = offered(f"engine of {options.pipeline}")
+    if options.requests_ctranslate2 and not engines:
+        raise ModelError("-M engine=ctranslate2 and -M compute_type need the plug-in ctranslate2.")
+    return next((fast for each in engines if (fast := each(checkpoint)) is not None), None)
 
 
 def _load(module: str, name: str, options: ModelOptions) -> LLM:

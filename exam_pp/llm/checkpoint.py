@@ -148,14 +148,12 @@ class ModelCheckpoint:
 
     def __init__(self, options: ModelOptions) -> None:
         transformers = import_transformers()
-        if options.pipeline in _ONLY_TRANSFORMERS and (
-            options.engine == "ctranslate2" or options.compute_type
-        ):
+        if options.pipeline in _ONLY_TRANSFORMERS and options.requests_ctranslate2:
             raise ModelError(
                 "-M engine=ctranslate2 and -M compute_type cannot be used with --model-pipeline "
                 f"{options.pipeline}."
             )
-        if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
+        if options.device_map and options.requests_ctranslate2:
             raise ModelError("-M device_map cannot be used with -M engine=ctranslate2 or -M compute_type.")
         self.options = options
         self.path = options.model

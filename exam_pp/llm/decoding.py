@@ -117,7 +117,7 @@ def _check_sampling(options: ModelOptions) -> None:
         return
     if options.num_beams is not None and options.num_beams > 1:
         raise ModelError("-M temperature above 0 cannot be combined with beam search: use one beam.")
-    if options.engine == "ctranslate2" or options.compute_type is not None:
+    if options.requests_ctranslate2:
         raise ModelError(
             "-M temperature above 0 needs -M engine=transformers: the samples of CTranslate2 depend on the "
             "batches."

@@ -13,7 +13,7 @@ from scipy.special import ndtr, stdtrit
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.score_ranges import Range
+from exam_pp.metrics.score_ranges import Range, check_range
 from exam_pp.results import ALL_QUERIES, Score
 
 FEWEST_UNITS = 5
@@ -163,3 +163,17 @@ def mean_interval(
     error = float(scores.std(ddof=1)) / scores.size**0.5
     half = float(stdtrit(scores.size - 1, (1 + confidence) / 2)) * error
     return Interval((float(scores.mean()) - half) * scale, (float(scores.mean()) + half) * scale)
+
+
+def mean_intervals(matrix: ScoreMatrix, bounds: Range | None, confidence: float) -> dict[str, Interval]:
+    """System to the interval of its mean, if it has one.
+
+    Raises :class:`~exam_pp.errors.DataError` for a score outside of ``bounds``, the range of the measure.
+    """
+    intervals = {}
+    for system, by_query in matrix.by_system().items():
+        for query_id, value in by_query.items():
+            check_range(Score(system, query_id, matrix.metric, value), bounds)
+        if (interval := mean_interval(list(by_query.values()), bounds, confidence)) is not None:
+            intervals[system] = interval
+    return intervals

@@ -93,7 +93,7 @@ filter graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt GradedRelevance --model fake -o umbrela-graded.jsonl
 convert umbrela-graded.jsonl --to umbrela --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
-bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
+bank import nuggets.csv --from csv -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
 convert assigned.jsonl --to nuggetizer-assignments --bank nuggets-bank.jsonl -o assignments.jsonl
 show prompt QuestionGenerationDL --format toml -o questions.toml
@@ -118,7 +118,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lay_out(path)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(path)
-        for command in SETUP.strip().splitlines():
+        Path("nuggets.csv").write_text("query_id,nugget,importance\nq1,It rises.,vital\n")
+        for command in filter(is_here, SETUP.strip().splitlines()):
             main(["-q", *shlex.split(command)])
     (path / "ratings.csv").write_text("query_id,system,accuracy\nq1,one,2\nq1,two,1\n")
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")

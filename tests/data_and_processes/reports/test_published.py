@@ -15,9 +15,10 @@ from exam_pp.phases.analysis.correlation import (
 )
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.correlation import correlation_report, rank_column
+from exam_pp.reports.analysis.correlation import correlation_report
 from exam_pp.reports.analysis.evaluation_page import write_evaluation
 from exam_pp.reports.analysis.report_folder import Sources
+from exam_pp.reports.evaluation.official_ranks import rank_column
 from exam_pp.store.trec.scores import read_leaderboard_means
 from tests.reports.analysis.test_report_folder import QUICK, checks, part, rows_of
 

@@ -9,15 +9,16 @@ from typing import Any
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.causal import SHORTEST_PREFIX, CausalCheckpoint, DecoderLLM, shared_start
-from exam_pp.llm.conversion import (
+from exam_pp.llm.encoding import Encoded, choice, exclusive, label_pieces
+from exam_pp.llm_requests import Completion, Request
+from exam_pp.plugins.ctranslate2.conversion import (
     Placement,
     as_tensor,
     check_distributions,
     convert_once,
     probe_compute_type,
+    start_or_none,
 )
-from exam_pp.llm.encoding import Encoded, choice, exclusive, label_pieces
-from exam_pp.llm_requests import Completion, Request
 
 _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 2048, 16384
 
@@ -35,6 +36,14 @@ _PROBES = (
 
 TokenPath = tuple[int, ...]
 """Token ids at the beginning of a reply."""
+
+
+def llm_or_none(checkpoint: CausalCheckpoint) -> CTranslate2CausalLLM | None:
+    """The model on CTranslate2, if the options request that."""
+    options = checkpoint.options
+    if not options.requests_ctranslate2:
+        return None
+    return start_or_none(options, lambda: CTranslate2CausalLLM(checkpoint))
 
 
 class CTranslate2CausalLLM(DecoderLLM):

@@ -1,24 +1,20 @@
-"""Conversion for CTranslate2: once, by one process at a time, checked, and repeated if damaged."""
+"""Conversion for CTranslate2: checked, and repeated if damaged; devices and types."""
 
 from __future__ import annotations
 
 import logging
-import os
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from exam_pp.errors import ModelError
-from exam_pp.llm import ModelOptions, conversion, huggingface, load_llm
-from exam_pp.llm.checkpoint import ModelCheckpoint
+from exam_pp.llm import ModelOptions, huggingface, load_llm
+from exam_pp.plugins.ctranslate2 import conversion
 from tests.llm.asking import answers, rate
 
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -28,43 +24,6 @@ ctranslate2 = pytest.importorskip("ctranslate2")
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "ctranslate2"
-
-
-CHECKPOINT: Any = SimpleNamespace(identity={"checkpoint_hash": "abc"}, options=ModelOptions("m"))
-
-
-def convert(checks: list[Path]) -> Path:
-    return conversion.convert_once(CHECKPOINT, "float32", checks.append)
-
-
-def test_processes_that_start_together_convert_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Path] = []
-
-    def slowly(_checkpoint: ModelCheckpoint, folder: Path, _type: str) -> None:
-        made.append(folder)
-        time.sleep(0.2)
-        (folder / "model.bin").write_bytes(b"weights")
-
-    monkeypatch.setattr(conversion, "_convert", slowly)
-    checks: list[Path] = []
-    with ThreadPoolExecutor(4) as pool:
-        folders = {future.result() for future in [pool.submit(convert, checks) for _ in range(4)]}
-    assert made == checks
-    assert len(made) == len(folders) == 1
-    assert (folders.pop() / "model.bin").read_bytes() == b"weights"
-
-
-def test_files_of_killed_conversions_are_removed_after_a_day(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conversion, "_convert", lambda *_: None)
-    old, young = cache / ".abc.old", cache / ".abc.young"
-    for folder in (old, young):
-        folder.mkdir(parents=True)
-    days_ago = time.time() - 3 * 24 * 60 * 60
-    os.utime(old, (days_ago, days_ago))
-    folder = convert([])
-    assert sorted(cache.iterdir()) == sorted([young, folder])
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -161,3 +120,47 @@ def test_a_conversion_with_other_distributions_is_refused(
     log = [torch.tensor(rows, dtype=torch.float64).log() for rows in (actual, EXPECTED)]
     with nullcontext() if compute_type in accepted else pytest.raises(ModelError, match="disagrees"):
         conversion.check_distributions(zip(*log, strict=True), compute_type)
+
+
+@pytest.mark.parametrize(
+    ("options", "device", "compute_type"),
+    [
+        ({}, "cuda", "float32"),
+        ({"device": "cuda:1"}, "cuda", "bfloat16"),
+        ({"compute_type": "int8"}, "cuda", "int8"),
+        ({"dtype": "float16"}, "cuda", "float16"),
+        ({}, "cpu", "float32"),
+    ],
+)
+def test_compute_types(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], device: str, compute_type: str
+) -> None:
+    """The second GPU supports bfloat16."""
+    monkeypatch.setattr(
+        ctranslate2, "get_supported_compute_types",
+        lambda _device, index=0: {"float32", "float16"} | ({"bfloat16"} if index else set()),
+    )  # fmt: skip
+    monkeypatch.setattr(ctranslate2, "get_cuda_device_count", lambda: 2)
+    model = ModelOptions("m", **options)
+    assert conversion.engine_device(model) == "cuda"
+    assert conversion.engine_compute_type(model, device) == compute_type
+    assert conversion.worker_threads(model, "cuda") == (1, 0)
+
+
+@pytest.mark.parametrize("compute_type", ["float32", "int8"])
+def test_a_wrong_conversion_of_a_seq2seq_model_is_noticed(
+    compute_type: str, checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the correction of the tied-embeddings flag the output layer has a wrong scale."""
+    monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path))
+
+    def convert_plainly(checkpoint: Any, folder: Path, compute_type: str) -> None:
+        ctranslate2.converters.TransformersConverter(checkpoint.path).convert(
+            str(folder), quantization=compute_type, force=True
+        )
+
+    monkeypatch.setattr(conversion, "_convert", convert_plainly)
+    with pytest.raises(ModelError, match="disagrees"):
+        load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2", compute_type=compute_type))
+    assert not list((tmp_path / "ctranslate2").iterdir())
+    assert load_llm(ModelOptions(str(checkpoints["keyed"]))).provenance()["engine"] == "transformers"

@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,21 +48,32 @@ class _File(Record):
     data: list[_Article]
 
 
-@dataclass(frozen=True)
-class SquadParagraph:
-    """A paragraph as a query: its questions as the bank, and itself as the only passage."""
-
-    bank: BankLine
-    passages: QueryPassages
-
-
-def read_squad(path: str | Path) -> Iterator[SquadParagraph]:
-    """Read one query per paragraph; query and passage have the id ``title:number`` (from 1).
+def read_squad(path: str | Path) -> Iterator[BankLine]:
+    """Read the questions of each paragraph, whose query has the id ``title:number`` (from 1).
 
     The query text is the article's title, question ids are those of the file, and gold answers are the
     distinct answers. An impossible question has the gold answers ``[]``, which means "unanswerable"; a
     question whose answers are withheld has no gold answers. Raises :class:`DataError`.
     """
+    for query_id, title, paragraph in _paragraphs(path):
+        yield BankLine(
+            query_id=query_id,
+            test_collection="squad2",
+            query_text=" ".join(title.replace("_", " ").split()),
+            info={"prompt_target": "questions"},
+            items=[Question(**_question(query_id, qa)) for qa in paragraph.qas],
+        )
+
+
+def read_paragraphs(path: str | Path) -> Iterator[QueryPassages]:
+    """Read each paragraph as the only passage of its query; raises :class:`DataError`."""
+    for query_id, _, paragraph in _paragraphs(path):
+        data = PassageData(judgments=[], rankings=[])
+        yield QueryPassages(query_id, [Passage(passage_id=query_id, text=paragraph.context, data=data)])
+
+
+def _paragraphs(path: str | Path) -> Iterator[tuple[str, str, _Paragraph]]:
+    """Yield query id, title of the article, and paragraph."""
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict) or "data" not in value:
         raise DataError('is not a SQuAD2-style file, which is a JSON object with "data".', file=str(path))
@@ -73,21 +83,7 @@ def read_squad(path: str | Path) -> Iterator[SquadParagraph]:
         for paragraph in article.paragraphs:
             title = "_".join(article.title.split())
             numbers[title] += 1
-            yield _paragraph(f"{title}:{numbers[title]}", article.title, paragraph)
-
-
-def _paragraph(query_id: str, title: str, paragraph: _Paragraph) -> SquadParagraph:
-    bank = BankLine(
-        query_id=query_id,
-        test_collection="squad2",
-        query_text=" ".join(title.replace("_", " ").split()),
-        info={"prompt_target": "questions"},
-        items=[Question(**_question(query_id, qa)) for qa in paragraph.qas],
-    )
-    passage = Passage(
-        passage_id=query_id, text=paragraph.context, data=PassageData(judgments=[], rankings=[])
-    )
-    return SquadParagraph(bank, QueryPassages(query_id, [passage]))
+            yield f"{title}:{numbers[title]}", article.title, paragraph
 
 
 def _question(query_id: str, qa: _Qa) -> dict[str, Any]:
@@ -155,18 +151,11 @@ _USED_QA = used("id question is_impossible", answers=used("text"))
 register(
     Format(
         "squad2", "bank", "questions of a SQuAD2-style file", fits(_is_squad), read_squad, "paragraph",
-        make_reader(
-            lambda path: (paragraph.bank for paragraph in read_squad(path)),
-            {"data": used("title", paragraphs={"qas": _USED_QA})},
-        ),
-        _write,
+        make_reader(read_squad, {"data": used("title", paragraphs={"qas": _USED_QA})}), _write,
     ),
     Format(
         "squad2-paragraphs", "passages", "paragraphs of a SQuAD2-style file",
-        read=make_reader(
-            lambda path: (paragraph.passages for paragraph in read_squad(path)),
-            {"data": used("title", paragraphs=used("context"))},
-        ),
+        read=make_reader(read_paragraphs, {"data": used("title", paragraphs=used("context"))}),
         written_by="--to squad2 --passages",
     ),
 )  # fmt: skip

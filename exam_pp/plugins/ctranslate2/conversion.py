@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,6 +15,7 @@ from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.checkpoint import OWN_ATTENTION, ModelCheckpoint, load_error, quiet_loading
 from exam_pp.llm.conversion_cache import cache_folder, make_once
+from exam_pp.llm.cores import available_cores
 
 if TYPE_CHECKING:
     import torch
@@ -30,8 +30,6 @@ T = TypeVar("T")
 _TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.05}
 _LOOSE_TOLERANCE = 0.25
 
-CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # the cores of a container in microseconds, and in how many
-
 _SCALE_TOLERANCE = 1.5
 """Maximal factor between the spreads of log-probabilities; wrong scales of the output layer exceed 10."""
 
@@ -39,37 +37,22 @@ _NO_LOGPROB = -1e30
 """Log-probabilities below this stand for tokens that an engine excludes."""
 
 
-def requests_ctranslate2(options: ModelOptions) -> bool:
-    """Whether ``-M engine=ctranslate2`` or ``-M compute_type`` requests CTranslate2."""
-    return options.engine == "ctranslate2" or options.compute_type is not None
+def start_or_none(options: ModelOptions, make: Callable[[], T]) -> T | None:
+    """Start an engine with ``make``; None after an error, if the options do not request CTranslate2.
 
-
-def start(options: ModelOptions, make: Callable[[], T]) -> T:
-    """Start an engine with ``make`` and return it.
-
-    Raises :class:`MissingExtraError` if CTranslate2 is not installed, and :class:`ModelError` if it cannot
-    run the checkpoint.
+    If they do, raises :class:`MissingExtraError` if CTranslate2 is not installed, and :class:`ModelError` if
+    it cannot run the checkpoint.
     """
     try:
         return make()
     except ImportError as error:
-        raise MissingExtraError("The engine ctranslate2", "fast") from error
+        if options.requests_ctranslate2:
+            raise MissingExtraError("The engine ctranslate2", "fast") from error
     except (OSError, ValueError, RuntimeError, NotImplementedError, ModelError) as error:
-        raise ModelError(f"CTranslate2 cannot run {options.model!r}: {error}") from error
-
-
-def start_or_none(options: ModelOptions, make: Callable[[], T]) -> T | None:
-    """Like :func:`start`, but if the options do not request CTranslate2, return None after an error.
-
-    They request it with ``-M engine=ctranslate2`` and ``-M compute_type``.
-    """
-    try:
-        return start(options, make)
-    except (MissingExtraError, ModelError) as error:
-        if requests_ctranslate2(options):
-            raise
-        if isinstance(error, ModelError):
-            log.warning("%s. Using transformers instead.", str(error).rstrip("."))
+        problem = ModelError(f"CTranslate2 cannot run {options.model!r}: {error}")
+        if options.requests_ctranslate2:
+            raise problem from error
+        log.warning("%s. Using transformers instead.", str(problem).rstrip("."))
     return None
 
 
@@ -114,13 +97,6 @@ def worker_threads(options: ModelOptions, device: str) -> tuple[int, int]:
     # Each worker needs memory for its activations, and eight workers saturate the memory bus.
     workers = min(cores, 8)
     return workers, max(1, cores // workers)
-
-
-def available_cores() -> int:
-    """The number of cores that this process may use, within the quota of its container."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota, _, period = (CPU_QUOTA.read_text("ascii") if CPU_QUOTA.is_file() else "max").partition(" ")
-    return min(cores, max(1, int(quota) // int(period))) if quota.isdecimal() else cores
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from exam_pp.formats.sample import with_keys
 from exam_pp.models import Record
 from exam_pp.results import RunLine
 from exam_pp.store.parsing import read_records
+from exam_pp.store.trec.runs import full_facet_id
 
 
 class ParagraphText(Record):
@@ -81,12 +82,6 @@ class RunPage(Record):
             line = RunLine(query_id, origin.para_id, origin.rank, origin.rank_score, self.run_id)
             lines.setdefault((query_id, origin.para_id), line)
         return list(lines.values())
-
-
-def full_facet_id(query_id: str, facet_id: str) -> str:
-    """The id ``query/facet`` of a facet, whose own id may already have the query in front."""
-    is_full = facet_id == query_id or facet_id.startswith(f"{query_id}/")
-    return facet_id if is_full else f"{query_id}/{facet_id}"
 
 
 def read_run_pages(path: str | Path) -> Iterator[tuple[int, RunPage]]:

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, get_args
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import Dtype, ModelOptions
 from exam_pp.llm.batched import free_memory
-from exam_pp.llm.conversion import (
+from exam_pp.llm.encoding import choice
+from exam_pp.llm.seq2seq import EngineBatch
+from exam_pp.llm_requests import Completion
+from exam_pp.plugins.ctranslate2.conversion import (
     Placement,
     as_tensor,
     check_distributions,
     convert_once,
     probe_compute_type,
+    start_or_none,
 )
-from exam_pp.llm.encoding import choice
-from exam_pp.llm.seq2seq import EngineBatch
-from exam_pp.llm_requests import Completion
 
 if TYPE_CHECKING:
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
@@ -44,6 +45,14 @@ _PROBES = (
     "Key Fact: glaciers store water. Context: 0 1 2 3 4 5",
     "a",
 )
+
+
+def engine_or_none(checkpoint: Checkpoint) -> CTranslate2Engine | None:
+    """The engine, unless the options or the installation exclude it."""
+    options = checkpoint.options
+    if options.engine == "transformers" or options.device_map or options.samples:
+        return None
+    return start_or_none(options, lambda: CTranslate2Engine(options, checkpoint))
 
 
 class CTranslate2Engine:

@@ -1,4 +1,4 @@
-"""Conversion of files of AutoNuggetizer and UMBRELA other than banks."""
+"""Files of AutoNuggetizer, and of the segments that it reads."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
-from exam_pp.formats.nuggetizer import nugget_metrics, read_nugget_metrics
-from exam_pp.metrics.leaderboard import standings
+from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.phases.validation.validate import validate
+from exam_pp.plugins.rare_formats.nuggetizer import read_nugget_metrics, scores_text
 from exam_pp.results import Qrel, Score
 from exam_pp.store.trec.answers import read_answers
 from exam_pp.store.trec.runs import read_qrels, read_run
 from exam_pp.store.trec.scores import read_score_rows
+from tests.formats.test_schemas import validator
 
 Write = Callable[[str, list[Any]], Path]
 KEYS = (
@@ -39,14 +40,6 @@ CANDIDATES = {
     "query": {"qid": "q", "text": "text"},
     "candidates": [{"docid": "d", "score": 2.0, "judgment": 3, "doc": {"segment": "Words.", "title": "T"}}],
 }
-ROW = {
-    "model": "m",
-    "query": "text",
-    "passage": "Words.",
-    "prediction": "2",
-    "judgment": 2,
-    "result_status": 1,
-}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +49,6 @@ ROW = {
         (ASSIGNMENT, "nuggetizer-assignments"),
         ({"query": "text", "qid": "q", "nuggets": [NUGGET]}, "nuggetizer"),
         (CANDIDATES, "candidates"),
-        (ROW, "umbrela"),
     ],
 )
 def test_formats_are_detected_from_the_content(write_jsonl: Write, value: Any, form: str) -> None:
@@ -98,9 +90,7 @@ def test_candidates_become_runs_and_qrels(write_jsonl: Write, tmp_path: Path) ->
 
 
 def written(scores: list[Score]) -> list[Any]:
-    topics = dict.fromkeys(score.query_id for score in scores)
-    means = {row.metric: row.mean for row in standings(scores)}
-    return [json.loads(line) for line in nugget_metrics(topics, scores, means).splitlines()]
+    return [json.loads(line) for line in scores_text(Evaluation(scores)).splitlines()]
 
 
 def test_metrics_always_have_all_scores(write_jsonl: Write) -> None:
@@ -110,3 +100,27 @@ def test_metrics_always_have_all_scores(write_jsonl: Write) -> None:
         SelectionError, match=r"no V_strict and no V and no W_strict and no W of the topic '02'"
     ):
         written(read_nugget_metrics(source))
+
+
+def test_the_mean_in_nugget_metrics_is_not_a_topic(tmp_path: Path) -> None:
+    rows = [{"qid": "1", "all_score": 0.5}, {"qid": "all", "all_score": 0.5}]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read_nugget_metrics(tmp_path / "run.jsonl") == [Score("run", "1", "A", 0.5)]
+
+
+def test_fields_of_a_bank_that_its_nuggets_drop(demo_data: Path, tmp_path: Path) -> None:
+    """The demo's nuggets of one query have three facets."""
+    dropped = convert(Conversion(demo_data / "nuggets.jsonl", tmp_path / "out", "nuggetizer")).counts
+    facets = {"entry ids": 12, "facet texts": 3, "facets": 3}
+    assert dropped == {"info of queries": 22, "test collections": 22} | facets
+
+
+def test_invalid_lines_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text('{"qid": "q", "nuggets": [{"text": "n"}]}\n{"qid": "q"}\n{\n')
+    findings = validate([path])
+    assert [finding.line for finding in findings.kept] == [2, 3]
+
+
+def test_the_schema_needs_texts() -> None:
+    assert not validator("nuggets").is_valid({"qid": "q", "nuggets": [{"text": ""}]})

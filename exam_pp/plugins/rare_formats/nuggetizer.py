@@ -7,7 +7,7 @@ without a ``run_id`` are of a single run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import Field
@@ -19,7 +19,9 @@ from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
+from exam_pp.metrics.leaderboard import standings
 from exam_pp.models import Record
+from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.results import ALL_QUERIES, Score
 from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import parse_record, write_records
@@ -150,15 +152,16 @@ def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Sco
     return scores
 
 
-def nugget_metrics(topics: Iterable[str], scores: Iterable[Score], means: Mapping[str, float]) -> str:
-    """Format the scores of one run as JSON lines; ``means`` maps metric to the mean over topics.
+def scores_text(evaluation: Evaluation) -> str:
+    """The scores of one run as JSON lines, each topic with all six, and those of the mean over topics.
 
     Raises :class:`SelectionError` for a topic without one of the six scores, because every line has them all.
     """
-    by_topic: dict[str, dict[str, float]] = {topic: {} for topic in topics}
-    for score in scores:
-        if score.metric in _NAMES:
+    by_topic: dict[str, dict[str, float]] = {}
+    for score in evaluation.scores:
+        if score.query_id != ALL_QUERIES:
             by_topic.setdefault(score.query_id, {})[score.metric] = score.value
+    means = {row.metric: row.mean for row in standings(evaluation.scores)}
     lines = [*by_topic.items(), (ALL_QUERIES, means)]
     for topic, values in lines:
         if missing := [metric for metric in _NAMES if metric not in values]:
@@ -170,6 +173,10 @@ def nugget_metrics(topics: Iterable[str], scores: Iterable[Score], means: Mappin
         json.dumps({"qid": topic} | {_NAMES[metric]: values[metric] for metric in _NAMES}) + "\n"
         for topic, values in lines
     )
+
+
+TEXTS = {"nuggetizer": lambda evaluation, _form: (scores_text(evaluation), ())}
+"""Form of a leaderboard to its text."""
 
 
 def _are_metrics(sample: Sample) -> bool:
