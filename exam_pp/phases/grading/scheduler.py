@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -50,9 +50,9 @@ class Answerer:
 
     In a process group, all processes call with the same requests and plan the same batches. Rank 0 has the
     replies of earlier runs; the journals of other ranks keep their replies until rank 0 has them. SIGTERM
-    stops the run between batches (:class:`exam_pp.errors.StoppedError`). ``asked`` counts model calls. With
-    ``lookup_only``, the object is only used for :meth:`answered`. ``counted`` is the number of grades in the
-    journal that the caller has counted before the first call; ``on_replies`` does not get them again.
+    stops the run between batches (:class:`exam_pp.errors.StoppedError`). ``asked`` counts model calls.
+    ``counted`` is the number of grades in the journal that the caller has counted before the first call;
+    ``on_replies`` does not get them again.
     """
 
     def __init__(
@@ -61,8 +61,6 @@ class Answerer:
         journal: Journal,
         on_replies: OnReplies = lambda _count: None,
         group: ProcessGroup = SINGLE_PROCESS,
-        *,
-        lookup_only: bool = False,
     ) -> None:
         self.llm = llm
         self.asked = 0
@@ -78,7 +76,7 @@ class Answerer:
                 f"process: {identity})."
             )
         journal.model = self._model
-        if not lookup_only and group.leads and journal.path is not None:
+        if group.leads and journal.path is not None:
             self._log_known()
 
     def _log_known(self) -> None:
@@ -107,10 +105,6 @@ class Answerer:
         """The keys (:meth:`Request.key`) of the requests with a reply in the journal."""
         known = self._journal.get(self._keys(requests))
         return {key.partition("/")[2] for key in known}
-
-    def keep(self, journal: Journal, replies: Mapping[str, Completion]) -> None:
-        """Write replies of a probe, by the keys of their requests, into a journal."""
-        journal.add({f"{self._model}/{key}": reply for key, reply in replies.items()}, probe=True)
 
     @property
     def continues(self) -> bool:
