@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from exam_pp.cli.command import Command, Kind
+from exam_pp.cli.command import Command, Kind, Listing
 from exam_pp.cli.options import emit_rendered, format_option, output_option
 from exam_pp.judges import CATALOGUE, MEASURE, ModelInfo
 from exam_pp.plugins import plugins
@@ -17,15 +17,6 @@ from exam_pp.rendering.document import Paragraph, Report, Table
 
 if TYPE_CHECKING:
     from exam_pp.prompts.base import Prompt
-
-
-class Listing(NamedTuple):
-    """What a plug-in adds to ``exam-pp list`` and ``show``: their help, a table, and a text by name."""
-
-    listed: Kind
-    shown: Kind
-    report: Callable[[], Report]
-    text: Callable[[str], str]
 
 
 LISTINGS: dict[str, Listing] = {
