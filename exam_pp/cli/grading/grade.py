@@ -41,7 +41,7 @@ from exam_pp.rendering.render import REPORT_FORMATS
 
 if TYPE_CHECKING:
     from exam_pp.phases.grading.distributed import Shard
-    from exam_pp.phases.grading.grade import GradeOptions, PairCounts
+    from exam_pp.phases.grading.grade import GradeOptions
     from exam_pp.phases.grading.grading_run import Advance, GradeFiles
     from exam_pp.prompts.base import Prompt
 
@@ -392,10 +392,7 @@ def _grade(
                 bar(steps, total)
                 report(steps, total)
 
-            def start(counts: PairCounts) -> None:
-                advance(counts.from_journal, counts.total)
-
-            summary = grade_file(files, model, options, advance, on_counts=start, shard=shard, group=group)
+            summary = grade_file(files, model, options, advance, shard=shard, group=group)
     log_summary(summary.lines())
 
 

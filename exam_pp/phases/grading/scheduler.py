@@ -51,8 +51,6 @@ class Answerer:
     In a process group, all processes call with the same requests and plan the same batches. Rank 0 has the
     replies of earlier runs; the journals of other ranks keep their replies until rank 0 has them. SIGTERM
     stops the run between batches (:class:`exam_pp.errors.StoppedError`). ``asked`` counts model calls.
-    ``counted`` is the number of grades in the journal that the caller has counted before the first call;
-    ``on_replies`` does not get them again.
     """
 
     def __init__(
@@ -64,7 +62,6 @@ class Answerer:
     ) -> None:
         self.llm = llm
         self.asked = 0
-        self.counted = 0
         self._journal = journal
         self._on_replies = on_replies
         self._group = group
@@ -106,11 +103,6 @@ class Answerer:
         known = self._journal.get(self._keys(requests))
         return {key.partition("/")[2] for key in known}
 
-    @property
-    def continues(self) -> bool:
-        """Whether the journal holds replies of this model."""
-        return len(self._journal) > self._journal.count_other_replies()
-
     def _keys(self, requests: Sequence[Request]) -> list[str]:
         return [f"{self._model}/{request.key()}" for request in requests]
 
@@ -118,7 +110,7 @@ class Answerer:
         batches = self.llm.batches(requests)
         known = self._group.broadcast(self._journal.get(keys) if self._group.leads else {})
         todo = [batch for batch in batches if any(keys[index] not in known for index in batch)]
-        self._count_known(sum(pairs.pop(key) for key in known))
+        self._on_replies(sum(pairs.pop(key) for key in known))
         weights = [len(batch) * max(len(requests[index].text) for index in batch) for batch in todo]
         own = assign_shards(weights, self._group.size)[self._group.rank]
         answered = self._answer([todo[number] for number in own], keys, requests, pairs)
@@ -148,13 +140,6 @@ class Answerer:
                 self._count(replies, pairs)
                 answered = answered | replies
         return answered
-
-    def _count_known(self, count: int) -> None:
-        # Equal requests of an earlier window are also known, but were not counted before. They are reported
-        # late if counted ones follow, so that the sum is never too high, and exact at the end.
-        before = min(count, self.counted)
-        self.counted -= before
-        self._on_replies(count - before)
 
     def _count(self, replies: Iterable[str], pairs: Counter[str]) -> None:
         keys = list(replies)
