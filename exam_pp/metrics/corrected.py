@@ -205,7 +205,7 @@ def too_thin(pairs: PairGroups) -> Bools:
     pair that the judge covers, or enough groups in which they refute all of these. The estimated number of
     pairs without a label that people cover, in groups that the judge does not cover, has a limit, too. The
     limits are those beyond which intervals were too narrow in simulations
-    (docs/how-to/corrected-scores.md). Pairs that are always drawn do not count.
+    (docs/how-to/trust.md). Pairs that are always drawn do not count.
     """
     judged, errors = pairs.judged[0] > 0, pairs.errors[0]
     covered = (pairs.members & judged).any(axis=-1)

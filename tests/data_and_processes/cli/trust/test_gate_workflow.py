@@ -1,4 +1,4 @@
-"""The workflow for GitHub Actions in docs/how-to/gate.md: valid YAML, and commands that work locally."""
+"""The workflow for GitHub Actions in docs/how-to/trust.md: valid YAML, and commands that work locally."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUMMARY = '>> "$GITHUB_STEP_SUMMARY"'
 
 @pytest.fixture(scope="module")
 def workflow(repository: Path) -> dict[Any, Any]:
-    page = (repository / "docs" / "how-to" / "gate.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "how-to" / "trust.md").read_text(encoding="utf-8")
     (block,) = [
         text for text in re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL) if "exam-pp gate" in text
     ]
