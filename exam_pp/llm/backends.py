@@ -10,11 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
+from exam_pp.errors import MissingExtraError, UnknownNameError
 from exam_pp.judges import CATALOGUE, E5, SMOLLM2
 from exam_pp.llm.base import LLM, ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint_files import find_gguf
-from exam_pp.llm.decoding import check_decoding, check_reply_limit
+from exam_pp.llm.decoding import ENDPOINTS, check_options, check_reply_limit
 from exam_pp.plugins import offered
 from exam_pp.registry import Registry
 from exam_pp.text.wording import closest
@@ -30,8 +30,6 @@ _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "consta
 _SIMILARITY = "sentence-similarity"
 _PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering", "text-classification", _SIMILARITY)
 _PIPELINES_OF_CHECKPOINTS = (*_PIPELINES_WITHOUT_LISTS, "text-generation")
-_PIPELINES_WITHOUT_THINKING = (*_PIPELINES_WITHOUT_LISTS, "openai-completions")
-_ENDPOINTS = ("openai", "openai-completions")
 
 
 def load_llm(options: ModelOptions) -> LLM:
@@ -41,15 +39,7 @@ def load_llm(options: ModelOptions) -> LLM:
     :class:`exam_pp.errors.MissingExtraError`.
     """
     refuse_misspelt_name(options)
-    if options.pipeline not in _ENDPOINTS and options.base_url:
-        raise ModelError(f"--base-url needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
-    if options.thinking_tokens and options.model in _OWN_MODELS:
-        raise ModelError(f"-M thinking_tokens cannot be used with the model {options.model!r}.")
-    if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
-        raise ModelError("-M thinking_tokens needs --model-pipeline text-generation or openai.")
-    _check_pair_scorer(options)
-    _check_similarity(options)
-    check_decoding(options, has_own_rules=options.model in _OWN_MODELS)
+    check_options(options, has_own_rules=options.model in _OWN_MODELS)
     backend = BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))
     if options.pipeline not in _PIPELINES_OF_CHECKPOINTS:
         return backend(options)
@@ -61,7 +51,7 @@ def load_llm(options: ModelOptions) -> LLM:
 
 def may_be_local(model: str, pipeline: str) -> bool:
     """Whether a model can be a folder or file: it is neither built in nor behind an endpoint."""
-    return pipeline not in _ENDPOINTS and model not in (*_OWN_MODELS, SMOLLM2)
+    return pipeline not in ENDPOINTS and model not in (*_OWN_MODELS, SMOLLM2)
 
 
 def check_packages(options: ModelOptions) -> None:
@@ -77,7 +67,7 @@ def check_packages(options: ModelOptions) -> None:
             raise problem
     if options.model in _OWN_MODELS:
         return
-    if options.pipeline in _ENDPOINTS:
+    if options.pipeline in ENDPOINTS:
         if find_spec("openai") is None:
             raise MissingExtraError("An endpoint", "openai")
         return
@@ -85,27 +75,6 @@ def check_packages(options: ModelOptions) -> None:
         find_gguf(SMOLLM2)
     if find_spec("torch") is None or find_spec("transformers") is None:
         raise MissingExtraError("A local model", "hf")
-
-
-def _check_pair_scorer(options: ModelOptions) -> None:
-    """Raise ModelError for options of pair scorers with another model, and for code without a commit."""
-    if options.pipeline == "text-classification" and options.model not in _OWN_MODELS:
-        return
-    for name, value in (
-        ("-M positive_class", options.positive_class),
-        ("--trust-remote-code", options.trust_remote_code),
-    ):
-        if value:
-            raise ModelError(f"{name} needs --model-pipeline text-classification.")
-
-
-def _check_similarity(options: ModelOptions) -> None:
-    """Raise ModelError for options of judges by similarity with another model."""
-    if options.model == E5 or (options.pipeline == _SIMILARITY and options.model not in _OWN_MODELS):
-        return
-    for name in ("cut_points", "query_prefix", "passage_prefix"):
-        if getattr(options, name) not in (None, ()):
-            raise ModelError(f"-M {name} needs --model-pipeline {_SIMILARITY} or --model {E5}.")
 
 
 def can_read_lists(options: ModelOptions) -> bool:
@@ -125,7 +94,7 @@ def can_rate(options: ModelOptions) -> bool:
 
 def refuse_misspelt_name(options: ModelOptions) -> None:
     """Raise UnknownNameError for a name that is almost one of the catalogue, or that of an OpenAI model."""
-    if options.pipeline in _ENDPOINTS:  # servers have names such as smollm2:135m
+    if options.pipeline in ENDPOINTS:  # servers have names such as smollm2:135m
         return
     model = options.model
     own = [*_OWN_MODELS, SMOLLM2]
