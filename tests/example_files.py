@@ -17,7 +17,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.review.content_keys import entry_keys, passage_key, query_text_of, scale_of
-from exam_pp.phases.review.review_games import QueryAnswers
+from exam_pp.plugins.games.page import QueryAnswers
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits

@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from exam_pp.grade_filter import GradeKey
-from exam_pp.metrics.elo import elo
-from exam_pp.metrics.outcomes import Outcome, Outcomes
 from exam_pp.phases.evaluation.leaderboards import Statistics
-from exam_pp.phases.tournaments.ratings import NAMES, RatingOptions, ratings
+from exam_pp.plugins.games.elo import elo
+from exam_pp.plugins.games.outcomes import Outcome, Outcomes
+from exam_pp.plugins.games.ratings import NAMES, RatingOptions, ratings
 from scripts.bench.ways import measured
 
 SYSTEMS = {"A": 1080, "B": 1045, "C": 1000, "D": 980, "E": 960, "F": 935}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import parse_object
-from exam_pp.phases.review.review_games import QueryAnswers
+from exam_pp.plugins.games.page import QueryAnswers
 from scripts.command_tree import is_here
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.data_model import DirectGrade, Passage, QueryPassages
 from exam_pp.formats.base import format_of
 from exam_pp.formats.open_rag_eval import cited_sentences
 from exam_pp.formats.open_rag_eval_results import (
@@ -21,12 +20,8 @@ from exam_pp.formats.open_rag_eval_results import (
     read_results,
     write_result_rows,
 )
-from exam_pp.formats.ragelo_games import GameAnswer, RageloGame, read_game_lines
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Score
-from exam_pp.store.games_files import read_games
-from exam_pp.store.parsing import write_records
-from exam_pp.store.passages.graded_file import passages_writer, read_passages
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, write_answers
 from tests.conftest import data_error
 
@@ -205,129 +200,4 @@ def test_json_cells_of_open_rag_eval_are_written_and_read(
         Score(name, "q1", "retrieval_score_precision_metrics.MRR", 1.0),
         Score(name, "q1", "generation_score_citation_f1_score", 0.25),
         Score(name, "q1", "Answered", 1.0),
-    ]
-
-
-verdicts = st.sampled_from(["A", "B", "C", None])
-
-
-def by_query(games: list[RageloGame]) -> list[RageloGame]:
-    """The games of a query together, by evaluator, as in games files."""
-    keys = list(dict.fromkeys((game.qid, game.evaluator_name) for game in games))
-    queries = list(dict.fromkeys(game.qid for game in games))
-    return sorted(
-        games, key=lambda game: (queries.index(game.qid), keys.index((game.qid, game.evaluator_name)))
-    )
-
-
-@given(
-    st.lists(
-        st.builds(
-            lambda key, pair, winner, raw, more: RageloGame(
-                qid=key, agent_a=pair[0], agent_b=pair[1], raw_answer=raw, **more,
-                answer=None if winner is None else GameAnswer(winner=winner),
-            ),
-            names, st.lists(names, min_size=2, max_size=2, unique=True), verdicts, texts,
-            st.sampled_from([{}, {"evaluator_name": "pairwise"}, {"exception": "timeout"}, {"seed": 1}]),
-        ),
-        min_size=1, max_size=4,
-    )
-)  # fmt: skip
-def test_games_of_ragelo_survive_except_for_dropped_fields(games: list[RageloGame]) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
-        write_records(games, source)
-        assert not convert(Conversion(source, there, "games"))
-        assert not convert(Conversion(there, back, "ragelo-games-jsonl"))
-        assert sorted(map(repr, read_game_lines(back))) == sorted(map(repr, games))
-        dropped = convert(Conversion(source, there, "ragelo-games")).counts
-        assert not convert(Conversion(there, back, "ragelo-games-jsonl"))
-        for before, after in zip(by_query(games), read_game_lines(back), strict=True):
-            assert (before.qid, before.agent_a, before.agent_b) == (after.qid, after.agent_a, after.agent_b)
-            assert before.winner == after.winner
-            if "leading or trailing whitespace" not in dropped:
-                assert (before.raw_answer or "") == (after.raw_answer or "")
-        with_extras = [game for game in games if game.evaluator_name or game.exception or game.model_extra]
-        counts = ("names of graders", "reasons of errors", "field 'seed'")
-        assert sum(dropped.get(name, 0) for name in counts) == len(with_extras)
-
-
-def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
-    """Labels: RAGElo's paper, appendix A.1. Other evaluators answer with numbers."""
-    rows = ["q,d1,The answer is 2,2", "q,d2,**Not relevant**: no.,", "q,d3,It is not very relevant,"]
-    rows.append("q,d4,,")
-    path = tmp_path / "r.csv"
-    path.write_text("\n".join(["qid,did,raw_answer,answer", *rows, ""]))
-    assert format_of(path).name == "ragelo-reasonings"
-    assert not convert(Conversion(path, tmp_path / "r.jsonl", "graded"))
-    (query,) = read_passages(tmp_path / "r.jsonl")
-    grades = [next(passage.grade_sets()) for passage in query.passages]
-    assert [grade.entry_ratings() for grade in grades] == [{"direct": 2}, {"direct": 0}, {}, {}]
-    assert isinstance(grades[2], DirectGrade)
-    assert grades[2].error is not None
-    assert grades[2].error["response"] == "It is not very relevant"
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["", "Very relevant: yes", "not relevant", "perhaps", "1", "x "]),
-            st.sampled_from([0, 1, 2, 7, None]),
-            st.sampled_from([{}, {"model": "llama"}, {"expected": 0.5}, {"tokens_cut": {"direct": 3}}]),
-            st.sampled_from(["", "Words."]),
-        ),
-        min_size=1, max_size=4,
-    )
-)  # fmt: skip
-def test_direct_grades_survive_except_for_dropped_fields(rows: list[tuple[Any, ...]]) -> None:
-    def made(key: str, reply: str, rating: int | None, more: dict[str, Any], text: str) -> Passage:
-        failed = {"error": {"response": reply}} if rating is None else {"self_ratings": rating}
-        grade = DirectGrade(**{"correct": bool(rating), "answer": reply, "model": "m", **failed, **more})
-        return Passage(passage_id=key, text=text, direct_grades=[grade])
-
-    passages = [made(f"d{number}", *row) for number, row in enumerate(rows)]
-    with tempfile.TemporaryDirectory() as name:
-        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
-        with passages_writer(source) as writer:
-            writer.write(QueryPassages("q", passages))
-        dropped = convert(Conversion(source, there, "ragelo-reasonings")).counts
-        convert(Conversion(there, back, "graded"))
-        (query,) = read_passages(back)
-        differing = 0
-        for before, after in zip(passages, query.passages, strict=True):
-            old, new = next(before.grade_sets()), next(after.grade_sets())
-            differing += old.entry_ratings() != new.entry_ratings()
-        assert differing == dropped.get("grading failures", 0)
-        assert dropped.get("grade fields other than rating and reply", 0) == len(rows) - differing
-        assert dropped.get("passage texts", 0) == sum(bool(row[3]) for row in rows)
-
-
-def results_of_ragelo(winner: str, first: str, second: str) -> list[dict[str, Any]]:
-    """Results of an experiment: of a document, of a game in both orders, of an answer, and ratings."""
-    common = {"qid": "q1", "evaluator_name": "pairwise", "exception": None}
-    game = {**common, "agent_a": "x", "agent_b": "y", "answer": {"winner": winner}}
-    swapped = {"agent_a": "y", "agent_b": "x", "answer": {"winner": second}}
-    return [
-        {**common, "evaluator_name": "reasoner", "did": "d1", "answer": {"reasoning": "Why?", "score": 2}},
-        {**game, "a_vs_b_result": {**game, "answer": {"winner": first}}, "b_vs_a_result": game | swapped},
-        {**common, "evaluator_name": "custom_prompt", "agent": "x", "answer": {"score": 1}},
-        {"evaluator_name": "EloTournament", "agents": ["x", "y"], "scores": {"x": 1016, "y": 984}},
-    ]
-
-
-def test_the_games_among_the_results_of_an_experiment_are_read(
-    write_jsonl: Callable[[str, list[Any]], Path], tmp_path: Path
-) -> None:
-    """RAGElo 0.7 plays every game in both orders; a win and a tie are a win for it."""
-    source = write_jsonl("exp_results.jsonl", results_of_ragelo("A", "A", "C"))
-    assert format_of(source).name == "ragelo-games-jsonl"
-    (game,) = read_game_lines(source)
-    assert (game.agent_a, game.agent_b, game.winner) == ("x", "y", "A")
-
-    both = tmp_path / "both.games.jsonl"
-    assert not convert(Conversion(source, both, "games", "ragelo-orders-jsonl"))
-    (query,) = read_games(both)
-    assert [(game.system_a, game.winner, game.order) for game in query.game_sets[0].games] == [
-        ("x", "A", 1),
-        ("y", "C", 2),
     ]

@@ -16,7 +16,6 @@ command = group_of_files(
         "answers": "Score systems by the grades of their answers.",
         "consistency": "Compare the answers of repeated runs of each system, and the spread of their scores.",
         "corrected": "Estimate the scores that people would give, by labels of a sample.",
-        "elo": "Rate systems by games between their answers, with Elo or Bradley-Terry ratings.",
         "rag": "Evaluate RAG systems in one run: retrieval, nuggets, citations, consistency.",
         "report": "Write the whole evaluation as one page.",
     },

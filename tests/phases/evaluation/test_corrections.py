@@ -20,8 +20,8 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.verdict import verdict
-from exam_pp.phases.tournaments.from_grades import games_from_grades
 from exam_pp.phases.trust.gate import gate
+from exam_pp.plugins.games.from_scores import games_from_grades
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 

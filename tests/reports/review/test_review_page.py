@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.banks import Question
-from exam_pp.cli.review.review_games import render_games
 from exam_pp.data_model import Passage
-from exam_pp.phases.review.review_games import GamesMaterial
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of
+from exam_pp.plugins.games.page import GamesMaterial, render_games
 from exam_pp.reports.review.page import pack, render_page
 from tests.conftest import passage, rubric
 from tests.review_pages import blocks, ratings
