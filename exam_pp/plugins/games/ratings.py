@@ -21,7 +21,7 @@ from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation, counted_names, joined_notes
 from exam_pp.plugins.games import TOURNAMENTS
-from exam_pp.plugins.games.biases import bias_notes_of
+from exam_pp.plugins.games.biases import bias_notes
 from exam_pp.plugins.games.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
 from exam_pp.plugins.games.elo import EloRules, elo, elo_samples, errors_of_mean
 from exam_pp.plugins.games.from_scores import RatedGames
@@ -100,7 +100,7 @@ def rate(
         games.outcomes,
         options,
         systems=games.systems,
-        notes=[*notes, *_game_notes(games), *bias_notes_of(games, families, options.statistics)],
+        notes=[*notes, *_game_notes(games), *bias_notes(games, families, options.statistics)],
         provenance=provenance,
     )
 

@@ -240,9 +240,9 @@ def _game_section(found: Any, options: AuditOptions, decimals: int) -> Section:
     verdicts = []
     for row in found.judges:
         for bias, share, subject in (
-            ("position", row.biases.place_a, "place A wins"),
-            ("length", row.biases.longer, "the longer answer wins"),
-            ("self-preference", row.biases.own_family, f"systems of the family {row.family} win"),
+            ("position", row.shares["place A"], "place A wins"),
+            ("length", row.shares["longer answer"], "the longer answer wins"),
+            ("self-preference", row.shares["own family"], f"systems of the family {row.family} win"),
         ):
             verdict = _game_verdict(bias, share, subject, row.queries, options.confidence)
             if bias == "self-preference" and row.family is None:

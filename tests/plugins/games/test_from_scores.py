@@ -216,6 +216,6 @@ def test_scores_that_decide_no_games(tmp_path: Path, lines: str, options: Any, p
 
 def test_a_judge_of_ratings_has_no_place_bias(file: Path) -> None:
     """The response of x is longer than that of y for q1, and wins; for q2, z has no words and loses twice."""
-    found = game_biases(games_from_grades(file, cutoff=5).queries).judges[0].biases
-    assert found.place_a.total == 0
-    assert (found.longer.count, found.longer.total) == (4, 4)
+    found = game_biases(games_from_grades(file, cutoff=5).queries).judges[0].shares
+    assert found["place A"].total == 0
+    assert (found["longer answer"].count, found["longer answer"].total) == (4, 4)

@@ -8,7 +8,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.citations import AnswerFilter
-from exam_pp.plugins.games.biases import game_biases
+from exam_pp.plugins.games.biases import FLIPPED, game_biases
 from exam_pp.plugins.games.outcomes import judged_games
 from tests.plugins.games.games import game, game_set, games_file
 
@@ -84,7 +84,7 @@ def test_both_orders_need_swapped_places(tmp_path: Path) -> None:
     assert (alone.outcomes, alone.both_orders, alone.ungraded) == ([], 0, 2)
     assert (found.both_orders, found.flips) == (2, 2)
     (judge,) = game_biases([tmp_path / "g.jsonl"]).judges
-    assert (judge.biases.flipped.count, judge.biases.flipped.total) == (2, 2)
+    assert (judge.shares[FLIPPED].count, judge.shares[FLIPPED].total) == (2, 2)
 
 
 def test_a_system_with_the_name_of_a_repeat_is_another_system(tmp_path: Path) -> None:

@@ -17,5 +17,6 @@ def test_the_games_of_ragelo(shared_data: Path) -> None:
     read = list(records(path))
     queries = [line(game.qid, (game.agent_a, game.agent_b, game.winner)) for game in read]
     (row,) = game_biases(queries).judges
-    assert (row.biases.place_a.count, row.biases.place_a.total, row.biases.place_a.p_value) == (2, 2, 0.5)
-    assert row.biases.longer.total == 0
+    place = row.shares["place A"]
+    assert (place.count, place.total, place.p_value) == (2, 2, 0.5)
+    assert row.shares["longer answer"].total == 0
