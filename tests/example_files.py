@@ -17,7 +17,6 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.review.content_keys import entry_keys, passage_key, query_text_of, scale_of
-from exam_pp.plugins.games.page import QueryAnswers
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
@@ -240,6 +239,8 @@ def _edits() -> None:
 
 def _game() -> None:
     """Of answers.jsonl.gz."""
+    from exam_pp.plugins.games.page import QueryAnswers
+
     query = next(read_passages("answers.jsonl.gz"))
     game = next(QueryAnswers.of(query).games(seed=7))
     judged = Game(system_a=game.a.system, system_b=game.b.system, winner="B", decided_by="reply")
@@ -249,6 +250,8 @@ def _game() -> None:
 
 def _game_edits() -> None:
     """Of answers.jsonl.gz."""
+    from exam_pp.plugins.games.page import QueryAnswers
+
     query = next(read_passages("answers.jsonl.gz"))
     game = next(QueryAnswers.of(query).games(seed=7))
     decided = {"query_id": query.query_id, "id": game.game_id, "winner": "A"}

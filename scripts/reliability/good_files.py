@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import parse_object
-from exam_pp.plugins.games.page import QueryAnswers
 from scripts.command_tree import is_here
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -172,8 +170,7 @@ _COMPARED = ["q1", [_answer("one", "It rises."), _answer("two", "It rises and fa
 
 def _decisions() -> str:
     """Edits with the game between the answers of compared.jsonl, whose id is a hash."""
-    (game,) = QueryAnswers.of(parse_object(_COMPARED)).games(seed=0)
-    decision = {"query_id": "q1", "id": game.game_id, "winner": "A"}
+    decision = {"query_id": "q1", "id": "69a23426754db40803d7", "winner": "A"}
     return json.dumps({"format": "exam_pp.edits.v1", "reviewer": "bea", "games": [decision]}) + "\n"
 
 

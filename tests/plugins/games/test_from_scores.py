@@ -12,12 +12,14 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.games import QueryGames
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.measures import NUGGET_METRICS
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.plugins.games.biases import game_biases
 from exam_pp.plugins.games.from_scores import games_from_grades, games_from_scores, winner_of
 from exam_pp.results import OVERALL_SYSTEM, Score
 from tests.conftest import passage, rubric
+from tests.phases.evaluation.test_corrections import file_of as corrected_file
 from tests.phases.nugget_material import answer, bank_line
 
 WriteLines = Callable[[str, list[Any]], Path]
@@ -219,3 +221,11 @@ def test_a_judge_of_ratings_has_no_place_bias(file: Path) -> None:
     found = game_biases(games_from_grades(file, cutoff=5).queries).judges[0].shares
     assert found["place A"].total == 0
     assert (found["longer answer"].count, found["longer answer"].total) == (4, 4)
+
+
+def test_games_of_grades_need_all_of_them(write_jsonl: WriteLines) -> None:
+    graded = corrected_file(write_jsonl, lambda system, *_: system == "good")
+    with pytest.raises(SelectionError, match="name the judge alone"):
+        games_from_grades(graded)
+    judge = GradeFilter(model="google/flan-t5-large")
+    assert games_from_grades(graded, grade_filter=judge)

@@ -22,6 +22,7 @@ from tests.plugins.games.answers import (
     queries_file,
     write_lines,
 )
+from tests.reports.review.test_review_page import HOSTILE, check_policy, check_script, inventory
 from tests.review_pages import blocks
 
 
@@ -183,3 +184,34 @@ def test_games_that_do_not_fit_the_answers(
     options = GamesOptions(only_ungraded=only_ungraded)
     with pytest.raises(ExamError, match=message):
         review_games(answers_file(tmp_path), games=judged(tmp_path, game), options=options)
+
+
+PAGE = GamesMaterial(
+    {
+        "passages": "p.jsonl",
+        "page": "0",
+        "reviewer": "",
+        "queries": [{"id": "q", "text": "t", "games": ["0"]}],
+    },
+    [{"games": [{"a": [[0, []]], "b": [[1, []]], "passages": []}], "texts": ["one", "two"]}],
+)
+
+
+def test_texts_of_games_cannot_break_out() -> None:
+    hostile = GamesMaterial(
+        {
+            **PAGE.head,
+            "reviewer": HOSTILE,
+            "queries": [{"id": HOSTILE, "text": HOSTILE, "games": [HOSTILE]}],
+        },
+        [{"games": [{"a": [[0, []]], "b": [[1, []]], "passages": [0]}], "texts": [HOSTILE, "other"]}],
+    )
+    page = render_games(hostile)
+    assert inventory(page).tags == inventory(render_games(PAGE)).tags
+    assert "alert(1)" not in page
+    assert blocks(page)["query-0"] == hostile.queries[0]
+
+
+def test_the_page_has_no_markup_of_its_own_and_no_connection() -> None:
+    check_policy(render_games(PAGE))
+    check_script(render_games(PAGE))

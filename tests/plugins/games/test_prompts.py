@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from exam_pp.errors import ModelError
 from exam_pp.games import WINNERS
+from exam_pp.llm.similarity import SimilarityLLM
 from exam_pp.plugins.games.compare import CompareOptions
 from exam_pp.plugins.games.prompts import PAIRWISE_ANSWERS, PAIRWISE_CHOICE, Evidence, pairwise_answers
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
+from tests.conftest import data_error
+from tests.llm.test_similarity import E5_CUTS, Angles, request
 
 EVIDENCE: tuple[Evidence, ...] = ("text", "reason", "both", "none")
 VERDICTS = {
@@ -140,3 +144,25 @@ def test_own_prompts() -> None:
     assert (verdicts.labels[0], winner(verdicts, "so [[B]]")) == ("[[A]]", "B")
     assert CompareOptions(letters).resolved().evidence == "none"
     assert CompareOptions(verdicts).resolved().evidence == "text"
+
+
+@pytest.mark.parametrize(
+    ("reading", "template", "field", "about"),
+    [
+        ("verdict", "{query} {answer_a}", "template", "{answer_b}"),
+        ("verdict", "{query} {answer_a} {answer_b} {context}", "template", "{context}"),
+        ("letter", "{query} {answer_a} {answer_b} {documents} {documents}", "template", "once"),
+        ("number", "{query} {answer_a} {answer_b}", "reading", "use one of: verdict, letter"),
+    ],
+)
+def test_messages_on_prompt_files(reading: str, template: str, field: str, about: str) -> None:
+    with data_error("mine.toml", None, field, about=about):
+        own(reading, template)
+
+
+def test_a_judge_by_similarity_plays_no_games() -> None:
+    slots = ("query", "answer_a", "answer_b", "factors", "documents")
+    with pytest.raises(ModelError, match=r"use --model lexical\."):
+        SimilarityLLM(Angles({}), E5_CUTS).batches(
+            [request("p", "PairwiseAnswers", **dict.fromkeys(slots, "x"))]
+        )

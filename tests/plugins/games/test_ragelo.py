@@ -235,3 +235,44 @@ def test_the_games_among_the_results_of_an_experiment_are_read(
         ("x", "A", 1),
         ("y", "C", 2),
     ]
+
+
+tags = st.text("ab1_.-", min_size=1, max_size=5)
+rank_entry = st.tuples(tags, st.integers(0, 3), st.sampled_from([1.0, 2.0]))
+rank_entries = st.lists(rank_entry, max_size=2, unique_by=lambda system_rank_score: system_rank_score[0])
+
+
+@given(st.lists(st.tuples(texts.map(str.strip).filter(bool), rank_entries), min_size=1, max_size=4))
+def test_documents_of_ragelo_survive_except_for_dropped_fields(
+    passages: list[tuple[str, list[tuple[str, int, float]]]],
+) -> None:
+    def ranking(system: str, key: str, rank: int, score: float) -> dict[str, Any]:
+        return {"method": system, "paragraphId": key, "queryId": "q", "rank": rank, "score": score}
+
+    line: list[Any] = ["q", []]
+    for key, (text, ranked) in enumerate(passages):
+        rankings = [ranking(system, f"p{key}", rank, score) for system, rank, score in ranked]
+        passage = {"paragraph_id": f"p{key}", "text": text, "paragraph_data": {"rankings": rankings}}
+        line[1].append(passage)
+    with tempfile.TemporaryDirectory() as name:
+        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
+        source.write_text(json.dumps(line))
+        dropped = convert(Conversion(source, there, "ragelo-documents")).counts
+        assert not convert(Conversion(there, back, "graded", "ragelo-documents"))
+        (before,), (after,) = list(read_passages(source)), list(read_passages(back))
+        texts = {p.passage_id: p.text for p in before.passages}
+        assert {p.passage_id: p.text for p in after.passages} == texts
+        assert dropped.keys() <= {"original ranks or scores"}
+        entries = [
+            [(r.method, r.rank, r.score, p.passage_id) for p in query.passages for r in p.rankings]
+            for query in (before, after)
+        ]
+        assert len(entries[0]) == len(entries[1])
+        assert sum(e not in entries[1] for e in entries[0]) <= dropped.get("original ranks or scores", 0)
+
+
+def test_a_ranking_has_no_name_of_its_measure(tmp_path: Path) -> None:
+    source = tmp_path / "scores.jsonl"
+    source.write_text('{"system": "s", "query_id": "all", "metric": "m", "value": 0.5}\n')
+    dropped = convert(Conversion(source, tmp_path / "target", "ragelo-ranking", "scores-jsonl"))
+    assert dropped.counts == {"measure names": 1}
