@@ -239,10 +239,10 @@ def _edits() -> None:
 
 def _game() -> None:
     """Of answers.jsonl.gz."""
-    from exam_pp.plugins.games.page import QueryAnswers
+    from exam_pp.plugins.games.page import open_games
 
     query = next(read_passages("answers.jsonl.gz"))
-    game = next(QueryAnswers.of(query).games(seed=7))
+    game = next(open_games(query, seed=7))
     judged = Game(system_a=game.a.system, system_b=game.b.system, winner="B", decided_by="reply")
     games = QueryGames(query_id=query.query_id, game_sets=[GameSet(model=LARGE, games=[judged])])
     write_games([games], "games.jsonl.gz")
@@ -250,10 +250,10 @@ def _game() -> None:
 
 def _game_edits() -> None:
     """Of answers.jsonl.gz."""
-    from exam_pp.plugins.games.page import QueryAnswers
+    from exam_pp.plugins.games.page import open_games
 
     query = next(read_passages("answers.jsonl.gz"))
-    game = next(QueryAnswers.of(query).games(seed=7))
+    game = next(open_games(query, seed=7))
     decided = {"query_id": query.query_id, "id": game.game_id, "winner": "A"}
     values = {"format": "exam_pp.edits.v1", "reviewer": "ana", "games": [decided]}
     write_edits(Edits.model_validate(values), "game-edits.json")

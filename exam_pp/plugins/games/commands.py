@@ -245,18 +245,17 @@ def review_command(
       exam-pp review-games answers.jsonl.gz --queries queries.jsonl --games-per-query 3 --seed 7 -o page.html
       exam-pp review-games answers.jsonl.gz --queries queries.jsonl --games games.jsonl.gz -o page.html
     """
-    from exam_pp.plugins.games.page import GamesOptions, render_games, review_games
+    from exam_pp.plugins.games.page import render_games, review_games
 
     if games is None and (options["grader"] is not None or options["only_ungraded"]):
         raise click.UsageError("--grader and --only choose games of --games.")
-    chosen = GamesOptions(**options)
-    material = review_games(passages, queries=queries_file, games=games, options=chosen)
+    material = review_games(passages, queries_file=queries_file, games=games, **options)
     emit(render_games(material), output, [passages, queries_file, games])
     if str(output) != "-":
         size = output.stat().st_size / 1e6
         log_summary(
             [
                 f"Page with {material.size}: {output} ({size:.1f} MB). Open it in a browser.",
-                f"Then: exam-pp apply {passages} edits.json --seed {chosen.seed} -o games.jsonl.gz",
+                f"Then: exam-pp apply {passages} edits.json --seed {options['seed']} -o games.jsonl.gz",
             ]
         )

@@ -10,7 +10,7 @@ from exam_pp.data_model import is_human
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.plugins.games.page import OpenGame, QueryAnswers
+from exam_pp.plugins.games.page import OpenGame, open_games
 from exam_pp.roles import System, SystemOutput
 from exam_pp.store.edits import HumanGame, check_one_file, read_edits, reviewer_name, warn_of_similar_names
 from exam_pp.store.files import check_output
@@ -82,9 +82,9 @@ def apply_games(
     inputs = [passages, *edits, *(path for path in (games, queries) if path is not None)]
     check_output(output, inputs)
     decisions = _read_decisions(edits, reviewer)
-    open_games = _open_games(passages, decisions, seed)
+    known = _open_games(passages, decisions, seed)
     summary = AppliedGames()
-    new = _new_games(decisions, open_games, summary)
+    new = _new_games(decisions, known, summary)
     texts = read_query_texts(queries) if queries is not None else {}
     merged = list(_merged(games, new, texts, summary))
     warn_of_similar_names(decisions, (known.model for query in merged for known in query.game_sets))
@@ -124,7 +124,7 @@ def _open_games(passages: Path, decisions: Decisions, seed: int) -> dict[str, Op
     for query in read_passages(passages):
         if query.query_id in wanted:
             ids = wanted[query.query_id]
-            games = QueryAnswers.of(query).games(seed)
+            games = open_games(query, seed)
             known |= {game.game_id: game for game in games if game.game_id in ids}
     for query_id, ids in wanted.items():
         unknown = [key for key in ids if key not in known or known[key].query_id != query_id]
@@ -140,14 +140,14 @@ def _open_games(passages: Path, decisions: Decisions, seed: int) -> dict[str, Op
 
 def _new_games(
     decisions: Decisions,
-    open_games: Mapping[str, OpenGame],
+    known: Mapping[str, OpenGame],
     summary: AppliedGames,
 ) -> dict[str, dict[str, list[Game]]]:
     """Query id to reviewer to games, in the order of the passages file."""
-    new: dict[str, dict[str, list[Game]]] = {game.query_id: {} for game in open_games.values()}
+    new: dict[str, dict[str, list[Game]]] = {game.query_id: {} for game in known.values()}
     for reviewer, of_reviewer in decisions.items():
         counts = summary.reviewers[reviewer] = ReviewerCounts()
-        for game_id, game in open_games.items():
+        for game_id, game in known.items():
             decision, _ = of_reviewer.get(game_id, (None, None))
             if decision is None:
                 continue

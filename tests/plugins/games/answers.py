@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from exam_pp.plugins.games.page import OpenGame, QueryAnswers
+from exam_pp.plugins.games.page import OpenGame, open_games
 from exam_pp.store.edits import FORMAT
 from exam_pp.store.passages.graded_file import read_passages
 
@@ -62,7 +62,7 @@ def queries_file(folder: Path, *queries: str) -> Path:
 
 def games_in(passages: Path, seed: int = 0) -> list[OpenGame]:
     """All games of a passages file."""
-    return [game for query in read_passages(passages) for game in QueryAnswers.of(query).games(seed)]
+    return [game for query in read_passages(passages) for game in open_games(query, seed)]
 
 
 def decided(game: OpenGame, winner: str | None, **more: Any) -> dict[str, Any]:

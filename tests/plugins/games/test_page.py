@@ -11,7 +11,7 @@ import pytest
 
 from exam_pp.errors import ExamError, SelectionError
 from exam_pp.games import QueryGames
-from exam_pp.plugins.games.page import GamesMaterial, GamesOptions, render_games, review_games
+from exam_pp.plugins.games.page import GamesMaterial, render_games, review_games
 from exam_pp.roles import System
 from exam_pp.store.games_files import write_games
 from tests.plugins.games.answers import (
@@ -37,7 +37,7 @@ def shown(material: GamesMaterial) -> dict[str, tuple[str, str]]:
 
 
 def material(folder: Path, passages: Path, **options: Any) -> GamesMaterial:
-    return review_games(passages, queries=queries_file(folder), options=GamesOptions(**options))
+    return review_games(passages, queries_file=queries_file(folder), **options)
 
 
 def test_the_page_tells_no_system(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_the_page_tells_no_system(tmp_path: Path) -> None:
     ]
     passages = write_lines(tmp_path / "answers.jsonl", lines)
     queries = queries_file(tmp_path, *(f"q{n}" for n in range(30)))
-    page = render_games(review_games(passages, queries=queries))
+    page = render_games(review_games(passages, queries_file=queries))
     packed = json.dumps(blocks(page))
     for secret in ("sys-first", "sys-second", "secret-doc", "seed"):
         assert secret not in page.replace("--seed SEED", "")
@@ -84,7 +84,7 @@ def test_options_that_choose_no_games(
 ) -> None:
     queries = texts and queries_file(tmp_path, *texts)
     with pytest.raises(SelectionError, match=message):
-        review_games(answers_file(tmp_path), queries=queries or None, options=GamesOptions(**options))
+        review_games(answers_file(tmp_path), queries_file=queries or None, **options)
 
 
 def test_answers_that_nobody_can_compare_are_left_out(
@@ -150,12 +150,12 @@ def test_exactly_the_games_of_a_model(tmp_path: Path) -> None:
         frozenset({System("sys-v"), System("sys-w")}),
     }
     assert got.head["queries"][0]["text"] == "Text of q1"
-    ungraded = review_games(passages, games=games, options=GamesOptions(only_ungraded=True))
+    ungraded = review_games(passages, games=games, only_ungraded=True)
     assert [everything[game_id] for game_id in shown(ungraded)] == [
         frozenset({System("sys-v"), System("sys-w")})
     ]
     assert (
-        review_games(passages, games=games, queries=queries_file(tmp_path)).head["queries"][0]["text"]
+        review_games(passages, games=games, queries_file=queries_file(tmp_path)).head["queries"][0]["text"]
         == "What is q1?"
     )
 
@@ -165,9 +165,9 @@ def test_games_of_people_count_only_by_name(tmp_path: Path) -> None:
     games = judged(tmp_path, ("q1", "sys-u", "sys-v", "A"), model="human:bo")
     with pytest.raises(SelectionError, match="no games that a person can compare"):
         review_games(passages, games=games)
-    assert len(shown(review_games(passages, games=games, options=GamesOptions(grader="human:bo")))) == 1
+    assert len(shown(review_games(passages, games=games, grader="human:bo"))) == 1
     with pytest.raises(SelectionError, match=r"no games of 'x' \(--grader\); its judges: human:bo"):
-        review_games(passages, games=games, options=GamesOptions(grader="x"))
+        review_games(passages, games=games, grader="x")
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,8 @@ def test_games_of_people_count_only_by_name(tmp_path: Path) -> None:
 def test_games_that_do_not_fit_the_answers(
     game: Any, only_ungraded: bool, message: str, tmp_path: Path
 ) -> None:
-    options = GamesOptions(only_ungraded=only_ungraded)
     with pytest.raises(ExamError, match=message):
-        review_games(answers_file(tmp_path), games=judged(tmp_path, game), options=options)
+        review_games(answers_file(tmp_path), games=judged(tmp_path, game), only_ungraded=only_ungraded)
 
 
 PAGE = GamesMaterial(
