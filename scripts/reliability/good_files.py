@@ -387,10 +387,8 @@ _CONVERSIONS = (
     ("ragelo_answers.csv", "ragelo-answers", "rag25"),
     ("ragelo_reasonings.csv", "ragelo-reasonings", "graded"),
     ("ragelo_games.csv", "ragelo-games", "ragelo-games-jsonl"),
-    ("ragelo_games.jsonl", "ragelo-games-jsonl", "ragelo-games"),
     ("ragelo_games.jsonl", "ragelo-games-jsonl", "games"),
     ("all.games.jsonl", "games", "ragelo-games-jsonl"),
-    ("all.games.jsonl", "games", "ragelo-games"),
     ("open_rag_eval.csv", "open-rag-eval", "rag24"),
     ("open_rag_eval.csv", "open-rag-eval-passages", "graded"),
     ("open_rag_eval_scores.csv", "open-rag-eval-scores", "scores-jsonl"),
@@ -523,7 +521,7 @@ _TARGETS: tuple[Target, ...] = (
     ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
-TARGETS = tuple(target for target in _TARGETS if is_here(target.command))
+TARGETS = tuple(target for target in _TARGETS if is_here(target.command.replace("{}", target.file)))
 
 
 def lay_out(folder: Path) -> None:

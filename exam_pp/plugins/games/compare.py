@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from math import comb
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -47,15 +47,6 @@ from exam_pp.text.wording import counted, listed
 
 
 @dataclass(frozen=True)
-class AnswerText:
-    """The whole answer of a system, or of one repeat of it."""
-
-    system: str
-    text: str
-    repeat: int | None = None
-
-
-@dataclass(frozen=True)
 class Document:
     """A document beside the answers, with the label and the reason of a direct grade if it has one."""
 
@@ -83,8 +74,8 @@ class PairUnit:
 
     query_id: str
     query_text: str
-    a: AnswerText
-    b: AnswerText
+    a: SystemOutput
+    b: SystemOutput
     documents: Sequence[Document] = ()
     order: Literal[1, 2] | None = None
 
@@ -269,8 +260,8 @@ class Contest:
         return PairUnit(
             self.query_id,
             self.query_text,
-            AnswerText(a.system, a.text, a.repeat),
-            AnswerText(b.system, b.text, b.repeat),
+            a,
+            b,
             [document for document in documents if self.rule.keeps(document, self.query_id)],
             game.order,
         )
@@ -739,21 +730,13 @@ def _with_others(
     """The lines, then those of the games file for other queries; counts its other games in ``summary``."""
     written: set[str] = set()
     games = 0
-    for line in lines:
+    for line in chain(lines, (other for query_id, other in known.items() if query_id not in written)):
         written.add(line.query_id)
-        games += _count(line)
+        games += sum(len(of_set.games) for of_set in line.game_sets)
         yield line
-    for query_id, line in known.items():
-        if query_id not in written:
-            games += _count(line)
-            yield line
     summary.kept = games - summary.new - summary.reused
 
 
 def _systems_of(lines: Iterable[QueryGames]) -> set[str]:
     games = (game for line in lines for of_set in line.game_sets for game in of_set.games)
     return {system for game in games for system in (game.system_a, game.system_b)}
-
-
-def _count(line: QueryGames) -> int:
-    return sum(len(of_set.games) for of_set in line.game_sets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.plugins.games.page import OpenGame, open_games
-from exam_pp.roles import System, SystemOutput
+from exam_pp.roles import System
 from exam_pp.store.edits import HumanGame, check_one_file, read_edits, reviewer_name, warn_of_similar_names
 from exam_pp.store.files import check_output
 from exam_pp.store.games_files import read_games, write_games
@@ -26,38 +27,28 @@ Decisions = dict[str, dict[str, tuple[HumanGame, Path]]]
 
 
 @dataclass
-class ReviewerCounts:
-    """Counts of a reviewer for the summary.
+class AppliedGames:
+    """Counts for the summary, by reviewer.
 
-    ``skipped``: Games without a decision, which are not added.
+    ``games`` that were added, ``ties`` among them, and ``skipped`` ones; ``replaced`` games of the games file
+    with another winner; games that are ``compared`` with models, and those ``differing`` from them.
     """
 
-    games: int = 0
-    ties: int = 0
-    skipped: int = 0
-    replaced: int = 0
-    compared: int = 0
-    differing: int = 0
-
-
-@dataclass
-class AppliedGames:
-    """Counts for the summary, by reviewer."""
-
-    reviewers: dict[str, ReviewerCounts] = field(default_factory=dict)
+    reviewers: dict[str, Counter[str]] = field(default_factory=dict)
 
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
         for name, counts in self.reviewers.items():
-            ties = f", {counts.ties} of them {'a tie' if counts.ties == 1 else 'ties'}" if counts.ties else ""
-            yield f"{counted(counts.games, 'game')} added as {name}{ties}."
-            yield from noted(counts.skipped, "{} not added.", "skipped game was", "skipped games were")
+            ties = counts["ties"]
+            tied = f", {ties} of them {'a tie' if ties == 1 else 'ties'}" if ties else ""
+            yield f"{counted(counts['games'], 'game')} added as {name}{tied}."
+            yield from noted(counts["skipped"], "{} not added.", "skipped game was", "skipped games were")
             yield from noted(
-                counts.replaced, "{} another winner than in the games file: the later one counts.",
+                counts["replaced"], "{} another winner than in the games file: the later one counts.",
                 "game has", "games have",
             )  # fmt: skip
-            if counts.compared:
-                yield f"{counts.differing} of {counts.compared} differ from the winner of a model."
+            if counts["compared"]:
+                yield f"{counts['differing']} of {counts['compared']} differ from the winner of a model."
 
 
 def apply_games(
@@ -139,38 +130,29 @@ def _open_games(passages: Path, decisions: Decisions, seed: int) -> dict[str, Op
 
 
 def _new_games(
-    decisions: Decisions,
-    known: Mapping[str, OpenGame],
-    summary: AppliedGames,
+    decisions: Decisions, known: Mapping[str, OpenGame], summary: AppliedGames
 ) -> dict[str, dict[str, list[Game]]]:
     """Query id to reviewer to games, in the order of the passages file."""
-    new: dict[str, dict[str, list[Game]]] = {game.query_id: {} for game in known.values()}
+    new: dict[str, dict[str, list[Game]]] = {}
     for reviewer, of_reviewer in decisions.items():
-        counts = summary.reviewers[reviewer] = ReviewerCounts()
-        for game_id, game in known.items():
-            decision, _ = of_reviewer.get(game_id, (None, None))
-            if decision is None:
-                continue
+        counts = summary.reviewers[reviewer] = Counter()
+        for game in (game for game_id, game in known.items() if game_id in of_reviewer):
+            decision, _ = of_reviewer[game.game_id]
             if decision.winner is None:
-                counts.skipped += 1
+                counts["skipped"] += 1
                 continue
-            counts.games += 1
-            counts.ties += decision.winner == "C"
-            new[game.query_id].setdefault(reviewer, []).append(_game(game, decision))
-    return {query_id: by_reviewer for query_id, by_reviewer in new.items() if by_reviewer}
-
-
-def _game(game: OpenGame, decision: HumanGame) -> Game:
-    values = {
-        "system_a": game.a.system, "system_b": game.b.system, "repeat_a": game.a.repeat,
-        "repeat_b": game.b.repeat, "winner": decision.winner, "decided_by": "person",
-        "words_a": _words(game.a), "words_b": _words(game.b), "comment": decision.comment,
-    }  # fmt: skip
-    return Game.model_validate({key: value for key, value in values.items() if value is not None})
-
-
-def _words(output: SystemOutput) -> int:
-    return len(output.text.split())
+            counts["games"] += 1
+            counts["ties"] += decision.winner == "C"
+            values = {
+                "system_a": game.a.system, "system_b": game.b.system, "repeat_a": game.a.repeat,
+                "repeat_b": game.b.repeat, "winner": decision.winner, "decided_by": "person",
+                "words_a": len(game.a.text.split()), "words_b": len(game.b.text.split()),
+                "comment": decision.comment,
+            }  # fmt: skip
+            made = Game.model_validate({key: value for key, value in values.items() if value is not None})
+            new.setdefault(game.query_id, {}).setdefault(reviewer, []).append(made)
+    order = dict.fromkeys(game.query_id for game in known.values())
+    return {query_id: new[query_id] for query_id in order if query_id in new}
 
 
 def _merged(
@@ -185,16 +167,15 @@ def _merged(
             _add(query, reviewer, of_reviewer, summary.reviewers[reviewer])
         yield query
     for query_id, by_reviewer in new.items():
-        sets = [_set(reviewer, of_reviewer) for reviewer, of_reviewer in by_reviewer.items()]
-        text = {"query_text": texts[query_id]} if query_id in texts else {}
-        yield QueryGames(query_id=query_id, game_sets=sets, **text)
+        query = QueryGames(query_id=query_id, game_sets=[])
+        if query_id in texts:
+            query.query_text = texts[query_id]
+        for reviewer, of_reviewer in by_reviewer.items():
+            _add(query, reviewer, of_reviewer, summary.reviewers[reviewer])
+        yield query
 
 
-def _set(reviewer: str, games: list[Game]) -> GameSet:
-    return GameSet(model=reviewer, prompt_type=PROMPT_TYPE, games=games)
-
-
-def _add(query: QueryGames, reviewer: str, new: list[Game], counts: ReviewerCounts) -> None:
+def _add(query: QueryGames, reviewer: str, new: list[Game], counts: Counter[str]) -> None:
     """Add games to those of the reviewer; a game between the same answers is replaced."""
     pairs = {game.pair: game for game in new}
     models = [known for known in query.game_sets if not is_human(known.model)]
@@ -202,19 +183,19 @@ def _add(query: QueryGames, reviewer: str, new: list[Game], counts: ReviewerCoun
         winners = {
             _winner(known) for of in models for known in of.games if known.pair == pair and known.winner
         }
-        counts.compared += len(winners) == 1
-        counts.differing += len(winners) == 1 and winners != {_winner(game)}
+        counts["compared"] += len(winners) == 1
+        counts["differing"] += len(winners) == 1 and winners != {_winner(game)}
     own = next((known for known in query.game_sets if known.model == reviewer), None)
     if own is None:
-        query.game_sets = [*query.game_sets, _set(reviewer, new)]
-        return
+        own = GameSet(model=reviewer, prompt_type=PROMPT_TYPE, games=[])
+        query.game_sets = [*query.game_sets, own]
     games, rest = [], dict(pairs)
     for known in own.games:
         if known.pair not in pairs:
             games.append(known)
         elif known.pair in rest:
             games.append(rest.pop(known.pair))
-            counts.replaced += _winner(known) != _winner(pairs[known.pair])
+            counts["replaced"] += _winner(known) != _winner(pairs[known.pair])
     own.games = [*games, *rest.values()]
 
 

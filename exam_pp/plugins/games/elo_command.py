@@ -242,7 +242,9 @@ def command(
       exam-pp evaluate elo graded.jsonl.gz --bank questions.jsonl --cutoff 5 --also games=games.jsonl.gz
       exam-pp evaluate elo ndcg.tsv --by nDCG@10 --tie-margin 0.05
     """
-    from exam_pp.plugins.games.ratings import compare_pairs, scores_of, together
+    from exam_pp.phases.evaluation.leaderboards import Statistics
+    from exam_pp.plugins.games.elo_bradley_terry import EloRules
+    from exam_pp.plugins.games.ratings import RatingOptions, compare_pairs, scores_of, together
     from exam_pp.rendering.pictures.grids import win_matrix
     from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture
     from exam_pp.reports.evaluation.leaderboards import trec_eval_text
@@ -258,7 +260,12 @@ def command(
         several=len(columns) > 1,
         of_one={"--plot matrix": plot_matrix, "--also games": games_output},
     )
-    options = _options(**method)
+    statistics = Statistics(
+        "queries" if method["intervals"] == "queries" else None,
+        **{name: method[name] for name in ("confidence", "samples", "seed")},
+    )
+    rules = EloRules(method["k_factor"], method["start_rating"], method["elo_integer"])
+    options = RatingOptions(method["methods"], rules, method["tournaments"], statistics)
     inputs = [*games, families, official, chosen["bank"], chosen["queries"]]
     boards = _boards(
         games, columns, options, families=families, games_output=games_output, inputs=inputs, **chosen
@@ -414,28 +421,6 @@ def _check_usage(
             raise click.UsageError(f"{option} has the games of one judge; use --grader and --prompt once.")
 
 
-def _options(
-    *,
-    methods: Any,
-    tournaments: int,
-    k_factor: float,
-    start_rating: float,
-    elo_integer: bool,
-    intervals: str,
-    confidence: float,
-    samples: int,
-    seed: int,
-) -> RatingOptions:
-    from exam_pp.phases.evaluation.leaderboards import Statistics
-    from exam_pp.plugins.games.elo import EloRules
-    from exam_pp.plugins.games.ratings import RatingOptions
-
-    statistics = Statistics(
-        "queries" if intervals == "queries" else None, confidence=confidence, samples=samples, seed=seed
-    )
-    return RatingOptions(methods, EloRules(k_factor, start_rating, elo_integer), tournaments, statistics)
-
-
 _SHADES = 6
 
 
@@ -482,17 +467,11 @@ _TEST_NOTE = (
 
 
 def _games_table(board: Ratings) -> Table:
-    columns = ["system", "games", "won", "tied", "lost"]
-    with_spread = any(row.spread is not None for row in board.records)
-    rows: list[list[Cell]] = [
-        [row.system, row.games, row.won, row.tied, row.lost, *([row.spread] if with_spread else [])]
-        for row in board.records
-    ]
-    width = len(columns) + with_spread
+    columns = ["system", "games", "won", "tied", "lost", "sd of Elo over tournaments"]
+    width = len(columns) - all(spread is None for *_, spread in board.records)
+    rows: list[list[Cell]] = [[*row[:width]] for row in board.records]
     rows += [[system, 0, *[None] * (width - 2)] for system in board.unrated]
-    if with_spread:
-        columns.append("sd of Elo over tournaments")
-    return Table(columns, rows, title="Games", decimals=1)
+    return Table(columns[:width], rows, title="Games", decimals=1)
 
 
 def win_matrix_table(matrix: WinMatrix) -> Table:
@@ -502,7 +481,7 @@ def win_matrix_table(matrix: WinMatrix) -> Table:
     for number, (system, shares, average) in enumerate(
         zip(matrix.systems, matrix.shares.tolist(), matrix.averages, strict=True)
     ):
-        rows.append([system, *map(_defined, shares), _defined(average)])
+        rows.append([system, *(None if isnan(share) else share for share in [*shares, average])])
         for column, share in enumerate(shares, start=1):
             if not isnan(share):
                 shades[number, column] = min(_SHADES - 1, int(share * _SHADES))
@@ -522,11 +501,7 @@ def head_to_head_table(pairs: Sequence[HeadToHead], *, formatted: bool = True) -
     rows: list[list[Cell]] = []
     for pair in pairs:
         cells: list[Cell] = [pair.system_a, pair.system_b, pair.games, pair.queries]
-        for share, interval in (
-            (pair.won, pair.won_interval),
-            (pair.tied, pair.tied_interval),
-            (pair.lost, pair.lost_interval),
-        ):
+        for share, interval in (pair.won, pair.tied, pair.lost):
             cells += (
                 [f"{share:.3f} [{interval.low:.3f}, {interval.high:.3f}]"]
                 if formatted
@@ -537,7 +512,3 @@ def head_to_head_table(pairs: Sequence[HeadToHead], *, formatted: bool = True) -
     return Table(
         columns, rows, title="Head to head", decimals=3, significant={len(columns) - 2, len(columns) - 1}
     )
-
-
-def _defined(value: float) -> float | None:
-    return None if isnan(value) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,6 @@ class Outcome(NamedTuple):
     system_a: str
     system_b: str
     score: float
-    judge: GradeKey
 
 
 @dataclass(frozen=True)
@@ -124,21 +124,13 @@ class JudgedGames:
     games: dict[str, list[Game]] = field(default_factory=dict, repr=False)
 
 
-def read_all(games: Iterable[PathLike | QueryGames]) -> Iterator[QueryGames]:
-    """The queries of games files, or of objects, one after the other."""
-    for item in games:
-        if isinstance(item, QueryGames):
-            yield item
-        else:
-            yield from read_any_games(item)
-
-
 def distinct_games(
     games: Iterable[PathLike | QueryGames],
 ) -> Iterator[tuple[str, GameSet, Game, bool]]:
     """The query, set and game of all games, and whether each is the first one with its places and reply."""
     known: set[int] = set()
-    for query in read_all(games):
+    lines = ([item] if isinstance(item, QueryGames) else read_any_games(item) for item in games)
+    for query in chain.from_iterable(lines):
         for of_judge in query.game_sets:
             for game in of_judge.games:
                 result = (game.order, game.winner, game.answer)
@@ -188,7 +180,7 @@ def judged_games(
             if score is None:
                 result.ungraded += 1
             else:
-                result.outcomes.append(Outcome(query_id, first.system_a, first.system_b, score, judge))
+                result.outcomes.append(Outcome(query_id, first.system_a, first.system_b, score))
     result.systems = list(systems)
     check_names(by_query, systems)
     return result

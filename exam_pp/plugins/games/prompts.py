@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from exam_pp.banks import Entry
-from exam_pp.prompts.base import DOCUMENTS_SLOT, Prompt, ReadingRule, ReadReply, Unparsed, register
+from exam_pp.prompts.base import DOCUMENTS_SLOT, Locator, Prompt, ReadingRule, ReadReply, Unparsed, register
 
 ANSWER_SLOTS = ("answer_a", "answer_b")
 """The placeholders of the answers in place A and in place B."""
@@ -22,9 +22,6 @@ FACTORS = (
     "but still relevant to the intent of the original question."
 )
 """The factors of the paper (appendix A.2)."""
-
-NO_VERDICT = "the reply has no verdict [[A]], [[B]] or [[C]]"
-NO_LETTER = "the reply does not begin with one of the labels A, B and C"
 
 _VERDICT = re.compile(r"\[\[\s*(?P<n>[^\W\d_])\s*\]\]")
 _FINAL = re.compile(
@@ -47,37 +44,34 @@ def _find_verdict(reply: str, unparsed: Unparsed) -> re.Match[str] | None:
     return matches[-1] if matches else None
 
 
-def _read_verdict(reply: str, _entry: Entry | None, unparsed: Unparsed) -> ReadReply:
-    return _winner(_find_verdict(reply, unparsed), NO_VERDICT)
-
-
 def _find_letter(reply: str, _unparsed: Unparsed) -> re.Match[str] | None:
     return _LETTER.match(reply)
 
 
-def _read_letter(reply: str, _entry: Entry | None, unparsed: Unparsed) -> ReadReply:
-    return _winner(_find_letter(reply, unparsed), NO_LETTER)
+def _rule(name: str, description: str, locate: Locator, reason: str) -> ReadingRule:
+    """The rating is the position of the letter in A, B, C; ungraded without a letter, or with another one."""
+
+    def read(reply: str, _entry: Entry | None, unparsed: Unparsed) -> ReadReply:
+        match = locate(reply, unparsed)
+        rating = "ABC".find(match["n"].upper()) if match else -1
+        return ReadReply(None, False, reason=reason) if rating < 0 else ReadReply(rating, True)
+
+    return ReadingRule(name, description, read, locate)
 
 
-def _winner(match: re.Match[str] | None, reason: str) -> ReadReply:
-    """The position of the letter in A, B, C; ungraded without a letter, or with another one."""
-    rating = "ABC".find(match["n"].upper()) if match else -1
-    return ReadReply(None, False, reason=reason) if rating < 0 else ReadReply(rating, True)
-
-
-VERDICT = ReadingRule(
+VERDICT = _rule(
     "verdict",
     "the last of [[A]], [[B]] and [[C]] wins; a reply without one, or with another letter in the last one, "
     "stays ungraded",
-    _read_verdict,
     _find_verdict,
+    "the reply has no verdict [[A]], [[B]] or [[C]]",
 )
-LETTER = ReadingRule(
+LETTER = _rule(
     "letter",
     "A, B or C at the beginning of the reply, such as 'B' or 'Answer B is better.'; any other reply stays "
     "ungraded",
-    _read_letter,
     _find_letter,
+    "the reply does not begin with one of the labels A, B and C",
 )
 PAIR_RULES: dict[str, tuple[ReadingRule, tuple[str, ...]]] = {
     VERDICT.name: (VERDICT, ("[[A]]", "[[B]]", "[[C]]")),

@@ -14,7 +14,7 @@ from exam_pp.phases.evaluation.citations import AnswerFilter
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.plugins.games import ELO_K, ELO_START, TOURNAMENTS
 from exam_pp.plugins.games import compare as comparisons
-from exam_pp.plugins.games.elo import EloRules
+from exam_pp.plugins.games.elo_bradley_terry import EloRules
 from exam_pp.plugins.games.outcomes import judged_games
 from exam_pp.plugins.games.prompts import Evidence
 from exam_pp.plugins.games.ratings import NAMES, Method, RatingOptions, rate

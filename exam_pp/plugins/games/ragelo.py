@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import model_validator
 
 from exam_pp import games
-from exam_pp.data_model import DIRECT_ID, DirectGrade, Id, Passage, PassageData, QueryPassages, RankingEntry
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.data_model import DirectGrade, Id, Passage, PassageData, QueryPassages, RankingEntry
+from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Schema, Target, csv_format, register
 from exam_pp.formats.dropped_fields import (
     EMPTY,
@@ -36,7 +36,6 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.models import Record
 from exam_pp.prompts.reading import NOT_A_LABEL
 from exam_pp.prompts.reasoner import find_relevance_label
-from exam_pp.records import encode
 from exam_pp.results import Score
 from exam_pp.roles import DistinctNames, System, is_part_of_answer
 from exam_pp.store.csv_cells import checked_id, write_cells
@@ -47,14 +46,10 @@ from exam_pp.store.tables import Cells, Layout
 REASONINGS = Layout(("qid", "did", "raw_answer", "answer"), (), ("qid", "did"), RAGELO_NAMES)
 
 
-def _with_ids(*names: str) -> Callable[[Sample], bool]:
-    """Whether a table has all these columns, those of ids by any of their names."""
-
-    def test(sample: Sample) -> bool:
-        known = (({name, *RAGELO_NAMES[name]} if name in RAGELO_IDS else {name}) for name in names)
-        return all(sample.columns & any_of for any_of in known)
-
-    return test
+def _are_documents(sample: Sample) -> bool:
+    """Whether a table has the columns of documents, those of ids by any of their names."""
+    ids = all(sample.columns & {name, *RAGELO_NAMES[name]} for name in RAGELO_IDS)
+    return ids and "document" in sample.columns
 
 
 class Reasoning(NamedTuple):
@@ -193,48 +188,6 @@ def _graded(cells: Cells, path: str | Path) -> list[QueryPassages]:
         passage = Passage(passage_id=reasoning.passage_id, text="", direct_grades=[grade])
         queries.setdefault(reasoning.query_id, []).append(passage)
     return [QueryPassages(query_id, passages) for query_id, passages in queries.items()]
-
-
-def _write_reasonings(queries: Iterable[QueryPassages], target: Target) -> None:
-    """Write the first direct grade of every passage, with the rating if the reply does not contain it.
-
-    Raises :class:`SelectionError` if there are no direct grades.
-    """
-    seen: set[tuple[str, str]] = set()
-
-    def rows() -> Iterator[tuple[str, str, str, str]]:
-        for query in queries:
-            count_dropped_passage_fields(
-                query, frozenset({"passage texts", "sets of grades"}), target.dropped
-            )
-            for passage in query.passages:
-                target.dropped.add("passage texts", bool(passage.text))
-                grades = list(passage.grade_sets())
-                direct = next((grade for grade in grades if isinstance(grade, DirectGrade)), None)
-                target.dropped.add("sets of grades", len(grades) - (direct is not None))
-                if direct is None:
-                    target.dropped.add("passages without a direct grade")
-                    continue
-                if (query.query_id, passage.passage_id) in seen:
-                    target.dropped.add("passages with a duplicate id")
-                    continue
-                seen.add((query.query_id, passage.passage_id))
-                raw = trimmed(direct.answer or "", target.dropped)
-                rating = direct.entry_ratings().get(DIRECT_ID)
-                answer = raw if rating is None or _rating(raw) == rating else str(rating)
-                after = _grade(raw, answer)
-                changed = after.entry_ratings() != direct.entry_ratings()
-                target.dropped.add("grading failures", changed)
-                differs = encode(after) != encode(direct)
-                target.dropped.add("grade fields other than rating and reply", differs and not changed)
-                yield query.query_id, passage.passage_id, raw, answer
-
-        if not seen:
-            raise SelectionError(
-                "The format ragelo-reasonings needs direct grades, but the passages have no direct grades."
-            )
-
-    write_cells(REASONINGS.required, rows(), target.path, ids=RAGELO_IDS, inputs=target.inputs)
 
 
 def _write_ranking(scores: Iterable[Score], target: Target) -> None:
@@ -387,13 +340,8 @@ def _game_of(game: RageloGame, dropped: DroppedFields) -> games.Game:
     return games.Game(system_a=game.agent_a, system_b=game.agent_b, **values)
 
 
-def _ragelo_games(
-    queries: Iterable[QueryGames], dropped: DroppedFields, *, named: bool
-) -> Iterator[RageloGame]:
-    """Convert queries to RAGElo's games, with counts of the fields that RAGElo lacks.
-
-    ``named`` is whether the format has names of evaluators, by which its reader makes sets of games.
-    """
+def _ragelo_games(queries: Iterable[QueryGames], dropped: DroppedFields) -> Iterator[RageloGame]:
+    """Convert queries to RAGElo's games, with counts of the fields that RAGElo lacks."""
     distinct = DistinctNames()
     for query in queries:
         dropped.add("query texts", bool(query.query_text))
@@ -401,9 +349,7 @@ def _ragelo_games(
         sets = [of_judge for of_judge in query.game_sets if of_judge.games]
         dropped.add("sets of games without games", len(query.game_sets) - len(sets))
         dropped.add("queries without games", not sets)
-        dropped.add(
-            "boundaries of sets of games", len(sets) - len({s.model if named else None for s in sets})
-        )
+        dropped.add("boundaries of sets of games", len(sets) - len({of_judge.model for of_judge in sets}))
         for of_judge in sets:
             for key, value in (
                 ("model options", of_judge.model_options),
@@ -465,33 +411,16 @@ def _both_orders(path: Path) -> Iterator[tuple[RageloGame, Literal[1, 2]]]:
             yield valid(RageloGame.model_validate, extras[key], path, within=where), order
 
 
-def _write_table(queries: Iterable[QueryGames], target: Target) -> None:
-    def rows() -> Iterator[tuple[str, ...]]:
-        for game in _ragelo_games(queries, target.dropped, named=False):
-            target.dropped.add("names of graders", game.evaluator_name not in EMPTY)
-            target.dropped.add("reasons of errors", bool(game.exception))
-            target.dropped.keys(game.model_extra)
-            target.dropped.keys(game.answer.model_extra if game.answer else None)
-            relevance = "" if game.relevance is None else trimmed(str(game.relevance), target.dropped)
-            structured = isinstance(game.relevance, bool | list | dict)
-            target.dropped.add("relevance values that are neither text nor number", structured)
-            raw = trimmed(game.raw_answer or "", target.dropped)
-            yield game.qid, game.agent_a, game.agent_b, raw, game.winner or "", relevance
-
-    columns = ("qid", "agent_a", "agent_b", "raw_answer", "answer", "relevance")
-    write_cells(columns, rows(), target.path, ids=GAMES.ids, inputs=target.inputs)
-
-
 register(
     csv_format(
         "ragelo-documents", "passages", "retrieved documents of RAGElo, CSV",
-        fits(_with_ids("qid", "did", "document"), Fit.FAIR), DOCUMENTS, passages_of, "query",
+        fits(_are_documents, Fit.FAIR), DOCUMENTS, passages_of, "query",
         _write_documents,
     ),
     csv_format(
         "ragelo-reasonings", "passages", "RAGElo's reasonings on documents, CSV",
         with_columns("qid", "did", "raw_answer", "answer"), REASONINGS, reasonings_of, "document",
-        _write_reasonings, content_of=_graded,
+        content_of=_graded,
     ),
     Format(
         "ragelo-ranking", "scores", "ranking of agents of RAGElo, CSV",
@@ -499,15 +428,16 @@ register(
     ),
     csv_format(
         "ragelo-games", "games", "games between answers of RAGElo, CSV",
-        with_columns("qid", "agent_a", "agent_b", "answer"), GAMES, games_of, "game", _write_table,
+        with_columns("qid", "agent_a", "agent_b", "answer"), GAMES, games_of, "game",
         content_of=lambda cells, path: queries_of(games_of(cells, path), DroppedFields()),
+        written_by="--to ragelo-games-jsonl",
     ),
     Format(
         "ragelo-games-jsonl", "games", "games between answers of RAGElo, JSON lines",
         fits(_are_game_lines, Fit.CERTAIN), read_game_lines, "game",
         lambda source: queries_of(read_game_lines(source.path), source.dropped),
         lambda queries, target: write_records(
-            _ragelo_games(queries, target.dropped, named=True), target.path, inputs=target.inputs
+            _ragelo_games(queries, target.dropped), target.path, inputs=target.inputs
         ),
         schema=Schema("ragelo-games", "a line of games between answers of RAGElo", RageloGame),
     ),

@@ -22,8 +22,15 @@ from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, System
 from exam_pp.phases.evaluation.result import Evaluation, counted_names, joined_notes
 from exam_pp.plugins.games import TOURNAMENTS
 from exam_pp.plugins.games.biases import bias_notes
-from exam_pp.plugins.games.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
-from exam_pp.plugins.games.elo import EloRules, elo, elo_samples, errors_of_mean
+from exam_pp.plugins.games.elo_bradley_terry import (
+    EloRules,
+    bradley_terry,
+    bradley_terry_samples,
+    elo,
+    elo_samples,
+    errors_of_mean,
+    has_maximum,
+)
 from exam_pp.plugins.games.from_scores import RatedGames
 from exam_pp.plugins.games.outcomes import JudgedGames, Outcome, Outcomes, judged_games
 from exam_pp.provenance import Provenance, combined
@@ -48,27 +55,17 @@ class RatingOptions:
     statistics: Statistics = field(default_factory=lambda: Statistics("queries", samples=1000))
 
 
-class SystemRecord(NamedTuple):
-    """The games of a system, and the spread of its Elo rating over tournaments (None without Elo)."""
-
-    system: str
-    games: int
-    won: int
-    tied: int
-    lost: int
-    spread: float | None
-
-
 @dataclass(frozen=True)
 class Ratings:
     """Ratings of systems by the games of one judge.
 
-    ``records``: Number of games by system, in the order of the leaderboard. ``matrix``: The win matrix, in
-    the order of the leaderboard. ``unrated``: Systems without played games.
+    ``records``: System, games, games that it won, tied and lost, and the spread of its Elo rating over
+    tournaments (None without Elo), in the order of the leaderboard. ``matrix``: The win matrix, in the same
+    order. ``unrated``: Systems without played games.
     """
 
     standings: Standings
-    records: list[SystemRecord]
+    records: list[tuple[str, int, int, int, int, float | None]]
     matrix: WinMatrix
     outcomes: Outcomes
     unrated: list[str]
@@ -291,14 +288,15 @@ def _interval_note(
     )
 
 
-def _records(games: Outcomes, order: Sequence[str], spreads: Floats | None) -> list[SystemRecord]:
+def _records(
+    games: Outcomes, order: Sequence[str], spreads: Floats | None
+) -> list[tuple[str, int, int, int, int, float | None]]:
     won, tied = games.wins(), games.ties().sum(axis=1)
     rows = []
     for system in order:
         place = games.systems.index(system)
-        wins, ties, losses = int(won[place].sum()), int(tied[place]), int(won[:, place].sum())
-        spread = None if spreads is None else float(spreads[place])
-        rows.append(SystemRecord(system, wins + ties + losses, wins, ties, losses, spread))
+        results = int(won[place].sum()), int(tied[place]), int(won[:, place].sum())
+        rows.append((system, sum(results), *results, None if spreads is None else float(spreads[place])))
     return rows
 
 
@@ -392,19 +390,16 @@ def count_wins(outcomes: Outcomes) -> WinMatrix:
 class HeadToHead(NamedTuple):
     """The games of two systems against each other.
 
-    ``won_interval``: Interval of ``won`` over resampled queries; None for fewer than two queries.
+    ``won``, ``lost`` and ``tied`` are shares with their intervals over queries.
     """
 
     system_a: str
     system_b: str
     games: int
     queries: int
-    won: float
-    lost: float
-    tied: float
-    won_interval: Interval
-    lost_interval: Interval
-    tied_interval: Interval
+    won: tuple[float, Interval]
+    lost: tuple[float, Interval]
+    tied: tuple[float, Interval]
     p: float
     adjusted_p: float
 
@@ -437,12 +432,13 @@ def _compare(outcomes: Outcomes, system_a: str, system_b: str, confidence: float
     _, query = np.unique(outcomes.query[met], return_inverse=True)
     counts = np.zeros((int(query.max()) + 1, 3))  # queries × won, lost, tied
     np.add.at(counts, (query, np.where(score == 1, 0, np.where(score == 0, 1, 2))), 1)
-    won, lost, tied = (counts.sum(axis=0) / counts.sum()).tolist()
-    of_won, of_lost, of_tied = (
-        Interval(*share_interval(column, counts.sum(axis=1), confidence)) for column in counts.T
+    won, lost, tied = (
+        (
+            float(column.sum() / counts.sum()),
+            Interval(*share_interval(column, counts.sum(axis=1), confidence)),
+        )
+        for column in counts.T
     )
     better, worse = (counts[:, 0] > counts[:, 1]).sum(), (counts[:, 0] < counts[:, 1]).sum()
     p = float(binomtest(int(better), int(better + worse)).pvalue) if better + worse else 1.0
-    return HeadToHead(
-        system_a, system_b, len(score), len(counts), won, lost, tied, of_won, of_lost, of_tied, p, p
-    )
+    return HeadToHead(system_a, system_b, len(score), len(counts), won, lost, tied, p, p)

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from exam_pp.data_model import Passage
 from exam_pp.plugins.games.page import OpenGame, open_games
+from exam_pp.roles import AnswerPart, SystemOutput
 from exam_pp.store.edits import FORMAT
 from exam_pp.store.passages.graded_file import read_passages
 
@@ -75,3 +77,8 @@ def game_edits(
     path = folder / name
     path.write_text(json.dumps({"format": FORMAT, "reviewer": reviewer, "games": games}), encoding="utf-8")
     return path
+
+
+def output(system: str, text: str, repeat: int | None = None) -> SystemOutput:
+    """An answer of one part."""
+    return SystemOutput(system, repeat, parts=[AnswerPart(Passage(passage_id="p", text=text))], answered=True)

@@ -36,6 +36,6 @@ def games_file(path: Path, queries: Mapping[str, Sequence[Game] | Sequence[GameS
 def file_of(path: Path, outcomes: Iterable[Outcome]) -> Path:
     """Write outcomes as a games file."""
     queries: dict[str, list[Game]] = {}
-    for query_id, a, b, score, _ in outcomes:
+    for query_id, a, b, score in outcomes:
         queries.setdefault(query_id, []).append(game(a, b, {1.0: "A", 0.0: "B", 0.5: "C"}[score]))
     return games_file(path, queries)

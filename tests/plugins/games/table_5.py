@@ -37,7 +37,5 @@ def table_5_games() -> list[Outcome]:
         won, lost = (round(share * QUERIES / 100) for share in (TABLE_5[a][b], TABLE_5[b][a]))
         scores = [1.0] * won + [0.0] * lost + [0.5] * (QUERIES - won - lost)
         rng.shuffle(scores)
-        games += [
-            Outcome(f"q{query}", SYSTEMS[a], SYSTEMS[b], score, JUDGE) for query, score in enumerate(scores)
-        ]
+        games += [Outcome(f"q{query}", SYSTEMS[a], SYSTEMS[b], score) for query, score in enumerate(scores)]
     return games

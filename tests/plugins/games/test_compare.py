@@ -18,7 +18,6 @@ from exam_pp.llm.lexical import LexicalLLM
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.plugins.games import compare as module
 from exam_pp.plugins.games.compare import (
-    AnswerText,
     CompareFiles,
     CompareOptions,
     CompareSummary,
@@ -28,6 +27,7 @@ from exam_pp.plugins.games.compare import (
 )
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.games_files import read_games
+from tests.plugins.games.answers import output
 
 Json = dict[str, Any]
 SYSTEMS = ("a", "b", "c", "d")
@@ -350,7 +350,7 @@ def test_judges_without_a_model(judge: LLM, winners: set[str], prompt: str) -> N
     grader = PairGrader(PROMPTS.get(prompt))
     found = set()
     for number in range(30):
-        a, b = AnswerText("x", f"Nothing {number}."), AnswerText("y", "Bees dance and sing.")
+        a, b = output("x", f"Nothing {number}."), output("y", "Bees dance and sing.")
         game = grader.run(PairUnit("q", "Which bees dance?", a, b))
         ((_, reply),) = judge.generate(next(game))
         with pytest.raises(StopIteration) as stop:

@@ -110,7 +110,7 @@ def test_games_are_added_to_those_of_a_file(tmp_path: Path) -> None:
         (second.a.system, "A"),
     ]
     again = tmp_path / "again.jsonl"
-    assert apply_games(passages, [edits], again, games=output).reviewers["human:ana"].replaced == 0
+    assert apply_games(passages, [edits], again, games=output).reviewers["human:ana"]["replaced"] == 0
     assert again.read_bytes() == output.read_bytes()
 
 

@@ -10,10 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.metrics.uncertainty import query_counts
-from exam_pp.plugins.games.bradley_terry import bradley_terry, bradley_terry_samples, has_maximum
-from exam_pp.plugins.games.elo import EloRules, elo, elo_samples
+from exam_pp.plugins.games.elo_bradley_terry import (
+    EloRules,
+    bradley_terry,
+    bradley_terry_samples,
+    elo,
+    elo_samples,
+    has_maximum,
+)
 from exam_pp.plugins.games.outcomes import Outcome, Outcomes
-from tests.plugins.games.table_5 import JUDGE, TABLE_6, table_5_games
+from tests.plugins.games.table_5 import TABLE_6, table_5_games
 
 evalica = pytest.importorskip("evalica")
 
@@ -26,9 +32,7 @@ GAMES = st.lists(
 
 
 def outcomes_of(games: list[tuple[int, int, int, float]], names: str = "abcde") -> Outcomes:
-    return Outcomes.of(
-        [Outcome(f"q{q}", names[a], names[(a + d) % 5], score, JUDGE) for q, a, d, score in games]
-    )
+    return Outcomes.of([Outcome(f"q{q}", names[a], names[(a + d) % 5], score) for q, a, d, score in games])
 
 
 def plain_loop(games: Outcomes, order: list[int], k: float = 32.0, *, integer: bool = False) -> list[float]:
@@ -49,7 +53,7 @@ def plain_loop(games: Outcomes, order: list[int], k: float = 32.0, *, integer: b
 )
 def test_two_games_won_from_the_start(rules: EloRules, ratings: list[float]) -> None:
     """The example of docs/how-to/tournaments.md; the integers are those of RAGElo's agents_ranking.csv."""
-    games = Outcomes.of([Outcome(query, "A", "B", 1.0, JUDGE) for query in ("1", "2")])
+    games = Outcomes.of([Outcome(query, "A", "B", 1.0) for query in ("1", "2")])
     assert elo(games, rules, tournaments=3) == pytest.approx(np.array([ratings] * 3), abs=0.005)
 
 
@@ -131,7 +135,7 @@ def test_the_spread_of_samples_is_that_of_queries_alone() -> None:
 
 
 def test_a_system_without_games_in_a_sample() -> None:
-    games = Outcomes.of([Outcome("1", "a", "b", 1.0, JUDGE), Outcome("2", "a", "c", 0.0, JUDGE)])
+    games = Outcomes.of([Outcome("1", "a", "b", 1.0), Outcome("2", "a", "c", 0.0)])
     ratings = np.array([1000.0, 1010.0, 990.0])
     found = elo_samples(games, np.array([[2, 0], [1, 1], [0, 2], [2, 0]]), ratings)
 
@@ -140,7 +144,7 @@ def test_a_system_without_games_in_a_sample() -> None:
 
 
 def test_evalica_plays_the_same_game() -> None:
-    games = [Outcome("1", "a", "b", 1.0, JUDGE)] * 7
+    games = [Outcome("1", "a", "b", 1.0)] * 7
     found = evalica.elo(["a"] * 7, ["b"] * 7, [evalica.Winner.X] * 7, k=32.0).scores
 
     assert elo(Outcomes.of(games), tournaments=1)[0].tolist() == pytest.approx([found["a"], found["b"]])
@@ -244,7 +248,7 @@ def test_blocks_of_samples_do_not_change_the_ratings(monkeypatch: pytest.MonkeyP
     games = Outcomes.of(table_5_games())
     counts = query_counts(len(games.query_ids), 25, 0)
     together, missing = bradley_terry_samples(games, counts)
-    monkeypatch.setattr("exam_pp.plugins.games.bradley_terry._CELLS", 7 * len(games.systems) ** 2)
+    monkeypatch.setattr("exam_pp.plugins.games.elo_bradley_terry._TABLE_CELLS", 7 * len(games.systems) ** 2)
     assert bradley_terry_samples(games, counts)[0] == pytest.approx(together)
     assert missing == 0
     weights = counts[0][games.query]

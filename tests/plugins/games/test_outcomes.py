@@ -14,7 +14,7 @@ from tests.plugins.games.games import game, game_set, games_file
 
 
 def scores(path: Path, selection: AnswerFilter | None = None) -> list[tuple[str, str, str, float]]:
-    return [(q, a, b, score) for q, a, b, score, _ in judged_games([path], selection).outcomes]
+    return [(*outcome,) for outcome in judged_games([path], selection).outcomes]
 
 
 def test_verdicts_are_scores_of_place_a(tmp_path: Path) -> None:

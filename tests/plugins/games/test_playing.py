@@ -8,13 +8,14 @@ import pytest
 
 from exam_pp.games import Game
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.plugins.games.compare import AnswerText, Document, PairGrader, PairUnit
+from exam_pp.plugins.games.compare import Document, PairGrader, PairUnit
 from exam_pp.plugins.games.prompts import PAIRWISE_ANSWERS, PAIRWISE_CHOICE
 from exam_pp.prompts.base import NO_DOCUMENTS
+from tests.plugins.games.answers import output
 
 
 def unit(a: str = "Bees dance.", b: str = "Bees sting now.", *documents: Document, **more: Any) -> PairUnit:
-    return PairUnit("q", "What do bees do?", AnswerText("x", a), AnswerText("y", b), documents, **more)
+    return PairUnit("q", "What do bees do?", output("x", a), output("y", b), documents, **more)
 
 
 def play(grader: PairGrader, game: PairUnit, *replies: Completion | str) -> tuple[list[Request], Game]:
@@ -110,7 +111,7 @@ def test_a_choice_asks_for_the_labels(prompt: Any) -> None:
 
 
 def test_repeats_order_factors_and_shortening_are_recorded() -> None:
-    game = PairUnit("q", "?", AnswerText("x", "a", 2), AnswerText("y", "b"), (), 2)
+    game = PairUnit("q", "?", output("x", "a", 2), output("y", "b"), (), 2)
     grader = PairGrader(PAIRWISE_ANSWERS, factors="brevity.")
     (request,), played = play(grader, game, Completion("[[C]]", tokens_cut=7))
     assert (played.repeat_a, played.repeat_b, played.order, played.tokens_cut) == (2, None, 2, 7)

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.data_model import DirectGrade, Passage, QueryPassages
+from exam_pp.data_model import DirectGrade
 from exam_pp.formats.base import format_of
 from exam_pp.formats.tables import DOCUMENTS
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.plugins.games.ragelo import GameAnswer, RageloGame, _rating, passages_of, read_game_lines
 from exam_pp.store.games_files import read_games
 from exam_pp.store.parsing import write_records
-from exam_pp.store.passages.graded_file import passages_writer, read_passages
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.tables import read_cells
 from exam_pp.store.trec.answers import read_answer_table
 from exam_pp.store.trec.queries import read_query_table
@@ -110,15 +110,6 @@ def test_names_of_ids_and_columns_of_metadata_are_known(header: str, form: str, 
 verdicts = st.sampled_from(["A", "B", "C", None])
 
 
-def by_query(games: list[RageloGame]) -> list[RageloGame]:
-    """The games of a query together, by evaluator, as in games files."""
-    keys = list(dict.fromkeys((game.qid, game.evaluator_name) for game in games))
-    queries = list(dict.fromkeys(game.qid for game in games))
-    return sorted(
-        games, key=lambda game: (queries.index(game.qid), keys.index((game.qid, game.evaluator_name)))
-    )
-
-
 @given(
     st.lists(
         st.builds(
@@ -139,16 +130,6 @@ def test_games_of_ragelo_survive_except_for_dropped_fields(games: list[RageloGam
         assert not convert(Conversion(source, there, "games"))
         assert not convert(Conversion(there, back, "ragelo-games-jsonl"))
         assert sorted(map(repr, read_game_lines(back))) == sorted(map(repr, games))
-        dropped = convert(Conversion(source, there, "ragelo-games")).counts
-        assert not convert(Conversion(there, back, "ragelo-games-jsonl"))
-        for before, after in zip(by_query(games), read_game_lines(back), strict=True):
-            assert (before.qid, before.agent_a, before.agent_b) == (after.qid, after.agent_a, after.agent_b)
-            assert before.winner == after.winner
-            if "leading or trailing whitespace" not in dropped:
-                assert (before.raw_answer or "") == (after.raw_answer or "")
-        with_extras = [game for game in games if game.evaluator_name or game.exception or game.model_extra]
-        counts = ("names of graders", "reasons of errors", "field 'seed'")
-        assert sum(dropped.get(name, 0) for name in counts) == len(with_extras)
 
 
 def test_labels_are_read_as_by_the_prompt(repository: Path) -> None:
@@ -170,40 +151,6 @@ def test_reasonings_without_a_label_are_ungraded(tmp_path: Path) -> None:
     assert isinstance(grades[2], DirectGrade)
     assert grades[2].error is not None
     assert grades[2].error["response"] == "It is not very relevant"
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["", "Very relevant: yes", "not relevant", "perhaps", "1", "x "]),
-            st.sampled_from([0, 1, 2, 7, None]),
-            st.sampled_from([{}, {"model": "llama"}, {"expected": 0.5}, {"tokens_cut": {"direct": 3}}]),
-            st.sampled_from(["", "Words."]),
-        ),
-        min_size=1, max_size=4,
-    )
-)  # fmt: skip
-def test_direct_grades_survive_except_for_dropped_fields(rows: list[tuple[Any, ...]]) -> None:
-    def made(key: str, reply: str, rating: int | None, more: dict[str, Any], text: str) -> Passage:
-        failed = {"error": {"response": reply}} if rating is None else {"self_ratings": rating}
-        grade = DirectGrade(**{"correct": bool(rating), "answer": reply, "model": "m", **failed, **more})
-        return Passage(passage_id=key, text=text, direct_grades=[grade])
-
-    passages = [made(f"d{number}", *row) for number, row in enumerate(rows)]
-    with tempfile.TemporaryDirectory() as name:
-        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
-        with passages_writer(source) as writer:
-            writer.write(QueryPassages("q", passages))
-        dropped = convert(Conversion(source, there, "ragelo-reasonings")).counts
-        convert(Conversion(there, back, "graded"))
-        (query,) = read_passages(back)
-        differing = 0
-        for before, after in zip(passages, query.passages, strict=True):
-            old, new = next(before.grade_sets()), next(after.grade_sets())
-            differing += old.entry_ratings() != new.entry_ratings()
-        assert differing == dropped.get("grading failures", 0)
-        assert dropped.get("grade fields other than rating and reply", 0) == len(rows) - differing
-        assert dropped.get("passage texts", 0) == sum(bool(row[3]) for row in rows)
 
 
 def results_of_ragelo(winner: str, first: str, second: str) -> list[dict[str, Any]]:

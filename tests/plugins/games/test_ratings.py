@@ -6,7 +6,7 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.leaderboards import Statistics
-from exam_pp.plugins.games.elo import EloRules
+from exam_pp.plugins.games.elo_bradley_terry import EloRules
 from exam_pp.plugins.games.outcomes import JudgedGames, Outcome
 from exam_pp.plugins.games.ratings import (
     RatingOptions,
@@ -27,7 +27,7 @@ BOTH = RatingOptions(("bradley-terry", "elo"), tournaments=20, statistics=FEW)
 def outcomes(*games: str) -> list[Outcome]:
     """Outcomes like ``a>b`` and ``a=b``, each on a query of its own."""
     return [
-        Outcome(f"q{number}", game[0], game[2], {">": 1.0, "=": 0.5, "<": 0.0}[game[1]], JUDGE)
+        Outcome(f"q{number}", game[0], game[2], {">": 1.0, "=": 0.5, "<": 0.0}[game[1]])
         for number, game in enumerate(games)
     ]
 
@@ -49,7 +49,7 @@ def test_table_5_with_intervals() -> None:
             assert 20 < row.high - row.low < 45  # type: ignore[operator]
             place = board.standings.systems.index(system) + 1
             assert row.first <= place <= row.last  # type: ignore[operator]
-    assert [record.games for record in board.records] == [1000] * 6
+    assert [record[1] for record in board.records] == [1000] * 6
     assert board.records[0][2:5] == (486, 1000 - 486 - 255, 255)
     assert board.standings.uncertainty.notes == [
         "Intervals of ratings: 95 %, 100 bootstrap samples of queries, for Elo also of tournaments (seed 0). "
@@ -162,7 +162,7 @@ def test_boards_of_several_judges() -> None:
 def test_equal_systems_share_their_ranks() -> None:
     """On each of 100 queries, a beats b, b beats c, and c beats a: only the order of games differs."""
     games = [
-        Outcome(str(query), first, second, 1.0, JUDGE)
+        Outcome(str(query), first, second, 1.0)
         for query in range(100)
         for first, second in ("ab", "bc", "ca")
     ]
@@ -180,7 +180,7 @@ def test_a_tiny_k_does_not_make_queries_equal() -> None:
 
 
 def test_intervals_without_width_are_announced() -> None:
-    games = [Outcome(str(query), "a", "b", 0.5, JUDGE) for query in range(6)]
+    games = [Outcome(str(query), "a", "b", 0.5) for query in range(6)]
     (note, _) = ratings(games).standings.uncertainty.notes
     assert note.startswith("No interval for a, b: the same outcomes on all queries")
 
