@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from exam_pp.api.files import write_bank, write_passages
     from exam_pp.api.grading import grade, grade_file, make_prompt
     from exam_pp.api.study import Study, study
-    from exam_pp.api.tournaments import compare, elo
     from exam_pp.banks import BankLine, Nugget, Question, TestBank
     from exam_pp.data_model import (
         DirectGrade,
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
-    from exam_pp.phases.tournaments.from_grades import games_from_grades
     from exam_pp.phases.trust.consensus import consensus
     from exam_pp.phases.trust.gate import gate
     from exam_pp.prompts import PROMPTS, Prompt
@@ -87,13 +85,10 @@ __all__ = [
     "TestBank",
     "agreement",
     "analyze_panel",
-    "compare",
     "consensus",
     "corrected_scores",
     "correlate",
     "cover",
-    "elo",
-    "games_from_grades",
     "gate",
     "grade",
     "grade_file",
@@ -132,8 +127,6 @@ _HOMES = {
     "grade": "api.grading",
     "grade_file": "api.grading",
     "make_prompt": "api.grading",
-    "compare": "api.tournaments",
-    "elo": "api.tournaments",
     "write_games": "store.games_files",
     "Study": "api.study",
     "study": "api.study",
@@ -159,7 +152,6 @@ _HOMES = {
     "Evaluation": "phases.evaluation.result",
     "cover": "phases.evaluation.cover",
     "rubric_qrels": "phases.evaluation.rubric_qrels",
-    "games_from_grades": "phases.tournaments.from_grades",
     "consensus": "phases.trust.consensus",
     "gate": "phases.trust.gate",
     "PROMPTS": "prompts",

@@ -65,13 +65,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Show a prompt, a model, a JSON Schema or the manifest of a file in full.",
         ),
     },
-    "tournaments": {
-        "compare": ("compare", "Let a model play games between the answers of systems."),
-    },
     "review": {
         "verify": ("verify", "Write reports to check the grades of a model."),
         "review": ("review", "Write an HTML page to read, correct and comment on grades."),
-        "review-games": ("review_games", "Write an HTML page to compare answers without names of systems."),
         "apply": ("apply", "Add what reviewers decided to a graded file, or make games of it."),
     },
     "evaluation": {

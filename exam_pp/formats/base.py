@@ -167,9 +167,10 @@ def csv_format(
     layout: Layout,
     parse: Callable[[Cells, Path], Any],
     noun: str,
-    write: Callable[[Any, Target], None],
+    write: Callable[[Any, Target], None] | None = None,
     *,
     content_of: Callable[[Cells, Path], Any] | None = None,
+    written_by: str = "",
 ) -> Format:
     """Make a CSV format.
 
@@ -180,7 +181,8 @@ def csv_format(
         cells = read_cells(source.path, layout, source.dropped.fields)
         return (content_of or parse)(cells, source.path)
 
-    return Format(name, content, about, sniff, csv_records(parse, layout), noun, read, write)
+    records = csv_records(parse, layout)
+    return Format(name, content, about, sniff, records, noun, read, write, written_by=written_by)
 
 
 def csv_records(parse: Callable[[Cells, Path], Any], layout: Layout) -> Callable[[Path], Any]:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exam_pp.errors import MissingExtraError, UnknownNameError
+from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
 from exam_pp.judges import CATALOGUE, E5, SMOLLM2
 from exam_pp.llm.base import LLM, ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint_files import find_gguf

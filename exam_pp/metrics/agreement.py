@@ -13,8 +13,7 @@ from scipy.special import stdtrit
 from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.correlation import average_ranks
 from exam_pp.metrics.entry_values import Floats, Ints
-from exam_pp.metrics.outcomes import query_counts
-from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval, intervals
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval, intervals, query_counts
 
 
 def weighted_kappa(first: Sequence[int], second: Sequence[int], *, power: int = 2) -> float | None:

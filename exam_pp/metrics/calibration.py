@@ -23,8 +23,7 @@ from scipy.stats import rankdata
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.agreement import Estimate
 from exam_pp.metrics.entry_values import Floats, Ints
-from exam_pp.metrics.outcomes import query_counts
-from exam_pp.metrics.uncertainty import intervals
+from exam_pp.metrics.uncertainty import intervals, query_counts
 
 BINS = 10
 _BLOCK = 1_000_000

@@ -16,9 +16,8 @@ from scipy.stats import rankdata
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.entry_values import Bools, Floats
-from exam_pp.metrics.outcomes import query_counts
 from exam_pp.metrics.partial_correlation import known
-from exam_pp.metrics.uncertainty import Interval, intervals
+from exam_pp.metrics.uncertainty import Interval, intervals, query_counts
 
 Matrix = Sequence[Sequence[float]]
 """Scores, systems × queries."""

@@ -19,8 +19,7 @@ from scipy.stats import rankdata
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.correlation import central_intervals, true_means
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.outcomes import query_counts
-from exam_pp.metrics.uncertainty import Interval, intervals
+from exam_pp.metrics.uncertainty import Interval, intervals, query_counts
 
 Group = Sequence[Sequence[float]]
 """Units that are compared with each other only: rows (x, y) or (x, y, z)."""

@@ -12,8 +12,7 @@ from scipy.special import ndtr, stdtr
 
 from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.outcomes import query_counts
-from exam_pp.metrics.uncertainty import Interval, intervals
+from exam_pp.metrics.uncertainty import Interval, intervals, query_counts
 
 _CELLS = 2_000_000
 """Number of cells of resampled tables in memory at a time."""

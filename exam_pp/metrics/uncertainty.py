@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.special import ndtr, stdtrit
 
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics import bounded_mean
-from exam_pp.metrics.entry_values import Floats
+from exam_pp.metrics.entry_values import Floats, Ints
 from exam_pp.metrics.score_ranges import Range, check_range
 from exam_pp.results import ALL_QUERIES, Score
 
@@ -102,6 +103,20 @@ def few_units_note(units: str = "queries") -> str:
 def enough_samples(units: int, samples: int) -> int:
     """The number of samples of so few units; tails of intervals are far out if there are few."""
     return max(samples, _SAMPLES_OF_FEW) if units < FEW_UNITS else samples
+
+
+@lru_cache(maxsize=2)
+def query_counts(queries: int, samples: int, seed: int) -> Ints:
+    """How often each query is in each bootstrap sample of the queries, samples × queries.
+
+    Few queries have more than ``samples``, see :func:`enough_samples`.
+
+    Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993).
+    """
+    size = enough_samples(queries, samples)
+    drawn = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=size)
+    drawn.flags.writeable = False  # the next caller gets the same array
+    return drawn
 
 
 def expanded_tail(units: int, confidence: float = CONFIDENCE) -> float:

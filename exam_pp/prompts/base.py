@@ -370,7 +370,6 @@ PROMPTS: Registry[Prompt] = Registry(
             "NuggetAssignment2=nugget-assignment-2 "
             "NuggetAssignmentPointwise=nugget-assignment-pointwise"
         ),
-        "prompts.pairwise": ("PairwiseAnswers=pairwise PairwiseChoice=pairwise-choice"),
         "prompts.reasoner": ("RAGEloReasoner=ragelo-reasoner"),
         "prompts.rubric": (
             "QuestionSelfRatedUnanswerablePromptWithChoices=self-rated "

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 from exam_pp.banks import ASSIGNMENT_RATINGS
 from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.plugins import offered
 from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.answers import ANSWER_TEXT
 from exam_pp.prompts.base import CLAIM_SLOT, CUT_SLOT, DOCUMENTS_SLOT, PROMPTS, Prompt, Reader, ReadingRule
@@ -25,7 +26,6 @@ from exam_pp.prompts.nuggets import (
     THREE_LABELS,
     assignment_reader,
 )
-from exam_pp.prompts.pairwise import PAIR_RULES, PAIR_SLOTS
 from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
@@ -47,12 +47,11 @@ SCALED: dict[str, Callable[[int, tuple[str, ...]], ReadingRule]] = {
     "final-score": final_score_reader,
 }
 """Reading rules that need a scale."""
-_UNSCALED: Mapping[str, tuple[ReadingRule, tuple[str, ...]]] = {
+_UNSCALED: dict[str, tuple[ReadingRule, tuple[str, ...]]] = {
     YES_NO.name: (YES_NO, ("No", "Yes")),  # the position of a label is its rating, so No comes first
     IMPORTANCE.name: (IMPORTANCE, IMPORTANCE_LABELS),
     SUPPORT.name: (SUPPORT, SUPPORT_LABELS),
     RELEVANCE_LABEL.name: (RELEVANCE_LABEL, RELEVANCE_LABELS),
-    **PAIR_RULES,
     **{
         rule.name: (rule, ())
         for rule in (
@@ -79,7 +78,7 @@ _OF_ENTRIES = (
     "any-answer",
     "extractive-extraction",
 )
-_READINGS: Mapping[str, tuple[str, ...]] = {
+_READINGS: dict[str, tuple[str, ...]] = {
     "question": (*_OF_ENTRIES, "answer-key", "extractive-answer-key"),
     "nugget": _OF_ENTRIES,
     "direct": ("number", "final-score", "yes-no", RELEVANCE_LABEL.name),
@@ -91,7 +90,6 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "query": ("questions",),
     "nuggetize": ("nuggets", "importance"),
     "answer": (ANSWER_TEXT.name,),
-    "pair": tuple(PAIR_RULES),
 }
 """The reading rules of every kind of prompt."""
 
@@ -103,7 +101,7 @@ class _Slots(NamedTuple):
     optional: tuple[str, ...] = ()
 
 
-_SLOTS: Mapping[str, _Slots] = {
+_SLOTS: dict[str, _Slots] = {
     "question": _Slots(("question", CUT_SLOT), ("query",)),
     "nugget": _Slots(("nugget", CUT_SLOT), ("query",)),
     "direct": _Slots(("query", CUT_SLOT)),
@@ -116,7 +114,6 @@ _SLOTS: Mapping[str, _Slots] = {
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
     "importance": _Slots(("query", LIST_SLOT), ("count",)),
     "answer": _Slots(("query",), (CUT_SLOT,)),
-    "pair": _Slots(PAIR_SLOTS, (DOCUMENTS_SLOT, "factors")),
 }
 """The placeholders by the kind of prompt, or by its reading rule if the kind has several shapes."""
 _REPAIR_SLOTS: Mapping[str, tuple[str, ...]] = {
@@ -126,6 +123,11 @@ _REPAIR_SLOTS: Mapping[str, tuple[str, ...]] = {
     "importance": ("count", "labels"),
 }
 """The placeholders of ``repair``, by kind or reading rule; other prompts are not repeated."""
+for _kind, _rules, *_slots in offered("prompt files"):
+    # A plug-in offers a kind: its name, its reading rules with their labels, and its placeholders.
+    _UNSCALED |= _rules
+    _READINGS[_kind] = tuple(_rules)
+    _SLOTS[_kind] = _Slots(*_slots)
 _EXAMPLES = "examples"
 _BRACES_HINT = "For a literal brace write {{ or }}."
 _IN_BRACES = re.compile(r"\{([^\W\d]\w*)\}")
@@ -143,20 +145,7 @@ class PromptFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: StrictStr = Field(min_length=1)
-    kind: Literal[
-        "question",
-        "nugget",
-        "direct",
-        "verification",
-        "claim",
-        "support",
-        "assignment",
-        "generate",
-        "query",
-        "nuggetize",
-        "answer",
-        "pair",
-    ]
+    kind: Literal[tuple(_READINGS)]  # type: ignore[valid-type]
     template: StrictStr | None = Field(default=None, min_length=1)
     template_file: StrictStr | None = Field(default=None, min_length=1)
     system: StrictStr | None = None

@@ -14,7 +14,7 @@ from pathlib import Path
 from string import ascii_letters
 
 from exam_pp.cli.main import main
-from exam_pp.phases.review.review_games import QueryAnswers
+from exam_pp.plugins.games.page import open_games
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
 from exam_pp.store.pair_samples import read_pair_sample
@@ -162,7 +162,7 @@ def decisions(*files: str) -> Callable[[], None]:
 
     def write() -> None:
         query = next(read_passages("rag.jsonl.gz"))
-        game = next(QueryAnswers.of(query).games(seed=20))
+        game = next(open_games(query, seed=20))
         for file in files:
             decided = {"query_id": query.query_id, "id": game.game_id, "winner": "A"}
             values = {

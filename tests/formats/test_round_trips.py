@@ -19,7 +19,6 @@ from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, write_answers
 from exam_pp.store.trec.queries import Facet, Query, read_queries, write_query_lines
 from exam_pp.store.trec.ranks import read_ranks, write_ranks
@@ -341,10 +340,6 @@ DROPPING: list[tuple[str, str, str, dict[str, int]]] = [
          "field 'why'": 1},
     ),
     (
-        "scores-jsonl", '{"system": "s", "query_id": "all", "metric": "m", "value": 0.5}\n',
-        "ragelo-ranking", {"measure names": 1},
-    ),
-    (
         "graded", json.dumps(["q", [GRADED[1][0] | {"criteria_grades": [CRITERIA]}]]), "run",
         {"judgments": 1, "passage texts": 1, "ratings of answers by criteria": 1, "field 'mine'": 1,
          "field 'paragraph'": 1, "field 'why'": 1},
@@ -359,39 +354,6 @@ def test_dropped_fields_are_counted(
     source = tmp_path / "source"
     source.write_text(text)
     assert convert(Conversion(source, tmp_path / "target", target, form)).counts == dropped
-
-
-rank_entry = st.tuples(tags, st.integers(0, 3), st.sampled_from([1.0, 2.0]))
-rank_entries = st.lists(rank_entry, max_size=2, unique_by=lambda system_rank_score: system_rank_score[0])
-
-
-@given(st.lists(st.tuples(texts.map(str.strip), rank_entries), min_size=1, max_size=4))
-def test_documents_of_ragelo_survive_except_for_dropped_fields(
-    passages: list[tuple[str, list[tuple[str, int, float]]]],
-) -> None:
-    def ranking(system: str, key: str, rank: int, score: float) -> dict[str, Any]:
-        return {"method": system, "paragraphId": key, "queryId": "q", "rank": rank, "score": score}
-
-    line: list[Any] = ["q", []]
-    for key, (text, ranked) in enumerate(passages):
-        rankings = [ranking(system, f"p{key}", rank, score) for system, rank, score in ranked]
-        passage = {"paragraph_id": f"p{key}", "text": text, "paragraph_data": {"rankings": rankings}}
-        line[1].append(passage)
-    with tempfile.TemporaryDirectory() as name:
-        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
-        source.write_text(json.dumps(line))
-        dropped = convert(Conversion(source, there, "ragelo-documents")).counts
-        assert not convert(Conversion(there, back, "graded", "ragelo-documents"))
-        (before,), (after,) = list(read_passages(source)), list(read_passages(back))
-        texts = {p.passage_id: p.text for p in before.passages}
-        assert {p.passage_id: p.text for p in after.passages} == texts
-        assert dropped.keys() <= {"original ranks or scores"}
-        entries = [
-            [(r.method, r.rank, r.score, p.passage_id) for p in query.passages for r in p.rankings]
-            for query in (before, after)
-        ]
-        assert len(entries[0]) == len(entries[1])
-        assert sum(e not in entries[1] for e in entries[0]) <= dropped.get("original ranks or scores", 0)
 
 
 def test_qrels_have_the_highest_judgment_as_in_evaluate(

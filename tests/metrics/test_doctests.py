@@ -10,7 +10,6 @@ import pytest
 from exam_pp.metrics import (
     calibration,
     citation_scores,
-    game_biases,
     measures,
     text_similarity,
     trec_measures,
@@ -22,7 +21,6 @@ from exam_pp.metrics import (
     [
         (calibration, 2),
         (citation_scores, 2),
-        (game_biases, 1),
         (measures, 2),
         (text_similarity, 8),
         (trec_measures, 6),

@@ -94,8 +94,7 @@ def command(
     """
     from exam_pp.formats.exam_pp_files import contains_games
     from exam_pp.phases.analysis.audit_inputs import AuditOptions
-    from exam_pp.phases.tournaments.biases import game_biases
-    from exam_pp.reports.analysis.audit import audit, biases_report
+    from exam_pp.reports.analysis.audit import audit, game_biases
 
     decimals = 6 if form == "tsv" else 3
     games = [file for file in files if contains_games(file)]
@@ -108,7 +107,7 @@ def command(
             "min_relevant", "cutoff", "role", "samples", "seed", *criteria,
         )  # fmt: skip
         biases = game_biases(games, families=families, confidence=confidence)
-        emit_report(biases_report(biases, decimals=decimals), form, output, [*games, families])
+        emit_report(biases.report(decimals), form, output, [*games, families])
         return
     if reviewer is not None and reviewer != "judgments" and qrels is not None:
         raise click.UsageError("--qrels are judgments; use --reviewer judgments with them, or leave it out.")

@@ -24,6 +24,7 @@ from exam_pp.cli.options import (
     output_option,
     plot_option,
 )
+from exam_pp.plugins import needed
 
 
 @click.command("graders", cls=Command)
@@ -104,9 +105,9 @@ def command(
         refuse_without(
             "a graded file", "bank", "label_rule", "by", "test", "plot", "plot_differences", *criteria
         )
-        from exam_pp.reports.analysis.verdicts import verdicts_report
-
-        report = verdicts_report(files, models=graders, samples=samples, seed=seed)
+        # A plug-in offers it: a function of these values that returns a Report.
+        compare_judges = needed("agreement of judges", "games")
+        report = compare_judges(files, models=graders, samples=samples, seed=seed)
         emit_report(report, form, output, files)
         return
     if len(files) > 1:

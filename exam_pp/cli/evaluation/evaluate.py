@@ -14,7 +14,6 @@ command = group_of_files(
         "judgments": "Score run files by manual judgments.",
         "rubric": "Score answers by their nuggets: V, W and A, strict and lenient, and the length L.",
         "corrected": "Estimate the scores that people would give, by labels of a sample.",
-        "elo": "Rate systems by games between their answers, with Elo or Bradley-Terry ratings.",
         "report": "Write the whole evaluation as one page.",
     },
     {"nuggets": "rubric"},

@@ -22,6 +22,7 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
+from exam_pp.plugins import needed
 
 RATINGS, SPREADSHEET, GAMES = "edits of ratings", "a spreadsheet of ratings", "decisions on games"
 """What a file of DECISIONS holds."""
@@ -112,10 +113,9 @@ def command(
     if kind != GAMES:
         refuse_without(GAMES, "games", "queries", "seed")
     if kind == GAMES:
-        from exam_pp.cli.review.apply_games import apply_games
-
+        # A plug-in offers it: a function of these values that returns what it has to say.
         refuse_without("ratings", "prompt_class")
-        lines = apply_games(
+        lines = needed("decisions on games", "games")(
             passages, decisions, output, games=games, queries=queries, reviewer=reviewer, seed=seed
         ).lines()
     elif kind == SPREADSHEET:

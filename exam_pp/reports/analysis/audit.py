@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from exam_pp.banks import WRITER, WRITERS, TestBank, writers
 from exam_pp.data_model import Role
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.family_effects import Comparison, advantage, difference_in_differences
-from exam_pp.metrics.game_biases import LENGTH_STEPS, Share
 from exam_pp.metrics.uncertainty import few_units_note
 from exam_pp.phases.analysis.audit_inputs import (
     LEAST_QUERIES,
@@ -24,10 +24,10 @@ from exam_pp.phases.analysis.audit_inputs import (
     with_interval,
 )
 from exam_pp.phases.evaluation.result import PathLike
-from exam_pp.phases.tournaments.biases import GameBiases, JudgeBiases, game_biases, known_families
+from exam_pp.plugins import needed
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.reports.analysis.audit_length import Section, calibration_section, ends, length_section
-from exam_pp.store.families import Families
+from exam_pp.store.families import Families, known_families
 from exam_pp.store.trec.ranks import read_ranks
 from exam_pp.text.wording import counted, listed
 
@@ -222,29 +222,39 @@ def _verdict(compared: Comparison, source: str, queries: int, family: str, confi
     )
 
 
-def _game_section(found: GameBiases | None, options: AuditOptions, decimals: int) -> Section:
+def game_biases(
+    games: Sequence[PathLike], *, families: PathLike | Families | None = None, confidence: float
+) -> Any:
+    """The biases of the judges of games files.
+
+    A plug-in offers ``biases of judges``: a function of these values, whose result has a row for each judge,
+    with the shares of games that place A, the longer answer and the judge's own family won, and a Report.
+    """
+    return needed("biases of judges", "games")(games, families=families, confidence=confidence)
+
+
+def _game_section(found: Any, options: AuditOptions, decimals: int) -> Section:
     """The biases of the judges of games, with a verdict on each judge and bias."""
     if found is None:
         return [], [("", undecided("no games files are given"))]
     verdicts = []
     for row in found.judges:
         for bias, share, subject in (
-            ("position", row.biases.place_a, "place A wins"),
-            ("length", row.biases.longer, "the longer answer wins"),
-            ("self-preference", row.biases.own_family, f"systems of the family {row.family} win"),
+            ("position", row.shares["place A"], "place A wins"),
+            ("length", row.shares["longer answer"], "the longer answer wins"),
+            ("self-preference", row.shares["own family"], f"systems of the family {row.family} win"),
         ):
             verdict = _game_verdict(bias, share, subject, row.queries, options.confidence)
             if bias == "self-preference" and row.family is None:
                 verdict = undecided("the judge has no family; use --families FILE")
             verdicts.append((f"{row.judge.model}, {bias}: ", verdict))
-    return biases_report(found, decimals=decimals).blocks, verdicts
+    return found.report(decimals).blocks, verdicts
 
 
-def _game_verdict(bias: str, share: Share, subject: str, queries: int, confidence: float) -> Verdict:
+def _game_verdict(bias: str, share: Any, subject: str, queries: int, confidence: float) -> Verdict:
     if share.share is None:
         return undecided("no decided games count for it")
     text = f"{subject} {100 * share.share:.1f} % of {share.total} decided games"
-    assert share.interval is not None
     low, high = share.interval
     text += f" ({100 * confidence:.4g} % interval {100 * low:.1f} to {100 * high:.1f})"
     if queries < LEAST_QUERIES:
@@ -254,90 +264,3 @@ def _game_verdict(bias: str, share: Share, subject: str, queries: int, confidenc
     if bias == "position":
         return Verdict("evidence", text)
     return undecided(f"{text}, but these answers can also be better")
-
-
-_JUDGE = ("judge", "prompt class")
-
-
-def biases_report(result: GameBiases, *, decimals: int = 3) -> Report:
-    """Tables of the games, the biases, the longer answer by difference in length, and both orders."""
-    found = [(row, row.biases) for row in result.judges]
-    games = Table(
-        [*_JUDGE, "family", "queries", "games", "ungraded", "by rule", "ties"],
-        [
-            [*row.judge, row.family or "", row.queries, of.games, of.ungraded, of.by_rule, of.ties]
-            for row, of in found
-        ],
-        title="Games",
-    )
-    shares = [
-        (row, name, share)
-        for row, of in found
-        for name, share in (
-            ("place A", of.place_a), ("longer answer", of.longer), ("own family", of.own_family)
-        )
-    ]  # fmt: skip
-    percent = [round(100 * limit) for limit in LENGTH_STEPS]
-    steps = [
-        f"{low} to {high} %" if low else f"up to {high} %"
-        for low, high in zip([0, *percent], percent, strict=False)
-    ]
-    lengths = [
-        (row, step, share)
-        for row, of in found
-        for step, share in zip(steps, of.longer_by_difference, strict=True)
-    ]
-    orders = Table(
-        [*_JUDGE, "pairs", "same", "A twice", "B twice", "one tie", "flip rate", "low", "high", "reversed"],
-        [
-            [*row.judge, of.flipped.total, *of.orders, of.flipped.share, *ends(of.flipped.interval),
-             of.reversed.share]
-            for row, of in found
-            if of.flipped.total
-        ],
-        title="Pairs in both orders",
-        decimals=decimals,
-    )  # fmt: skip
-    tables = [
-        _share_table("Biases", "bias", shares, decimals),
-        _share_table(
-            "Wins of the longer answer, by the difference in words", "difference", lengths, decimals
-        ),
-        orders,
-    ]
-    blocks: list[Block] = [games, *(table for table in tables if table.rows)]
-    blocks += [Paragraph(note) for note in [*_bias_notes(result), *result.notes]]
-    return Report("Biases of judges", blocks, result.provenance)
-
-
-def _share_table(
-    title: str, column: str, shares: Iterable[tuple[JudgeBiases, str, Share]], decimals: int
-) -> Table:
-    """A row for each share with games."""
-    rows: list[list[Cell]] = [
-        [*row.judge, name, share.count, share.total, share.share, *ends(share.interval), share.p_value]
-        for row, name, share in shares
-        if share.total
-    ]
-    columns = [*_JUDGE, column, "wins", "games", "share", "low", "high", "p"]
-    return Table(columns, rows, title=title, decimals=decimals)
-
-
-def _bias_notes(result: GameBiases) -> Iterator[str]:
-    yield (
-        f"low and high: {100 * result.confidence:.4g} % intervals by Gaffke's bound, with queries as the "
-        "units; other queries are assumed to have no more games than the largest here. p: exact "
-        "randomisation test over queries, for a share of one half."
-    )
-    if any(row.biases.longer.total for row in result.judges):
-        yield (
-            "A longer answer can also be better. A share that grows with the difference in length suggests a "
-            "judge that rewards length."
-        )
-    if any(row.biases.own_family.total for row in result.judges):
-        yield "Systems of the judge's family can also be better: compare with judges of other families."
-    if any(row.biases.flipped.total for row in result.judges):
-        yield (
-            "Pairs in both orders: flip rate is the share of pairs whose verdicts differ; reversed is the "
-            "share in which the other answer wins if the places are swapped (A twice, B twice)."
-        )

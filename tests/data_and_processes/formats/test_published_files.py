@@ -11,28 +11,7 @@ import pytest
 
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.passages.graded_file import read_passages
 from tests.formats.test_schemas import lines, problems, validator
-
-
-def test_results_of_ragelo_survive_a_round_trip(shared_data: Path, tmp_path: Path) -> None:
-    folder = shared_data / "ragelo"
-    conversions = {
-        "reasonings": ("ragelo-reasonings", "graded"),
-        "pairwise_answers_evaluations": ("ragelo-games", "games"),
-        "agents_ranking": ("ragelo-ranking", "scores-jsonl"),
-    }
-    for name, (form, other) in conversions.items():
-        source, there, back = folder / f"{name}.csv", tmp_path / name, tmp_path / f"{name}.csv"
-        assert not convert(Conversion(source, there, other, form))
-        assert not convert(Conversion(there, back, form))
-        assert back.read_text() == source.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
-    grades = [
-        (passage.passage_id, next(passage.grade_sets()).entry_ratings())
-        for query in read_passages(tmp_path / "reasonings")
-        for passage in query.passages
-    ]
-    assert grades == [("0", {"direct": 2}), ("1", {"direct": 1}), ("2", {"direct": 2}), ("3", {"direct": 0})]
 
 
 @pytest.mark.parametrize("name", ["dl20/dl20-questions", "dl19-gpt4/dl19-gpt4-questions"])

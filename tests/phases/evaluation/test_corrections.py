@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.phases.evaluation.corrections import PARTLY, basis_of_claims, marked
 from exam_pp.phases.evaluation.cover import cover
@@ -20,7 +19,6 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.verdict import verdict
-from exam_pp.phases.tournaments.from_grades import games_from_grades
 from exam_pp.phases.trust.gate import gate
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
@@ -183,14 +181,6 @@ def test_nobody_decides_empty_texts(write_jsonl: WriteLines) -> None:
         basis = basis_of_claims(cover(write_jsonl("g.jsonl", lines)), 0.05)
         assert basis
         assert basis.kind == kind
-
-
-def test_games_of_grades_need_all_of_them(write_jsonl: WriteLines) -> None:
-    graded = file_of(write_jsonl, lambda system, *_: system == "good")
-    with pytest.raises(SelectionError, match="name the judge alone"):
-        games_from_grades(graded)
-    judge = GradeFilter(model="google/flan-t5-large")
-    assert games_from_grades(graded, grade_filter=judge)
 
 
 def test_labels_of_passages_that_people_checked_in_part_are_not_tested(write_jsonl: WriteLines) -> None:

@@ -17,6 +17,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.analysis.audit_inputs import AuditOptions
+from exam_pp.plugins import offered
 from exam_pp.rendering.document import Heading, Paragraph, Report, Table
 from exam_pp.reports.analysis.audit import audit
 from exam_pp.store.families import Families, Family
@@ -376,6 +377,7 @@ def test_calibration_by_a_reviewer(write_jsonl: WriteLines) -> None:
     assert row_of(table, "share by people")["value"] == 1
 
 
+@pytest.mark.skipif(not offered("biases of judges"), reason="the plug-in games is deleted")
 def test_games_have_their_own_verdicts(systems: Path, tmp_path: Path) -> None:
     """Place A wins all 30 games; a share of 1 has the interval of ten queries, which excludes 1/2."""
     a_wins = Game(system_a="gpt-rag", system_b="bm25", winner="A", words_a=9, words_b=4)
