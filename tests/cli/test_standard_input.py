@@ -118,7 +118,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lay_out(path)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(path)
-        for command in SETUP.strip().splitlines():
+        for command in filter(is_here, SETUP.strip().splitlines()):
             main(["-q", *shlex.split(command)])
     (path / "ratings.csv").write_text("query_id,system,accuracy\nq1,one,2\nq1,two,1\n")
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")

@@ -56,7 +56,6 @@ ROW = {
         (ASSIGNMENT, "nuggetizer-assignments"),
         ({"query": "text", "qid": "q", "nuggets": [NUGGET]}, "nuggetizer"),
         (CANDIDATES, "candidates"),
-        (ROW, "umbrela"),
     ],
 )
 def test_formats_are_detected_from_the_content(write_jsonl: Write, value: Any, form: str) -> None:
