@@ -28,13 +28,18 @@ def commands(root: click.Command) -> dict[str, click.Command]:
     return {path: command for path, command in command_tree(root) if not isinstance(command, click.Group)}
 
 
-_OF_GAMES = re.compile("analyze .*games|apply .*(decisions|game-edits)")
-"""Commands of the core that ask the plug-in ``games`` because of their inputs."""
+_OF_PLUGINS = {
+    "evaluate elo": re.compile("analyze .*games|apply .*(decisions|game-edits)"),
+    "evaluate answers": re.compile(
+        r"grade .*(citation-?support|factual-?consistency|criteria)|verify citations", re.IGNORECASE
+    ),
+}
+"""Command of a plug-in to command lines of the core that ask the plug-in because of their inputs."""
 
 
 def is_here(line: str) -> bool:
     """Whether the command of a command line and its formats exist; those of a plug-in may be deleted."""
-    if _OF_GAMES.match(line) and not is_here("evaluate elo"):
+    if any(of.match(line) and not is_here(own) for own, of in _OF_PLUGINS.items()):
         return False
     if not all(map(_is_format, re.findall(r"--(?:from|to) (\S+)", line))):
         return False
