@@ -30,11 +30,15 @@ def commands(root: click.Command) -> dict[str, click.Command]:
 
 _OF_GAMES = re.compile("analyze .*games|apply .*(decisions|game-edits)")
 """Commands of the core that ask the plug-in ``games`` because of their inputs."""
+_OF_ANSWERS = re.compile("grade .*([Cc]itation-?[Ss]upport|[Ff]actual-?[Cc]onsistency|criteria)|verify citations")
+"""Commands of the core that ask the plug-in ``rag_metrics``."""
 
 
 def is_here(line: str) -> bool:
     """Whether the command of a command line and its formats exist; those of a plug-in may be deleted."""
     if _OF_GAMES.match(line) and not is_here("evaluate elo"):
+        return False
+    if _OF_ANSWERS.match(line) and not is_here("evaluate answers"):
         return False
     if not all(map(_is_format, re.findall(r"--(?:from|to) (\S+)", line))):
         return False

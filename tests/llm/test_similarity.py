@@ -116,7 +116,6 @@ def test_the_answer_is_the_most_similar_sentence() -> None:
     [
         ("NuggetSelfRatedPrompt", "use --model lexical."),
         ("NuggetAssignmentPointwise", "use --model lexical."),
-        ("CitationSupport", "use --model lexical."),
         ("Thomas", "gives grades from 0 to 5, and the prompt asks for 0, 1, 2: use a prompt with this scale"),
         ("FagB", "asks for No, Yes"),
     ],

@@ -307,7 +307,7 @@ TWO = "The system 'a' has two answers to the query 'q1', which cannot be disting
         ),
         (
             BOTH,
-            {"prompt": PROMPTS.get("CitationSupport")},
+            {"prompt": PROMPTS.get("AnswerAttempt")},
             "does not compare answers",
         ),
         (

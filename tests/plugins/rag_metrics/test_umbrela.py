@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.formats.base import format_of
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.plugins.rag_metrics.umbrela import import_judge_rows
 from exam_pp.store.passages.graded_file import read_passages
@@ -88,3 +89,7 @@ def test_labels_of_umbrela_both_ways(
 
     assert read_json(tmp_path / "again.jsonl") == [row | {"prompt": ""}], "the prompt is not kept"
     assert dropped.counts["passage ids"] == 1
+
+
+def test_the_format_is_detected(write_jsonl: WriteJsonl) -> None:
+    assert format_of(write_jsonl("rows.jsonl", [ROW])).name == "umbrela"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from scipy.stats import permutation_test, ttest_rel
 
-from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import AnswerFilter
 from exam_pp.reports.analysis.paired_criteria import paired_criteria
@@ -17,6 +16,7 @@ from tests.phases.analysis.criteria_files import answer
 from tests.tables import notes_of, rows_of
 
 WriteLines = Callable[[str, list[Any]], Path]
+
 
 RATINGS = {
     "completeness": ([0, 1, 0, 1, 0, 1, 1, 0], [1, 2, 1, 2, 2, 2, 1, 1]),
@@ -104,24 +104,3 @@ def test_refusals(write_jsonl: WriteLines, lines: Any, selection: Any, message: 
     path = write_jsonl("apart.jsonl", lines) if lines else rated(write_jsonl, gpt={"a": 1})
     with pytest.raises(SelectionError, match=message):
         paired_criteria(path, selection=selection)
-
-
-def test_the_command(write_jsonl: WriteLines, capsys: pytest.CaptureFixture[str]) -> None:
-    path = rated(write_jsonl, gpt={"completeness": 1})
-    main(
-        [
-            "analyze",
-            "distributions",
-            str(path),
-            "--grader",
-            "human:ann",
-            "--system",
-            "RAGF",
-            "--system",
-            "RAG",
-        ]
-    )
-    out = capsys.readouterr().out
-    assert "RAGF" in out
-    assert "completeness" in out
-    assert "model human:ann; prompt Criteria; 8 queries" in " ".join(out.split())
