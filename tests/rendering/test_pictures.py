@@ -17,13 +17,11 @@ from exam_pp.rendering.document import Picture, Report
 from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix, rank_grid, win_matrix
 from exam_pp.rendering.pictures.points import (
     Cloud,
-    CurvePoint,
     Level,
     Line,
     Point,
     ReliabilityBin,
     clouds,
-    curve,
     lines,
     mean_difference,
     reliability_diagram,
@@ -70,11 +68,10 @@ def all_charts(name: str) -> list[Picture]:
         confusion([name, other], [name], [[1], [2]], name, row_noun=name, column_noun=name, boxed={(0, 0)}),
         matrix([name, other], {(name, other): 0.5}, name),
         rank_grid([name, other], [name, other], [[1, 2], [2, None]], name),
-        scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name, noun=name),
+        scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name),
         clouds([Cloud(name, {name: (1, 2)}, [(2, 1)])], name, name, name, front=[(1, 2)], remarks=[name]),
         lines([Line(name, {name: 0.5, other: 1.0}, {name: 0.1})], [name, other], name, name, name),
         win_matrix([name, other], [[math.nan, 0.5], [0.25, math.nan]], name),
-        curve([CurvePoint(1, 0.5, 0.1), CurvePoint(2, 0.9)], name, name, name, band=name, enough=0.8),
         mean_difference(
             [(1, 0.5), (2, -1)], Level(0.1, -0.2, 0.4), Level(-1, -2, 0), Level(1.2), name, items=3
         ),
@@ -140,10 +137,6 @@ CLOUDS = clouds(
     [Cloud("RAG", {"a": (10, 0.5), "b": (20, 0.9)}, [(9, 0.4), (11, 0.6)]), Cloud("AG", {"c": (30, 0.7)})],
     "L", "V", "Title", front=[(20, 0.9), (10, 0.5)], remarks=["τ run: 0.5"],
 )  # fmt: skip
-CURVE = curve(
-    [CurvePoint(3, 0.95, 0.9), CurvePoint(1, 0.5, 0.2), CurvePoint(2, 0.92, 0.8), CurvePoint(4, math.nan)],
-    "entries", "tau", "Title", band="the lowest sample", enough=0.9,
-)  # fmt: skip
 RELIABILITY = reliability_diagram(
     [ReliabilityBin(0.1, 0.2, 4, 0.15, 0.25), ReliabilityBin(0.8, 0.9, 16, 0.85, 0.5)], "Title", ece=0.3
 )
@@ -192,7 +185,6 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             CLOUDS, ["RAG run, small: RAG query/run", "AG run", "dashed: Pareto front", "τ run: 0.5"],
             "3 runs: V against L. τ run: 0.5.", "",
         ),
-        (CURVE, [], "tau against entries. 0.500 at 1, 0.950 at 3. From 2, it is at least 0.9.", ""),
         (
             RELIABILITY, [],
             "20 pairs in 2 bins. Expected calibration error 0.300. Largest gap: probability 0.850, share "
@@ -203,7 +195,7 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             "Ranks of 4 systems, old and new; 3 with another rank: up 4 → 1, down 1 → 3, little 3 → 4.", ""),
         (DIFFERENCES, [], "Bias 1.000. Upper limit 3.000.", "2 of 9 items"),
     ],
-    ids=["dots", "boxes", "shares", "heat map", "confusion", "ranks", "wins", "scatter", "clouds", "curve",
+    ids=["dots", "boxes", "shares", "heat map", "confusion", "ranks", "wins", "scatter", "clouds",
          "reliability", "slopes", "differences"],
 )  # fmt: skip
 def test_labels_descriptions_and_captions(
@@ -341,7 +333,7 @@ def test_a_name_that_looks_like_a_colour_stays() -> None:
 
 def test_many_points_are_one_path() -> None:
     points = [Point(f"e{n}", n % 37, n % 41, n % 10 == 0) for n in range(3000)]
-    picture = scatter(points, "x", "y", "Title", noun="entry")
+    picture = scatter(points, "x", "y", "Title")
     marks = [len(re.findall("h0", path.get("d", ""))) for path in tree(picture).iter("path")]
     assert sorted(marks)[-2:] == [300, 2700]
     assert len(picture.shapes) < 60_000
@@ -358,13 +350,6 @@ def test_names_of_points_do_not_overlap() -> None:
     assert len(boxes) > 10
     for n, (left, y, right) in enumerate(boxes):
         assert not any(abs(y - b) < 10 and left < c and a < right for a, b, c in boxes[:n])
-
-
-def test_curve() -> None:
-    dots = list(tree(CURVE).iter("circle"))
-    assert [node[0].text for node in dots] == ["1: 0.500 (0.200)", "2: 0.920 (0.800)", "3: 0.950 (0.900)"]
-    heights = [number(dot, "cy") for dot in dots]
-    assert sorted(heights, reverse=True) == heights
 
 
 def test_reliability_diagram() -> None:
@@ -409,7 +394,6 @@ def test_slopes() -> None:
         lambda: scatter([Point("a", 1, 1)], "x", "y", "t"),
         lambda: clouds([], "x", "y", "t"),
         lambda: lines([], [], "x", "y", "t"),
-        lambda: curve([], "x", "y", "t", enough=0.9),
         lambda: slopes([], "a", "b", "t"),
     ],
 )

@@ -11,13 +11,11 @@ from exam_pp.rendering.document import Report
 from exam_pp.rendering.pictures.grids import confusion, heatmap, rank_grid, win_matrix
 from exam_pp.rendering.pictures.points import (
     Cloud,
-    CurvePoint,
     Level,
     Line,
     Point,
     ReliabilityBin,
     clouds,
-    curve,
     lines,
     mean_difference,
     reliability_diagram,
@@ -66,7 +64,6 @@ def page_of_pictures(tmp_path: Path) -> Path:
             "Lines",
         ),
         win_matrix(SYSTEMS[:9], [[n / 9 for n in range(9)]] * 9, "Wins"),
-        curve([CurvePoint(n, 1 - 1 / n, 0.0) for n in range(1, 9)], "entries", "tau", "Curve", enough=0.9),
         reliability_diagram(
             [ReliabilityBin(n / 10, n / 10 + 0.1, n, n / 10, n / 20) for n in range(10)], "Bins"
         ),

@@ -62,7 +62,6 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
     assert list(summary.lines()) == [
         f"3 ratings added as human:ana with the prompt {RATED}.",
         "1 rating has a comment.",
-        "2 of 3 differ from the rating of a model.",
         f"Next: exam-pp evaluate cover {output}",
     ]
 
