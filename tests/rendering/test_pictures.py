@@ -27,7 +27,7 @@ from exam_pp.rendering.pictures.points import (
     reliability_diagram,
     scatter,
 )
-from exam_pp.rendering.pictures.rows import Bar, Box, Slope, box_plot, dot_plot, share_bars, slopes
+from exam_pp.rendering.pictures.rows import Bar, Box, box_plot, dot_plot, share_bars
 from exam_pp.rendering.pictures.svg import HEAT, Axis, svg, svg_file, text_width
 from exam_pp.rendering.render import render
 
@@ -76,7 +76,6 @@ def all_charts(name: str) -> list[Picture]:
             [(1, 0.5), (2, -1)], Level(0.1, -0.2, 0.4), Level(-1, -2, 0), Level(1.2), name, items=3
         ),
         reliability_diagram([ReliabilityBin(0.4, 0.5, 9, 0.45, 0.7)], name, ece=0.25),
-        slopes([Slope(name, 1, 2), Slope(other, 2, 1)], name, name, name),
         box_plot([box(name), box(other)], name, name, name),
         share_bars([box(name), box(other)], name, name, name),
     ]
@@ -140,12 +139,6 @@ CLOUDS = clouds(
 RELIABILITY = reliability_diagram(
     [ReliabilityBin(0.1, 0.2, 4, 0.15, 0.25), ReliabilityBin(0.8, 0.9, 16, 0.85, 0.5)], "Title", ece=0.3
 )
-SLOPES = slopes(
-    [Slope("up", 4, 1), Slope("same", 2, 2), Slope("down", 1, 3), Slope("little", 3, 4)],
-    "old",
-    "new",
-    "Title",
-)
 DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Level(3), "d", items=9)
 
 
@@ -191,12 +184,10 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             "0.500.",
             "",
         ),
-        (SLOPES, [],
-            "Ranks of 4 systems, old and new; 3 with another rank: up 4 → 1, down 1 → 3, little 3 → 4.", ""),
         (DIFFERENCES, [], "Bias 1.000. Upper limit 3.000.", "2 of 9 items"),
     ],
     ids=["dots", "boxes", "shares", "heat map", "confusion", "ranks", "wins", "scatter", "clouds",
-         "reliability", "slopes", "differences"],
+         "reliability", "differences"],
 )  # fmt: skip
 def test_labels_descriptions_and_captions(
     picture: Picture, labels: list[str], description: str, caption: str
@@ -369,16 +360,6 @@ def test_reliability_diagram() -> None:
     assert [list(map(float, each)) for each in ends if len(each) == 2] == [heights]
 
 
-def test_slopes() -> None:
-    drawn = {
-        mark[0].text: (group.get("stroke"), number(mark[1], "y1") - number(mark[1], "y2"))
-        for group in tree(SLOPES) for mark in group if mark.tag == "g"
-    }  # fmt: skip
-    assert set(drawn) == {"up: 4 → 1", "same: 2 → 2", "down: 1 → 3", "little: 3 → 4"}
-    assert len({colour for colour, _ in drawn.values()}) == 3
-    assert drawn["up: 4 → 1"][1] > drawn["same: 2 → 2"][1] == 0 > drawn["down: 1 → 3"][1]
-
-
 @pytest.mark.parametrize(
     "draw",
     [
@@ -394,7 +375,6 @@ def test_slopes() -> None:
         lambda: scatter([Point("a", 1, 1)], "x", "y", "t"),
         lambda: clouds([], "x", "y", "t"),
         lambda: lines([], [], "x", "y", "t"),
-        lambda: slopes([], "a", "b", "t"),
     ],
 )
 def test_little_data(draw: Callable[[], Picture]) -> None:

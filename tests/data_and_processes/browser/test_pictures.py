@@ -21,7 +21,7 @@ from exam_pp.rendering.pictures.points import (
     reliability_diagram,
     scatter,
 )
-from exam_pp.rendering.pictures.rows import Bar, Box, Slope, box_plot, dot_plot, share_bars, slopes
+from exam_pp.rendering.pictures.rows import Bar, Box, box_plot, dot_plot, share_bars
 from exam_pp.rendering.render import render
 
 SYSTEMS = [f"WWW-team-{n}-run_with+long.name" for n in range(75)]
@@ -68,7 +68,6 @@ def page_of_pictures(tmp_path: Path) -> Path:
             [ReliabilityBin(n / 10, n / 10 + 0.1, n, n / 10, n / 20) for n in range(10)], "Bins"
         ),
         confusion(["4–5", "0+1+2+3"], ["0", "ungraded"], counts, "Counts", row_noun="a", column_noun="b"),
-        slopes([Slope(name, n + 1, 75 - n) for n, name in enumerate(SYSTEMS)], "before", "after", "Ranks"),
         box_plot(boxes, "nDCG@10", "Boxes", "95 % intervals"),
         share_bars(boxes[:5], "share of questions", "Shares"),
         rank_grid(SYSTEMS, SYSTEMS[:4], [[n + 1, 75 - n, 7, None] for n in range(75)], "Places"),
