@@ -28,10 +28,10 @@ COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)",
 """Names of the coefficients of two lists of labels."""
 
 
-def agreement_report(result: Agreement, *, pictures: bool = True) -> Report:
+def agreement_report(result: Agreement) -> Report:
     """Tables like table 5 of the workbench paper; κ compares a row with its boxed column.
 
-    With ``pictures``, the largest table of each labelling also has a picture.
+    The largest table of each labelling also has a picture.
     """
     summary = Table(
         ["labels", *COEFFICIENTS],
@@ -50,7 +50,7 @@ def agreement_report(result: Agreement, *, pictures: bool = True) -> Report:
     notes += result.notes
     tables = [_table(table) for table in result.tables]
     blocks: list[Block] = [*tables, summary, *map(Paragraph, notes)]
-    blocks += agreement_pictures(result) if pictures else []
+    blocks += agreement_pictures(result)
     return Report("Agreement with judgments", blocks, result.provenance, result.notes)
 
 
@@ -124,7 +124,7 @@ def pairs_table(result: GraderAgreement) -> Table:
     )
 
 
-def graders_report(result: GraderAgreement, *, pictures: bool = True) -> Report:
+def graders_report(result: GraderAgreement) -> Report:
     """One row for every two graders, Krippendorff's α of all graders, rank correlations and differences."""
     unit = _UNITS[result.unit]
     blocks: list[Block] = [
@@ -135,8 +135,7 @@ def graders_report(result: GraderAgreement, *, pictures: bool = True) -> Report:
         *_replacements(result, unit),
         *map(Paragraph, [_explanation(result), *result.notes]),
     ]
-    if pictures:
-        blocks += [*([kappa_picture(result)] if len(result.pairs) > 1 else []), *difference_pictures(result)]
+    blocks += [*([kappa_picture(result)] if len(result.pairs) > 1 else []), *difference_pictures(result)]
     return Report("Agreement of graders", blocks, result.provenance, result.notes)
 
 

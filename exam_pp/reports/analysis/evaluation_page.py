@@ -28,9 +28,7 @@ from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.first_screen import agreement_table, first_screen
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, Sources
 from exam_pp.reports.analysis.report_sections import (
-    agreement_of_graders,
     agreement_with_judgments,
-    correlations_by_setting,
     differences,
     manual_judgments,
     nugget_scores,
@@ -94,9 +92,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         official = read_official(sources.official)
         _check_systems(official, {*ran, *inputs.contents.systems})
     correlations = official_correlations(inputs, folder, leaderboards, official)
-    settings = correlations_by_setting(inputs, folder, official)
     judged = agreement_with_judgments(inputs, folder)
-    of_graders = agreement_of_graders(inputs, folder)
     # Before the weak spots, which link to its queries.
     addresses = _review_page(inputs, folder)
     # The first leaderboard is Rubric-Cover or, if there are no ratings, that of nuggets of answers.
@@ -124,9 +120,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
             [
                 *(review if addresses else []),
                 *leaderboard_tables(leaderboards, correlations),
-                *settings,
                 *agreement_table(judged),
-                *of_graders,
             ],
         ),
         "How it was made": (
