@@ -105,8 +105,6 @@ class AppliedRatings:
         for rated, ratings in self.ratings:
             for grader, added in ratings.by_grader.items():
                 yield f"{counted(len(added), 'rating')} added as {grader} with the prompt {rated.name}."
-            comments = [each for of in ratings.by_grader.values() for each in of.values() if each.comment]
-            yield from noted(len(comments), "{} a comment.", "rating has", "ratings have")
             yield from ratings.lines("pair", "rated", "rating")
         for grader, labelled in self.labels.by_grader.items():
             yield f"{counted(len(labelled), 'label')} of citations added as {grader}."

@@ -61,7 +61,6 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
     assert [first, second] == PASSAGES, "everything else stays as it is"
     assert list(summary.lines()) == [
         f"3 ratings added as human:ana with the prompt {RATED}.",
-        "1 rating has a comment.",
         f"Next: exam-pp evaluate cover {output}",
     ]
 
