@@ -26,7 +26,7 @@ from exam_pp.data_model import (
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, Step
-from exam_pp.records import is_set, replace
+from exam_pp.records import replace
 from exam_pp.roles import System
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 
@@ -159,8 +159,10 @@ def _check_distinct(names: Mapping[K, K], noun: str) -> None:
 
 G = TypeVar("G", bound=AnyGrades | AnswerGrades | CitationSupport | CriterionRating)
 
-_PARTS = ("answers", "verifications", "answer", "errors", "error", "supports", "ratings")
-"""The fields of grades, and of their labels or ratings, that have texts of models, or such parts."""
+_REPLIES = ("answers", "verifications", "answer")
+"""The fields of grades, and of their labels or ratings, with texts of models."""
+_PARTS = ("errors", "error", "supports", "ratings")
+"""The fields with parts that may have texts of models."""
 
 
 @dataclass(frozen=True)
@@ -262,37 +264,29 @@ class Stripper:
 
     def _bare(self, grade: G) -> G:
         """Grades, or one of their labels or ratings, without prompts and replies."""
-        if not self._parts:
-            return grade
-        values = {name: getattr(grade, name, None) for name in _PARTS}
-        new = {name: self._without(name, value) for name, value in values.items() if value}
-        if self.options.replies and isinstance(grade, AnyGrades) and is_set(grade, "answer"):
-            self.dropped["replies"] += not grade.answer  # others are counted
-            new["answer"] = UNSET
-        changes = {name: value for name, value in new.items() if value is not values[name]}
+        changes: dict[str, Any] = {}
+        for name in _REPLIES if self.options.replies else ():
+            reply = getattr(grade, name, None)
+            if reply is not None and reply != []:
+                self.dropped["replies"] += 1 if name == "answer" else len(reply)
+                changes[name] = UNSET if name == "answer" else []
+        for name, value in ((name, getattr(grade, name, None)) for name in _PARTS if self._parts):
+            if value and (new := self._without(name, value)) is not value:
+                changes[name] = new
         return replace(grade, **changes) if changes else grade
 
     def _without(self, name: str, value: Any) -> Any:
-        """The value of a field without prompts and replies."""
-        if name in {"supports", "ratings"}:
-            new = [self._bare(item) for item in value]
-            return value if all(map(is_, new, value)) else new
+        """The errors, labels or ratings of grades without prompts and replies; the same object if equal."""
         if name == "error":
             return self.error(value)
-        if name == "errors":
-            return self._errors(value)
-        if not self.options.replies:
-            return value
-        self.dropped["replies"] += 1 if name == "answer" else len(value)
-        return UNSET if name == "answer" else []
-
-    def _errors(self, errors: Any) -> Any:
-        """Errors by entry id without prompts and replies; old files have lists of unknown content."""
-        if isinstance(errors, list):
-            self.dropped["errors"] += len(errors)
+        if name == "errors" and isinstance(value, list):  # old files have lists of unknown content
+            self.dropped["errors"] += len(value)
             return []
-        new = {entry: self.error(error) for entry, error in errors.items()}
-        return errors if all(new[entry] is error for entry, error in errors.items()) else new
+        if name == "errors":
+            cleaned = {entry: self.error(error) for entry, error in value.items()}
+            return value if all(map(is_, cleaned.values(), value.values())) else cleaned
+        new = [self._bare(item) for item in value]
+        return value if all(map(is_, new, value)) else new
 
     def error(self, error: Any) -> Any:
         """The error of a failed request without prompts and replies; the same object if it has none."""

@@ -40,7 +40,7 @@ from exam_pp.store.edits import (
     reviewer_name,
     warn_of_similar_names,
 )
-from exam_pp.store.files import check_output, is_stream
+from exam_pp.store.files import check_output
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
@@ -88,7 +88,7 @@ class Decisions(Generic[T]):
 
 @dataclass
 class AppliedRatings:
-    """What was applied, for the summary; ``following`` are the commands that show the scores.
+    """What was applied, for the summary.
 
     ``outdated`` are the ratings, by file and number, whose texts the graded file does not have; True if it
     has other texts with their ids.
@@ -98,7 +98,6 @@ class AppliedRatings:
     labels: Decisions[HumanSupport] = field(default_factory=Decisions)
     bank_edits: int = 0
     outdated: dict[tuple[Path, int], bool] = field(default_factory=dict)
-    following: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
@@ -119,7 +118,6 @@ class AppliedRatings:
             self.bank_edits, "{} not applied: use `exam-pp bank apply`.",
             "edit of the bank was", "edits of the bank were",
         )  # fmt: skip
-        yield from self.following
 
 
 @reading()
@@ -152,7 +150,6 @@ def apply_ratings(
     # A pass of its own, because prompt class and scale depend on all grades of the file.
     survey = _Survey.of(graded, bank)
     summary = AppliedRatings()
-    cutoff: int | None = None  # of the reviewed page
     # Kept, because the prompt class depends on the ratings of all files.
     sources: list[tuple[Path, Edits, str]] = []
     for path in edits:
@@ -160,7 +157,6 @@ def apply_ratings(
         if not (force or edits_of_file.is_by_content):
             check_reviewed(edits_of_file.graded_sha256, graded, path, "graded_sha256", "file", "passages")
         survey.check(edits_of_file, path, graded, bank)
-        cutoff = cutoff or edits_of_file.cutoff
         summary.bank_edits += len(edits_of_file.bank)
         if edits_of_file.ratings or edits_of_file.supports:
             sources.append((path, edits_of_file, reviewer_name(reviewer, edits_of_file, path)))
@@ -206,14 +202,6 @@ def apply_ratings(
         for place, grader, new in summary.labels.by_passage()
     )
     add_decisions(graded, output, inputs, [*of_ratings, *of_labels])
-    options = (f" --bank {bank}" if bank else "") + (f" --cutoff {cutoff}" if cutoff else "")
-    summary.following = [
-        f"Next: exam-pp evaluate nuggets {output} --bank {bank or 'BANK'}"
-        if rated.assigns
-        else f"Next: exam-pp evaluate cover {output}{options}"
-        for rated, ratings in summary.ratings
-        if ratings.by_grader and not is_stream(output)
-    ]
     return summary
 
 
