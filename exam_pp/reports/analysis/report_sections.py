@@ -10,7 +10,7 @@ from itertools import permutations
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.analysis.agreement import agreement, rated_passages, separation
+from exam_pp.phases.analysis.agreement import rated_passages, separation
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
 from exam_pp.phases.evaluation.contents import CoveredEntry
 from exam_pp.phases.evaluation.cover import corrections_of, cover_of
@@ -261,7 +261,6 @@ def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> list[Judge
         except SelectionError as error:
             folder.skip(titled(title, grade_set.name), str(error), "judgments of graded passages")
             continue
-        result = agreement(passages, min_relevant=sources.min_relevant, seed=inputs.statistics.seed)
-        area = separation(passages, sources.min_relevant)
-        judged.append(JudgedBy(grade_set.key, grade_set.name, result, area))
+        rated = sum(bool(passage.ratings) for passage in passages)
+        judged.append(JudgedBy(grade_set.key, rated, separation(passages, sources.min_relevant)))
     return judged
