@@ -63,7 +63,7 @@ def command(
         of_passages = ("max_queries", "max_passages", "by_judgment")
         why = "cannot be combined with --by FIELD=VALUE:N"
         refuse(click.get_current_context(), of_passages.__contains__, why)
-        log_summary(sample_queries_file(passages, output, parse_strata(strata), seed).lines())
+        log_summary(sample_queries_file(passages, output, parse_strata(strata), seed))
         return
     log_summary(
         [

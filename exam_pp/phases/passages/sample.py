@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.store.files import STDIO
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 from exam_pp.store.trec.queries import Query, read_queries, write_query_lines
@@ -127,23 +126,6 @@ class Strata(NamedTuple):
     sizes: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class SampledQueries:
-    """Counts for the summary: queries of the sample and of the file, and of the sample by value."""
-
-    drawn: int
-    queries: int
-    strata: Strata
-    output: str
-
-    def lines(self) -> Iterator[str]:
-        """The summary, line by line."""
-        sizes = ", ".join(f"{size} of {value}" for value, size in self.strata.sizes.items())
-        yield f"{counted(self.drawn, 'query')} of {self.queries} ({self.strata.field}: {sizes})."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
-
-
 def parse_strata(text: str) -> Strata:
     """Parse ``FIELD=VALUE:NUMBER,VALUE:NUMBER``; values can contain colons."""
     field, equals, rest = text.partition("=")
@@ -209,13 +191,14 @@ def _fields(query: Query) -> dict[str, str]:
 
 
 @reading()
-def sample_queries_file(source: Path, output: Path, strata: Strata, seed: int = 0) -> SampledQueries:
+def sample_queries_file(source: Path, output: Path, strata: Strata, seed: int = 0) -> list[str]:
     """Write a stratified random sample of a queries file as JSON lines, with all fields of the queries.
 
-    Raises :class:`exam_pp.errors.ExamError` as :func:`draw_queries` and
+    Returns the summary. Raises :class:`exam_pp.errors.ExamError` as :func:`draw_queries` and
     :func:`~exam_pp.store.trec.queries.read_queries` do.
     """
     queries = list(read_queries(source).values())
     drawn = draw_queries(queries, strata, seed, file=str(source))
     write_query_lines(drawn, output, inputs=[source])
-    return SampledQueries(len(drawn), len(queries), strata, str(output))
+    sizes = ", ".join(f"{size} of {value}" for value, size in strata.sizes.items())
+    return [f"{counted(len(drawn), 'query')} of {len(queries)} ({strata.field}: {sizes})."]
