@@ -10,7 +10,6 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import (
     CUTOFF,
-    FILE,
     GRADED,
     MIN_GRADE,
     MIN_RELEVANT,
@@ -40,11 +39,6 @@ if TYPE_CHECKING:
 @CUTOFF
 @MIN_RELEVANT
 @click.option(
-    "--closed-book",
-    type=FILE,
-    help="Grades without a passage, made by `exam-pp grade --closed-book`, for the sign closed-book.",
-)
-@click.option(
     "--also edits",
     "edits",
     type=OUTPUT_PATH,
@@ -66,7 +60,6 @@ def command(
     min_grade: int | None,
     cutoff: int | None,
     min_relevant: int,
-    closed_book: Path | None,
     edits: Path | None,
     signs: tuple[str, ...],
     form: str,
@@ -82,10 +75,10 @@ def command(
       too-hard        no passage covers it
       non-relevant    3 non-relevant passages or more, half of the judged ones, cover it
       discrimination  it does not correlate with the rest of the exam (r is 0.1 or less)
-      closed-book     the model answers it without a passage
 
-    The report also shows how much the leaderboard depends on single entries. `exam-pp bank show` lists
-    entries with similar texts.
+    The report also shows how much the leaderboard depends on single entries. If GRADED is a file of `exam-pp
+    grade --closed-book`, too-easy are the entries that the model answers without a passage. `exam-pp bank
+    show` lists entries with similar texts.
 
     Examples:
 
@@ -98,12 +91,12 @@ def command(
     from exam_pp.store.edits import write_edits
     from exam_pp.store.files import check_output
 
-    inputs = [graded, bank, *([closed_book] if closed_book else [])]
+    inputs = [graded, bank]
     for path in (output, *([edits] if edits else [])):
         check_output(path, inputs)
     examination = examine(
         graded, bank,
-        grade_filter=grade_filter(**criteria), closed_book=closed_book, min_grade=min_grade, cutoff=cutoff,
+        grade_filter=grade_filter(**criteria), min_grade=min_grade, cutoff=cutoff,
         min_relevant=min_relevant,
     )  # fmt: skip
     emit_rendered(clinic_report(examination, flat=form in SCRIPT_FORMATS), form, output, inputs)
@@ -139,18 +132,18 @@ _COLUMNS_TEXT = (
     "pass: passing / asked. r: correlation of covering the entry with the number of other entries covered. "
     "judged, non-relevant: numbers of the passing passages with a judgment, and with a non-relevant one. "
     "systems: number of systems that cover the entry. tau: Kendall's tau-b of the leaderboards with and "
-    "without the entry. closed book: grade without a passage."
+    "without the entry."
 )
 
 
 def _entries(examination: Examination) -> Table:
     columns = (
         "query_id", "entry", "signs", "asked", "passing", "pass", "r", "judged", "non-relevant", "systems",
-        "tau", "closed book", "entry_id",
+        "tau", "entry_id",
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = [
         (e.query_id, e.text, ", ".join(e.signs), e.asked, e.passing, e.pass_rate, e.discrimination, e.judged,
-         e.non_relevant, e.systems, e.tau, e.closed_book, e.entry_id)
+         e.non_relevant, e.systems, e.tau, e.entry_id)
         for e in examination.entries
     ]  # fmt: skip
     return Table(columns, rows)

@@ -16,10 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from exam_pp.banks import TestBank
-from exam_pp.data_model import NO_PASSAGE
 from exam_pp.defaults import MIN_JUDGMENT
-from exam_pp.errors import DataError
-from exam_pp.grade_filter import GradeFilter, GradeSelector
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedQuery
@@ -29,7 +27,6 @@ from exam_pp.phases.evaluation.selected_grades import SelectedGrades, depth_note
 from exam_pp.provenance import Provenance
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import FORMAT, BankEdit, Edits, file_sha256
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
@@ -48,7 +45,6 @@ SIGNS = {
     "too-hard": "Covered by no passage",
     "non-relevant": "Covered mostly by non-relevant passages",
     "discrimination": "Not related to the rest of the exam",
-    "closed-book": "Answered closed book",
 }
 """The signs of a bad entry, in the order of reports, with their titles."""
 
@@ -75,7 +71,6 @@ class EntryHealth:
     discrimination: float | None
     systems: int
     tau: float | None
-    closed_book: int | None = None
     signs: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -102,12 +97,11 @@ def examine(
     bank: Path,
     *,
     grade_filter: GradeFilter | None = None,
-    closed_book: Path | None = None,
     min_grade: int | None = None,
     cutoff: int | None = None,
     min_relevant: int = MIN_JUDGMENT,
 ) -> Examination:
-    """Examine a bank with the grades of a file; ``closed_book`` is a file of grades without a passage.
+    """Examine a bank with the grades of a file.
 
     If the bank has only questions or only nuggets, only grades of this kind are selected. Judgments below
     ``min_relevant`` are non-relevant. Raises :class:`ExamError` if a file cannot be read, or has no grades
@@ -126,7 +120,6 @@ def examine(
         for passage in query.passages
         if passage.judgments
     }
-    alone = {} if closed_book is None else _closed_book(closed_book, criteria, test_bank)
     cutoff = cutoff or data.file.cutoff
     notes = [*data.notes, *depth_notes(data.file, cutoff, graded)]
     if not relevant:
@@ -139,29 +132,10 @@ def examine(
         data.selector.key.prompt_class,
         data.min_grade,
         test_bank,
-        list(_examined(data, test_bank, cutoff, relevant, alone)),
+        list(_examined(data, test_bank, cutoff, relevant)),
         notes,
         replace(data.provenance, cutoff=cutoff if systems else None, min_grades=(data.min_grade,)),
     )
-
-
-def _closed_book(path: Path, grade_filter: GradeFilter, bank: TestBank) -> dict[tuple[str, str], int]:
-    """Query and entry to the grade without a passage."""
-    selector = GradeSelector(grade_filter)
-    grades: dict[tuple[str, str], int] = {}
-    for query in read_passages(path):
-        for passage in query.passages:
-            if passage.passage_id != NO_PASSAGE:
-                raise DataError(
-                    f"has the passage {passage.passage_id!r}, but --closed-book needs grades without a "
-                    "passage, made by `exam-pp grade --closed-book`.",
-                    file=str(path),
-                )
-            grades |= {(query.query_id, key): grade for key, grade in selector.ratings(passage).items()}
-    selector.check(str(path))
-    if not any(key in bank.entries(query_id) for query_id, key in grades):
-        raise DataError("has no grades for the entries of the bank.", file=str(path))
-    return grades
 
 
 def _examined(
@@ -169,7 +143,6 @@ def _examined(
     bank: TestBank,
     cutoff: int,
     relevant: Mapping[tuple[str, str], bool],
-    alone: Mapping[tuple[str, str], int],
 ) -> Iterator[EntryHealth]:
     """The entries with their statistics and signs.
 
@@ -199,7 +172,6 @@ def _examined(
                 discrimination=_discrimination(query, reached, bit),
                 systems=sum(mask >> bit & 1 for mask in masks),
                 tau=kendall(without, list(map(float, totals))) if len(totals) > 1 else None,
-                closed_book=alone.get((query.query_id, entry_id)),
             )
             yield replace(health, signs=dict(_signs(health, data.min_grade)) if health.asked else {})
 
@@ -232,8 +204,6 @@ def _signs(entry: EntryHealth, min_grade: int) -> Iterator[tuple[str, str]]:
     if entry.passing >= OFTEN and r is not None and r <= DISCRIMINATION:
         reason = "passages that cover it do not cover more of the rest of the exam"
         yield "discrimination", f"{reason} (r = {r:.2f})"
-    if entry.closed_book is not None and entry.closed_book >= min_grade:
-        yield "closed-book", f"the model gives grade {entry.closed_book} without a passage"
 
 
 def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = tuple(SIGNS)) -> Edits:
