@@ -349,7 +349,6 @@ _GRADED_COMMANDS = (
     "sample {} --max-passages 1 --by judgment=equal -o out",
     "filter {} --remove texts --remove replies --remove human -o out",
     "split {} -n 1 -o out",
-    "split {} --by query -o out",
     "validate {} -o out",
     "convert {} --from graded --to run -o out",
     "convert {} --from graded --to qrels -o out",

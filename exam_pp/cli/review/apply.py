@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -90,9 +91,9 @@ def command(
     and then no file is written.
 
     CSV files with a person's ratings of answers by criteria, with the columns query_id and system, and a
-    column for each criterion; or with the columns query_id, system, criterion and rating. A column comment is
-    optional, an empty cell is no rating. `exam-pp analyze graders --by criterion` compares the ratings with
-    those of models, `exam-pp analyze distributions` compares systems by them.
+    column for each criterion. A column comment is optional, an empty cell is no rating. `exam-pp analyze
+    graders --by criterion` compares the ratings with those of models, `exam-pp analyze distributions`
+    compares systems by them.
 
     Examples:
 
@@ -106,6 +107,7 @@ def command(
             f"The passages come first: exam-pp apply {decisions[0]} {passages} -o {output}."
         )
     kind = _kind_of(decisions)
+    lines: Iterable[str]
     if kind != RATINGS:
         refuse_without(RATINGS, "bank", "prompt_files", "force")
     if kind != SPREADSHEET:
@@ -128,7 +130,7 @@ def command(
         lines = apply_criteria_ratings(
             passages, decisions, output,
             reviewer=reviewer, prompt_class=prompt_class, max_rating=max_rating,
-        ).lines()  # fmt: skip
+        )  # fmt: skip
     else:
         from exam_pp.phases.grading.prompt_files import choose_prompts
         from exam_pp.phases.review.apply_ratings import apply_ratings

@@ -19,7 +19,7 @@ from exam_pp.phases.analysis.graders import (
 )
 from exam_pp.phases.analysis.panel import PanelAnalysis
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.grids import confusion, matrix, rank_grid
+from exam_pp.rendering.pictures.grids import matrix, rank_grid
 from exam_pp.rendering.pictures.points import Level, mean_difference
 from exam_pp.reports.analysis.correlation import formatted_interval
 from exam_pp.text.wording import counted
@@ -28,11 +28,8 @@ COEFFICIENTS = ("Cohen's κ", "weighted κ (linear)", "weighted κ (quadratic)",
 """Names of the coefficients of two lists of labels."""
 
 
-def agreement_report(result: Agreement, *, pictures: bool = True) -> Report:
-    """Tables like table 5 of the workbench paper; κ compares a row with its boxed column.
-
-    With ``pictures``, the largest table of each labelling also has a picture.
-    """
+def agreement_report(result: Agreement) -> Report:
+    """Tables like table 5 of the workbench paper; κ compares a row with its boxed column."""
     summary = Table(
         ["labels", *COEFFICIENTS],
         [[labelling, *row] for labelling, row in result.coefficients],
@@ -50,33 +47,7 @@ def agreement_report(result: Agreement, *, pictures: bool = True) -> Report:
     notes += result.notes
     tables = [_table(table) for table in result.tables]
     blocks: list[Block] = [*tables, summary, *map(Paragraph, notes)]
-    blocks += agreement_pictures(result) if pictures else []
     return Report("Agreement with judgments", blocks, result.provenance, result.notes)
-
-
-def agreement_pictures(result: Agreement) -> list[Picture]:
-    """A confusion matrix of labels and judgments for each labelling, from its table with most cells."""
-    largest: dict[str, AgreementTable] = {}
-    for table in result.tables:
-        other = largest.get(table.labelling)
-        if other is None or _cells(table) > _cells(other):
-            largest[table.labelling] = table
-    return [
-        confusion(
-            [row.label for row in table.rows],
-            table.columns,
-            [row.counts for row in table.rows],
-            f"Labels and judgments: {table.name}, {table.labelling}",
-            row_noun="labels",
-            column_noun="judgments",
-            boxed={(number, row.box) for number, row in enumerate(table.rows)},
-        )
-        for table in largest.values()
-    ]
-
-
-def _cells(table: AgreementTable) -> int:
-    return len(table.rows) * len(table.columns)
 
 
 def _table(table: AgreementTable) -> Table:
@@ -124,7 +95,7 @@ def pairs_table(result: GraderAgreement) -> Table:
     )
 
 
-def graders_report(result: GraderAgreement, *, pictures: bool = True) -> Report:
+def graders_report(result: GraderAgreement) -> Report:
     """One row for every two graders, Krippendorff's α of all graders, rank correlations and differences."""
     unit = _UNITS[result.unit]
     blocks: list[Block] = [
@@ -135,8 +106,7 @@ def graders_report(result: GraderAgreement, *, pictures: bool = True) -> Report:
         *_replacements(result, unit),
         *map(Paragraph, [_explanation(result), *result.notes]),
     ]
-    if pictures:
-        blocks += [*([kappa_picture(result)] if len(result.pairs) > 1 else []), *difference_pictures(result)]
+    blocks += [*([kappa_picture(result)] if len(result.pairs) > 1 else []), *difference_pictures(result)]
     return Report("Agreement of graders", blocks, result.provenance, result.notes)
 
 

@@ -23,7 +23,7 @@ from exam_pp.rendering.document import Report, Table
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.agreement import agreement_report, graders_report
 from tests.conftest import passage, rubric
-from tests.tables import pictures_of, tables_of
+from tests.tables import tables_of
 
 
 def rated(count: int, rating: int, judgment: int) -> list[RatedPassage]:
@@ -107,15 +107,6 @@ def test_min_answers_takes_the_kth_best_rating() -> None:
     tables = tables_of(agreement_report(agreement(TABLE_5, min_relevant=2, min_answers=[1, 2])))
 
     assert tables["STRICT, 2nd best rating"].rows[0][:4] == ["4–5", 0, 0, 0]
-
-
-def test_a_picture_for_every_labelling() -> None:
-    """Of the largest table, with the boxed cells of table 5 counted as agreeing."""
-    drawn = pictures_of(agreement_report(agreement(TABLE_5, min_relevant=2, min_answers=[1, 2])))
-
-    first, second = (f"Labels and judgments: GRADED, {kth} rating" for kth in ("best", "2nd best"))
-    assert list(drawn) == [first, second]
-    assert "of 11386 in the boxed cells. 5 with 3: 998; 4 with 1: 2377;" in drawn[first].description
 
 
 def test_a_passage_with_several_judgments_counts_in_every_column() -> None:

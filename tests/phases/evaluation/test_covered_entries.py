@@ -1,4 +1,4 @@
-"""Queries with low scores, and the systems that cover entries, by hand."""
+"""The systems that cover entries, by hand."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from exam_pp.phases.evaluation.contents import CoveredEntry, HardQuery, covered_entries, hard_queries
-from exam_pp.phases.evaluation.cover import cover_of
+from exam_pp.phases.evaluation.contents import CoveredEntry, covered_entries
 from exam_pp.phases.evaluation.selected_grades import read_selected
 from tests.conftest import passage, rubric
 
@@ -23,7 +22,7 @@ def ranked(passage_id: str, query: str, ratings: dict[str, int], *systems: str) 
     )
 
 
-def test_weak_spots(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
+def test_covered_entries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
     """``up`` covers both entries of q1 and one of q2; ``down`` covers one entry of q1 and none of q2."""
     graded = write_jsonl(
         "graded.jsonl",
@@ -44,13 +43,9 @@ def test_weak_spots(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
     )
     grades = read_selected(graded, None, None, 4, None)
 
-    assert hard_queries(cover_of(grades), grades) == [
-        HardQuery("q2", "", 0.25, "up", 0.5),
-        HardQuery("q1", "", 0.75, "up", 1.0),
-    ]
     assert list(covered_entries(grades, None)) == [
-        CoveredEntry("q1", "a", "a", 2, 2, ["up", "down"]),
-        CoveredEntry("q1", "b", "b", 2, 1, ["up"]),
-        CoveredEntry("q2", "c", "c", 3, 1, ["up"]),
-        CoveredEntry("q2", "d", "d", 2, 0, []),
+        CoveredEntry("q1", "a", "a", ["up", "down"]),
+        CoveredEntry("q1", "b", "b", ["up"]),
+        CoveredEntry("q2", "c", "c", ["up"]),
+        CoveredEntry("q2", "d", "d", []),
     ]
