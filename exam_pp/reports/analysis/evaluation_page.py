@@ -21,6 +21,7 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.phases.trust.canaries import canary_scores
+from exam_pp.plugins import offered
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Block, Cell, Fold, Link, Report
@@ -28,7 +29,6 @@ from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.first_screen import agreement_table, first_screen
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, Sources
 from exam_pp.reports.analysis.report_sections import (
-    agreement_of_graders,
     agreement_with_judgments,
     correlations_by_setting,
     differences,
@@ -96,7 +96,8 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     correlations = official_correlations(inputs, folder, leaderboards, official)
     settings = correlations_by_setting(inputs, folder, official)
     judged = agreement_with_judgments(inputs, folder)
-    of_graders = agreement_of_graders(inputs, folder)
+    # A plug-in offers a function that writes tables into the folder and returns blocks of the page.
+    further = [block for write in offered("sections of the report") for block in write(inputs, folder)]
     # Before the weak spots, which link to its queries.
     addresses = _review_page(inputs, folder)
     # The first leaderboard is Rubric-Cover or, if there are no ratings, that of nuggets of answers.
@@ -126,7 +127,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
                 *leaderboard_tables(leaderboards, correlations),
                 *settings,
                 *agreement_table(judged),
-                *of_graders,
+                *further,
             ],
         ),
         "How it was made": (

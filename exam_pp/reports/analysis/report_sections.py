@@ -12,7 +12,6 @@ from typing import Any
 from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.agreement import agreement, rated_passages, separation
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
-from exam_pp.phases.analysis.graders import graders
 from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation.contents import CoveredEntry
 from exam_pp.phases.evaluation.cover import corrections_of, cover_of
@@ -25,7 +24,7 @@ from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.provenance import Provenance, with_thresholds
 from exam_pp.rendering.document import Block, Fold, Heading, Link, Report, Table
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.agreement import agreement_report, graders_report, pairs_table
+from exam_pp.reports.analysis.agreement import agreement_report
 from exam_pp.reports.analysis.correlation import correlation_report, sweep_report
 from exam_pp.reports.analysis.first_screen import JudgedBy
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, suffix_of, titled
@@ -321,16 +320,3 @@ def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> list[Judge
         folder.table(f"agreement{grade_set.suffix}.tsv", report, f"{about}, tables of labels")
         folder.text(f"agreement{grade_set.suffix}.tex", render(report, "latex"), f"{about}, for a paper")
     return judged
-
-
-def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> list[Block]:
-    """Write the agreement of every two graders; returns the table of their pairs."""
-    title = "Agreement of graders"
-    banks = {grade_set.bank for grade_set in inputs.sets}
-    try:
-        compared = graders(inputs.passages, bank=banks.pop() if len(banks) == 1 else None)
-    except SelectionError as error:
-        folder.skip(title, str(error), "grades of another grader")
-        return []
-    folder.table("graders.tsv", graders_report(compared, pictures=False), title)
-    return [Heading(title, level=2), pairs_table(compared)]
