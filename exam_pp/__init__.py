@@ -37,15 +37,12 @@ if TYPE_CHECKING:
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
     from exam_pp.metrics.planning import plan_queries
-    from exam_pp.phases.analysis.panel import analyze_panel
-    from exam_pp.phases.evaluation.corrected import corrected_scores
     from exam_pp.phases.evaluation.cover import cover
     from exam_pp.phases.evaluation.judgments import judgments
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
     from exam_pp.phases.trust.consensus import consensus
-    from exam_pp.phases.trust.gate import gate
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
@@ -84,12 +81,9 @@ __all__ = [
     "Study",
     "TestBank",
     "agreement",
-    "analyze_panel",
     "consensus",
-    "corrected_scores",
     "correlate",
     "cover",
-    "gate",
     "grade",
     "grade_file",
     "grade_table",
@@ -145,15 +139,12 @@ _HOMES = {
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
     "plan_queries": "metrics.planning",
-    "analyze_panel": "phases.analysis.panel",
-    "corrected_scores": "phases.evaluation.corrected",
     "judgments": "phases.evaluation.judgments",
     "nugget_scores": "phases.evaluation.nugget_scores",
     "Evaluation": "phases.evaluation.result",
     "cover": "phases.evaluation.cover",
     "rubric_qrels": "phases.evaluation.rubric_qrels",
     "consensus": "phases.trust.consensus",
-    "gate": "phases.trust.gate",
     "PROMPTS": "prompts",
     "Prompt": "prompts",
     "Grades": "results",

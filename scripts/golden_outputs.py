@@ -170,7 +170,7 @@ def _helps() -> Iterator[str]:
 
 
 def _examples() -> Iterator[str]:
-    for example in [*EXAMPLES, *_MORE_EXAMPLES.splitlines()[1:]]:
+    for example in [*EXAMPLES, *filter(is_here, _MORE_EXAMPLES.splitlines()[1:])]:
         line = " ".join(example.removeprefix("exam-pp ").split())
         if "$(" not in line and not line.startswith("grade --plan"):  # which measures the time
             line += " --model lexical" * line.startswith("run --runs")
@@ -188,7 +188,7 @@ def _lay_out_data(data: Path, folder: Path) -> None:
     os.chdir(folder)
     for name, source in _LINKS.items():
         Path(name).symlink_to(data / source)
-    for line in _SETUP.splitlines()[1:]:
+    for line in filter(is_here, _SETUP.splitlines()[1:]):
         main(["-q", *shlex.split(line)])
 
 
@@ -211,7 +211,7 @@ def parts(data: Path) -> dict[str, tuple[Callable[[Path], object], list[str]]]:
         "small": (good_files.lay_out, [*with_manifests, *_in_formats(small)]),
         "examples": (_lay_out_examples, [*_in_formats([*_examples()])]),
         "demo": (demo, studies),
-        "data": (partial(_lay_out_data, data), [*_in_formats(_DATA.splitlines()[1:])]),
+        "data": (partial(_lay_out_data, data), [*_in_formats([*filter(is_here, _DATA.splitlines()[1:])])]),
         "large": (_lay_out_large, _LARGE.splitlines()[1:]),
     }
 

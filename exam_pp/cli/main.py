@@ -78,10 +78,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
     "trust": {
-        "grade-panel": ("grade_panel", "Grade passages with the graders of a panel, into one file."),
         "consensus": ("consensus", "Add the consensus of several graders, as a grader of its own name."),
-        "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
-        "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
         "canaries": ("canaries", "Add systems that deserve no score, and show what graders gave them."),
     },
     "validation": {

@@ -63,13 +63,8 @@ def test_several_leaderboards(shown: Callable[[str], str]) -> None:
     assert side_by_side[1] == ["x", "1", "0.000000", "0.000000", "1.000000"]
 
 
-def test_graders_by_entry(shown: Callable[[str], str]) -> None:
-    assert "Every two graders" in shown("analyze graders graded.jsonl --by entry")
-
-
 def test_an_option_named_twice_is_for_both_sides(shown: Callable[[str], str]) -> None:
     assert rows(shown("diff graded.jsonl graded.jsonl --grader m --grader n --only labels --format tsv"))[
         1
     ] == ["q", "p", "5", "1"]
     assert rows(shown("diff graded.jsonl graded.jsonl --grader m --only labels --format tsv"))[1:] == []
-    assert "y" in shown("gate a.tsv b.tsv --system y --system z --max-drop 0.5 --undecided pass")

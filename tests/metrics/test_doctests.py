@@ -8,7 +8,6 @@ from types import ModuleType
 import pytest
 
 from exam_pp.metrics import (
-    calibration,
     measures,
     trec_measures,
 )
@@ -17,7 +16,6 @@ from exam_pp.metrics import (
 @pytest.mark.parametrize(
     ("module", "least"),
     [
-        (calibration, 2),
         (measures, 2),
         (trec_measures, 6),
     ],

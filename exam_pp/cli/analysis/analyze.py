@@ -12,8 +12,5 @@ command = group_of_files(
         "correlation": "Compare leaderboards, or two conditions of nugget evaluation.",
         "sweep": "Correlate the leaderboards of all settings with an official leaderboard.",
         "agreement": "Measure the agreement of labels with judgments: tables of counts and Cohen's κ.",
-        "graders": "Measure the agreement of the graders of a file with each other and with the judgments.",
-        "panel": "Show how far the leaderboard depends on the grader.",
-        "audit": "Audit a grader, or judges of games: length, families, calibration, places.",
     },
 )

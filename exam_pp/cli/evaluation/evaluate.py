@@ -13,7 +13,6 @@ command = group_of_files(
         "qrels": "Make qrels from grades (Rubric-Qrels), and score runs with them.",
         "judgments": "Score run files by manual judgments.",
         "rubric": "Score answers by their nuggets: V, W and A, strict and lenient, and the length L.",
-        "corrected": "Estimate the scores that people would give, by labels of a sample.",
         "report": "Write the whole evaluation as one page.",
     },
     {"nuggets": "rubric"},

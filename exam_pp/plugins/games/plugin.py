@@ -37,7 +37,6 @@ PLUGIN = Plugin(
     offers={
         "games of answers": f"{_GAMES}.compare:play",
         "decisions on games": f"{_GAMES}.decisions:apply_games",
-        "agreement of judges": f"{_GAMES}.agreement:verdicts_report",
         "biases of judges": f"{_GAMES}.biases:game_biases",
         "prompt files": f"{_GAMES}.prompts:PAIR_IN_FILES",
     },

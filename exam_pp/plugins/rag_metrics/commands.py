@@ -586,7 +586,7 @@ def _paired_tests(
 ) -> None:
     """The tests of every two systems by criterion."""
     from exam_pp.grade_filter import AnswerFilter
-    from exam_pp.reports.analysis.paired_criteria import paired_criteria
+    from exam_pp.plugins.rag_metrics.paired_criteria import paired_criteria
 
     selection = AnswerFilter(grader, prompt_class, prompt_hash, systems)
     report = paired_criteria(graded, selection=selection, confidence=confidence, seed=seed)

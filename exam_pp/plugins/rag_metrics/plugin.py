@@ -47,6 +47,7 @@ PLUGIN = Plugin(
         },
     },
     offers={
+        "ratings by criteria": "exam_pp.plugins.rag_metrics.paired_criteria:criteria_ratings",
         "grades of answers": "exam_pp.plugins.rag_metrics.grading:GRADERS",
         "verify": f"{_COMMANDS}:CITATIONS",
     },

@@ -19,6 +19,7 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.phases.trust.canaries import canary_scores
+from exam_pp.plugins import offered
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Block, Cell, Fold, Link, Report
@@ -90,6 +91,8 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         _check_systems(official, {*ran, *inputs.contents.systems})
     correlations = official_correlations(inputs, folder, leaderboards, official)
     judged = agreement_with_judgments(inputs, folder)
+    # A plug-in offers a function that writes tables into the folder and returns blocks of the page.
+    further = [block for write in offered("sections of the report") for block in write(inputs, folder)]
     # Before the differences, which link to its queries.
     addresses = _review_page(inputs, folder)
     # The first leaderboard is Rubric-Cover or, if there are no ratings, that of nuggets of answers.
@@ -117,6 +120,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
             [
                 *(review if addresses else []),
                 *leaderboard_tables(leaderboards, correlations),
+                *further,
             ],
         ),
         "How it was made": (

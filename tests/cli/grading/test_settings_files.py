@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,14 +12,11 @@ from typing import Any
 import pytest
 
 import exam_pp
-from exam_pp.cli.main import main
 from exam_pp.errors import DataError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.transport import is_same_server
 from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.phases.grading.settings_files import REFUSED, ModelSettings
-from exam_pp.phases.trust.grade_panel import read_panel
-from tests.llm.endpoint_server import Server, serve
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 Values = dict[str, Any]
@@ -35,6 +32,8 @@ def written(name: str, text: str) -> Path:
 
 
 def of_panel(values: Values, *servers: str) -> ModelOptions:
+    from exam_pp.plugins.trust.grade_panel import read_panel
+
     file = written("panel.toml", f"[[grader]]\nprompt_class = '{RATED}'\n{toml(values)}")
     return read_panel(file, servers)[0].model
 
@@ -46,10 +45,12 @@ def of_autojudge(values: Values, *servers: str) -> ModelOptions:
     return model_of(read_settings({"model": "m", "model_options": values}), config)
 
 
-READERS = [of_panel]
-if (Path(exam_pp.__file__).parent / "plugins" / "autojudge").is_dir():
-    READERS.append(of_autojudge)
 Reader = Callable[..., ModelOptions]
+READERS: list[Reader] = [
+    reader
+    for name, reader in (("autojudge", of_autojudge), ("trust", of_panel))
+    if (Path(exam_pp.__file__).parent / "plugins" / name).is_dir()
+]
 
 
 @pytest.fixture(autouse=True)
@@ -135,17 +136,6 @@ def test_names_and_paths_below_the_folder_are_accepted(reader: Reader, folder: P
         assert reader({**ENDPOINT, "base_url": "http://127.0.0.1:9/v1"}, server).base_url is not None
 
 
-def test_paths_start_in_the_folder_of_the_file(folder: Path) -> None:
-    Path("conf/scorer").mkdir(parents=True)
-    Path("models").mkdir()
-    grader = f'[[grader]]\nprompt_class = "{RATED}"\nmodel = '
-    file = written("conf/panel.toml", f'{grader}"scorer"\n')
-    assert read_panel(file)[0].model == ModelOptions("conf/scorer")
-    written("conf/panel.toml", f'{grader}"models"\n')
-    with pytest.raises(DataError, match=r"model: 'models' is in the working folder: put it into"):
-        read_panel(file)
-
-
 PROMPT = 'name = "P"\nkind = "direct"\nreading = "relevance-label"\n{} = "{}"\n'
 
 
@@ -153,7 +143,6 @@ PROMPT = 'name = "P"\nkind = "direct"\nreading = "relevance-label"\n{} = "{}"\n'
 @pytest.mark.parametrize(
     "read",
     [
-        lambda path: read_panel(written("panel.toml", f'[[grader]]\nmodel = "m"\nprompt_file = "{path}"')),
         lambda path: read_prompt(written("p.toml", PROMPT.format("template_file", path))),
         lambda path: read_prompt(
             written("p.toml", 'template = "{query} {context}"\n' + PROMPT.format("system_file", path))
@@ -178,22 +167,3 @@ def test_other_paths_in_settings(read: Callable[[str], object], path: str) -> No
 )
 def test_servers_are_compared_by_scheme_host_and_port(url: object, other: str, same: bool) -> None:
     assert is_same_server(url, other) is same
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    pytest.importorskip("openai")
-    with serve() as server:
-        yield server
-
-
-def test_only_a_server_that_the_user_names_gets_passages_and_key(
-    server: Server, tiny_passages: Path, tiny_bank: Path, capfd: Any
-) -> None:
-    values = {**ENDPOINT, "base_url": server.url, "prompt_class": RATED}
-    config = written("panel.toml", f"[[grader]]\n{toml(values)}")
-    command = ["grade-panel", str(tiny_passages), "--config", str(config)]
-    with pytest.raises(SystemExit) as stopped:
-        main([*command, "--bank", str(tiny_bank), "-o", "o.jsonl"])
-    assert stopped.value.code == 1
-    assert f"name the server again: --base-url {server.url}\n" in capfd.readouterr().err

@@ -349,8 +349,6 @@ def test_nugget_scores_do_not_change(files: Files) -> None:
         "evaluate qrels FILE --bank BANK --grader lexical --facets entry -m alpha_nDCG@20 --format json",
         "evaluate qrels FILE --bank BANK --grader lexical --fill-holes QRELS -m nDCG@10 --format json",
         "evaluate qrels FILE --bank BANK --grader lexical --label count --min-grade 1 -m RR --format json",
-        "analyze graders FILE --bank BANK --format json",
-        "analyze graders FILE --by entry --format json",
         "analyze sweep FILE --bank BANK --official OFFICIAL --grader lexical --format json",
         "evaluate elo FILE --bank BANK --grader lexical --elo tournaments=3 -S samples=100 --format json",
         "evaluate qrels FILE --bank BANK --grader lexical --format trec_eval -m nDCG@10 --per-query",
