@@ -45,7 +45,7 @@ from exam_pp import provenance
 from exam_pp.cli.command import Command, LazyGroup
 from exam_pp.cli.main import cli, main
 from scripts.bench import make_graded
-from scripts.command_tree import command_tree
+from scripts.command_tree import command_tree, is_here
 from scripts.reliability import good_files
 from tests.cli.test_help_examples import COMMANDS, EXAMPLES
 from tests.conftest import REPOSITORY, SHARED
@@ -152,7 +152,7 @@ def leaf_of(line: str) -> str:
 
 def _in_formats(lines: list[str]) -> Iterator[str]:
     """The command lines, and the same in each format, and with standard output."""
-    for line in lines:
+    for line in filter(is_here, lines):
         yield line
         for option in COMMANDS[leaf_of(line)].params:
             if "--format" in option.opts and isinstance(option.type, click.Choice):

@@ -31,7 +31,7 @@ import --from nuggetizer-assignments <assignments.jsonl --passages <answers-pass
 import --from umbrela <umbrela.jsonl --passages <graded.jsonl --queries <queries.tsv
 convert <topics.xml --to queries-json
 convert <official.tsv --to official-json
-convert !open_rag_eval.csv --to rag24
+convert !open_rag_eval.csv --from open-rag-eval --to rag24
 convert !runs/a.run --to run
 merge <graded.jsonl --passages <other.jsonl
 merge <all.games.jsonl --passages <all.games.jsonl
@@ -193,7 +193,7 @@ def test_an_input_from_standard_input(line: list[str], position: int, folder: Pa
     assert contents(files, file) == contents(expected[2], file)
 
 
-@pytest.mark.parametrize("line", COMMANDS.replace("\\\n", "").strip().splitlines())
+@pytest.mark.parametrize("line", filter(is_here, COMMANDS.replace("\\\n", "").strip().splitlines()))
 def test_all_inputs_from_pipes(line: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with ``<(zcat FILE)``, but with the names of the files, so that outputs are equal."""
     words = [word.lstrip("<!") for word in shlex.split(line)]
