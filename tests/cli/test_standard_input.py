@@ -100,9 +100,10 @@ show prompt QuestionGenerationDL --format toml -o questions.toml
 show prompt NuggetCreation --format toml -o creation.toml
 """
 
+LINES = [line for line in COMMANDS.replace("\\\n", "").strip().splitlines() if is_here(line)]
 CASES = [
     (shlex.split(line), position)
-    for line in [line for line in COMMANDS.replace("\\\n", "").strip().splitlines() if is_here(line)]
+    for line in LINES
     for position, word in enumerate(shlex.split(line))
     if word[0] in "<!"
 ]
@@ -193,9 +194,7 @@ def test_an_input_from_standard_input(line: list[str], position: int, folder: Pa
     assert contents(files, file) == contents(expected[2], file)
 
 
-@pytest.mark.parametrize(
-    "line", [line for line in COMMANDS.replace("\\\n", "").strip().splitlines() if is_here(line)]
-)
+@pytest.mark.parametrize("line", LINES)
 def test_all_inputs_from_pipes(line: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with ``<(zcat FILE)``, but with the names of the files, so that outputs are equal."""
     words = [word.lstrip("<!") for word in shlex.split(line)]
