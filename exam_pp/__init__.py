@@ -20,9 +20,8 @@ if TYPE_CHECKING:
         score_runs,
     )
     from exam_pp.api.files import write_bank, write_passages
-    from exam_pp.api.grading import grade, grade_answers, grade_citations, grade_file, make_prompt
+    from exam_pp.api.grading import grade, grade_file, make_prompt
     from exam_pp.api.study import Study, study
-    from exam_pp.api.tournaments import compare, elo
     from exam_pp.banks import BankLine, Nugget, Question, TestBank
     from exam_pp.data_model import (
         DirectGrade,
@@ -34,23 +33,17 @@ if TYPE_CHECKING:
     )
     from exam_pp.errors import ExamError
     from exam_pp.games import Game, GameSet, QueryGames
-    from exam_pp.grade_filter import GradeFilter
+    from exam_pp.grade_filter import AnswerFilter, GradeFilter
     from exam_pp.llm.base import ModelOptions
     from exam_pp.metrics.correlation import Correlation
     from exam_pp.metrics.measures import Measure
     from exam_pp.metrics.planning import plan_queries
-    from exam_pp.phases.analysis.panel import analyze_panel
-    from exam_pp.phases.evaluation.answers import criteria
-    from exam_pp.phases.evaluation.citations import AnswerFilter, citations
-    from exam_pp.phases.evaluation.corrected import corrected_scores
     from exam_pp.phases.evaluation.cover import cover
     from exam_pp.phases.evaluation.judgments import judgments
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores, rubric_scores
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
-    from exam_pp.phases.tournaments.from_grades import games_from_grades
     from exam_pp.phases.trust.consensus import consensus
-    from exam_pp.phases.trust.gate import gate
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
@@ -90,20 +83,10 @@ __all__ = [
     "Study",
     "TestBank",
     "agreement",
-    "analyze_panel",
-    "citations",
-    "compare",
     "consensus",
-    "corrected_scores",
     "correlate",
     "cover",
-    "criteria",
-    "elo",
-    "games_from_grades",
-    "gate",
     "grade",
-    "grade_answers",
-    "grade_citations",
     "grade_file",
     "grade_table",
     "judgments",
@@ -139,12 +122,8 @@ _HOMES = {
     "write_bank": "api.files",
     "write_passages": "api.files",
     "grade": "api.grading",
-    "grade_answers": "api.grading",
-    "grade_citations": "api.grading",
     "grade_file": "api.grading",
     "make_prompt": "api.grading",
-    "compare": "api.tournaments",
-    "elo": "api.tournaments",
     "write_games": "store.games_files",
     "Study": "api.study",
     "study": "api.study",
@@ -158,15 +137,11 @@ _HOMES = {
     "Game": "games",
     "GameSet": "games",
     "QueryGames": "games",
+    "AnswerFilter": "grade_filter",
     "GradeFilter": "grade_filter",
     "ModelOptions": "llm.base",
     "Correlation": "metrics.correlation",
     "plan_queries": "metrics.planning",
-    "analyze_panel": "phases.analysis.panel",
-    "citations": "phases.evaluation.citations",
-    "corrected_scores": "phases.evaluation.corrected",
-    "criteria": "phases.evaluation.answers",
-    "AnswerFilter": "phases.evaluation.citations",
     "judgments": "phases.evaluation.judgments",
     "Measure": "metrics.measures",
     "nugget_scores": "phases.evaluation.nugget_scores",
@@ -174,9 +149,7 @@ _HOMES = {
     "Evaluation": "phases.evaluation.result",
     "cover": "phases.evaluation.cover",
     "rubric_qrels": "phases.evaluation.rubric_qrels",
-    "games_from_grades": "phases.tournaments.from_grades",
     "consensus": "phases.trust.consensus",
-    "gate": "phases.trust.gate",
     "PROMPTS": "prompts",
     "Prompt": "prompts",
     "Grades": "results",

@@ -91,6 +91,8 @@ Role = Literal["retrieved", "answer"]
 SupportLabel = Literal["no_support", "partial_support", "full_support"]
 SUPPORT_LABELS: tuple[SupportLabel, ...] = ("no_support", "partial_support", "full_support")
 """How far a cited passage supports a part of an answer, worst first."""
+SUPPORT_CLASS = "CitationSupport"
+"""The prompt class of these labels, also of those of people."""
 
 DIRECT_ID = "direct"
 """The entry id of direct grades in tables and metrics of entries."""

@@ -25,6 +25,9 @@ DecidedBy = Literal["reply", "choice", "empty answer", "same text", "ratings", "
 
 _SCORES: dict[Winner, float] = {"A": 1.0, "B": 0.0, "C": 0.5}
 
+EVALUATION = "ragelo_evaluation"
+"""The key of a game for the structured answer of RAGElo's evaluator without the winner."""
+
 Count = Annotated[int, Field(ge=0), WHOLE]
 
 

@@ -9,7 +9,14 @@ from shlex import quote
 from typing import Literal, NamedTuple
 
 from exam_pp.banks import EntryKind
-from exam_pp.data_model import DIRECT_ID, LEGACY_PROMPT_CLASS, AnyGrades, PassageView, is_human
+from exam_pp.data_model import (
+    DIRECT_ID,
+    LEGACY_PROMPT_CLASS,
+    AnyGrades,
+    OfOneModel,
+    PassageView,
+    is_human,
+)
 from exam_pp.decided_grades import Review
 from exam_pp.errors import SelectionError
 from exam_pp.judges import REVIEWED
@@ -338,3 +345,46 @@ def grader_names(keys: Sequence[GradeKey]) -> Callable[[GradeKey], str]:
     if len({key.prompt_class for key in keys}) == 1:
         return lambda key: key.model
     return lambda key: f"{key.model} {key.prompt_class}"
+
+
+@dataclass(frozen=True)
+class AnswerFilter:
+    """Selection of grades of citations or answers, or of games; None accepts all.
+
+    Attributes:
+        model: Name of the model, or ``human:NAME`` for a reviewer.
+        prompt_class: Name of the prompt.
+        prompt_hash: Hash of the prompt's text.
+        systems: Names of the systems; empty for all.
+    """
+
+    model: str | None = None
+    prompt_class: str | None = None
+    prompt_hash: str | None = None
+    systems: Collection[str] = ()
+
+    def accepts(self, grades: OfOneModel) -> bool:
+        """Whether the grades match all conditions except that on systems.
+
+        Args:
+            grades: The grades of a part of an answer, of a whole answer, or the games, by one grader.
+
+        Returns:
+            True if no condition contradicts the grades.
+        """
+        return (
+            self.model in (None, grades.model)
+            and self.prompt_class in (None, grades.prompt_class)
+            and self.prompt_hash in (None, grades.prompt_hash)
+        )
+
+    def selects(self, *names: str) -> bool:
+        """Whether a system is selected by one of its names, with or without its repeat.
+
+        Args:
+            names: The names of the system.
+
+        Returns:
+            True if all systems are selected, or this one.
+        """
+        return not self.systems or not set(names).isdisjoint(self.systems)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import click
 
 from exam_pp.cli.command import Command, Kind
 from exam_pp.cli.main import cli
+from exam_pp.formats.base import FORMATS
 
 
 def command_tree(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -26,14 +28,32 @@ def commands(root: click.Command) -> dict[str, click.Command]:
     return {path: command for path, command in command_tree(root) if not isinstance(command, click.Group)}
 
 
+_OF_PLUGINS = {
+    "evaluate elo": re.compile("analyze .*games|apply .*(decisions|game-edits)"),
+    "evaluate answers": re.compile(
+        r"grade .*(citation-?support|factual-?consistency|criteria)|verify citations", re.IGNORECASE
+    ),
+}
+"""Command of a plug-in to command lines of the core that ask the plug-in because of their inputs."""
+
+
 def is_here(line: str) -> bool:
-    """Whether the command of a command line exists; that of a plug-in may be deleted."""
+    """Whether the command of a command line and its formats exist; those of a plug-in may be deleted."""
+    if any(of.match(line) and not is_here(own) for own, of in _OF_PLUGINS.items()):
+        return False
+    if not all(map(_is_format, re.findall(r"--(?:from|to) (\S+)", line))):
+        return False
     member: click.Command | None = cli
     for word in line.split():
         if not isinstance(member, click.Group):
             break
         member = member.get_command(click.Context(member), word)
     return member is not None
+
+
+def _is_format(name: str) -> bool:
+    """Whether a file format exists; ``bank import`` has short names of some."""
+    return any(each in FORMATS for each in (name, f"{name}-bank", f"bank-{name}"))
 
 
 def kinds_of(command: click.Command) -> Mapping[str, Kind]:

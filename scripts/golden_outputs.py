@@ -45,7 +45,7 @@ from exam_pp import provenance
 from exam_pp.cli.command import Command, LazyGroup
 from exam_pp.cli.main import cli, main
 from scripts.bench import make_graded
-from scripts.command_tree import command_tree
+from scripts.command_tree import command_tree, is_here
 from scripts.reliability import good_files
 from tests.cli.test_help_examples import COMMANDS, EXAMPLES
 from tests.conftest import REPOSITORY, SHARED
@@ -152,7 +152,7 @@ def leaf_of(line: str) -> str:
 
 def _in_formats(lines: list[str]) -> Iterator[str]:
     """The command lines, and the same in each format, and with standard output."""
-    for line in lines:
+    for line in filter(is_here, lines):
         yield line
         for option in COMMANDS[leaf_of(line)].params:
             if "--format" in option.opts and isinstance(option.type, click.Choice):
@@ -170,7 +170,7 @@ def _helps() -> Iterator[str]:
 
 
 def _examples() -> Iterator[str]:
-    for example in [*EXAMPLES, *_MORE_EXAMPLES.splitlines()[1:]]:
+    for example in [*EXAMPLES, *filter(is_here, _MORE_EXAMPLES.splitlines()[1:])]:
         line = " ".join(example.removeprefix("exam-pp ").split())
         if "$(" not in line and not line.startswith("grade --plan"):  # which measures the time
             line += " --model lexical" * line.startswith("run --runs")
@@ -188,7 +188,7 @@ def _lay_out_data(data: Path, folder: Path) -> None:
     os.chdir(folder)
     for name, source in _LINKS.items():
         Path(name).symlink_to(data / source)
-    for line in _SETUP.splitlines()[1:]:
+    for line in filter(is_here, _SETUP.splitlines()[1:]):
         main(["-q", *shlex.split(line)])
 
 
@@ -211,7 +211,7 @@ def parts(data: Path) -> dict[str, tuple[Callable[[Path], object], list[str]]]:
         "small": (good_files.lay_out, [*with_manifests, *_in_formats(small)]),
         "examples": (_lay_out_examples, [*_in_formats([*_examples()])]),
         "demo": (demo, studies),
-        "data": (partial(_lay_out_data, data), [*_in_formats(_DATA.splitlines()[1:])]),
+        "data": (partial(_lay_out_data, data), [*_in_formats([*filter(is_here, _DATA.splitlines()[1:])])]),
         "large": (_lay_out_large, _LARGE.splitlines()[1:]),
     }
 

@@ -17,7 +17,6 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.review.content_keys import entry_keys, passage_key, query_text_of, scale_of
-from exam_pp.phases.review.review_games import QueryAnswers
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
@@ -240,8 +239,10 @@ def _edits() -> None:
 
 def _game() -> None:
     """Of answers.jsonl.gz."""
+    from exam_pp.plugins.games.page import open_games
+
     query = next(read_passages("answers.jsonl.gz"))
-    game = next(QueryAnswers.of(query).games(seed=7))
+    game = next(open_games(query, seed=7))
     judged = Game(system_a=game.a.system, system_b=game.b.system, winner="B", decided_by="reply")
     games = QueryGames(query_id=query.query_id, game_sets=[GameSet(model=LARGE, games=[judged])])
     write_games([games], "games.jsonl.gz")
@@ -249,8 +250,10 @@ def _game() -> None:
 
 def _game_edits() -> None:
     """Of answers.jsonl.gz."""
+    from exam_pp.plugins.games.page import open_games
+
     query = next(read_passages("answers.jsonl.gz"))
-    game = next(QueryAnswers.of(query).games(seed=7))
+    game = next(open_games(query, seed=7))
     decided = {"query_id": query.query_id, "id": game.game_id, "winner": "A"}
     values = {"format": "exam_pp.edits.v1", "reviewer": "ana", "games": [decided]}
     write_edits(Edits.model_validate(values), "game-edits.json")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from tests.conftest import passage
 
 PACKAGE = Path(__file__).resolve().parents[1] / "exam_pp"
@@ -94,11 +92,3 @@ def evil(write_jsonl: Callable[[str, list[Any]], Path]) -> Path:
         return passage(key, paragraph_data={"judgments": [], "rankings": [ranking]})
 
     return write_jsonl("evil.jsonl", [[name, [ranked(f"p{i}", name)]] for i, name in enumerate(EVIL)])
-
-
-def test_a_split_by_query_stays_in_its_folder(evil: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "a" / "b"
-    main(["-q", "split", str(evil), "-o", str(folder), "--by", "query"])
-    written = {path for path in tmp_path.rglob("*") if path.is_file()} - {evil}
-    assert {path.parent for path in written} == {folder}
-    assert sorted(json.loads(path.read_text())[0] for path in written) == sorted(EVIL)

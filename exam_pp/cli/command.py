@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from importlib import import_module
 from inspect import cleandoc
 from time import monotonic
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
@@ -23,6 +23,9 @@ from exam_pp.cli.keyed_options import KeyedOption, keys_as_options, keys_of
 from exam_pp.cli.logs import log_options
 from exam_pp.cli.option_sections import ADVANCED, MAX_SHOWN, OPTIONS, meaning_of, section_of
 from exam_pp.text.wording import listed
+
+if TYPE_CHECKING:
+    from exam_pp.rendering.document import Report
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +42,15 @@ class Kind(NamedTuple):
     help: str
     uses: Collection[str] = ()
     texts: Mapping[str, str] = MappingProxyType({})
+
+
+class Listing(NamedTuple):
+    """What a plug-in adds to ``exam-pp list`` and ``show``: their help, a table, and a text by name."""
+
+    listed: Kind
+    shown: Kind
+    report: Callable[[], Report]
+    text: Callable[[str], str]
 
 
 class Command(click.Command):

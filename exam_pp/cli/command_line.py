@@ -19,12 +19,17 @@ def command_line(context: click.Context, *, without: Collection[str] = ()) -> st
 
     Equal calls give equal lines. Values of keys, tokens and passwords are masked.
     """
-    words = context.command_path.split()
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if is_given(context, name) and name not in without:
-            words += _words(parameter, context.params.get(name))
-    return shlex.join(words)
+    return shlex.join([*context.command_path.split(), *given_words(context, without=without)])
+
+
+def given_words(context: click.Context, *, without: Collection[str] = ()) -> list[str]:
+    """The arguments and options of :func:`command_line`."""
+    return [
+        word
+        for parameter in context.command.params
+        if is_given(context, name := parameter.name or "") and name not in without
+        for word in _words(parameter, context.params.get(name))
+    ]
 
 
 OLD_OPTIONS = {"--prompt-class": "--prompt"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,9 +32,10 @@ from exam_pp.cli.options import (
 from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
 
 if TYPE_CHECKING:
-    from exam_pp.phases.evaluation.leaderboards import Standings, Statistics
+    from exam_pp.phases.evaluation.leaderboards import Statistics
     from exam_pp.phases.evaluation.result import Evaluation
-    from exam_pp.rendering.document import Picture, Report
+    from exam_pp.rendering.document import Picture
+    from exam_pp.reports.evaluation.leaderboard_output import LeaderboardForm
     from exam_pp.reports.evaluation.leaderboards import Audience
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -140,7 +141,7 @@ def run_options(*, required: bool) -> Callable[[F], F]:
 
 @dataclass(frozen=True)
 class LeaderboardOutput:
-    """Values of :func:`leaderboard_options`, and functions that write a leaderboard with them."""
+    """Values of :func:`leaderboard_options`, which write a leaderboard."""
 
     form: str
     path: Path
@@ -165,12 +166,22 @@ class LeaderboardOutput:
             return "scripts"
         return "readers" if self.form in READER_FORMATS else "papers"
 
-    def statistics_of(self, evaluation: Evaluation) -> Statistics:
-        """The same for an evaluation: people get intervals if it has queries enough to show differences."""
-        from exam_pp.phases.evaluation.leaderboards import differences_can_show
+    @property
+    def written(self) -> LeaderboardForm:
+        """The options of what is written."""
+        from exam_pp.reports.evaluation.leaderboard_output import LeaderboardForm
 
-        by_default = self._audience != "scripts" and differences_can_show(evaluation, self.confidence)
-        return replace(self.statistics, intervals=self.intervals or ("queries" if by_default else None))
+        is_debugged = logging.getLogger("exam_pp").isEnabledFor(logging.DEBUG)
+        return LeaderboardForm(
+            self.form,
+            self._audience,
+            self.statistics,
+            self.per_query,
+            with_verdict=self.form in READER_FORMATS,
+            with_method=self.form == "html" or is_debugged,  # in text it needs -v
+            official=self.official,
+            plot=self.plot is not None,
+        )
 
     def check_usage(self) -> None:
         """Raise :class:`click.UsageError` for options that the format cannot show, or that have no effect."""
@@ -188,102 +199,22 @@ class LeaderboardOutput:
                 raise click.UsageError(f"{option} cannot show --intervals; use --plot to draw them.")
 
     def write(self, evaluation: Evaluation, title: str, inputs: Iterable[Path | None]) -> None:
-        """Write the leaderboard in the chosen format, and its figure."""
-        from exam_pp.phases.evaluation.leaderboards import leaderboard
-        from exam_pp.reports.evaluation.leaderboards import leaderboard_report
+        """Write the leaderboard in the chosen format, and its picture."""
+        from exam_pp.reports.evaluation.leaderboard_output import leaderboard_output
 
-        if self.form == "trec_eval":
-            from exam_pp.reports.evaluation.leaderboards import trec_eval_text
-
-            self.write_text(trec_eval_text(evaluation, per_query=self.per_query), evaluation, inputs)
-            return
-        if self.form == "published":
-            self._write_published(evaluation, inputs)
-            return
-        standings = None
-        if self.per_query:
-            report = self.per_query_report(evaluation, title)
+        made = leaderboard_output(evaluation, title, self.written)
+        sources = [*inputs, self.official]
+        log_notes(made.notes)
+        self.draw(made.picture, sources)
+        if isinstance(made.content, str):
+            emit(made.content, self.path, sources)
         else:
-            extra = None
-            if self.official is not None:
-                from exam_pp.phases.analysis.correlation import ranked
-                from exam_pp.reports.analysis.correlation import rank_column
+            emit_report(made.content, self.form, self.path, sources)
 
-                extra = rank_column(ranked(evaluation, self.official))
-            standings = leaderboard(evaluation, self.statistics_of(evaluation))
-            pictures: list[Picture] = []
-            if self.form == "html":
-                from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures
-
-                pictures = leaderboard_pictures(standings)
-            report = leaderboard_report(
-                standings, title, audience=self._audience, extra=extra, pictures=pictures
-            )
-            report = self.for_readers(report, evaluation, standings)
-        sources = [*inputs, self.official]
-        self.draw(evaluation, sources, standings)
-        emit_report(report, self.form, self.path, sources)
-
-    def per_query_report(self, evaluation: Evaluation, title: str) -> Report:
-        """The scores of each query, on pages below a picture of the first metric."""
-        from exam_pp.reports.evaluation.leaderboards import per_query_report
-
-        picture = None
-        if self.form == "html":
-            from exam_pp.reports.evaluation.leaderboard_pictures import score_heatmap
-
-            picture = score_heatmap(evaluation.scores)
-        return per_query_report(evaluation, title, picture)
-
-    def for_readers(self, report: Report, evaluation: Evaluation, standings: Standings) -> Report:
-        """The report of a leaderboard, in text and HTML with the verdict; in text the method needs -v."""
-        if self.form not in READER_FORMATS:
-            return report
-        from exam_pp.phases.evaluation.leaderboards import leaderboard
-        from exam_pp.phases.evaluation.verdict import verdict
-        from exam_pp.rendering.document import Paragraph
-
-        with_method = self.form == "html" or logging.getLogger("exam_pp").isEnabledFor(logging.DEBUG)
-        left_out = [Paragraph(note) for note in standings.uncertainty.notes if not with_method]
-        if not standings.statistics.intervals:  # the verdict needs the places, of the first measure only
-            options = replace(self.statistics, significance=False, places=True)
-            standings = leaderboard(evaluation.of_metrics(standings.metrics[0]), options)
-        said = verdict(standings)
-        first = [] if said is None else [Paragraph(said.sentence)]
-        return replace(report, blocks=[*first, *(block for block in report.blocks if block not in left_out)])
-
-    def _write_published(self, evaluation: Evaluation, inputs: Iterable[Path | None]) -> None:
-        from exam_pp.phases.analysis.correlation import ranked
-        from exam_pp.reports.analysis.correlation import rank_notes
-        from exam_pp.reports.analysis.legacy_tsv import published_leaderboard
-
-        assert self.official is not None
-        ranks = ranked(evaluation, self.official)
-        self.write_text(published_leaderboard(ranks), evaluation, inputs, rank_notes(ranks))
-
-    def write_text(
-        self, text: str, evaluation: Evaluation, inputs: Iterable[Path | None], notes: Iterable[str] = ()
-    ) -> None:
-        """Write a text without notes, and the figure; notes are logged."""
-        sources = [*inputs, self.official]
-        log_notes([*evaluation.notes, *notes])
-        self.draw(evaluation, sources)
-        emit(text, self.path, sources)
-
-    def draw(
-        self, evaluation: Evaluation, inputs: Iterable[Path | None], standings: Standings | None = None
-    ) -> None:
-        """Plot the first metric with its intervals if ``--plot`` is set.
-
-        Without ``standings`` that have intervals, it computes them.
-        """
-        if self.plot is not None:
-            from exam_pp.phases.evaluation.leaderboards import leaderboard
-            from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture
-
-            if standings is None or not standings.statistics.intervals:
-                standings = leaderboard(evaluation, self.statistics.intervals_only)
-            emit_figure([leaderboard_picture(standings)], self.plot, inputs)
+    def draw(self, picture: Picture | None, inputs: Iterable[Path | None]) -> None:
+        """Write the picture of ``--plot``, if it is set."""
+        if self.plot is not None and picture is not None:
+            emit_figure([picture], self.plot, inputs)
 
 
 def leaderboard_options(

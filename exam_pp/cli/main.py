@@ -55,10 +55,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "grade",
             "Let a model grade passages against a test bank, or citations and answers.",
         ),
-        "verify-answers": (
-            "verify_answers",
-            "Let a model verify extracted answers against the gold answers.",
-        ),
         "reread": ("reread", "Read ratings from stored replies again, without a model."),
         "list": (
             "list",
@@ -69,13 +65,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Show a prompt, a model, a JSON Schema or the manifest of a file in full.",
         ),
     },
-    "tournaments": {
-        "compare": ("compare", "Let a model play games between the answers of systems."),
-    },
     "review": {
         "verify": ("verify", "Write reports to check the grades of a model."),
         "review": ("review", "Write an HTML page to read, correct and comment on grades."),
-        "review-games": ("review_games", "Write an HTML page to compare answers without names of systems."),
         "apply": ("apply", "Add what reviewers decided to a graded file, or make games of it."),
     },
     "evaluation": {
@@ -86,10 +78,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
     "trust": {
-        "grade-panel": ("grade_panel", "Grade passages with the graders of a panel, into one file."),
         "consensus": ("consensus", "Add the consensus of several graders, as a grader of its own name."),
-        "sample-pairs": ("sample_pairs", "Draw pairs of passage and bank entry for people to label."),
-        "gate": ("gate", "Check that a new version of a system is not worse than the baseline."),
         "canaries": ("canaries", "Add systems that deserve no score, and show what graders gave them."),
     },
     "validation": {

@@ -44,7 +44,7 @@ PACKAGES = {
     "pytrec-eval-terrier": "pytrec_eval",
 }
 """Packages that numbers or texts may depend on, and their modules; a manifest names the imported ones."""
-_NOT_OUTPUTS = frozenset(("journal", "trace", "status_file"))
+_NOT_OUTPUTS = frozenset(("journal", "status_file"))
 """Parameters of files that record how a command files."""
 _MAX_WEIGHTS = 2 * 2**30
 """Files of a model above this size in bytes are named without a digest, which would take many seconds."""

@@ -69,45 +69,64 @@ def _bar(title: str, unit: str) -> Iterator[Advance]:
         yield advance
 
 
-class _Lines:
-    """Progress as a log line every :data:`_LOG_EVERY_SECONDS`.
+class Pace:
+    """The steps done, their total, and the speed of the last :data:`_SPEED_SECONDS`.
 
-    The speed is that of the last :data:`_SPEED_SECONDS` and begins with the first finished steps: the time in
-    which models are loaded does not count, and long prompts, which come first, soon no longer do.
+    The speed begins with the first finished steps: the time in which models are loaded does not count, and
+    long prompts, which come first, soon no longer do.
     """
 
-    def __init__(self, title: str, unit: str) -> None:
-        self._title, self._unit = title, unit
-        self._done = 0
-        self._total: int | None = None
-        self._last = time.monotonic()
+    def __init__(self) -> None:
+        self.done = 0
+        self.total: int | None = None
         self._marks: deque[tuple[float, int]] = deque()
         """Times, at least a second apart, and the steps done until then."""
 
-    def advance(self, steps: int, total: int | None) -> None:
-        self._done += steps
+    def add(self, steps: int, total: int | None) -> None:
+        """Count steps; those that come with the total are of an earlier run."""
+        self.done += steps
         now = time.monotonic()
-        if total is not None:  # The steps until then are those of an earlier run.
-            self._total = total
+        if total is not None:
+            self.total = total
             self._marks.clear()
         elif steps and (not self._marks or now - self._marks[-1][0] >= 1):
-            self._marks.append((now, self._done))
+            self._marks.append((now, self.done))
         while len(self._marks) > 1 and now - self._marks[1][0] >= _SPEED_SECONDS:
             self._marks.popleft()
-        if self._total and self._done > self._total:  # Repeated requests are not known beforehand.
-            self._total = self._done
+        if self.total and self.done > self.total:  # Repeated requests are not known beforehand.
+            self.total = self.done
+
+    @property
+    def rate(self) -> float | None:
+        """Steps per second; None if it is unknown."""
+        if not self._marks:
+            return None
+        start, before = self._marks[0]
+        return (self.done - before) / max(time.monotonic() - start, 1e-9) or None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The estimated time of the remaining steps; None if it is unknown."""
+        rate = self.rate
+        return (self.total - self.done) / rate if self.total and rate else None
+
+
+class _Lines:
+    """Progress as a log line every :data:`_LOG_EVERY_SECONDS`."""
+
+    def __init__(self, title: str, unit: str) -> None:
+        self._title, self._unit = title, unit
+        self._pace = Pace()
+        self._last = time.monotonic()
+
+    def advance(self, steps: int, total: int | None) -> None:
+        pace = self._pace
+        pace.add(steps, total)
+        now = time.monotonic()
         if now - self._last < _LOG_EVERY_SECONDS:
             return
         self._last = now
-        total_text = f" of {self._total}" if self._total else ""
-        log.info("%s: %d%s %s%s", self._title, self._done, total_text, self._unit, self._speed(now))
-
-    def _speed(self, now: float) -> str:
-        if not self._marks:
-            return ""
-        start, before = self._marks[0]
-        rate = (self._done - before) / max(now - start, 1e-9)
-        if not rate:
-            return ""
-        left = f", {(self._total - self._done) / rate / 60:.1f} min left" if self._total else ""
-        return f", {rate:.1f}/s{left}"
+        total_text = f" of {pace.total}" if pace.total else ""
+        left = "" if pace.seconds_left is None else f", {pace.seconds_left / 60:.1f} min left"
+        speed = f", {pace.rate:.1f}/s{left}" if pace.rate else ""
+        log.info("%s: %d%s %s%s", self._title, pace.done, total_text, self._unit, speed)

@@ -76,9 +76,12 @@ class Format:
     """A file format.
 
     ``read``: Reads the content. None if the format cannot be converted or needs several files. ``write``:
-    Writes the content, or the part of passages that the format holds. None as for ``read``. ``read_by``: The
-    command that reads the format if ``read`` is None. ``written_by``: The command that writes the format if
-    ``write`` is None.
+    Writes the content, or the part of passages that the format holds. None as for ``read``. ``of_passages``:
+    Makes the records of a format that holds only a part of passages, from passages and their
+    :class:`exam_pp.phases.interchange.bridges.Conversion`. ``imports``: Writes files as a passages file
+    (``exam-pp import --from``) and returns the lines of the summary; its options are those of the command.
+    ``read_by``: The command that reads the format if ``read`` is None. ``written_by``: The command that
+    writes the format if ``write`` is None.
     """
 
     name: str
@@ -89,6 +92,8 @@ class Format:
     noun: str = "record"
     read: Callable[[Source], Any] | None = None
     write: Callable[[Any, Target], None] | None = None
+    of_passages: Callable[[Any, DroppedFields, Any], Any] | None = None
+    imports: Callable[..., Iterable[str]] | None = None
     read_by: str = ""
     written_by: str = ""
     schema: Schema | None = None
@@ -162,9 +167,10 @@ def csv_format(
     layout: Layout,
     parse: Callable[[Cells, Path], Any],
     noun: str,
-    write: Callable[[Any, Target], None],
+    write: Callable[[Any, Target], None] | None = None,
     *,
     content_of: Callable[[Cells, Path], Any] | None = None,
+    written_by: str = "",
 ) -> Format:
     """Make a CSV format.
 
@@ -175,7 +181,8 @@ def csv_format(
         cells = read_cells(source.path, layout, source.dropped.fields)
         return (content_of or parse)(cells, source.path)
 
-    return Format(name, content, about, sniff, csv_records(parse, layout), noun, read, write)
+    records = csv_records(parse, layout)
+    return Format(name, content, about, sniff, records, noun, read, write, written_by=written_by)
 
 
 def csv_records(parse: Callable[[Cells, Path], Any], layout: Layout) -> Callable[[Path], Any]:

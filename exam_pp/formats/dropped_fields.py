@@ -83,7 +83,7 @@ def used(keys: str, **nested: Any) -> Used:
 def count_unused_keys(path: Path, dropped: DroppedFields, *, tree: Used) -> None:
     """Count every key of a JSON or JSON lines file that is not in the tree."""
     for value in _values(path):
-        _walk(value, tree, "", dropped)
+        count_unused(value, tree, dropped)
 
 
 def _values(path: Path) -> Iterator[Any]:
@@ -98,7 +98,8 @@ def _values(path: Path) -> Iterator[Any]:
         yield json.loads(line)  # cannot raise: the reader has already parsed this line
 
 
-def _walk(value: Any, tree: Any, path: str, dropped: DroppedFields) -> None:
+def count_unused(value: Any, tree: Any, dropped: DroppedFields, path: str = "") -> None:
+    """Count every key of a value that is not in the tree; ``path`` is that of the value."""
     if tree is True:
         return
     if isinstance(tree, str):
@@ -106,13 +107,13 @@ def _walk(value: Any, tree: Any, path: str, dropped: DroppedFields) -> None:
         return
     if isinstance(value, list):
         for item in value:
-            _walk(item, tree, path, dropped)
+            count_unused(item, tree, dropped, path)
     elif isinstance(value, dict):
         for key, item in value.items():
             known = key if key in tree else "*"
             key_path = f"{path}.{known if known in tree else key}".strip(".")
             if known in tree:
-                _walk(item, tree[known], key_path, dropped)
+                count_unused(item, tree[known], dropped, key_path)
             elif item not in EMPTY:
                 dropped.field(key_path)
 

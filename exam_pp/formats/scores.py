@@ -65,10 +65,6 @@ register(
 )  # fmt: skip
 
 
-PUBLISHED_COVER = "ExamCover"
-"""The name of Rubric-Cover in the published implementation."""
-
-
 def read_all_scores(path: str | Path) -> list[Score]:
     """Read means (query ``all``) and scores of single queries from a file of scores in any format.
 
@@ -172,17 +168,6 @@ def one_measure(scores: Iterable[Score], name: str, dropped: DroppedFields) -> l
     dropped.add("per-query scores", sum(score.query_id != ALL_QUERIES for score in kept))
     dropped.add("measure names", metric != name)
     return kept
-
-
-def published_cover(scores: Iterable[Score]) -> str:
-    """The Rubric-Cover leaderboard as published: means with three decimals, sorted by system name."""
-    rows = standings(scores)
-    metric = rows[0].metric if rows else ""
-    lines = [f"method\t{PUBLISHED_COVER}\t+/-\tstd-err"]
-    for row in sorted(row for row in rows if row.metric == metric):
-        error = "" if row.stderr is None else f"{row.stderr:.3f}"
-        lines.append(f"{row.system}\t{row.mean:.3f}\t+/-\t{error}")
-    return "\n".join(lines) + "\n"
 
 
 def read_leaderboard(source: Source) -> list[Score]:

@@ -8,14 +8,19 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import MissingExtraError, ModelError, UnknownNameError
 from exam_pp.judges import CATALOGUE, E5, SMOLLM2
 from exam_pp.llm.base import LLM, ModelOptions, failures_as_model_error
 from exam_pp.llm.checkpoint_files import find_gguf
-from exam_pp.llm.decoding import check_decoding, check_reply_limit
+from exam_pp.llm.decoding import ENDPOINTS, check_options, check_reply_limit
+from exam_pp.plugins import offered
 from exam_pp.registry import Registry
 from exam_pp.text.wording import closest
+
+if TYPE_CHECKING:
+    from exam_pp.llm.checkpoint import ModelCheckpoint
 
 BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "backends")
 
@@ -25,8 +30,6 @@ _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "consta
 _SIMILARITY = "sentence-similarity"
 _PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering", "text-classification", _SIMILARITY)
 _PIPELINES_OF_CHECKPOINTS = (*_PIPELINES_WITHOUT_LISTS, "text-generation")
-_PIPELINES_WITHOUT_THINKING = (*_PIPELINES_WITHOUT_LISTS, "openai-completions")
-_ENDPOINTS = ("openai", "openai-completions")
 
 
 def load_llm(options: ModelOptions) -> LLM:
@@ -36,15 +39,7 @@ def load_llm(options: ModelOptions) -> LLM:
     :class:`exam_pp.errors.MissingExtraError`.
     """
     refuse_misspelt_name(options)
-    if options.pipeline not in _ENDPOINTS and options.base_url:
-        raise ModelError(f"--base-url needs --model-pipeline {' or '.join(_ENDPOINTS)}.")
-    if options.thinking_tokens and options.model in _OWN_MODELS:
-        raise ModelError(f"-M thinking_tokens cannot be used with the model {options.model!r}.")
-    if options.thinking_tokens and options.pipeline in _PIPELINES_WITHOUT_THINKING:
-        raise ModelError("-M thinking_tokens needs --model-pipeline text-generation or openai.")
-    _check_pair_scorer(options)
-    _check_similarity(options)
-    check_decoding(options, has_own_rules=options.model in _OWN_MODELS)
+    check_options(options, has_own_rules=options.model in _OWN_MODELS)
     backend = BACKENDS.get(_OWN_MODELS.get(options.model, options.pipeline))
     if options.pipeline not in _PIPELINES_OF_CHECKPOINTS:
         return backend(options)
@@ -56,7 +51,7 @@ def load_llm(options: ModelOptions) -> LLM:
 
 def may_be_local(model: str, pipeline: str) -> bool:
     """Whether a model can be a folder or file: it is neither built in nor behind an endpoint."""
-    return pipeline not in _ENDPOINTS and model not in (*_OWN_MODELS, SMOLLM2)
+    return pipeline not in ENDPOINTS and model not in (*_OWN_MODELS, SMOLLM2)
 
 
 def check_packages(options: ModelOptions) -> None:
@@ -72,7 +67,7 @@ def check_packages(options: ModelOptions) -> None:
             raise problem
     if options.model in _OWN_MODELS:
         return
-    if options.pipeline in _ENDPOINTS:
+    if options.pipeline in ENDPOINTS:
         if find_spec("openai") is None:
             raise MissingExtraError("An endpoint", "openai")
         return
@@ -80,27 +75,6 @@ def check_packages(options: ModelOptions) -> None:
         find_gguf(SMOLLM2)
     if find_spec("torch") is None or find_spec("transformers") is None:
         raise MissingExtraError("A local model", "hf")
-
-
-def _check_pair_scorer(options: ModelOptions) -> None:
-    """Raise ModelError for options of pair scorers with another model, and for code without a commit."""
-    if options.pipeline == "text-classification" and options.model not in _OWN_MODELS:
-        return
-    for name, value in (
-        ("-M positive_class", options.positive_class),
-        ("--trust-remote-code", options.trust_remote_code),
-    ):
-        if value:
-            raise ModelError(f"{name} needs --model-pipeline text-classification.")
-
-
-def _check_similarity(options: ModelOptions) -> None:
-    """Raise ModelError for options of judges by similarity with another model."""
-    if options.model == E5 or (options.pipeline == _SIMILARITY and options.model not in _OWN_MODELS):
-        return
-    for name in ("cut_points", "query_prefix", "passage_prefix"):
-        if getattr(options, name) not in (None, ()):
-            raise ModelError(f"-M {name} needs --model-pipeline {_SIMILARITY} or --model {E5}.")
 
 
 def can_read_lists(options: ModelOptions) -> bool:
@@ -120,7 +94,7 @@ def can_rate(options: ModelOptions) -> bool:
 
 def refuse_misspelt_name(options: ModelOptions) -> None:
     """Raise UnknownNameError for a name that is almost one of the catalogue, or that of an OpenAI model."""
-    if options.pipeline in _ENDPOINTS:  # servers have names such as smollm2:135m
+    if options.pipeline in ENDPOINTS:  # servers have names such as smollm2:135m
         return
     model = options.model
     own = [*_OWN_MODELS, SMOLLM2]
@@ -138,8 +112,6 @@ def refuse_misspelt_name(options: ModelOptions) -> None:
 
 def _seq2seq(options: ModelOptions) -> LLM:
     """Load a T5-like checkpoint with the engine that the options and the installation allow."""
-    from exam_pp.llm.conversion import start_or_none
-    from exam_pp.llm.ctranslate2 import CTranslate2Engine
     from exam_pp.llm.encoding import PromptEncoder
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
     from exam_pp.llm.seq2seq import Seq2SeqEngine, Seq2SeqLLM
@@ -147,10 +119,8 @@ def _seq2seq(options: ModelOptions) -> LLM:
     checkpoint = Checkpoint(options)
     check_reply_limit(options, checkpoint.max_new_tokens)
     encoder = PromptEncoder(checkpoint.tokenizer, checkpoint.max_input_tokens)
-    engine: Seq2SeqEngine | None = None
-    if options.engine != "transformers" and not (options.device_map or options.samples):
-        engine = start_or_none(options, lambda: CTranslate2Engine(options, checkpoint))
-    engine = engine or TransformersEngine(options, checkpoint)
+    fast: Seq2SeqEngine | None = _of_plugin(checkpoint)
+    engine = fast or TransformersEngine(options, checkpoint)
     return Seq2SeqLLM(options, encoder, engine, checkpoint.identity, checkpoint.max_new_tokens)
 
 
@@ -158,14 +128,24 @@ def _causal(options: ModelOptions) -> LLM:
     """Load a decoder-only checkpoint with the engine that the options and the installation allow."""
     from exam_pp.llm.causal import CausalCheckpoint, CausalLLM
     from exam_pp.llm.chat import longest_reply
-    from exam_pp.llm.conversion import requests_ctranslate2, start
-    from exam_pp.llm.ctranslate2_causal import CTranslate2CausalLLM
 
     checkpoint = CausalCheckpoint(options)
     check_reply_limit(options, longest_reply(checkpoint.context))
-    if requests_ctranslate2(options):
-        return start(options, lambda: CTranslate2CausalLLM(checkpoint))
-    return CausalLLM(checkpoint)
+    fast: LLM | None = _of_plugin(checkpoint)
+    return fast or CausalLLM(checkpoint)
+
+
+def _of_plugin(checkpoint: ModelCheckpoint) -> Any:
+    """What runs the checkpoint instead of transformers; None if transformers does.
+
+    A plug-in offers ``engine of PIPELINE``: a function of the checkpoint that returns None or, for
+    ``text2text``, a :class:`exam_pp.llm.seq2seq.Seq2SeqEngine`, else a :class:`exam_pp.llm.base.LLM`.
+    """
+    options = checkpoint.options
+    engines = offered(f"engine of {options.pipeline}")
+    if options.requests_ctranslate2 and not engines:
+        raise ModelError("-M engine=ctranslate2 and -M compute_type need the plug-in ctranslate2.")
+    return next((fast for each in engines if (fast := each(checkpoint)) is not None), None)
 
 
 def _load(module: str, name: str, options: ModelOptions) -> LLM:

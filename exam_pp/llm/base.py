@@ -124,6 +124,11 @@ class ModelOptions:
         return self.temperature > 0
 
     @property
+    def requests_ctranslate2(self) -> bool:
+        """Whether ``-M engine=ctranslate2`` or ``-M compute_type`` requests CTranslate2."""
+        return self.engine == "ctranslate2" or self.compute_type is not None
+
+    @property
     def beams(self) -> int:
         """The beam size: ``num_beams``, else 5 for seq2seq models (as published), and 1 to sample.
 

@@ -219,7 +219,7 @@ class CausalLLM(DecoderLLM):
     def _run(self, requests: Sequence[Request], prompts: list[list[int]]) -> list[Completion]:
         shared = self._shared_tokens(prompts)
         with self._torch.inference_mode():
-            ids, mask = self._pad(prompts, shared)
+            ids, mask = self._placed.padded(prompts, self._pad_id, shared)
             if self.chooses(requests[0]):
                 return self._choose(requests[0].labels, ids, mask, shared)
             sampler = None
@@ -245,7 +245,7 @@ class CausalLLM(DecoderLLM):
             scores = reply.scores[place.at].log_softmax(-1)
             logprobs = scores[[label[0] for label in place.pieces]].tolist()
         else:
-            ids, mask = self._pad([[*prompt, *reply.tokens[: place.at]]])
+            ids, mask = self._placed.padded([[*prompt, *reply.tokens[: place.at]]], self._pad_id)
             logprobs = self._label_logprobs(place.pieces, ids, mask)[0]
         return Completion(text, label_logprobs=exclusive(logprobs, place.pieces), definition="number")
 
@@ -281,17 +281,6 @@ class CausalLLM(DecoderLLM):
             cache = getattr(self._model.base_model(input_ids=token, use_cache=True), "past_key_values", None)
         layers = getattr(cache, "layers", None) or [None]
         return all(type(layer).__name__ == "DynamicLayer" for layer in layers)
-
-    def _pad(self, prompts: Sequence[Sequence[int]], shared: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-        """Pad rows to one length: shared prefix, padding, rest of the prompt."""
-        longest = max(len(prompt) for prompt in prompts)
-        gaps = [longest - len(prompt) for prompt in prompts]
-        ids = [
-            [*prompt[:shared], *[self._pad_id] * gap, *prompt[shared:]]
-            for prompt, gap in zip(prompts, gaps, strict=True)
-        ]
-        mask = [[1] * shared + [0] * gap + [1] * (longest - gap - shared) for gap in gaps]
-        return self._torch.tensor(ids, device=self._device), self._torch.tensor(mask, device=self._device)
 
     def _prefill(self, ids: torch.Tensor, mask: torch.Tensor, shared: int) -> Any:
         """Keys and values of all tokens but the last; None for beam search and models without this cache."""

@@ -6,17 +6,20 @@ import contextlib
 import io
 import logging
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import MissingExtraError, ModelError
 from exam_pp.llm.base import ModelOptions, is_gguf, reason_of
 from exam_pp.llm.checkpoint_files import check_folder, convert_gguf, find_gguf
 from exam_pp.llm.conversion_cache import cache_folder, file_hash, folder_hash, make_once
 from exam_pp.text.wording import counted
+
+if TYPE_CHECKING:
+    import torch
 
 log = logging.getLogger(__name__)
 
@@ -148,14 +151,12 @@ class ModelCheckpoint:
 
     def __init__(self, options: ModelOptions) -> None:
         transformers = import_transformers()
-        if options.pipeline in _ONLY_TRANSFORMERS and (
-            options.engine == "ctranslate2" or options.compute_type
-        ):
+        if options.pipeline in _ONLY_TRANSFORMERS and options.requests_ctranslate2:
             raise ModelError(
                 "-M engine=ctranslate2 and -M compute_type cannot be used with --model-pipeline "
                 f"{options.pipeline}."
             )
-        if options.device_map and (options.engine == "ctranslate2" or options.compute_type):
+        if options.device_map and options.requests_ctranslate2:
             raise ModelError("-M device_map cannot be used with -M engine=ctranslate2 or -M compute_type.")
         self.options = options
         self.path = options.model
@@ -385,6 +386,21 @@ class PlacedModel:
     def encoder_batch_tokens(self) -> int:
         """The default number of padded tokens in a batch of an encoder."""
         return 65536 if self.on_gpu else 4096
+
+    def padded(
+        self, rows: Sequence[Sequence[int]], padding: int, at: int | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Token ids as rows of one length, and their mask; the padding is at a position, else at the end."""
+        import torch
+
+        longest = max(map(len, rows))
+        ids, masks = [], []
+        for row in rows:
+            before, gap = row[:at], longest - len(row)
+            after = row[len(before) :]
+            ids.append([*before, *[padding] * gap, *after])
+            masks.append([1] * len(before) + [0] * gap + [1] * len(after))
+        return torch.tensor(ids, device=self.device), torch.tensor(masks, device=self.device)
 
     @property
     def overflow(self) -> str:

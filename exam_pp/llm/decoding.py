@@ -7,11 +7,14 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from exam_pp.errors import ModelError
+from exam_pp.judges import E5
 from exam_pp.llm.base import ModelOptions
 
 if TYPE_CHECKING:
@@ -32,16 +35,21 @@ DECODING = (
 """Names of the decoding options in :class:`ModelOptions` and ``llm_options``; commands have dashes."""
 
 _SAMPLING = ("top_p", "sampling_seed")
-_LOCAL = {"temperature", *_SAMPLING, "max_tokens"}
-_SUPPORTED: Mapping[str, set[str]] = {
-    "text2text": _LOCAL,
-    "text-generation": _LOCAL,
-    "question-answering": set(),
-    "text-classification": set(),
-    "sentence-similarity": set(),
-    "openai": set(DECODING),
-    "openai-completions": set(DECODING) - {"reasoning_effort", "response_format"},
+ENDPOINTS = ("openai", "openai-completions")
+_WRITING = ("text2text", "text-generation", *ENDPOINTS)
+_NEEDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("temperature", *_SAMPLING, "max_tokens", "choose"), _WRITING),
+    **dict.fromkeys(("presence_penalty", "frequency_penalty", "stop", "base_url"), ENDPOINTS),
+    **dict.fromkeys(("reasoning_effort", "response_format"), ("openai",)),
+    "thinking_tokens": ("text-generation", "openai"),
+    "no_answer_at": ("question-answering",),
+    **dict.fromkeys(("positive_class", "trust_remote_code"), ("text-classification",)),
+    **dict.fromkeys(("cut_points", "query_prefix", "passage_prefix"), ("sentence-similarity", E5)),
 }
+"""The pipelines, or own models, that support an option which not all support."""
+_PIPELINES = frozenset(chain.from_iterable(_NEEDS.values()))
+_FLAGS = {"base_url": "--base-url", "choose": "--reply chosen", "trust_remote_code": "--trust-remote-code"}
+"""Options of commands that are no keys of ``-M``."""
 _RANGES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "temperature": (lambda value: 0 <= value < math.inf, "at least 0"),
     "top_p": (lambda value: 0 < value <= 1, "above 0 and at most 1"),
@@ -53,56 +61,39 @@ _RANGES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 _SCHEMA_HASH_DIGITS = 16
 
 
-_CHOOSING = ("text2text", "text-generation", "openai", "openai-completions")
 _NO_CHOICE = ("temperature", "top_p", "sampling_seed", "max_tokens", "stop", "response_format")
 """Options that determine how a reply is decoded, so that they have no effect on a choice."""
 
 
-def check_decoding(options: ModelOptions, *, has_own_rules: bool = False) -> None:
+def check_options(options: ModelOptions, *, has_own_rules: bool = False) -> None:
     """Raise :class:`ModelError` for an option that the backend does not support, or a value out of range.
 
     ``has_own_rules`` says that the model is not a language model, such as a baseline. Backends of other
     packages check their options themselves.
     """
+    used = options.model if has_own_rules else options.pipeline
+    for option in fields(options):
+        fitting = _NEEDS.get(option.name, (used,))
+        is_known = has_own_rules or used in _PIPELINES
+        if getattr(options, option.name) != option.default and is_known and used not in fitting:
+            needed = " or ".join(f"--model {name}" if name == E5 else name for name in fitting)
+            raise ModelError(
+                f"{_FLAGS.get(option.name, f'-M {option.name}')} needs --model-pipeline {needed}, and cannot "
+                f"be used with {f'the model {used!r}' if has_own_rules else used}."
+            )
     given = _given(options)
-    if options.choose:
-        _check_choice(options, given, has_own_rules)
     for name, value in given.items():
         is_valid, expected = _RANGES.get(name, (None, ""))
         if is_valid is not None and not is_valid(value):
             raise ModelError(f"-M {name} must be {expected}, not {value!r}.")
-    if options.no_answer_at != "auto" and (has_own_rules or options.pipeline != "question-answering"):
-        raise ModelError("-M no_answer_at needs --model-pipeline question-answering.")
-    if has_own_rules:
-        if given:
-            raise ModelError(f"-M {min(given)} cannot be used with the model {options.model!r}.")
-        return
-    supported = _SUPPORTED.get(options.pipeline)
-    for name in given:
-        if supported is not None and name not in supported:
-            fitting = [pipeline for pipeline, names in _SUPPORTED.items() if name in names]
+    if options.choose:
+        for name in (*(name for name in _NO_CHOICE if name in given), *options.thinking):
             raise ModelError(
-                f"-M {name} cannot be used with --model-pipeline {options.pipeline}; it needs "
-                f"{' or '.join(fitting)}."
+                f"-M {name} cannot be combined with --reply chosen, which takes the likeliest label "
+                "without decoding."
             )
     if options.pipeline in ("text2text", "text-generation"):
         _check_sampling(options)
-
-
-def _check_choice(options: ModelOptions, given: Mapping[str, Any], has_own_rules: bool) -> None:
-    """Raise ModelError if the model cannot choose a label, or an option would have no effect on a choice."""
-    if has_own_rules:
-        raise ModelError(
-            f"--reply chosen cannot be used with the model {options.model!r}, which has its own rules."
-        )
-    if options.pipeline not in _CHOOSING:
-        raise ModelError(f"--reply chosen needs --model-pipeline {' or '.join(_CHOOSING)}.")
-    unused = [*(name for name in _NO_CHOICE if name in given), *options.thinking]
-    if unused:
-        raise ModelError(
-            f"-M {unused[0]} cannot be combined with --reply chosen, which takes the likeliest label "
-            "without decoding."
-        )
 
 
 def _check_sampling(options: ModelOptions) -> None:
@@ -117,7 +108,7 @@ def _check_sampling(options: ModelOptions) -> None:
         return
     if options.num_beams is not None and options.num_beams > 1:
         raise ModelError("-M temperature above 0 cannot be combined with beam search: use one beam.")
-    if options.engine == "ctranslate2" or options.compute_type is not None:
+    if options.requests_ctranslate2:
         raise ModelError(
             "-M temperature above 0 needs -M engine=transformers: the samples of CTranslate2 depend on the "
             "batches."

@@ -149,17 +149,9 @@ class TokenEmbedder:
         return np.array([float(token not in ignored) for token in ids])
 
     def _run(self, rows: Sequence[Sequence[int]]) -> list[numpy.ndarray[Any, Any]]:
-        torch = self._torch
-        longest = max(map(len, rows))
-        pad = self._tokenizer.pad_token_id or 0
-        ids = torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows])
-        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
-        with torch.inference_mode():
-            output = self._model(
-                input_ids=ids.to(self._placed.device),
-                attention_mask=mask.to(self._placed.device),
-                output_hidden_states=True,
-            )
+        ids, mask = self._placed.padded(rows, self._tokenizer.pad_token_id or 0)
+        with self._torch.inference_mode():
+            output = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
         states = output.hidden_states[self.layer].double().cpu().numpy()
         return [states[index, : len(row)] for index, row in enumerate(rows)]
 

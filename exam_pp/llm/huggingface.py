@@ -134,7 +134,7 @@ class TransformersEngine:
     def _run(self, job: EngineBatch) -> list[Completion]:
         labels = self._label_rows(job.labels)
         with self._torch.inference_mode():
-            ids, mask = self._pad_right(job.prompts)
+            ids, mask = self._placed.padded(job.prompts, self._pad)
             states = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
             batch = _Batch(states, mask, self._prompt_cache(states, mask))
             watcher = _LabelWatcher(labels, len(job.prompts), self._beams, len(self._start_tokens))
@@ -149,14 +149,6 @@ class TransformersEngine:
             Completion(text, label_logprobs=probs) if valid else Completion(error=self._placed.overflow)
             for text, probs, valid in zip(texts, logprobs, finite, strict=True)
         ]
-
-    def _pad_right(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Token ids as rows of one length, and the mask of their padding."""
-        longest = max(len(prompt) for prompt in prompts)
-        gaps = [longest - len(prompt) for prompt in prompts]
-        ids = [[*prompt, *[self._pad] * gap] for prompt, gap in zip(prompts, gaps, strict=True)]
-        mask = [[1] * (longest - gap) + [0] * gap for gap in gaps]
-        return self._torch.tensor(ids, device=self._device), self._torch.tensor(mask, device=self._device)
 
     def _prompt_cache(self, states: torch.Tensor, mask: torch.Tensor) -> Any:
         """The decoder's keys and values of the prompts, computed once: they cost nearly an encoder pass."""
@@ -232,7 +224,7 @@ class TransformersEngine:
         missing = table.isnan()
         rows = missing.any(-1).nonzero()[:, 0].tolist()
         if rows:
-            every, masks = self._pad_right(list(labels) * len(rows))
+            every, masks = self._placed.padded(list(labels) * len(rows), self._pad)
             logits = self._model(
                 encoder_outputs=_as_output(batch.states[rows].repeat_interleave(len(labels), 0)),
                 attention_mask=batch.mask[rows].repeat_interleave(len(labels), 0),

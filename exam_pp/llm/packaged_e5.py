@@ -21,7 +21,7 @@ from typing import Any
 from exam_pp.errors import ExamError, MissingExtraError, ModelError
 from exam_pp.judges import E5
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.conversion import available_cores
+from exam_pp.llm.cores import available_cores
 from exam_pp.llm.encoding import clean
 from exam_pp.llm.similarity import SentenceVector, SimilarityLLM, Text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from math import ceil
 from typing import NamedTuple
 
@@ -12,10 +11,8 @@ from scipy.special import ndtri
 
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.significance import (
     QueriesNeeded,
-    better,
     fewest_to_differ,
     queries_for_effect,
     queries_to_detect_range,
@@ -96,41 +93,6 @@ def plan_queries(
             "more, or a larger difference."
         )
     return PlannedQueries(systems, difference, QueriesNeeded(*[max(fewest, queries)] * 3), spread)
-
-
-def simulated_power(
-    pilot: Floats, queries: int, difference: float = DIFFERENCE, confidence: float = CONFIDENCE, seed: int = 0
-) -> float:
-    """The probability that a leaderboard shows a true difference, by 200 simulated leaderboards.
-
-    All systems of the pilot (systems × queries) get the mean 0, and each in turn ``difference``. Queries
-    without NaN are drawn with replacement, and tested by :func:`~exam_pp.metrics.significance.better`.
-
-    Returns the mean share of the other systems that the system is shown to be better than.
-    """
-    rng = np.random.default_rng(seed)
-    complete = pilot[:, ~np.isnan(pilot).any(axis=0)]
-    centred = complete - complete.mean(axis=1, keepdims=True)
-    shown = []
-    for run in range(200):
-        drawn = centred[:, rng.integers(0, centred.shape[1], queries)]
-        drawn[run % len(pilot)] += difference
-        shown.append(better(drawn, alpha=1 - confidence, seed=seed)[run % len(pilot)].sum())
-    return float(np.mean(shown)) / (len(pilot) - 1)
-
-
-def simulated_queries(pilot: Floats, plan: PlannedQueries, confidence: float, seed: int) -> int | None:
-    """The number of queries whose :func:`simulated_power` is 0.8, within a twentieth of that of the plan.
-
-    Returns None if it is above three times the number of the plan.
-    """
-    numbers = range(2, 3 * plan.needed.queries, max(1, plan.needed.queries // 20))
-    place = bisect_left(
-        numbers,
-        _POWER,
-        key=lambda queries: simulated_power(pilot, queries, plan.difference, confidence, seed),
-    )
-    return numbers[place] if place < len(numbers) else None
 
 
 def labels_needed(half_width: float, *, correlation: float = 0.0, pairs: int | None = None) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from exam_pp.errors import DataError
 from exam_pp.metrics.measures import MEASURES
+from exam_pp.results import Score
 
 Range = tuple[float, float]
 """The lowest and highest possible score of a measure."""
@@ -129,3 +131,13 @@ def is_outside(value: float, bounds: Range) -> bool:
     """Whether a score is outside of the range of its measure by more than a rounding error."""
     low, high = bounds
     return not low - ROUNDING * max(1.0, abs(low)) <= value <= high + ROUNDING * max(1.0, abs(high))
+
+
+def check_range(score: Score, bounds: Range | None, file: str | None = None) -> None:
+    """Raise :class:`~exam_pp.errors.DataError` for a score outside of the range of its measure."""
+    if bounds is not None and is_outside(score.value, bounds):
+        raise DataError(
+            f"{score.metric} is from {bounds[0]:g} to {bounds[1]:g}, but the score of {score.system} for the "
+            f"query {score.query_id!r} is {score.value:g}; divide the scores, or rename the measure.",
+            file=file,
+        )

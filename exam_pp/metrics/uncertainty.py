@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ from scipy.special import ndtr, stdtrit
 
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics import bounded_mean
-from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.score_ranges import Range
+from exam_pp.metrics.entry_values import Floats, Ints
+from exam_pp.metrics.score_ranges import Range, check_range
 from exam_pp.results import ALL_QUERIES, Score
 
 FEWEST_UNITS = 5
@@ -104,6 +105,20 @@ def enough_samples(units: int, samples: int) -> int:
     return max(samples, _SAMPLES_OF_FEW) if units < FEW_UNITS else samples
 
 
+@lru_cache(maxsize=2)
+def query_counts(queries: int, samples: int, seed: int) -> Ints:
+    """How often each query is in each bootstrap sample of the queries, samples × queries.
+
+    Few queries have more than ``samples``, see :func:`enough_samples`.
+
+    Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993).
+    """
+    size = enough_samples(queries, samples)
+    drawn = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), size=size)
+    drawn.flags.writeable = False  # the next caller gets the same array
+    return drawn
+
+
 def expanded_tail(units: int, confidence: float = CONFIDENCE) -> float:
     """The share of samples beyond each end of an interval from ``units`` (at least two) resampled units.
 
@@ -163,3 +178,17 @@ def mean_interval(
     error = float(scores.std(ddof=1)) / scores.size**0.5
     half = float(stdtrit(scores.size - 1, (1 + confidence) / 2)) * error
     return Interval((float(scores.mean()) - half) * scale, (float(scores.mean()) + half) * scale)
+
+
+def mean_intervals(matrix: ScoreMatrix, bounds: Range | None, confidence: float) -> dict[str, Interval]:
+    """System to the interval of its mean, if it has one.
+
+    Raises :class:`~exam_pp.errors.DataError` for a score outside of ``bounds``, the range of the measure.
+    """
+    intervals = {}
+    for system, by_query in matrix.by_system().items():
+        for query_id, value in by_query.items():
+            check_range(Score(system, query_id, matrix.metric, value), bounds)
+        if (interval := mean_interval(list(by_query.values()), bounds, confidence)) is not None:
+            intervals[system] = interval
+    return intervals

@@ -15,6 +15,8 @@ from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import Any
 
+from exam_pp.errors import SelectionError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
@@ -74,3 +76,10 @@ def offered(place: str) -> list[Any]:
     """What the plug-ins that are here have for a place in the core, by name of the plug-in; imports it."""
     found = [each.offers[place].partition(":") for each in own_plugins() if place in each.offers]
     return [getattr(import_module(module), name) for module, _, name in found]
+
+
+def needed(place: str, plugin: str) -> Any:
+    """What a plug-in has for a place in the core; raises :class:`SelectionError` without the plug-in."""
+    for found in offered(place):
+        return found
+    raise SelectionError(f"This needs the plug-in {plugin}, which is not installed.")

@@ -47,6 +47,9 @@ STILL_THINKING = "the reply ended before the model finished thinking"
 CUT_SLOT = "context"
 """The placeholder of the passage, which is the only text that may be shortened."""
 
+CLAIM_SLOT = "claim"
+"""The placeholder of an answer, or of a part of it."""
+
 DOCUMENTS_SLOT = "documents"
 """The placeholder of several documents, best first; shortened from the end in place of a passage."""
 NO_DOCUMENTS = "NO DOCUMENTS WERE RETRIEVED"
@@ -175,6 +178,7 @@ class Prompt:
         info: Further keys of ``prompt_info`` in files.
         whole_answer: Whether the context is the whole answer of a system, whose grade is stored with its
             first part. Such prompts skip retrieved passages.
+        as_file: The text of a file for ``--prompt-file``; empty if it follows from the other fields.
     """
 
     name: str
@@ -192,6 +196,7 @@ class Prompt:
     repair: str = ""
     info: dict[str, Any] = field(default_factory=dict)
     whole_answer: bool = False
+    as_file: str = ""
     short: str = ""
 
     @property
@@ -345,8 +350,6 @@ PROMPTS: Registry[Prompt] = Registry(
             "AnswerWebPage=answer-web AnswerWebPageCited=answer-web-cited AnswerDirect=answer-direct "
             "AnswerDirectCited=answer-direct-cited"
         ),
-        "prompts.claims": ("FactualConsistency=factual-consistency CitationSupport=citation-support"),
-        "prompts.criteria": ("RAGEloCriteria=criteria"),
         "prompts.direct": (
             "Thomas=thomas FagB=fagb FagB_few=fagb-few HELM=helm Sun=sun Sun_few=sun-few "
             "AnswerAttempt=answer-attempt GradedRelevance=relevance"
@@ -367,7 +370,6 @@ PROMPTS: Registry[Prompt] = Registry(
             "NuggetAssignment2=nugget-assignment-2 "
             "NuggetAssignmentPointwise=nugget-assignment-pointwise"
         ),
-        "prompts.pairwise": ("PairwiseAnswers=pairwise PairwiseChoice=pairwise-choice"),
         "prompts.reasoner": ("RAGEloReasoner=ragelo-reasoner"),
         "prompts.requirements": (
             "Criterion=criterion Criterion2=criterion-2 CriterionList=criterion-list "

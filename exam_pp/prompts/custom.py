@@ -13,11 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 from exam_pp.banks import CONTRADICT, CRITERION_LABELS, LABEL_RATINGS
 from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.plugins import offered
 from exam_pp.prompts.answer_key import ANSWER_KEY, EXTRACTIVE_RULES
 from exam_pp.prompts.answers import ANSWER_TEXT
-from exam_pp.prompts.base import CUT_SLOT, DOCUMENTS_SLOT, PROMPTS, Prompt, Reader, ReadingRule
-from exam_pp.prompts.claims import CLAIM_SLOT, SUPPORT
-from exam_pp.prompts.criteria import RAGELO, criteria_as_file
+from exam_pp.prompts.base import CLAIM_SLOT, CUT_SLOT, DOCUMENTS_SLOT, PROMPTS, Prompt, Reader, ReadingRule
 from exam_pp.prompts.generation import EXAMPLES_SLOT, FACET_SLOT, LIST_RULES
 from exam_pp.prompts.nuggets import (
     IMPORTANCE,
@@ -28,11 +27,11 @@ from exam_pp.prompts.nuggets import (
     assignment_reader,
     json_reader,
 )
-from exam_pp.prompts.pairwise import PAIR_RULES, PAIR_SLOTS
 from exam_pp.prompts.reading import (
     ANY_ANSWER,
     EXTRACTION,
     EXTRACTIVE_EXTRACTION,
+    SUPPORT,
     YES_NO,
     final_score_reader,
     number_reader,
@@ -50,12 +49,11 @@ SCALED: dict[str, Callable[[int, tuple[str, ...]], ReadingRule]] = {
     "final-score": final_score_reader,
 }
 """Reading rules that need a scale."""
-_UNSCALED: Mapping[str, tuple[ReadingRule, tuple[str, ...]]] = {
+_UNSCALED: dict[str, tuple[ReadingRule, tuple[str, ...]]] = {
     YES_NO.name: (YES_NO, ("No", "Yes")),  # the position of a label is its rating, so No comes first
     IMPORTANCE.name: (IMPORTANCE, IMPORTANCE_LABELS),
     SUPPORT.name: (SUPPORT, SUPPORT_LABELS),
     RELEVANCE_LABEL.name: (RELEVANCE_LABEL, RELEVANCE_LABELS),
-    **PAIR_RULES,
     **{
         rule.name: (rule, ())
         for rule in (
@@ -82,7 +80,7 @@ _OF_ENTRIES = (
     "any-answer",
     "extractive-extraction",
 )
-_READINGS: Mapping[str, tuple[str, ...]] = {
+_READINGS: dict[str, tuple[str, ...]] = {
     "question": (*_OF_ENTRIES, "answer-key", "extractive-answer-key"),
     "nugget": _OF_ENTRIES,
     "direct": ("number", "final-score", "yes-no", RELEVANCE_LABEL.name),
@@ -94,7 +92,6 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "query": ("questions",),
     "nuggetize": ("nuggets", "importance"),
     "answer": (ANSWER_TEXT.name,),
-    "pair": tuple(PAIR_RULES),
 }
 """The reading rules of every kind of prompt."""
 
@@ -106,7 +103,7 @@ class _Slots(NamedTuple):
     optional: tuple[str, ...] = ()
 
 
-_SLOTS: Mapping[str, _Slots] = {
+_SLOTS: dict[str, _Slots] = {
     "question": _Slots(("question", CUT_SLOT), ("query",)),
     "nugget": _Slots(("nugget", CUT_SLOT), ("query",)),
     "direct": _Slots(("query", CUT_SLOT)),
@@ -119,7 +116,6 @@ _SLOTS: Mapping[str, _Slots] = {
     "nuggetize": _Slots(("query", CUT_SLOT, LIST_SLOT), ("count", "length")),
     "importance": _Slots(("query", LIST_SLOT), ("count",)),
     "answer": _Slots(("query",), (CUT_SLOT,)),
-    "pair": _Slots(PAIR_SLOTS, (DOCUMENTS_SLOT, "factors")),
 }
 """The placeholders by the kind of prompt, or by its reading rule if the kind has several shapes."""
 _REPAIR_SLOTS: Mapping[str, tuple[str, ...]] = {
@@ -129,6 +125,11 @@ _REPAIR_SLOTS: Mapping[str, tuple[str, ...]] = {
     "importance": ("count", "labels"),
 }
 """The placeholders of ``repair``, by kind or reading rule; other prompts are not repeated."""
+for _kind, _rules, *_slots in offered("prompt files"):
+    # A plug-in offers a kind: its name, its reading rules with their labels, and its placeholders.
+    _UNSCALED |= _rules
+    _READINGS[_kind] = tuple(_rules)
+    _SLOTS[_kind] = _Slots(*_slots)
 _EXAMPLES = "examples"
 _BRACES_HINT = "For a literal brace write {{ or }}."
 _IN_BRACES = re.compile(r"\{([^\W\d]\w*)\}")
@@ -147,20 +148,7 @@ class PromptFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: StrictStr = Field(min_length=1)
-    kind: Literal[
-        "question",
-        "nugget",
-        "direct",
-        "verification",
-        "claim",
-        "support",
-        "assignment",
-        "generate",
-        "query",
-        "nuggetize",
-        "answer",
-        "pair",
-    ]
+    kind: Literal[tuple(_READINGS)]  # type: ignore[valid-type]
     template: StrictStr | None = Field(default=None, min_length=1)
     template_file: StrictStr | None = Field(default=None, min_length=1)
     system: StrictStr | None = None
@@ -499,8 +487,8 @@ def prompt_as_file(prompt: Prompt) -> str:
 
     Raises :class:`SelectionError` for a prompt that no prompt file can describe.
     """
-    if prompt.name == RAGELO.prompt.name:
-        return criteria_as_file(RAGELO)
+    if prompt.as_file:
+        return prompt.as_file
     reading = prompt.parse.name if isinstance(prompt.parse, ReadingRule) else None
     shape = "importance" if reading == "importance" else prompt.kind
     if reading not in _READINGS.get(prompt.kind, ()) or not {*_SLOTS[shape].required} <= {*prompt.slots}:

@@ -16,6 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from exam_pp.banks import Entry
+from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.llm_requests import cosine_in, grade_of
 from exam_pp.prompts.base import Reader, ReadingRule, ReadReply, Unparsed
 from exam_pp.prompts.markup import END_OF_TURN, without_markup
@@ -276,6 +277,24 @@ def label_rule(
         return ReadReply(rating, rating > 0)
 
     return ReadingRule(name, description, read, find, whole_reply)
+
+
+# The negation is a part of the pattern: a search before every label would take quadratic time.
+_SUPPORT_LABEL = re.compile(
+    r"(?P<negation>\b(?:not|no|without|neither|nor)\s+(?:an?\s+|any\s+)?)?"
+    r"(?<!\w)(?P<n>(?P<degree>full|partial|no)[\s_-]+support)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+SUPPORT = label_rule(
+    "support",
+    "full_support is 2, partial_support is 1, no_support is 0; a reply without a label, with several "
+    "ones, or with a negated one, stays ungraded",
+    _SUPPORT_LABEL,
+    [label.removesuffix("_support") for label in SUPPORT_LABELS],
+    in_markup=True,
+)
 
 
 def by_cut_points(rule: Reader, cut_points: Sequence[float]) -> Reader:

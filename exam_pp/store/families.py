@@ -71,6 +71,11 @@ def _fits(name: str, pattern: str) -> bool:
     return fnmatchcase(name.casefold(), pattern.casefold())
 
 
+def known_families(families: str | Path | Families | None) -> Families | None:
+    """The families of a file, or those given."""
+    return read_families(families) if isinstance(families, str | Path) else families
+
+
 def read_families(path: str | Path) -> Families:
     """Read a families file, TOML or JSON."""
     families = _validated(_values(path), path)

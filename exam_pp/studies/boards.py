@@ -61,5 +61,6 @@ def options(name: str, values: Any) -> Words:
 
 
 def typed(word: object) -> str:
-    """A word as it is typed: a file whose name begins with a hyphen is no option."""
-    return f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word)
+    """A word as it is typed: a file whose name begins with a hyphen is no option, unless it is ``-``."""
+    is_file = isinstance(word, Path) and str(word) != "-"
+    return f"./{word}" if is_file and str(word).startswith("-") else str(word)

@@ -25,8 +25,8 @@ from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
 from exam_pp.phases.interchange.answer_units import Unit
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.review.apply_ratings import AppliedRatings, apply_ratings
-from exam_pp.phases.tournaments.compare import CompareFiles, CompareOptions, compare
 from exam_pp.phases.validation.validate import validate
+from exam_pp.plugins import needed
 from exam_pp.prompts import Prompt
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.evaluation_page import write_evaluation
@@ -266,12 +266,17 @@ class Engine:
         results.boards.append(Board(assigned, bank, assigns=True))
 
     def _compare(self, answers: Path) -> Path:
-        """Let the judge compare answers."""
+        """Let the judge compare answers.
+
+        A plug-in offers ``games of answers``: a function of the answers, the output, the journal, the file of
+        queries, the model and ``advance``, which writes a games file and returns its summary.
+        """
         judge, queries = self._judge_of(()), self.study.sources.queries
+        play = needed("games of answers", "games")
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
-            files = CompareFiles(answers, output, journal=journal, queries=queries)
-            return compare(files, judge.model, CompareOptions(), advance).lines()
+            lines: Iterable[str] = play(answers, output, journal, queries, judge.model, advance)
+            return lines
 
         words: Words = ["compare", answers, *options("--queries", queries)]
         return self.ask("Games", words, "games.jsonl.gz", work, asked(judge.model), "replies-games", judge)

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.stats import multinomial
 
-from exam_pp.metrics.alternative_annotator import COSTS
 from exam_pp.metrics.noninferiority import drop_bounds
+from exam_pp.plugins.trust.alternative_annotator import COSTS
 
 WINS = (0.0, 0.05, 0.2, 0.4)
 """Probabilities that the judge wins; it loses ε more often than that."""

@@ -28,11 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.bounded_mean import cdf, interval
 from exam_pp.metrics.correlation import correlation_samples
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.noninferiority import drop_bounds
-from exam_pp.metrics.planning import plan_queries, simulated_power
+from exam_pp.metrics.planning import DIFFERENCE, plan_queries
 from exam_pp.metrics.significance import (
     _REACHED,
     _assignments,
@@ -365,6 +366,24 @@ def correlation_table(rows: Iterable[list[Correlations]]) -> Iterator[str]:
 
 PLANNED, PLANNED_LAWS = (2, 5, 12), (0, 2, 4, 6)
 """Numbers of systems, and of laws whose scores are scaled to paired differences of .2."""
+
+
+def simulated_power(pilot: Floats, queries: int, seed: int = 0) -> float:
+    """The probability that a leaderboard shows a true difference, by 200 simulated leaderboards.
+
+    All systems of the pilot (systems × queries) get the mean 0, and each in turn the difference of plans.
+    Queries are drawn with replacement, and tested by :func:`~exam_pp.metrics.significance.better`.
+
+    Returns the mean share of the other systems that the system is shown to be better than.
+    """
+    rng = np.random.default_rng(seed)
+    centred = pilot - pilot.mean(axis=1, keepdims=True)
+    shown = []
+    for run in range(200):
+        drawn = centred[:, rng.integers(0, centred.shape[1], queries)]
+        drawn[run % len(pilot)] += DIFFERENCE
+        shown.append(better(drawn, alpha=1 - CONFIDENCE, seed=seed)[run % len(pilot)].sum())
+    return float(np.mean(shown)) / (len(pilot) - 1)
 
 
 def power(law: int, systems: int, queries: int) -> float:

@@ -20,11 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from exam_pp.grade_filter import GradeKey
-from exam_pp.metrics.elo import elo
-from exam_pp.metrics.outcomes import Outcome, Outcomes
 from exam_pp.phases.evaluation.leaderboards import Statistics
-from exam_pp.phases.tournaments.ratings import NAMES, RatingOptions, ratings
+from exam_pp.plugins.games.elo_bradley_terry import elo
+from exam_pp.plugins.games.outcomes import Outcome, Outcomes
+from exam_pp.plugins.games.ratings import NAMES, RatingOptions, ratings
 from scripts.bench.ways import measured
 
 SYSTEMS = {"A": 1080, "B": 1045, "C": 1000, "D": 980, "E": 960, "F": 935}
@@ -38,13 +37,12 @@ def make_games(number: int, seed: int = 0) -> list[Outcome]:
     """Games of all pairs on each query, until there are enough."""
     rng = random.Random(seed)
     pairs = list(combinations(SYSTEMS, 2))
-    judge = GradeKey("model", "prompt")
     games = []
     for place in range(number):
         a, b = pairs[place % len(pairs)]
         expected = 1 / (1 + 10 ** ((SYSTEMS[b] - SYSTEMS[a]) / 400))
         score = 0.5 if rng.random() < 1 / 3 else float(rng.random() < expected)
-        games.append(Outcome(f"q{place // len(pairs)}", a, b, score, judge))
+        games.append(Outcome(f"q{place // len(pairs)}", a, b, score))
     return games
 
 

@@ -143,10 +143,9 @@ def published_loop(task: Task, way: Way) -> Callable[[int | None], list[str]]:
 
 def own_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
     """An engine of exam_pp; the token cache starts empty every time, as in a run of the program."""
-    from exam_pp.llm.ctranslate2 import CTranslate2Engine
     from exam_pp.llm.encoding import PromptEncoder
     from exam_pp.llm.huggingface import Checkpoint, TransformersEngine
-    from exam_pp.llm.seq2seq import Seq2SeqLLM
+    from exam_pp.llm.seq2seq import Seq2SeqEngine, Seq2SeqLLM
 
     options = ModelOptions(
         str(task.checkpoint),
@@ -157,7 +156,12 @@ def own_engine(task: Task, way: Way) -> Callable[[int | None], list[str]]:
         threads=way.threads,
     )
     checkpoint = Checkpoint(options)
-    engine = (CTranslate2Engine if way.engine == "ctranslate2" else TransformersEngine)(options, checkpoint)
+    if way.engine == "ctranslate2":
+        from exam_pp.plugins.ctranslate2.seq2seq import CTranslate2Engine
+
+        engine: Seq2SeqEngine = CTranslate2Engine(options, checkpoint)
+    else:
+        engine = TransformersEngine(options, checkpoint)
     requests = task.requests(way.soft)
 
     def run(count: int | None) -> list[str]:

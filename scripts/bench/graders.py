@@ -55,7 +55,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from exam_pp import records
-from exam_pp.banks import ASSIGNMENT_LABELS, ASSIGNMENT_RATINGS, TestBank
+from exam_pp.banks import ASSIGNMENT_LABELS, LABEL_RATINGS, TestBank
 from exam_pp.data_model import Passage, QueryPassages, RubricGrades
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
@@ -412,8 +412,8 @@ def assign_nuggets(path: Path, llm: LLM, answer: Clock, every: int) -> Assignmen
     prompt = NUGGET_ASSIGNMENT_POINTWISE
     for topic in topics[::every]:
         for nugget in topic["nuggets"]:
-            if nugget["assignment"] in ASSIGNMENT_RATINGS:
-                theirs.append(ASSIGNMENT_RATINGS[nugget["assignment"]])
+            if nugget["assignment"] in LABEL_RATINGS:
+                theirs.append(LABEL_RATINGS[nugget["assignment"]])
                 values = {"query": topic["query"], "nugget": nugget["text"], "context": topic["answer_text"]}
                 requests.append(Request(prompt.render(values), one_line=True))
     ratings = [prompt.parse(reply.text, None, "default").rating for reply in answer(requests)]
@@ -477,7 +477,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             column(lambda r, _e, _n: [percent(r.used[grade] / r.used.total()) for grade in grades]),
         ),
         Table(
-            ["assignments", "κ with a large model", "AUC of support", *ASSIGNMENT_RATINGS, "ungraded"],
+            ["assignments", "κ with a large model", "AUC of support", *LABEL_RATINGS, "ungraded"],
             [[name, *assignment_cells(assignments)] for name, assignments in assigned],
         ),
     ]
@@ -493,7 +493,7 @@ def choices(written: Ratings, chosen: Ratings) -> list[Cell]:
 
 
 def assignment_cells(result: Assignments) -> list[Cell]:
-    shares = (result.labels[label] / max(1, result.labels.total()) for label in ASSIGNMENT_RATINGS)
+    shares = (result.labels[label] / max(1, result.labels.total()) for label in LABEL_RATINGS)
     return [decimals(result.kappa), decimals(result.support), *map(percent, shares), percent(result.ungraded)]
 
 

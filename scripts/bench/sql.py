@@ -47,14 +47,14 @@ def answer(way: str, source: Path, folder: Path, memory: str) -> Rows:
         validate([source], limit=10)
         return []
     from exam_pp.plugins.sql.duck import Limits
-    from exam_pp.plugins.sql.query import SqlSources, SqlStatement, build_database, query_result
+    from exam_pp.plugins.sql.query import SqlSources, build_database, query_result
 
     sources, limits = SqlSources([source]), Limits(memory)
     if way == "save":
         database = folder / "grades.duckdb"
         build_database(sources, database, limits)
         sources = SqlSources([database])
-    with query_result(sources, SqlStatement(SQL), limits) as result:
+    with query_result(sources, SQL, {}, limits) as result:
         return [(str(name), int(number), float(mean)) for name, number, mean in result]
 
 

@@ -141,8 +141,8 @@ def _problem(
         return f"leftovers: {extra}" if extra else _loss(target, data, after)
     if target.command.startswith(("validate", "bank show")) and new == [target.output]:
         return ""  # the report is the output
-    # A grading keeps its journal; a split by query keeps the complete files before the bad line.
-    new = [name for name in new if name != f".{target.output}.journal" and "--by query" not in target.command]
+    # A grading keeps its journal.
+    new = [name for name in new if name != f".{target.output}.journal"]
     if new:
         return f"exit code {code} with outputs: {new}"
     if out:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exam_pp.data_model import parse_object
-from exam_pp.phases.review.review_games import QueryAnswers
 from scripts.command_tree import is_here
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
@@ -172,8 +170,7 @@ _COMPARED = ["q1", [_answer("one", "It rises."), _answer("two", "It rises and fa
 
 def _decisions() -> str:
     """Edits with the game between the answers of compared.jsonl, whose id is a hash."""
-    (game,) = QueryAnswers.of(parse_object(_COMPARED)).games(seed=0)
-    decision = {"query_id": "q1", "id": game.game_id, "winner": "A"}
+    decision = {"query_id": "q1", "id": "69a23426754db40803d7", "winner": "A"}
     return json.dumps({"format": "exam_pp.edits.v1", "reviewer": "bea", "games": [decision]}) + "\n"
 
 
@@ -352,7 +349,6 @@ _GRADED_COMMANDS = (
     "sample {} --max-passages 1 --by judgment=equal -o out",
     "filter {} --remove texts --remove replies --remove human -o out",
     "split {} -n 1 -o out",
-    "split {} --by query -o out",
     "validate {} -o out",
     "convert {} --from graded --to run -o out",
     "convert {} --from graded --to qrels -o out",
@@ -390,10 +386,8 @@ _CONVERSIONS = (
     ("ragelo_answers.csv", "ragelo-answers", "rag25"),
     ("ragelo_reasonings.csv", "ragelo-reasonings", "graded"),
     ("ragelo_games.csv", "ragelo-games", "ragelo-games-jsonl"),
-    ("ragelo_games.jsonl", "ragelo-games-jsonl", "ragelo-games"),
     ("ragelo_games.jsonl", "ragelo-games-jsonl", "games"),
     ("all.games.jsonl", "games", "ragelo-games-jsonl"),
-    ("all.games.jsonl", "games", "ragelo-games"),
     ("open_rag_eval.csv", "open-rag-eval", "rag24"),
     ("open_rag_eval.csv", "open-rag-eval-passages", "graded"),
     ("open_rag_eval_scores.csv", "open-rag-eval-scores", "scores-jsonl"),
@@ -526,7 +520,7 @@ _TARGETS: tuple[Target, ...] = (
     ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
-TARGETS = tuple(target for target in _TARGETS if is_here(target.command))
+TARGETS = tuple(target for target in _TARGETS if is_here(target.command.replace("{}", target.file)))
 
 
 def lay_out(folder: Path) -> None:

@@ -61,7 +61,6 @@ _MORE = (
     "analyze graders rated.jsonl --by criterion -S samples=100 -o out --plot kappa.svg "
     "--plot differences=differences.svg",
     "apply compared.jsonl decisions.json --games judged-games.jsonl -o out",
-    "query graded.jsonl 'SELECT * FROM ratings' --format parquet -o out",
     "query graded.jsonl --bank bank.jsonl --runs runs --save out",
     "query graded.jsonl --bank bank.jsonl --runs runs --format parquet --save out",
     "query graded.jsonl --bank bank.jsonl --runs runs --format parquet --save existing",

@@ -9,9 +9,10 @@ import pytest
 
 import exam_pp
 from exam_pp.cli.main import main
-from scripts.reliability.good_files import GOOD
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
+
+
 BANK = exam_pp.TestBank.from_lines(
     [
         exam_pp.BankLine(
@@ -53,14 +54,6 @@ def test_graded_files_equal_those_of_the_command(tmp_path: Path) -> None:
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     in_memory = list(exam_pp.grade(path, bank, prompts=RATED, model="lexical"))
     assert list(exam_pp.read_passages(tmp_path / "a.jsonl")) == in_memory
-
-
-def test_graded_citations_equal_those_of_the_command() -> None:
-    Path("cited.jsonl").write_text(GOOD["cited.jsonl"])
-    summary = exam_pp.grade_citations("cited.jsonl", "a.jsonl", model="fake")
-    main(["-q", "grade", "cited.jsonl", "--prompt", "CitationSupport", "--model", "fake", "-o", "b.jsonl"])
-    assert summary.labels.total() > 0
-    assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()
 
 
 def test_direct_prompts_need_query_texts() -> None:

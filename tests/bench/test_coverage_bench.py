@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from exam_pp.metrics.bounded_mean import interval
+from exam_pp.metrics.planning import plan_queries
 from scripts.bench.coverage import (
     LAWS,
     contradicts,
     means_of,
+    simulated_power,
 )
 
 REFERENCE = {
@@ -50,3 +52,10 @@ def test_a_contradiction_is_seen(
     letters: list[str], ranks: list[tuple[int, int]], contradicted: bool
 ) -> None:
     assert contradicts(letters, ranks) == contradicted
+
+
+def test_simulated_leaderboards_of_two_have_the_power_of_the_formula() -> None:
+    pilot = np.random.default_rng(5).normal(0, 0.1, (2, 400))
+    plan = plan_queries(2, pilot)
+    assert simulated_power(pilot, plan.needed.queries) == pytest.approx(0.8, abs=0.08)
+    assert simulated_power(pilot, 5) == 0

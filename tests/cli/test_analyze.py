@@ -16,7 +16,7 @@ WriteLines = Callable[[str, list[Any]], Path]
 
 @pytest.fixture
 def folder(tmp_path: Path, write_jsonl: WriteLines) -> Path:
-    """Three leaderboards, a graded file of two models, and a games file of two judges."""
+    """Three leaderboards, and a graded file of two models."""
     for name, values in (("a", (1, 2, 3)), ("b", (1, 3, 2)), ("c", (3, 2, 1))):
         rows = [
             f"{system}\t{query_id}\tRR\t{value / 4}\n"
@@ -26,9 +26,6 @@ def folder(tmp_path: Path, write_jsonl: WriteLines) -> Path:
         Path(f"{name}.tsv").write_text("system\tquery\tmeasure\tvalue\n" + "".join(rows))
     grades = [rubric({"q/e": grade}, llm=llm) for llm, grade in (("m", 5), ("n", 1))]
     write_jsonl("graded.jsonl", [["q", [passage("p", exam_grades=grades)]]])
-    games = [{"system_a": "x", "system_b": "y", "winner": "A"}]
-    sets = [{"llm": llm, "prompt_info": {"prompt_class": "P"}, "games": games} for llm in "mn"]
-    write_jsonl("games.jsonl", [{"query_id": "q", "game_sets": sets}])
     return tmp_path
 
 
@@ -66,18 +63,8 @@ def test_several_leaderboards(shown: Callable[[str], str]) -> None:
     assert side_by_side[1] == ["x", "1", "0.000000", "0.000000", "1.000000"]
 
 
-def test_games_and_graded_files(shown: Callable[[str], str]) -> None:
-    assert "Biases of judges" in shown("analyze audit games.jsonl")
-    audit = shown("analyze audit graded.jsonl games.jsonl --grader m -S samples=100")
-    assert "Audit of m" in audit
-    assert "position" in audit
-    assert "Every two judges" in shown("analyze graders games.jsonl")
-    assert "Every two graders" in shown("analyze graders graded.jsonl --by entry")
-
-
 def test_an_option_named_twice_is_for_both_sides(shown: Callable[[str], str]) -> None:
     assert rows(shown("diff graded.jsonl graded.jsonl --grader m --grader n --only labels --format tsv"))[
         1
     ] == ["q", "p", "5", "1"]
     assert rows(shown("diff graded.jsonl graded.jsonl --grader m --only labels --format tsv"))[1:] == []
-    assert "y" in shown("gate a.tsv b.tsv --system y --system z --max-drop 0.5 --undecided pass")

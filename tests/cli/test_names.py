@@ -84,7 +84,7 @@ def test_commands_with_a_folder_of_runs(
     ("command", "code"),
     [
         ("filter graded.jsonl --query q -o out.jsonl", 0),
-        ("split graded.jsonl --by query -o parts", 0),
+        ("split graded.jsonl --count 1 -o parts", 0),
     ],
 )
 def test_a_working_folder(

@@ -31,7 +31,7 @@ import --from nuggetizer-assignments <assignments.jsonl --passages <answers-pass
 import --from umbrela <umbrela.jsonl --passages <graded.jsonl --queries <queries.tsv
 convert <topics.xml --to queries-json
 convert <official.tsv --to official-json
-convert !open_rag_eval.csv --to rag24
+convert !open_rag_eval.csv --from open-rag-eval --to rag24
 convert !runs/a.run --to run
 merge <graded.jsonl --passages <other.jsonl
 merge <all.games.jsonl --passages <all.games.jsonl
@@ -93,16 +93,17 @@ filter graded.jsonl --remove grades -o passages.jsonl
 grade passages.jsonl --queries queries.tsv --prompt GradedRelevance --model fake -o umbrela-graded.jsonl
 convert umbrela-graded.jsonl --to umbrela --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
-bank import nuggets.jsonl --from nuggetizer -o nuggets-bank.jsonl
+bank import nuggets.csv --from csv -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
 convert assigned.jsonl --to nuggetizer-assignments --bank nuggets-bank.jsonl -o assignments.jsonl
 show prompt QuestionGenerationDL --format toml -o questions.toml
 show prompt NuggetCreation --format toml -o creation.toml
 """
 
+LINES = [line for line in COMMANDS.replace("\\\n", "").strip().splitlines() if is_here(line)]
 CASES = [
     (shlex.split(line), position)
-    for line in filter(is_here, COMMANDS.replace("\\\n", "").strip().splitlines())
+    for line in LINES
     for position, word in enumerate(shlex.split(line))
     if word[0] in "<!"
 ]
@@ -118,7 +119,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lay_out(path)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(path)
-        for command in SETUP.strip().splitlines():
+        Path("nuggets.csv").write_text("query_id,nugget,importance\nq1,It rises.,vital\n")
+        for command in filter(is_here, SETUP.strip().splitlines()):
             main(["-q", *shlex.split(command)])
     (path / "ratings.csv").write_text("query_id,system,accuracy\nq1,one,2\nq1,two,1\n")
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")
@@ -192,7 +194,7 @@ def test_an_input_from_standard_input(line: list[str], position: int, folder: Pa
     assert contents(files, file) == contents(expected[2], file)
 
 
-@pytest.mark.parametrize("line", COMMANDS.replace("\\\n", "").strip().splitlines())
+@pytest.mark.parametrize("line", LINES)
 def test_all_inputs_from_pipes(line: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with ``<(zcat FILE)``, but with the names of the files, so that outputs are equal."""
     words = [word.lstrip("<!") for word in shlex.split(line)]

@@ -151,6 +151,7 @@ def room(folder: Path) -> Iterator[Runner]:
     for name, arguments in _PROGRAMS.items():
         (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {arguments} "$@"\n')
         (programs / name).chmod(0o755)
+    PROMPTS.names()  # all are read, so that the patch below takes away only what a page registers
     environment = {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
@@ -163,7 +164,7 @@ def room(folder: Path) -> Iterator[Runner]:
     with (
         chdir(work),
         patch.dict(os.environ, environment),
-        patch.dict(PROMPTS._values),  # a page may register a prompt
+        patch.dict(PROMPTS._values),
         stand_ins(),
     ):
         yield Runner(work)

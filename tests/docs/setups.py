@@ -14,7 +14,7 @@ from pathlib import Path
 from string import ascii_letters
 
 from exam_pp.cli.main import main
-from exam_pp.phases.review.review_games import QueryAnswers
+from exam_pp.plugins.games.page import open_games
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
 from exam_pp.store.pair_samples import read_pair_sample
@@ -162,7 +162,7 @@ def decisions(*files: str) -> Callable[[], None]:
 
     def write() -> None:
         query = next(read_passages("rag.jsonl.gz"))
-        game = next(QueryAnswers.of(query).games(seed=20))
+        game = next(open_games(query, seed=20))
         for file in files:
             decided = {"query_id": query.query_id, "id": game.game_id, "winner": "A"}
             values = {
@@ -260,19 +260,7 @@ SETUPS = {
         ),
         before={"apply citations.jsonl.gz": labels_of_citations},
     ),
-    "docs/how-to/audit.md": Setup(f"{SMALL} families.toml games.jsonl.gz", prepare=small_file),
     "docs/how-to/autojudge.md": Setup(prepare=lambda: write_nltk_data(Path.home() / "nltk_data")),
-    "docs/how-to/corrected-scores.md": Setup(
-        SMALL,
-        prepare=in_order(
-            small_file,
-            run(
-                "sample-pairs graded.jsonl.gz --bank questions.jsonl --count 1000 --by entry --cutoff 3"
-                " -o pairs.json"
-            ),
-            labels_of_pairs("edits.json"),
-        ),
-    ),
     "docs/how-to/evaluation.md": Setup(
         "labelled.jsonl.gz bank.jsonl=questions.jsonl questions.jsonl nuggets.jsonl runs answers.jsonl.gz"
         " queries.jsonl official.json cover.tsv ndcg.tsv graded.jsonl.gz",
@@ -284,7 +272,6 @@ SETUPS = {
             "--prompt nugget-self-rated": copies("graded.jsonl.gz=both.jsonl.gz"),
         },
     ),
-    "docs/how-to/gate.md": Setup("baseline.tsv new.tsv"),
     "docs/how-to/import.md": Setup(
         "runs passages.tsv rag.run=runs/dense-large.run rag.jsonl=answers.jsonl nuggets.jsonl graded.jsonl.gz"
         " answers-2024.jsonl=answers.jsonl mine.csv=repeated.csv documents.csv",
@@ -382,6 +369,19 @@ SETUPS = {
             "--pool gpt-4.jsonl": copies("documents.tsv=more-documents.tsv"),
             "-m 'RR(rel=1)@5'": copies("graded.jsonl.gz=labelled.jsonl.gz"),
         },
+    ),
+    "docs/how-to/trust.md": Setup(
+        f"{SMALL} families.toml games.jsonl.gz baseline.tsv new.tsv",
+        prepare=in_order(
+            small_file,
+            run(
+                "sample-pairs graded.jsonl.gz --bank questions.jsonl --count 1000 --by entry --cutoff 3"
+                " -o pairs.json",
+                "grade graded.jsonl.gz -o panel.jsonl.gz --bank questions.jsonl --prompt self-rated"
+                " --model lexical",
+            ),
+            labels_of_pairs("edits.json"),
+        ),
     ),
     "docs/how-to/verification.md": Setup(
         "graded.jsonl.gz nuggets.jsonl answers.jsonl.gz citations.jsonl.gz",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exam_pp.banks import BankLine, TestBank, entry_id
-from exam_pp.cli.banks.show import lint
+from exam_pp.banks import BankLine, entry_id
 from exam_pp.cli.main import main
 from exam_pp.formats.autojudge import read_autojudge, write_autojudge
 from exam_pp.formats.bank_csv import EntryRow, bank_of_rows, read_bank_csv, row_of, write_bank_csv
-from exam_pp.formats.nuggetizer import read_nugget_metrics
-from exam_pp.formats.question_facets import read_genq
 from exam_pp.phases.banks.compare import differences
 from exam_pp.phases.interchange.bridges import Conversion, convert
-from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
 from tests.conftest import data_error
 
@@ -178,7 +173,7 @@ def test_a_formula_is_shown_as_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "lost"),
-    [("bank-csv", {}), ("nuggetizer", {"test collections": 22}), ("autojudge-bank", {})],
+    [("bank-csv", {}), ("autojudge-bank", {})],
 )
 def test_dropped_fields_are_counted(form: str, lost: dict[str, int], demo_data: Path, tmp_path: Path) -> None:
     """The demo's nuggets of one query have three facets."""
@@ -227,40 +222,6 @@ def test_autojudge_round_trip(tmp_path: Path) -> None:
     assert (red.gold_answers, red.importance) == (["anthocyanin"], "vital")
     assert yellow.gold_answers is None, "not known is not the same as unanswerable"
     assert (claim.kind, claim.entry_id) == ("nugget", entry_id("leaf", "Evergreens keep their needles"))
-
-
-@pytest.mark.parametrize("mark", [".", ")"])
-def test_list_numbers_are_no_part_of_texts(mark: str, tmp_path: Path) -> None:
-    questions = [f"1{mark} Why red?", f"2{mark} Why yellow?", "Why green?"]
-    content = {"leaf": {"f": {"title": "leaf colour", "facet": "colours", "questions": questions}}}
-    (tmp_path / "in.json").write_text(json.dumps(content), encoding="utf-8")
-    (line,) = read_genq(tmp_path / "in.json")
-    assert (line.query_id, line.facet_id, line.query_text, line.facet_text) == (
-        "leaf", "f", "leaf colour", "colours",
-    )  # fmt: skip
-    assert [item.text for item in line.items] == ["Why red?", "Why yellow?", "Why green?"]
-    assert line.items[0].entry_id == entry_id("leaf", questions[0], "f"), "the digest of number and text"
-
-
-def test_blanks_at_the_end_of_questions_are_part_of_published_ids(tmp_path: Path) -> None:
-    questions = ["1. Why red? ", "Why yellow? ", " Why green?\n"]
-    content = {"leaf": {"f": {"title": "leaf colour", "facet": "colours", "questions": questions}}}
-    (tmp_path / "in.json").write_text(json.dumps(content), encoding="utf-8")
-    lines = list(read_genq(tmp_path / "in.json"))
-    digests = [hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in questions]
-    assert [item.entry_id for item in lines[0].items] == [f"leaf/f/{digest}" for digest in digests]
-    assert not list(lint(TestBank.from_lines(lines)))
-    write_bank_csv(lines, tmp_path / "bank.csv")
-    back = bank_of_rows((tmp_path / "bank.csv", row) for row in read_bank_csv(tmp_path / "bank.csv"))
-    assert [(item.entry_id, item.text) for item in back[0].items] == [
-        (item.entry_id, item.text) for item in lines[0].items
-    ]
-
-
-def test_the_mean_in_nugget_metrics_is_not_a_topic(tmp_path: Path) -> None:
-    rows = [{"qid": "1", "all_score": 0.5}, {"qid": "all", "all_score": 0.5}]
-    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert read_nugget_metrics(tmp_path / "run.jsonl") == [Score("run", "1", "A", 0.5)]
 
 
 def test_a_new_text_has_a_new_key_in_autojudge(tmp_path: Path) -> None:

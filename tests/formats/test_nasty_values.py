@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from exam_pp.banks import BankLine, Nugget, Question, entry_id
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.errors import ExamError
-from exam_pp.formats.base import FORMATS, Source, Target, known_format
+from exam_pp.formats.base import FORMATS, Source, Target, all_formats, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.games import Game, GameSet, QueryGames
-from exam_pp.phases.interchange.bridges import PARTS
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.trec.answers import Answer, AnswerPart
 from exam_pp.store.trec.queries import Query
@@ -84,9 +83,7 @@ def comparable(content: str, value: Any) -> Any:
     return repr(value)
 
 
-WRITTEN = [
-    name for name in FORMATS if FORMATS.get(name).read and FORMATS.get(name).write and name not in PARTS
-]
+WRITTEN = [form.name for form in all_formats() if form.read and form.write and not form.of_passages]
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from exam_pp.banks import BankLine, Nugget, Question, entry_id
 from exam_pp.errors import SelectionError
+from exam_pp.formats.base import FORMATS
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.results import Qrel, RunLine, Score
 from exam_pp.store.banks.bank_json import read_bank, write_bank
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import Answer, AnswerPart, read_answers, write_answers
 from exam_pp.store.trec.queries import Facet, Query, read_queries, write_query_lines
 from exam_pp.store.trec.ranks import read_ranks, write_ranks
@@ -109,7 +109,7 @@ def flat(lines: Sequence[BankLine], dropped: set[str]) -> list[dict[str, Any]]:
 
 
 ONLY_OF = {"squad2": "question", "nuggetizer": "nugget"}
-BANK_FORMATS = ["bank", "bank-csv", "squad2", "nuggetizer", "autojudge-bank"]
+BANK_FORMATS = [*filter(FORMATS.find, ("bank", "bank-csv", "squad2", "nuggetizer", "autojudge-bank"))]
 
 
 @pytest.mark.parametrize("form", BANK_FORMATS)
@@ -276,40 +276,6 @@ def test_passages_become_qrels_and_runs(
     assert [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()] == PASSAGES
 
 
-def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
-    text = "The heat pump moves heat. It needs power."
-    file = {
-        "version": "v2.0",
-        "data": [
-            {
-                "title": "Heat_pumps",
-                "paragraphs": [
-                    {
-                        "context": text,
-                        "qas": [
-                            {"id": "1", "question": "What moves heat?", "is_impossible": False,
-                             "answers": [{"text": "The heat pump", "answer_start": 0}]},
-                            {"id": "2", "question": "Who sings?", "is_impossible": True, "answers": []},
-                            {"id": "3", "question": "Held back?", "is_impossible": False, "answers": []},
-                        ],
-                    }
-                ],
-            }
-        ],
-    }  # fmt: skip
-    source = tmp_path / "squad.json"
-    source.write_text(json.dumps(file))
-    convert(Conversion(source, tmp_path / "bank.jsonl", "bank"))
-    convert(Conversion(source, tmp_path / "passages.jsonl", "graded", "squad2-paragraphs"))
-    dropped = convert(
-        Conversion(
-            tmp_path / "bank.jsonl", tmp_path / "back.json", "squad2", contexts=tmp_path / "passages.jsonl"
-        )
-    )
-    assert not dropped
-    assert json.loads((tmp_path / "back.json").read_text()) == file
-
-
 def test_unused_keys_are_in_the_json_of_dropped_fields(
     write_jsonl: Callable[[str, list[Any]], Path],
 ) -> None:
@@ -374,10 +340,6 @@ DROPPING: list[tuple[str, str, str, dict[str, int]]] = [
          "field 'why'": 1},
     ),
     (
-        "scores-jsonl", '{"system": "s", "query_id": "all", "metric": "m", "value": 0.5}\n',
-        "ragelo-ranking", {"measure names": 1},
-    ),
-    (
         "graded", json.dumps(["q", [GRADED[1][0] | {"criteria_grades": [CRITERIA]}]]), "run",
         {"judgments": 1, "passage texts": 1, "ratings of answers by criteria": 1, "field 'mine'": 1,
          "field 'paragraph'": 1, "field 'why'": 1},
@@ -392,39 +354,6 @@ def test_dropped_fields_are_counted(
     source = tmp_path / "source"
     source.write_text(text)
     assert convert(Conversion(source, tmp_path / "target", target, form)).counts == dropped
-
-
-rank_entry = st.tuples(tags, st.integers(0, 3), st.sampled_from([1.0, 2.0]))
-rank_entries = st.lists(rank_entry, max_size=2, unique_by=lambda system_rank_score: system_rank_score[0])
-
-
-@given(st.lists(st.tuples(texts.map(str.strip), rank_entries), min_size=1, max_size=4))
-def test_documents_of_ragelo_survive_except_for_dropped_fields(
-    passages: list[tuple[str, list[tuple[str, int, float]]]],
-) -> None:
-    def ranking(system: str, key: str, rank: int, score: float) -> dict[str, Any]:
-        return {"method": system, "paragraphId": key, "queryId": "q", "rank": rank, "score": score}
-
-    line: list[Any] = ["q", []]
-    for key, (text, ranked) in enumerate(passages):
-        rankings = [ranking(system, f"p{key}", rank, score) for system, rank, score in ranked]
-        passage = {"paragraph_id": f"p{key}", "text": text, "paragraph_data": {"rankings": rankings}}
-        line[1].append(passage)
-    with tempfile.TemporaryDirectory() as name:
-        source, there, back = (Path(name) / part for part in ("a.jsonl", "b.csv", "c.jsonl"))
-        source.write_text(json.dumps(line))
-        dropped = convert(Conversion(source, there, "ragelo-documents")).counts
-        assert not convert(Conversion(there, back, "graded", "ragelo-documents"))
-        (before,), (after,) = list(read_passages(source)), list(read_passages(back))
-        texts = {p.passage_id: p.text for p in before.passages}
-        assert {p.passage_id: p.text for p in after.passages} == texts
-        assert dropped.keys() <= {"original ranks or scores"}
-        entries = [
-            [(r.method, r.rank, r.score, p.passage_id) for p in query.passages for r in p.rankings]
-            for query in (before, after)
-        ]
-        assert len(entries[0]) == len(entries[1])
-        assert sum(e not in entries[1] for e in entries[0]) <= dropped.get("original ranks or scores", 0)
 
 
 def test_qrels_have_the_highest_judgment_as_in_evaluate(

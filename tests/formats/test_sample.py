@@ -45,7 +45,6 @@ KNOWN = {
     "method\tRR\t+/-\tstd-err\torig_TREC_leaderboard_rank\nbm25\t0.4\t+/-\t0.1\t1\n": "leaderboard",
     "system\trank\nbm25\t1\n": "official-tsv",
     "system\trank\n": "official-tsv",
-    '{"data": []}\n': "squad2",
     "map\tall\t0.5\n": "trec-eval",
     "bm25\t1\ndense\t2.5\n": "official-tsv",
     "q1\tone two\nq2\tthree\n": "queries-tsv",

@@ -65,7 +65,6 @@ def test_demo_data(name: str, file: str, demo_data: Path) -> None:
         ("scores", {"system": "s", "query_id": "q", "metric": "m"}),
         ("answers", {"metadata": {"run_id": "r"}, "answer": []}),
         ("answers", {"metadata": {"run_id": "r", "topic_id": "q"}}),
-        ("nuggets", {"qid": "q", "nuggets": [{"text": ""}]}),
         ("autojudge-bank", {"query_id": "q"}),
     ],
 )

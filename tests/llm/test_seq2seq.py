@@ -1,4 +1,4 @@
-"""Both engines against transformers' `generate` and teacher forcing, on small checkpoints."""
+"""The engines against transformers' `generate` and teacher forcing, on small checkpoints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transformers import (
 )
 
 from exam_pp.errors import ExamError, ModelError
-from exam_pp.llm import ModelOptions, conversion, load_llm
+from exam_pp.llm import ModelOptions, load_llm
 from exam_pp.llm.huggingface import Checkpoint
 from exam_pp.llm_requests import Part, Request
 from tests.llm.asking import ENGINES, LABELS, answers, ask, texts
@@ -74,7 +74,8 @@ def test_replies_that_run_into_a_limit_equal_generate(
     checkpoints: dict[str, Path], prompts: list[str], engine: Any, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("exam_pp.llm.huggingface.FIRST_TOKENS", 4)
-    monkeypatch.setattr("exam_pp.llm.ctranslate2.LONGEST_REPLY", 6)
+    if engine == "ctranslate2":
+        monkeypatch.setattr("exam_pp.plugins.ctranslate2.seq2seq.LONGEST_REPLY", 6)
     model, tokenizer = reference(checkpoints["flat"])
     asked = [as_request(prompt, max_new_tokens=limit) for prompt in prompts[:6]]
     replies = ask(ModelOptions(str(checkpoints["flat"]), engine=engine), asked)
@@ -116,24 +117,18 @@ def test_a_numeric_overflow_is_an_error(checkpoints: dict[str, Path]) -> None:
     assert "overflow in float32" in (bad.error or "")
 
 
-@pytest.mark.parametrize("compute_type", ["float32", "int8"])
-def test_a_wrong_conversion_is_noticed(
-    compute_type: str, checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("pipeline", ["text2text", "text-generation"])
+def test_transformers_runs_models_if_no_plug_in_has_an_engine(
+    checkpoints: dict[str, Path],
+    causal_checkpoints: dict[str, Path],
+    pipeline: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without the correction of the tied-embeddings flag the output layer has a wrong scale."""
-    converters = pytest.importorskip("ctranslate2.converters")
-    monkeypatch.setenv("EXAM_PP_CACHE", str(tmp_path))
-
-    def convert_plainly(checkpoint: Any, folder: Path, compute_type: str) -> None:
-        converters.TransformersConverter(checkpoint.path).convert(
-            str(folder), quantization=compute_type, force=True
-        )
-
-    monkeypatch.setattr(conversion, "_convert", convert_plainly)
-    with pytest.raises(ModelError, match="disagrees"):
-        load_llm(ModelOptions(str(checkpoints["keyed"]), engine="ctranslate2", compute_type=compute_type))
-    assert not list((tmp_path / "ctranslate2").iterdir())
-    assert load_llm(ModelOptions(str(checkpoints["keyed"]))).provenance()["engine"] == "transformers"
+    monkeypatch.setattr("exam_pp.llm.backends.offered", lambda _place: [])
+    folder = checkpoints["keyed"] if pipeline == "text2text" else causal_checkpoints["plain"]
+    assert load_llm(ModelOptions(str(folder), pipeline)).provenance()["engine"] == "transformers"
+    with pytest.raises(ModelError, match="the plug-in ctranslate2"):
+        load_llm(ModelOptions(str(folder), pipeline, compute_type="int8"))
 
 
 @pytest.mark.parametrize(

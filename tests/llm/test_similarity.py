@@ -18,7 +18,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from exam_pp.errors import ExamError, MissingExtraError, ModelError
-from exam_pp.llm import LLM, ModelOptions, conversion, load_llm, packaged_e5
+from exam_pp.llm import LLM, ModelOptions, load_llm, packaged_e5
 from exam_pp.llm.backends import check_packages
 from exam_pp.llm.embeddings import TokenEmbedder
 from exam_pp.llm.packaged_e5 import PackagedE5
@@ -116,8 +116,6 @@ def test_the_answer_is_the_most_similar_sentence() -> None:
     [
         ("NuggetSelfRatedPrompt", "use --model lexical."),
         ("NuggetAssignmentPointwise", "use --model lexical."),
-        ("CitationSupport", "use --model lexical."),
-        ("PairwiseAnswers", "use --model lexical."),
         ("Thomas", "gives grades from 0 to 5, and the prompt asks for 0, 1, 2: use a prompt with this scale"),
         ("FagB", "asks for No, Yes"),
     ],
@@ -309,16 +307,3 @@ def test_a_layer_that_the_model_lacks(nli_checkpoint: Path) -> None:
     with pytest.raises(ModelError, match="no layer 3; its layers are 1 to 2"):
         TokenEmbedder(ModelOptions(str(nli_checkpoint)), 3)
     assert TokenEmbedder(ModelOptions(str(nli_checkpoint))).layer == 2
-
-
-@pytest.mark.parametrize(
-    ("quota", "cores"), [("max 100000", 8), ("250000 100000", 2), ("50000 100000", 1), ("1600000 100000", 8)]
-)
-def test_the_quota_of_a_container_counts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, cores: int
-) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(8)))
-    monkeypatch.setattr(conversion, "CPU_QUOTA", tmp_path / "cpu.max")
-    assert conversion.available_cores() == 8
-    (tmp_path / "cpu.max").write_text(f"{quota}\n")
-    assert conversion.available_cores() == cores

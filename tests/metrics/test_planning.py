@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.planning import labels_needed, plan_queries, simulated_power
+from exam_pp.metrics.planning import labels_needed, plan_queries
 from exam_pp.metrics.significance import queries_to_detect_range
 
 
@@ -38,13 +38,6 @@ def test_few_differences_say_nothing_of_the_spread() -> None:
         plan_queries(1)
     with pytest.raises(SelectionError, match="larger difference"):
         plan_queries(2, difference=1e-9)
-
-
-def test_simulated_leaderboards_of_two_have_the_power_of_the_formula() -> None:
-    pilot = np.random.default_rng(5).normal(0, 0.1, (2, 400))
-    plan = plan_queries(2, pilot)
-    assert simulated_power(pilot, plan.needed.queries) == pytest.approx(0.8, abs=0.08)
-    assert simulated_power(pilot, 5) == 0
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,11 @@ from ir_measures.measures import registry
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.measures import LENGTH, NUGGET_METRICS
 from exam_pp.metrics.score_ranges import OTHER_FROM_0_TO_1, OTHER_RANGES, SHARES, Range, is_outside, range_of
-from exam_pp.metrics.text_similarity import ROUGE
 from exam_pp.metrics.trec_measures import trec_eval_names
-from exam_pp.phases.evaluation.answers import OF_ANSWERS, OF_PARTS
-from exam_pp.phases.evaluation.citations import METRICS
-from exam_pp.phases.evaluation.consistency import BERT_SCORE
 from exam_pp.results import ANSWERED
 
 OWN = {
-    "Cover", "nCover", "SoftCover", ANSWERED, *NUGGET_METRICS, LENGTH, *METRICS, OF_ANSWERS, OF_PARTS,
-    *ROUGE.values(), BERT_SCORE,
+    "Cover", "nCover", "SoftCover", ANSWERED, *NUGGET_METRICS, LENGTH,
 }  # fmt: skip
 
 

@@ -21,10 +21,6 @@ from exam_pp.cli.main import main
         ("nuggetize file -o out --model fake --regrade", "--regrade needs"),
         ("grade file -o out --model fake", "grade needs --prompt or --prompt-file."),
         ("review file --pairs file --limit 3 -o out", "--limit would drop pairs of --pairs"),
-        ("review-games file --queries file --only ungraded -o out", "--only choose games of --games."),
-        ("review-games file --queries file --grader x -o out", "--grader and --only choose games of"),
-        ("evaluate elo scores --min-grade 3", "--min-grade needs a graded file."),
-        ("compare file --queries file --model fake -o out --grades reasons-grader=m", "have an effect only"),
     ],
 )
 def test_options_without_an_effect(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,7 +28,6 @@ def test_options_without_an_effect(line: str, message: str, capsys: pytest.Captu
     Path("bank").write_text(
         '{"query_id": "q1", "items": [{"query_id": "q1", "nugget_id": "n", "nugget_text": "A fact."}]}\n'
     )
-    Path("scores").write_text("system\tquery\tmeasure\tvalue\nx\tq1\tF1\t1\ny\tq1\tF1\t0\n")
     with pytest.raises(SystemExit) as stop:
         main(shlex.split(line))
     assert stop.value.code == 2

@@ -262,10 +262,6 @@ def test_the_labels_of_assignments() -> None:
         ("verification", "yes-no", " \n", "", "template", "empty"),
         ("answer", "text", "{context}", "", "template", "{query}"),
         ("answer", "rating", "{query}", "", "reading", "use one of: text"),
-        ("pair", "verdict", "{query} {answer_a}", "", "template", "{answer_b}"),
-        ("pair", "verdict", "{query} {answer_a} {answer_b} {context}", "", "template", "{context}"),
-        ("pair", "letter", "{query} {answer_a} {answer_b} {documents} {documents}", "", "template", "once"),
-        ("pair", "number", "{query} {answer_a} {answer_b}", "", "reading", "use one of: verdict, letter"),
     ],
 )  # fmt: skip
 def test_messages(kind: str, reading: str, template: str, more: str, field: str, about: str) -> None:

@@ -66,8 +66,9 @@ def test_a_changed_text_needs_a_new_version(prompt: Prompt) -> None:
     assert int(max(known, key=int)) == prompt.version
 
 
-def test_every_golden_file_has_a_prompt() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(PROMPTS) == VERSIONS.keys()
+def test_every_prompt_has_a_golden_file() -> None:
+    """Other files are of plug-ins that were deleted."""
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == VERSIONS.keys() >= set(PROMPTS)
     assert len({prompt.short for prompt in ALL}) == len(ALL)
 
 

@@ -17,19 +17,17 @@ from exam_pp.rendering.document import Picture, Report
 from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix, rank_grid, win_matrix
 from exam_pp.rendering.pictures.points import (
     Cloud,
-    CurvePoint,
     Level,
     Line,
     Point,
     ReliabilityBin,
     clouds,
-    curve,
     lines,
     mean_difference,
     reliability_diagram,
     scatter,
 )
-from exam_pp.rendering.pictures.rows import Bar, Box, Slope, box_plot, dot_plot, share_bars, slopes
+from exam_pp.rendering.pictures.rows import Bar, Box, box_plot, dot_plot, share_bars
 from exam_pp.rendering.pictures.svg import HEAT, Axis, svg, svg_file, text_width
 from exam_pp.rendering.render import render
 
@@ -70,16 +68,14 @@ def all_charts(name: str) -> list[Picture]:
         confusion([name, other], [name], [[1], [2]], name, row_noun=name, column_noun=name, boxed={(0, 0)}),
         matrix([name, other], {(name, other): 0.5}, name),
         rank_grid([name, other], [name, other], [[1, 2], [2, None]], name),
-        scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name, noun=name),
+        scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name),
         clouds([Cloud(name, {name: (1, 2)}, [(2, 1)])], name, name, name, front=[(1, 2)], remarks=[name]),
         lines([Line(name, {name: 0.5, other: 1.0}, {name: 0.1})], [name, other], name, name, name),
         win_matrix([name, other], [[math.nan, 0.5], [0.25, math.nan]], name),
-        curve([CurvePoint(1, 0.5, 0.1), CurvePoint(2, 0.9)], name, name, name, band=name, enough=0.8),
         mean_difference(
             [(1, 0.5), (2, -1)], Level(0.1, -0.2, 0.4), Level(-1, -2, 0), Level(1.2), name, items=3
         ),
         reliability_diagram([ReliabilityBin(0.4, 0.5, 9, 0.45, 0.7)], name, ece=0.25),
-        slopes([Slope(name, 1, 2), Slope(other, 2, 1)], name, name, name),
         box_plot([box(name), box(other)], name, name, name),
         share_bars([box(name), box(other)], name, name, name),
     ]
@@ -140,18 +136,8 @@ CLOUDS = clouds(
     [Cloud("RAG", {"a": (10, 0.5), "b": (20, 0.9)}, [(9, 0.4), (11, 0.6)]), Cloud("AG", {"c": (30, 0.7)})],
     "L", "V", "Title", front=[(20, 0.9), (10, 0.5)], remarks=["τ run: 0.5"],
 )  # fmt: skip
-CURVE = curve(
-    [CurvePoint(3, 0.95, 0.9), CurvePoint(1, 0.5, 0.2), CurvePoint(2, 0.92, 0.8), CurvePoint(4, math.nan)],
-    "entries", "tau", "Title", band="the lowest sample", enough=0.9,
-)  # fmt: skip
 RELIABILITY = reliability_diagram(
     [ReliabilityBin(0.1, 0.2, 4, 0.15, 0.25), ReliabilityBin(0.8, 0.9, 16, 0.85, 0.5)], "Title", ece=0.3
-)
-SLOPES = slopes(
-    [Slope("up", 4, 1), Slope("same", 2, 2), Slope("down", 1, 3), Slope("little", 3, 4)],
-    "old",
-    "new",
-    "Title",
 )
 DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Level(3), "d", items=9)
 
@@ -192,19 +178,16 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             CLOUDS, ["RAG run, small: RAG query/run", "AG run", "dashed: Pareto front", "τ run: 0.5"],
             "3 runs: V against L. τ run: 0.5.", "",
         ),
-        (CURVE, [], "tau against entries. 0.500 at 1, 0.950 at 3. From 2, it is at least 0.9.", ""),
         (
             RELIABILITY, [],
             "20 pairs in 2 bins. Expected calibration error 0.300. Largest gap: probability 0.850, share "
             "0.500.",
             "",
         ),
-        (SLOPES, [],
-            "Ranks of 4 systems, old and new; 3 with another rank: up 4 → 1, down 1 → 3, little 3 → 4.", ""),
         (DIFFERENCES, [], "Bias 1.000. Upper limit 3.000.", "2 of 9 items"),
     ],
-    ids=["dots", "boxes", "shares", "heat map", "confusion", "ranks", "wins", "scatter", "clouds", "curve",
-         "reliability", "slopes", "differences"],
+    ids=["dots", "boxes", "shares", "heat map", "confusion", "ranks", "wins", "scatter", "clouds",
+         "reliability", "differences"],
 )  # fmt: skip
 def test_labels_descriptions_and_captions(
     picture: Picture, labels: list[str], description: str, caption: str
@@ -341,7 +324,7 @@ def test_a_name_that_looks_like_a_colour_stays() -> None:
 
 def test_many_points_are_one_path() -> None:
     points = [Point(f"e{n}", n % 37, n % 41, n % 10 == 0) for n in range(3000)]
-    picture = scatter(points, "x", "y", "Title", noun="entry")
+    picture = scatter(points, "x", "y", "Title")
     marks = [len(re.findall("h0", path.get("d", ""))) for path in tree(picture).iter("path")]
     assert sorted(marks)[-2:] == [300, 2700]
     assert len(picture.shapes) < 60_000
@@ -358,13 +341,6 @@ def test_names_of_points_do_not_overlap() -> None:
     assert len(boxes) > 10
     for n, (left, y, right) in enumerate(boxes):
         assert not any(abs(y - b) < 10 and left < c and a < right for a, b, c in boxes[:n])
-
-
-def test_curve() -> None:
-    dots = list(tree(CURVE).iter("circle"))
-    assert [node[0].text for node in dots] == ["1: 0.500 (0.200)", "2: 0.920 (0.800)", "3: 0.950 (0.900)"]
-    heights = [number(dot, "cy") for dot in dots]
-    assert sorted(heights, reverse=True) == heights
 
 
 def test_reliability_diagram() -> None:
@@ -384,16 +360,6 @@ def test_reliability_diagram() -> None:
     assert [list(map(float, each)) for each in ends if len(each) == 2] == [heights]
 
 
-def test_slopes() -> None:
-    drawn = {
-        mark[0].text: (group.get("stroke"), number(mark[1], "y1") - number(mark[1], "y2"))
-        for group in tree(SLOPES) for mark in group if mark.tag == "g"
-    }  # fmt: skip
-    assert set(drawn) == {"up: 4 → 1", "same: 2 → 2", "down: 1 → 3", "little: 3 → 4"}
-    assert len({colour for colour, _ in drawn.values()}) == 3
-    assert drawn["up: 4 → 1"][1] > drawn["same: 2 → 2"][1] == 0 > drawn["down: 1 → 3"][1]
-
-
 @pytest.mark.parametrize(
     "draw",
     [
@@ -409,8 +375,6 @@ def test_slopes() -> None:
         lambda: scatter([Point("a", 1, 1)], "x", "y", "t"),
         lambda: clouds([], "x", "y", "t"),
         lambda: lines([], [], "x", "y", "t"),
-        lambda: curve([], "x", "y", "t", enough=0.9),
-        lambda: slopes([], "a", "b", "t"),
     ],
 )
 def test_little_data(draw: Callable[[], Picture]) -> None:

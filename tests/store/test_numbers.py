@@ -14,12 +14,6 @@ from hypothesis import strategies as st
 from exam_pp.errors import DataError
 from exam_pp.formats.autojudge import read_evaluation
 from exam_pp.formats.bank_csv import bank_of_rows, read_bank_csv
-from exam_pp.formats.car_pages import RunPage
-from exam_pp.formats.nugget_assignments import read_assignments
-from exam_pp.formats.nuggetizer import read_nugget_metrics
-from exam_pp.formats.open_rag_eval_results import read_results
-from exam_pp.formats.rank_llm import read_candidates
-from exam_pp.formats.umbrela import read_judge_rows
 from exam_pp.models import Record
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
@@ -172,23 +166,6 @@ FIELDS: dict[str, tuple[Reader, str]] = {
         read_leaderboard_means,
         '{"tables": [{"rows": [{"system": "b", "query": "all", "measure": "F1", "value": @}]}]}'),
     "official rank": (read_ranks, '{"a": @}'),
-    "nugget score": (read_nugget_metrics, '{"qid": "q", "all_score": @}'),
-    "response_length": (
-        lambda f: list(read_assignments(f)),
-        '{"qid": "q", "run_id": "a", "answer_text": "t", "nuggets": [], "response_length": @}'),
-    **{
-        f"candidate's {name}": (
-            lambda f: list(read_candidates(f)),
-            '{"query": {"qid": "q"}, "candidates": [{"docid": "p", "doc": {"text": "t"}, '
-            f'"{name}": @}}]}}')
-        for name in ("score", "judgment")
-    },
-    "umbrela": (
-        lambda f: list(read_judge_rows(f)), '{"query": "q", "passage": "p", "judgment": @}'),
-    "run page": (
-        _records(RunPage),
-        '{"run_id": "a", "squid": "q", "paragraph_origins": [{"para_id": "p", "section_path": "s", '
-        '"rank": @, "rank_score": @}]}'),
     "answer's repeat": (
         lambda f: list(read_answers(f)), '{"query_id": "q", "system": "a", "text": "t", "repeat": @}'),
 }  # fmt: skip
@@ -196,8 +173,11 @@ FIELDS: dict[str, tuple[Reader, str]] = {
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_only_numbers_of_json_are_read(field: str, tmp_path: Path) -> None:
-    read, content = FIELDS[field]
-    file = tmp_path / "file.json"
+    check_numbers(*FIELDS[field], tmp_path / "file.json")
+
+
+def check_numbers(read: Callable[[Path], object], content: str, file: Path) -> None:
+    """Only numbers of JSON are read where the content has an ``@``."""
     for number in ("1", "1.0"):
         file.write_text(content.replace("@", number) + "\n", encoding="utf-8")
         read(file)
@@ -238,7 +218,6 @@ def test_whole_numbers_with_a_fraction_of_zero(field: str, tmp_path: Path) -> No
             lambda f: bank_of_rows((f, row) for row in read_bank_csv(f)),
             "query_id,kind,text,weight\nq,question,What?,{}\n",
         ),
-        (lambda f: read_results(f, "a"), "query_id,query,generation_score_f1\nq,What?,{}\n"),
     ],
 )
 @pytest.mark.parametrize("cell", ["1_0", "２", "nan", "1e400"])

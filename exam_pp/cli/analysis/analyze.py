@@ -10,11 +10,7 @@ command = group_of_files(
     "analysis",
     {
         "correlation": "Compare leaderboards, or two conditions of nugget evaluation.",
-        "distributions": "Compare the scores of systems over queries: means, medians, intervals and tests.",
         "sweep": "Correlate the leaderboards of all settings with an official leaderboard.",
         "agreement": "Measure the agreement of labels with judgments: tables of counts and Cohen's κ.",
-        "graders": "Measure the agreement of the graders of a file with each other and with the judgments.",
-        "panel": "Show how far the leaderboard depends on the grader.",
-        "audit": "Audit a grader, or judges of games: length, families, calibration, places.",
     },
 )

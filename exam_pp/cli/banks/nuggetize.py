@@ -14,7 +14,6 @@ from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     JOURNAL,
     NEW_BANK,
-    OUTPUT_PATH,
     PASSAGES,
     QUERIES_FILE,
     QUERY_TEXTS,
@@ -43,7 +42,6 @@ _OF_NEW_NUGGETS = (
     "window_size",
     "iterations",
     "only",
-    "trace",
     *NEW_BANK,
 )
 """Parameters without an effect on the entries of a bank."""
@@ -114,10 +112,6 @@ _OF_NEW_NUGGETS = (
     help="Ask again for the importance of entries of a bank that have one.",
 )
 @repairs_option("whose importance labels cannot be read.")
-@click.option(
-    "--also trace", "trace", type=OUTPUT_PATH, metavar="FILE",
-    help="Write the log of all model calls to this file (JSON lines) instead of storing it in the bank.",
-)  # fmt: skip
 @prompt_file_option(
     "TOML file with your own prompt for the list of nuggets or for their importance; may be repeated."
 )
@@ -191,9 +185,7 @@ def _extract(files: GradeFiles, model: ModelOptions, **options: Any) -> None:
     asking(
         "Nuggetizing",
         "windows",
-        lambda advance: nuggetize_file(
-            files, model, nuggetize_options, trace=options["trace"], advance=advance
-        ),
+        lambda advance: nuggetize_file(files, model, nuggetize_options, advance=advance),
     )
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -25,7 +25,7 @@ from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, 
 from exam_pp.text.wording import counted, no_query
 
 if TYPE_CHECKING:
-    from exam_pp.banks import BankLine, Entry, Nugget, QueryBank, TestBank
+    from exam_pp.banks import Entry, QueryBank, TestBank
     from exam_pp.phases.banks.compare import EntryDifference
 
 PARTS = ("counts", "problems", "entries")
@@ -106,7 +106,7 @@ def select_queries(bank: TestBank, queries: Collection[str]) -> TestBank:
 class Problem(NamedTuple):
     """A problem of a bank: an error makes scores wrong, a warning may make them wrong."""
 
-    severity: Literal["error", "warning"]
+    severity: str
     query_id: str
     entry_id: str | None
     problem: str
@@ -134,59 +134,42 @@ def lint(bank: TestBank) -> Iterator[Problem]:
             yield Problem("error", query.query_id, None, "the query has no entries")
         texts = {key: entry.text for key, entry in query.entries.items()}
         for pair in near_duplicates(texts):
-            first = repr(texts[pair.first])
-            same = f"duplicate of {first}"
-            similar = f"shares {pair.similarity:.0%} of the words with {first}"
-            first_facet, facet = (query.entries[key].facet_id for key in (pair.first, pair.second))
+            first, second = query.entries[pair.first], query.entries[pair.second]
+            problem, severity = f"shares {pair.similarity:.0%} of the words with {first.text!r}", "warning"
             # Only equal texts have the similarity 1; that of others is at most 0.99.
-            counts_twice = pair.similarity == 1 and first_facet == facet
-            severity: Literal["error", "warning"] = "error" if counts_twice else "warning"
-            problem = same if pair.similarity == 1 else similar
-            if pair.similarity == 1 and not counts_twice:
-                problem += f" of the facet {first_facet!r}"
-            yield Problem(severity, query.query_id, pair.second, problem, texts[pair.second])
+            if pair.similarity == 1:
+                severity = "error" if first.facet_id == second.facet_id else "warning"
+                facet = "" if severity == "error" else f" of the facet {first.facet_id!r}"
+                problem = f"duplicate of {first.text!r}{facet}"
+            yield Problem(severity, query.query_id, pair.second, problem, second.text)
+    copies: dict[tuple[str, str], list[str]] = {}
     # Lines, because the queries of a bank have only the first of the entries with an id.
-    for line in bank.lines:
-        for item in line.items:
-            for severity, problem in _item_problems(line, item):
-                yield Problem(severity, line.query_id, item.entry_id, problem, item.text)
-    for key, count in Counter(bank.duplicates).items():
-        query_id = next((query.query_id for query in bank if key in query.entries), "")
+    for query_id, item in ((line.query_id, item) for line in bank.lines for item in line.items):
+        copies.setdefault((query_id, item.entry_id), []).append(item.text.strip())
+        for severity, problem in _item_problems(item):
+            yield Problem(severity, query_id, item.entry_id, problem, item.text)
+    for (query_id, key), of_id in copies.items():
         # Published banks have copies of entries. They are graded once, so they are no error.
-        is_copy = len(_texts_of(bank, query_id, key)) == 1
-        problem = f"the id occurs {count + 1} times" + ("" if is_copy else ", with different texts")
-        yield Problem("warning" if is_copy else "error", query_id, key, problem)
+        severity, differ = ("warning", "") if len(set(of_id)) == 1 else ("error", ", with different texts")
+        if len(of_id) > 1:
+            yield Problem(severity, query_id, key, f"the id occurs {len(of_id)} times{differ}")
 
 
-def _texts_of(bank: TestBank, query_id: str, key: str) -> set[str]:
-    """The texts of the entries with an id, without whitespace around them."""
-    lines = (line for line in bank.lines if line.query_id == query_id)
-    return {item.text.strip() for line in lines for item in line.items if item.entry_id == key}
-
-
-def _item_problems(line: BankLine, item: Entry) -> Iterator[tuple[Literal["error", "warning"], str]]:
+def _item_problems(item: Entry) -> Iterator[tuple[str, str]]:
     from exam_pp.banks import Nugget, is_stale
+    from exam_pp.graders.nuggetize import MAX_WORDS
     from exam_pp.prompts.answer_key import gold_answers
 
     if not item.text.strip():
         yield "error", "the text is empty"
     if is_stale(item.entry_id, item.text):
         yield "warning", "the id belongs to another text: grades of the old text count for the new text"
-    if isinstance(item, Nugget) and len(item.text.split()) > (limit := _most_words(line, item)):
-        yield "warning", f"has more than {limit} words"
+    if isinstance(item, Nugget) and len(item.text.split()) > MAX_WORDS:
+        yield "warning", f"has more than {MAX_WORDS} words"
     if item.importance not in (None, "vital", "okay"):
         yield "warning", f"the importance {item.importance!r} is neither vital nor okay"
     if item.gold_answers is not None and gold_answers(item, "strict") is None:
         yield "warning", "the gold answer refers to other choices, so that few replies match it"
-
-
-def _most_words(line: BankLine, item: Nugget) -> int:
-    """The limit in the prompt of AutoNuggetizer (with importance) or of the workbench paper."""
-    from exam_pp.graders.nuggetize import MAX_WORDS
-    from exam_pp.prompts.generation import MAX_NUGGET_WORDS
-
-    listed = isinstance(line.info, dict) and "nuggetizer" in line.info
-    return MAX_WORDS if listed or item.importance is not None else MAX_NUGGET_WORDS
 
 
 def counts(bank: TestBank) -> list[Block]:

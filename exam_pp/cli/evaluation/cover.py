@@ -109,10 +109,4 @@ def command(
         for grader, selection in selections.items()
     }
     evaluation = grader_columns(evaluations)
-    inputs = [graded, bank, queries]
-    if output.form == "published" and output.official is None:
-        from exam_pp.formats.scores import published_cover
-
-        output.write_text(published_cover(evaluation.scores), evaluation, inputs)
-    else:
-        output.write(evaluation, "Rubric-Cover", inputs)
+    output.write(evaluation, "Rubric-Cover", [graded, bank, queries])

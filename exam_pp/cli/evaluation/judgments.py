@@ -60,7 +60,6 @@ def command(
         subtopic_judgments,
     )
     from exam_pp.phases.evaluation.score_runs import score_runs
-    from exam_pp.reports.evaluation.leaderboards import official_json
     from exam_pp.store.trec.runs import run_files
 
     if output.form == "official" and output.per_query:
@@ -78,8 +77,4 @@ def command(
     )
     evaluation.notes += pool_notes(judged)
     evaluation.provenance = judgment_provenance(source, evaluation)
-    inputs = [source, queries, *run_files(runs)]
-    if output.form == "official":
-        output.write_text(official_json(evaluation), evaluation, inputs)
-    else:
-        output.write(evaluation, "Manual judgments", inputs)
+    output.write(evaluation, "Manual judgments", [source, queries, *run_files(runs)])

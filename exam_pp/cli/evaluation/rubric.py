@@ -133,6 +133,7 @@ def command(
         read_conditions,
         score_files,
     )
+    from exam_pp.reports.evaluation.leaderboard_output import scores_by_query, with_verdict
 
     rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "role", "canaries"))
     conditions = read_conditions(
@@ -151,7 +152,7 @@ def command(
         _write_rows(conditions, output, inputs)
     elif output.per_query:
         condition = _single_condition(conditions, "--per-query")
-        report = output.per_query_report(condition.evaluation, "Nugget scores")
+        report = scores_by_query(condition.evaluation, "Nugget scores", output.written)
         emit_report(report, output.form, output.path, inputs)
     else:
         from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
@@ -160,13 +161,13 @@ def command(
         leaderboard = nugget_leaderboard(
             conditions,
             run_types=run_types,
-            statistics=output.statistics_of(conditions[0].evaluation),
+            statistics=output.written.statistics_of(conditions[0].evaluation),
             every_metric=not formatted,
             sanity=rules.canaries,
         )
         report = nugget_report(leaderboard, formatted=formatted, narrow=output.form == "text")
         if len(conditions) == 1:
-            report = output.for_readers(report, conditions[0].evaluation, leaderboard.conditions[0][1])
+            report = with_verdict(report, leaderboard.conditions[0][1], output.written)
         emit_report(report, output.form, output.path, inputs)
 
 
@@ -185,24 +186,20 @@ def _write_rows(
 ) -> None:
     from exam_pp.metrics.leaderboard import with_means
     from exam_pp.phases.evaluation.corrections import marked
-    from exam_pp.phases.evaluation.nugget_leaderboard import metrics_lines
+    from exam_pp.reports.evaluation.leaderboard_output import text_of
     from exam_pp.store.trec.scores import write_score_rows
 
     condition = _single_condition(conditions, f"--format {output.form}")
-    if output.form == "trec_eval":
-        from exam_pp.reports.evaluation.leaderboards import trec_eval_text
-
-        emit(trec_eval_text(condition.evaluation, per_query=output.per_query), output.path, inputs)
-    elif output.form == "nuggetizer":
-        systems = condition.evaluation.systems
-        if len(systems) > 1:
-            raise click.UsageError(
-                f"--format nuggetizer needs a single run, but there are {len(systems)}; use --system."
-            )
-        emit(metrics_lines(condition), output.path, inputs)
-    else:
+    systems = condition.evaluation.systems
+    if output.form == "nuggetizer" and len(systems) > 1:
+        raise click.UsageError(
+            f"--format nuggetizer needs a single run, but there are {len(systems)}; use --system."
+        )
+    if output.form == "jsonl":
         rows = with_means(marked(condition.evaluation).scores)
         write_score_rows(rows, output.path, inputs=[path for path in inputs if path is not None])
+    else:
+        emit(text_of(condition.evaluation, output.written), output.path, inputs)
     log_notes(condition.evaluation.notes)
 
 
@@ -214,7 +211,10 @@ def _draw(
     inputs: list[Path | None],
 ) -> None:
     """Draw the figures of --plot and --plot length for the first condition."""
-    output.draw(conditions[0].evaluation.of_metrics(*conditions[0].metrics[:1]), inputs)
+    from exam_pp.reports.evaluation.leaderboard_output import plotted
+
+    first = conditions[0].evaluation.of_metrics(*conditions[0].metrics[:1])
+    output.draw(plotted(first, output.written), inputs)
     if plot_length is not None:
         from exam_pp.reports.analysis.nugget_conditions import length_picture
         from exam_pp.store.trec.ranks import read_run_types

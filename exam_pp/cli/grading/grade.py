@@ -34,14 +34,15 @@ from exam_pp.cli.options import (
     take_reply,
     unparsed_option,
 )
-from exam_pp.cli.progress import HasLines, asking, progress
+from exam_pp.cli.progress import asking, progress
 from exam_pp.llm.base import ModelOptions
+from exam_pp.rendering.document import Report
 from exam_pp.rendering.render import REPORT_FORMATS
 
 if TYPE_CHECKING:
     from exam_pp.phases.grading.distributed import Shard
-    from exam_pp.phases.grading.grade import GradeOptions, PairCounts
-    from exam_pp.phases.grading.grading_run import Advance, GradeFiles
+    from exam_pp.phases.grading.grade import GradeOptions
+    from exam_pp.phases.grading.grading_run import GradeFiles
     from exam_pp.prompts.base import Prompt
 
 
@@ -194,11 +195,10 @@ def command(
     To use several GPUs or machines, run `accelerate launch -m exam_pp grade ...`. The output is the same as
     with one process.
 
-    With --plan, the command writes a report to standard output instead of -o. It keeps the replies to its
-    sample in the journal, so that the grading does not ask for them again. The exit code is 0 if requests
-    are left to send, and 3 if no requests are left. Without PASSAGES, --plan shows the hardware and the
-    versions of libraries and, with --model, whether its replies depend only on the prompt: it counts those
-    that change in batches. The exit code is 1 if one changes in float32, which is a defect.
+    With --plan, the command writes a report to standard output instead of -o, and no file. The exit code is
+    0 if requests are left to send, and 3 if no requests are left. Without PASSAGES, --plan shows the hardware
+    and the versions of libraries and, with --model, whether its replies depend only on the prompt: it counts
+    those that change in batches. The exit code is 1 if one changes in float32, which is a defect.
 
     With --again, PASSAGES are graded, and the command writes a report in the same way: the share of the
     grades of a sample that change when the same model gives them again, with its interval.
@@ -310,10 +310,10 @@ def _grade_passages(
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
     if options["again"]:
-        from exam_pp.cli.grading.again import again_report, grade_again
+        from exam_pp.cli.grading.again import grade_again
 
-        result = grade_again(files, model, grade_options, options["again"])
-        emit_rendered(again_report(result), options["form"], Path("-"))
+        report = grade_again(files, model, grade_options, options["again"])
+        emit_rendered(report, options["form"], Path("-"))
     elif options["planned"]:
         _plan(files, model, grade_options, shard, options["form"])
     else:
@@ -323,49 +323,38 @@ def _grade_passages(
 def _grade_answers(
     kind: str, files: GradeFiles, model: ModelOptions, prompts: Sequence[Prompt], options: dict[str, Any]
 ) -> None:
-    """Grade citations, answers by criteria, claims, or entries without passages."""
-    from exam_pp.phases.grading.grade_answers import (
-        CitationOptions,
-        CriteriaOptions,
-        ScoreOptions,
-        closed_book,
-        grade_answers,
-        grade_citations,
-        read_criteria_file,
-        score_answers,
-    )
+    """Grade citations, answers by criteria, claims, or entries without passages.
 
-    prompt = prompts[0] if prompts else None
-    systems, regrade = options["systems"], options["regrade"]
+    A plug-in grades answers: at the place ``grades of answers`` it offers functions by the kind of prompt,
+    called with the files, the model, the prompt (or None), the options and the progress.
+    """
+    from exam_pp.phases.grading.closed_book import closed_book
+    from exam_pp.plugins import offered
 
-    def grade_them(advance: Advance) -> HasLines:
-        if kind == "support":
-            return grade_citations(files, model, CitationOptions(prompt, systems, regrade), advance)
-        if kind == "criteria":
-            own = options["criteria_file"]
-            criteria = None if own is None else read_criteria_file(own)
-            chosen = CriteriaOptions(criteria, systems, options["max_passages"], regrade)
-            return grade_answers(files, model, chosen, advance)
-        if kind == "claim":
-            scored = ScoreOptions(prompt=prompt, **take(options, "sources", "systems", "soft", "regrade"))
-            return score_answers(files, model, scored, advance)
-        if len(prompts) != 1 or regrade:
+    if kind == "closed-book":
+        if len(prompts) != 1 or options["regrade"]:
             raise click.UsageError("--closed-book asks with one prompt, and has nothing to --regrade.")
-        return closed_book(files, model, prompts[0], advance=advance)
-
-    asking("Grading", "requests", grade_them)
+        asking("Grading", "requests", lambda advance: closed_book(files, model, prompts[0], advance=advance))
+        return
+    graders = {name: grader for each in offered("grades of answers") for name, grader in each.items()}
+    if kind not in graders:
+        raise click.UsageError(f"No plug-in grades {_GRADED[kind]}.")
+    prompt = prompts[0] if prompts else None
+    asking("Grading", "requests", lambda advance: graders[kind](files, model, prompt, options, advance))
 
 
 def _examine(options: dict[str, Any]) -> None:
     """Write what ``--plan`` shows without passages."""
-    from exam_pp.cli.grading.doctor import doctor_report, examine_model
+    if options["model"] is None:
+        from exam_pp.cli.grading.plan import machine
 
-    form, examination = options["form"], None
-    if options["model"] is not None:
-        with progress("Examining", "requests") as advance:
-            examination = examine_model(take_model_options(options), advance)
-    emit_rendered(doctor_report(examination), form, Path("-"))
-    if examination is not None and not examination.sound:
+        report, sound = Report("exam-pp grade --plan", [machine()]), True
+    else:
+        from exam_pp.cli.grading.again import examine_model
+
+        report, sound = examine_model(take_model_options(options))
+    emit_rendered(report, options["form"], Path("-"))
+    if not sound:
         sys.exit(1)
 
 
@@ -388,26 +377,22 @@ def _grade(
 
             def advance(steps: int, total: int | None) -> None:
                 bar(steps, total)
-                report.advance(steps, total)
+                report(steps, total)
 
-            def start(counts: PairCounts) -> None:
-                bar(counts.from_journal, counts.total)
-                report.start(counts)
-
-            summary = grade_file(files, model, options, advance, on_counts=start, shard=shard, group=group)
+            summary = grade_file(files, model, options, advance, shard=shard, group=group)
     log_summary(summary.lines())
 
 
 def _plan(
     files: GradeFiles, model: ModelOptions, options: GradeOptions, shard: Shard | None, form: str
 ) -> None:
-    from exam_pp.cli.grading.plan import plan_grading, plan_report
+    from exam_pp.cli.grading.plan import plan_grading
     from exam_pp.phases.grading.distributed import process_group_from_environment
 
     with process_group_from_environment() as group:
         if not group.leads:  # A second process would find the journal in use.
             return
         plan = plan_grading(files, model, options, shard=shard)
-    emit_rendered(plan_report(plan), form, Path("-"))
+    emit_rendered(plan.report, form, Path("-"))
     if not plan.requests:
         sys.exit(NO_REQUESTS)

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import click
 
-from exam_pp.cli.command import Command, Kind
+from exam_pp.cli.command import Command, Kind, Listing
 from exam_pp.cli.options import emit_rendered, format_option, output_option
-from exam_pp.judges import CATALOGUE, MEASURE, ModelInfo
+from exam_pp.judges import CATALOGUE, MEASURE
 from exam_pp.plugins import plugins
 from exam_pp.rendering.document import Paragraph, Report, Table
-
-if TYPE_CHECKING:
-    from exam_pp.prompts.base import Prompt
-
-
-class Listing(NamedTuple):
-    """What a plug-in adds to ``exam-pp list`` and ``show``: their help, a table, and a text by name."""
-
-    listed: Kind
-    shown: Kind
-    report: Callable[[], Report]
-    text: Callable[[str], str]
-
 
 LISTINGS: dict[str, Listing] = {
     name: import_module(module).LISTING for plugin in plugins() for name, module in plugin.listings.items()
@@ -115,45 +102,16 @@ def command(what: str, form: str, output: Path) -> None:
     \b
       exam-pp list prompts
     """
-    emit_rendered(_report(what), form, output, names_in_files=True)
+    emit_rendered(_REPORTS[what](), form, output, names_in_files=True)
 
 
-def _report(what: str) -> Report:
-    match what:
-        case "prompts":
-            from exam_pp.prompts import PROMPTS
+def _prompts() -> Report:
+    """Prompts with their kinds, scales, sources and names in files."""
+    from exam_pp.prompts import PROMPTS
 
-            return prompts_report(sorted(map(PROMPTS.get, PROMPTS), key=lambda prompt: prompt.shown))
-        case "measures":
-            return measures_report()
-        case "models":
-            return models_report(CATALOGUE)
-        case "settings":
-            from exam_pp.phases.grading.settings_files import SETTINGS, setting_defaults
-
-            return settings_report(SETTINGS, setting_defaults())
-        case "formats":
-            return conversion_report()
-        case "schemas":
-            from exam_pp.phases.interchange.schemas import schemas
-
-            known = schemas()
-            return _table(("schema", "describes"), [(name, known.get(name).about) for name in known])
-        case _:
-            return LISTINGS[what].report()
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Report:
-    return Report("", [Table(columns, rows)])
-
-
-_CARDS = (
-    "ρ and κ (quadratic) are those with GPT-4's grades of single passages, AUC is that with human judgments "
-    "(for e5, ρ and AUC are those of its cosines); empty cells are not measured. "
-    f"`{MEASURE}` measures judges on your own data, and `exam-pp show model NAME` shows the whole card: the "
-    "memory, the data, the intervals and what fools the judge. --model also accepts any other model of the "
-    "Hugging Face hub, local folders, and GGUF files of chat models."
-)
+    prompts = sorted(map(PROMPTS.get, PROMPTS), key=lambda prompt: prompt.shown)
+    rows = [(prompt.shown, prompt.kind, prompt.scale, prompt.cite, prompt.name) for prompt in prompts]
+    return _table(("prompt", "kind", "reply", "source", "name in files"), rows)
 
 
 _COVER = (
@@ -163,7 +121,7 @@ _COVER = (
 )
 
 
-def measures_report() -> Report:
+def _measures() -> Report:
     """The measures of graded entries with their commands."""
     from exam_pp.banks import ASSIGNMENT_LABELS, CONTRADICT, LABEL_RATINGS
     from exam_pp.metrics.measures import MEASURES
@@ -184,34 +142,39 @@ def _numbers(values: Mapping[Any, float]) -> str:
     )
 
 
-def models_report(models: Iterable[ModelInfo]) -> Report:
+_CARDS = (
+    "ρ and κ (quadratic) are those with GPT-4's grades of single passages, AUC is that with human judgments "
+    "(for e5, ρ and AUC are those of its cosines); empty cells are not measured. "
+    f"`{MEASURE}` measures judges on your own data, and `exam-pp show model NAME` shows the whole card: the "
+    "memory, the data, the intervals and what fools the judge. --model also accepts any other model of the "
+    "Hugging Face hub, local folders, and GGUF files of chat models."
+)
+
+
+def _models() -> Report:
     """Models with their roles and what their grades are worth."""
     columns = ("model", "role", "parameters", "ρ", "κ", "AUC", "use")
     rows = []
-    for info in models:
-        each = info.agreement
-        figures = (None, None, None) if each is None else each.figures
+    for info in CATALOGUE:
+        figures = (None, None, None) if info.agreement is None else info.agreement.figures
         values = (None if figure is None else figure.value for figure in figures)
         rows.append((info.name, info.role, info.parameters, *values, info.use))
     return Report("", [Table(columns, rows, decimals=3), Paragraph(_CARDS)])
 
 
-def settings_report(meanings: Mapping[str, str], defaults: Mapping[str, Any]) -> Report:
+def _settings() -> Report:
     """Settings of models with their defaults."""
-    rows = [(key, _default(defaults[key]), meaning) for key, meaning in meanings.items()]
-    return Report("", [Table(("setting", "default", "meaning"), rows)])
+    from exam_pp.phases.grading.settings_files import SETTINGS, setting_defaults
+
+    defaults = setting_defaults()
+    rows = [(key, _default(defaults[key]), meaning) for key, meaning in SETTINGS.items()]
+    return _table(("setting", "default", "meaning"), rows)
 
 
 def _default(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value in (None, []) else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def prompts_report(prompts: Iterable[Prompt]) -> Report:
-    """Prompts with their kinds, scales, sources and names in files."""
-    rows = [(prompt.shown, prompt.kind, prompt.scale, prompt.cite, prompt.name) for prompt in prompts]
-    return Report("", [Table(("prompt", "kind", "reply", "source", "name in files"), rows)])
 
 
 def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
@@ -231,13 +194,11 @@ def conversion_rows() -> list[tuple[str, str, str | None, str | None, str]]:
             "yes" if form.write else form.written_by,
             form.about,
         )
-        for content in contents
-        for form in formats
-        if form.content == content
+        for form in sorted(formats, key=lambda form: contents.index(form.content))
     ]
 
 
-def conversion_report() -> Report:
+def _formats() -> Report:
     """The formats, and the conversions between contents."""
     from exam_pp.phases.interchange.bridges import BRIDGES
 
@@ -245,3 +206,25 @@ def conversion_report() -> Report:
     text = f"Formats with the same content can be converted to each other. Other conversions: {bridges}."
     columns = ("content", "format", "in", "out", "description")
     return Report("", [Table(columns, conversion_rows()), Paragraph(text)])
+
+
+def _schemas() -> Report:
+    from exam_pp.phases.interchange.schemas import schemas
+
+    known = schemas()
+    return _table(("schema", "describes"), [(name, known.get(name).about) for name in known])
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Report:
+    return Report("", [Table(columns, rows)])
+
+
+_REPORTS: Mapping[str, Callable[[], Report]] = {
+    "prompts": _prompts,
+    "measures": _measures,
+    "models": _models,
+    "settings": _settings,
+    "formats": _formats,
+    "schemas": _schemas,
+    **{name: listing.report for name, listing in LISTINGS.items()},
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,16 +91,10 @@ def fuse(
     from exam_pp.metrics.ties_in_runs import trec_eval_ranking
 
     for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
-        rankings = [_ranks(run[query_id], top) for run in runs if query_id in run]
-        scores = reciprocal_rank_fusion(rankings, k)
+        tops = (trec_eval_ranking(run[query_id])[:top] for run in runs if query_id in run)
+        scores = reciprocal_rank_fusion(({key: n for n, key in enumerate(ranked, 1)} for ranked in tops), k)
         for rank, passage_id in enumerate(trec_eval_ranking(scores)[:max_passages], 1):
             yield RunLine(query_id, passage_id, rank, scores[passage_id], system)
-
-
-def _ranks(scores: Mapping[str, float], top: int | None) -> dict[str, int]:
-    from exam_pp.metrics.ties_in_runs import trec_eval_ranking
-
-    return {passage_id: rank for rank, passage_id in enumerate(trec_eval_ranking(scores)[:top], 1)}
 
 
 @reading()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -215,29 +214,9 @@ def _check_alone(formats: list[str], options: dict[str, Any]) -> None:
         )
 
 
-def _import_alone(form: str, files: list[Path], output: Path, options: dict[str, Any]) -> None:
-    lines: Iterable[str]
-    if form == "candidates":
-        from exam_pp.phases.interchange.candidate_segments import import_candidates
+def _import_alone(name: str, files: list[Path], output: Path, options: dict[str, Any]) -> None:
+    from exam_pp.formats.base import FORMATS
 
-        lines = import_candidates(files, output, queries_output=options["queries_output"])
-    elif form == "nuggetizer-assignments":
-        from exam_pp.formats.nugget_assignments import DEFAULT_GRADER
-        from exam_pp.phases.interchange.assignments import import_assignments
-
-        lines = import_assignments(
-            files,
-            output,
-            grader=options["grader_name"] or DEFAULT_GRADER,
-            passages=options["passages"],
-            bank=options["bank"],
-            bank_output=options["bank_output"],
-            queries_output=options["queries_output"],
-        ).lines()
-    else:
-        from exam_pp.phases.interchange.umbrela_rows import import_judge_rows
-
-        lines = import_judge_rows(
-            files, options["passages"], options["queries"], output, model=options["grader_name"]
-        ).lines()
-    log_summary(lines)
+    imports = FORMATS.get(name).imports
+    assert imports is not None, "formats that are imported alone have a function for it"
+    log_summary(imports(files, output, **take(options, *_ALONE[name])))

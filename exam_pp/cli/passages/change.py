@@ -19,8 +19,7 @@ from exam_pp.cli.passages.remove_and_rename import (
 )
 from exam_pp.data_model import is_canary, is_human
 from exam_pp.errors import SelectionError
-from exam_pp.formats.ragelo_games import EVALUATION
-from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.games import EVALUATION, Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.models import Record
 from exam_pp.phases.passages.filter import FilterOptions, filter_step

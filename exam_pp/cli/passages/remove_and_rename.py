@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from operator import is_
 from pathlib import Path
@@ -26,7 +26,7 @@ from exam_pp.data_model import (
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.phases.passages.transform import Rewritten, Step
-from exam_pp.records import is_set, replace
+from exam_pp.records import replace
 from exam_pp.roles import System
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 
@@ -34,8 +34,8 @@ K = TypeVar("K", str, GradeKey)
 Named = TypeVar("Named", bound="AnyGrades | AnswerGrades")
 
 AnswerGrades = ConsistencyGrade | SupportGrades | CriteriaGrades
-ANSWER_GRADES = ("consistency_grades", "support_grades", "criteria_grades")
-"""The keys of a passage with grades of answers: factual consistency, support of citations, and criteria."""
+GRADES = ("rubric_grades", "direct_grades", "consistency_grades", "support_grades", "criteria_grades")
+"""The lists of grades of a passage; the last three are of answers."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,9 @@ class Renaming:
     systems: Mapping[str, str] = field(default_factory=dict)
 
     def key(self, old: GradeKey) -> GradeKey:
-        """Return the new model and prompt class of a set of grades."""
-        return GradeKey(
-            self.models.get(old.model, old.model),
-            self.prompt_classes.get(old.prompt_class, old.prompt_class),
-        )
+        """Return the new model and prompt class of a grader."""
+        model, prompt_class = old
+        return GradeKey(self.models.get(model, model), self.prompt_classes.get(prompt_class, prompt_class))
 
     def of_repeats(self, repeats: Collection[tuple[str, int | None]]) -> Renaming:
         """Return a renaming that also has the names of these repeats, which grades by criteria have."""
@@ -62,29 +60,20 @@ class Renaming:
         }
         return dataclasses.replace(self, systems={**self.systems, **names}) if names else self
 
-    def graded(self, old: AnyGrades) -> AnyGrades:
-        """Return a set of grades with its new model and prompt class."""
-        before = GradeKey.of(old)
-        after = self.key(before)
-        new = old if after.model == before.model else replace(old, model=after.model)
-        return new if after.prompt_class == before.prompt_class else _of_prompt(new, after.prompt_class)
-
-    def answer_grade(self, old: AnswerGrades) -> AnswerGrades:
-        """Return grades of an answer with the new names of their system, model and prompt class."""
-        names = {"model": self.models.get(old.model or "")}
-        if not isinstance(old, SupportGrades):
+    def grades(self, old: Named) -> Named:
+        """Return grades with the new names of their model, prompt class and system."""
+        key = _key_of(old)
+        names = {"model": self.models.get(key.model), "system": None}
+        if isinstance(old, ConsistencyGrade | CriteriaGrades):
             names["system"] = self.systems.get(old.system)
-        new = replace(old, **changes) if (changes := {k: v for k, v in names.items() if v}) else old
-        prompt_class = self.prompt_classes.get(old.prompt_class or "")  # pair scorers have no prompt
-        return _of_prompt(new, prompt_class) if prompt_class else new
+        changes: dict[str, Any] = {key: name for key, name in names.items() if name}
+        if prompt_class := self.prompt_classes.get(key.prompt_class):
+            changes["prompt_info"] = {**(old.prompt_info or {}), "prompt_class": prompt_class}
+        return replace(old, **changes) if changes else old
 
     def ranking(self, old: RankingEntry) -> RankingEntry:
         """Return a ranking entry with the new name of its system."""
         return replace(old, method=self.systems[old.method]) if old.method in self.systems else old
-
-
-def _of_prompt(grades: Named, prompt_class: str) -> Named:
-    return replace(grades, prompt_info={**(grades.prompt_info or {}), "prompt_class": prompt_class})
 
 
 def rename_step(source: str, renaming: Renaming) -> Step[RawQuery]:
@@ -95,24 +84,18 @@ def rename_step(source: str, renaming: Renaming) -> Step[RawQuery]:
     """
     keys: set[GradeKey] = set()
     systems: set[str] = set()
-    models: set[str] = set()
-    classes: set[str] = set()
 
     def change(query: RawQuery) -> RawQuery:
         for passage in query.passages:
-            if renaming.models or renaming.prompt_classes:
-                keys.update(GradeKey.of(grades) for grades in passage.grade_sets())
-                passage.edit_grades(renaming.graded)
             of_passage = renaming
             if renaming.systems:
                 # Grades of answers name a repeat as rag-run-2; only rankings have system and repeat apart.
                 of_passage = renaming.of_repeats({(r.method, r.repeat) for r in passage.rankings if r.repeat})
                 systems.update(ranking.method for ranking in passage.rankings)
                 passage.edit("rankings", renaming.ranking)
-            for key, graded in answer_grades(passage):
-                models.update(grade.model for grade in graded if grade.model)
-                classes.update(grade.prompt_class for grade in graded if grade.prompt_class)
-                passage.edit(key, of_passage.answer_grade)
+            for name in GRADES:
+                keys.update(map(_key_of, getattr(passage.view, name) or ()))
+                passage.edit(name, of_passage.grades)
         if renaming.systems and (beyond := query.beyond_pool) is not None:
             renamed = [replace(r, method=renaming.systems.get(r.method, r.method)) for r in beyond.rankings]
             query.set_beyond_pool(replace(beyond, rankings=renamed))
@@ -120,24 +103,19 @@ def rename_step(source: str, renaming: Renaming) -> Step[RawQuery]:
 
     def check(_counts: Rewritten) -> None:
         # Only now, because an old name may be in the last line. The output appears after this check.
-        known_models = models | {key.model for key in keys}
-        known_classes = classes | {key.prompt_class for key in keys}
+        models = {key.model for key in keys} - {""}
+        classes = {key.prompt_class for key in keys} - {""}
         graders = {key: renaming.key(key) for key in sorted(keys)}
-        check_new_names(source, renaming, known_models, known_classes, systems, graders)
+        check_new_names(source, renaming, models, classes, systems, graders)
 
     return Step(change, check)
 
 
-def answer_grades(
-    passage: RawPassage,
-) -> Iterator[tuple[str, Sequence[AnswerGrades]]]:
-    """Yield the keys of a passage that hold grades of answers, with the grades."""
-    for key in ANSWER_GRADES:
-        # Other passages are not parsed, so that their bytes stay as they are.
-        has_key = key.encode() in bytes(passage.raw) and key in passage.fields
-        grades = getattr(passage.full(), key) if has_key else None
-        if grades:
-            yield key, grades
+def _key_of(grades: AnyGrades | AnswerGrades) -> GradeKey:
+    """The model and the prompt class; those of answers may be empty, because pair scorers have no prompt."""
+    if isinstance(grades, AnyGrades):
+        return GradeKey.of(grades)
+    return GradeKey(grades.model or "", grades.prompt_class or "")
 
 
 def check_new_names(
@@ -181,8 +159,10 @@ def _check_distinct(names: Mapping[K, K], noun: str) -> None:
 
 G = TypeVar("G", bound=AnyGrades | AnswerGrades | CitationSupport | CriterionRating)
 
-_PARTS = ("answers", "verifications", "answer", "errors", "error", "supports", "ratings")
-"""The fields of grades, and of their labels or ratings, that have texts of models, or such parts."""
+_REPLIES = ("answers", "verifications", "answer")
+"""The fields of grades, and of their labels or ratings, with texts of models."""
+_PARTS = ("errors", "error", "supports", "ratings")
+"""The fields with parts that may have texts of models."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +229,7 @@ class Stripper:
         if options.rankings:
             self._empty(passage, "rankings")
         if options != StripOptions(judgments=options.judgments, rankings=options.rankings):
-            for name in ("rubric_grades", "direct_grades", *(name for name, _ in answer_grades(passage))):
+            for name in GRADES:
                 passage.edit(name, self._grade)
 
     def _text(self, passage: RawPassage) -> None:
@@ -284,37 +264,29 @@ class Stripper:
 
     def _bare(self, grade: G) -> G:
         """Grades, or one of their labels or ratings, without prompts and replies."""
-        if not self._parts:
-            return grade
-        values = {name: getattr(grade, name, None) for name in _PARTS}
-        new = {name: self._without(name, value) for name, value in values.items() if value}
-        if self.options.replies and isinstance(grade, AnyGrades) and is_set(grade, "answer"):
-            self.dropped["replies"] += not grade.answer  # others are counted
-            new["answer"] = UNSET
-        changes = {name: value for name, value in new.items() if value is not values[name]}
+        changes: dict[str, Any] = {}
+        for name in _REPLIES if self.options.replies else ():
+            reply = getattr(grade, name, None)
+            if reply is not None and reply != []:
+                self.dropped["replies"] += 1 if name == "answer" else len(reply)
+                changes[name] = UNSET if name == "answer" else []
+        for name, value in ((name, getattr(grade, name, None)) for name in _PARTS if self._parts):
+            if value and (new := self._without(name, value)) is not value:
+                changes[name] = new
         return replace(grade, **changes) if changes else grade
 
     def _without(self, name: str, value: Any) -> Any:
-        """The value of a field without prompts and replies."""
-        if name in {"supports", "ratings"}:
-            new = [self._bare(item) for item in value]
-            return value if all(map(is_, new, value)) else new
+        """The errors, labels or ratings of grades without prompts and replies; the same object if equal."""
         if name == "error":
             return self.error(value)
-        if name == "errors":
-            return self._errors(value)
-        if not self.options.replies:
-            return value
-        self.dropped["replies"] += 1 if name == "answer" else len(value)
-        return UNSET if name == "answer" else []
-
-    def _errors(self, errors: Any) -> Any:
-        """Errors by entry id without prompts and replies; old files have lists of unknown content."""
-        if isinstance(errors, list):
-            self.dropped["errors"] += len(errors)
+        if name == "errors" and isinstance(value, list):  # old files have lists of unknown content
+            self.dropped["errors"] += len(value)
             return []
-        new = {entry: self.error(error) for entry, error in errors.items()}
-        return errors if all(new[entry] is error for entry, error in errors.items()) else new
+        if name == "errors":
+            cleaned = {entry: self.error(error) for entry, error in value.items()}
+            return value if all(map(is_, cleaned.values(), value.values())) else cleaned
+        new = [self._bare(item) for item in value]
+        return value if all(map(is_, new, value)) else new
 
     def error(self, error: Any) -> Any:
         """The error of a failed request without prompts and replies; the same object if it has none."""

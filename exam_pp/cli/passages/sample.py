@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -26,9 +25,8 @@ from exam_pp.cli.ranges import IntRange
 @click.option(
     "--by judgment",
     "by_judgment",
-    type=click.Choice(["proportional", "equal"]),
-    help="Stratify the passages of a query by judgment: in proportion to the judgments, or equal numbers for "
-    "each judgment.",
+    type=click.Choice(["equal"]),
+    help="Draw equal numbers of the passages of a query with each judgment.",
 )
 @click.option(
     "--by",
@@ -43,7 +41,7 @@ def command(
     max_queries: int | None,
     max_passages: int | None,
     seed: int,
-    by_judgment: Any,
+    by_judgment: str | None,
     strata: str | None,
 ) -> None:
     """Draw a random sample of queries, and of passages of each query.
@@ -65,6 +63,12 @@ def command(
         of_passages = ("max_queries", "max_passages", "by_judgment")
         why = "cannot be combined with --by FIELD=VALUE:N"
         refuse(click.get_current_context(), of_passages.__contains__, why)
-        log_summary(sample_queries_file(passages, output, parse_strata(strata), seed).lines())
+        log_summary(sample_queries_file(passages, output, parse_strata(strata), seed))
         return
-    log_summary([sample_file(passages, output, SampleOptions(max_queries, max_passages, seed, by_judgment))])
+    log_summary(
+        [
+            sample_file(
+                passages, output, SampleOptions(max_queries, max_passages, seed, by_judgment is not None)
+            )
+        ]
+    )

@@ -10,8 +10,8 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import PASSAGES, OutputPath, log_summary
 from exam_pp.cli.ranges import IntRange
-from exam_pp.errors import DataError, SelectionError
-from exam_pp.store.files import folder_output, is_stream, safe_name
+from exam_pp.errors import SelectionError
+from exam_pp.store.files import folder_output, is_stream
 from exam_pp.text.wording import counted
 
 
@@ -27,27 +27,25 @@ from exam_pp.text.wording import counted
     help="Folder to write; created if missing.",
 )
 @click.option(
-    "-n", "--count", "parts", type=IntRange(min=1), help="Number of files to write, of nearly equal size."
+    "-n",
+    "--count",
+    "parts",
+    type=IntRange(min=1),
+    required=True,
+    help="Number of files to write, of nearly equal size.",
 )
-@click.option(
-    "--by",
-    "unit",
-    type=click.Choice(["query"]),
-    help="Write a file for each query, named by its percent-encoded id.",
-)
-def command(passages: Path, folder: Path, parts: int | None, unit: str | None) -> None:
-    """Split a passages file into parts of whole queries, or into one file per query.
+def command(passages: Path, folder: Path, parts: int) -> None:
+    """Split a passages file into parts of whole queries.
 
     The parts of NAME.jsonl.gz are NAME-1-of-N.jsonl.gz and so on. `exam-pp merge` merges them again.
+    `exam-pp filter --query ID` writes the part of a single query.
 
     Example:
 
     \b
       exam-pp split passages.jsonl.gz --count 2 -o shards
     """
-    if (parts is None) == (unit is None):
-        raise click.UsageError("split needs either --count N or --by query.")
-    split = split_by_query(passages, folder) if parts is None else split_in_parts(passages, folder, parts)
+    split = split_in_parts(passages, folder, parts)
     files, queries = counted(len(split), "file"), counted(sum(split.values()), "query")
     log_summary([f"Written to {folder}: {files} with {queries}."])
 
@@ -64,7 +62,8 @@ def split_in_parts(source: Path, folder: Path, parts: int) -> dict[Path, int]:
     from exam_pp.store.passages.graded_file import passages_writer
     from exam_pp.store.passages.raw_passages import read_raw_passages
 
-    stem, suffix = _stem_and_suffix(source)
+    stem, dot, suffix = ("passages.jsonl.gz" if is_stream(source) else source.name).partition(".")
+    suffix = dot + suffix or ".jsonl"
     names = [f"{stem}-{number}-of-{parts}{suffix}" for number in range(1, parts + 1)]
     sizes = [0] * parts
     part_of: dict[str, int] = {}
@@ -78,42 +77,3 @@ def split_in_parts(source: Path, folder: Path, parts: int) -> dict[Path, int]:
             queries = counted(len(part_of), "query")
             raise SelectionError(f"{source} has {queries}, which is fewer than --count {parts}.")
     return {folder / name: list(part_of.values()).count(part) for part, name in enumerate(names)}
-
-
-def split_by_query(source: Path, folder: Path) -> dict[Path, int]:
-    """Write a file per query into a folder, which is created if it is missing.
-
-    The file's name is the escaped id of the query (:func:`~exam_pp.store.files.safe_name`). Raises
-    :class:`DataError` for a query on several lines, and for ids that differ only in case, whose files would
-    overwrite each other on many systems.
-    """
-    from exam_pp.store.passages.graded_file import passages_writer
-    from exam_pp.store.passages.raw_passages import read_raw_passages
-
-    _, suffix = _stem_and_suffix(source)
-    known: dict[str, str] = {}
-    with folder_output(folder, [source], source.name) as work:
-        for query in read_raw_passages(source):
-            folded = query.query_id.casefold()
-            if folded in known:
-                raise DataError(_conflict(known[folded], query.query_id), file=str(source))
-            known[folded] = query.query_id
-            with passages_writer(work / (safe_name(query.query_id) + suffix)) as writer:
-                writer.write(query)
-        if not known:
-            raise DataError("has no queries.", file=str(source))
-    return {folder / (safe_name(query_id) + suffix): 1 for query_id in known.values()}
-
-
-def _conflict(first: str, second: str) -> str:
-    if first == second:
-        return f"the query {first!r} is on several lines. Merge them first with exam-pp merge."
-    return f"the query ids {first!r} and {second!r} differ only in case. Use --count instead of --by query."
-
-
-def _stem_and_suffix(source: Path) -> tuple[str, str]:
-    """Return the file's name without extensions, and the extensions."""
-    if is_stream(source):
-        return "passages", ".jsonl.gz"
-    stem, dot, suffix = source.name.partition(".")
-    return (stem, dot + suffix) if stem and dot else (source.name, ".jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.ranges import IntRange
 from exam_pp.errors import SelectionError
+from exam_pp.plugins import needed
 
 RATINGS, SPREADSHEET, GAMES = "edits of ratings", "a spreadsheet of ratings", "decisions on games"
 """What a file of DECISIONS holds."""
@@ -89,9 +91,9 @@ def command(
     and then no file is written.
 
     CSV files with a person's ratings of answers by criteria, with the columns query_id and system, and a
-    column for each criterion; or with the columns query_id, system, criterion and rating. A column comment is
-    optional, an empty cell is no rating. `exam-pp analyze graders --by criterion` compares the ratings with
-    those of models, `exam-pp analyze distributions` compares systems by them.
+    column for each criterion. A column comment is optional, an empty cell is no rating. `exam-pp analyze
+    graders --by criterion` compares the ratings with those of models, `exam-pp analyze distributions`
+    compares systems by them.
 
     Examples:
 
@@ -105,6 +107,7 @@ def command(
             f"The passages come first: exam-pp apply {decisions[0]} {passages} -o {output}."
         )
     kind = _kind_of(decisions)
+    lines: Iterable[str]
     if kind != RATINGS:
         refuse_without(RATINGS, "bank", "prompt_files", "force")
     if kind != SPREADSHEET:
@@ -112,10 +115,9 @@ def command(
     if kind != GAMES:
         refuse_without(GAMES, "games", "queries", "seed")
     if kind == GAMES:
-        from exam_pp.cli.review.apply_games import apply_games
-
+        # A plug-in offers it: a function of these values that returns what it has to say.
         refuse_without("ratings", "prompt_class")
-        lines = apply_games(
+        lines = needed("decisions on games", "games")(
             passages, decisions, output, games=games, queries=queries, reviewer=reviewer, seed=seed
         ).lines()
     elif kind == SPREADSHEET:
@@ -128,7 +130,7 @@ def command(
         lines = apply_criteria_ratings(
             passages, decisions, output,
             reviewer=reviewer, prompt_class=prompt_class, max_rating=max_rating,
-        ).lines()  # fmt: skip
+        )  # fmt: skip
     else:
         from exam_pp.phases.grading.prompt_files import choose_prompts
         from exam_pp.phases.review.apply_ratings import apply_ratings

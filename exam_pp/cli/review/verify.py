@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from exam_pp.cli.options import (
     take,
 )
 from exam_pp.cli.ranges import IntRange
+from exam_pp.plugins import offered
 
 if TYPE_CHECKING:
     from exam_pp.rendering.document import Report
@@ -136,29 +138,19 @@ _KINDS = {
         (*_GRADES, "min_judgment"),
         {"min_judgment": _JUDGED, "limit": "Maximum number of rows of each list.  [default: all]"},
     ),
-    "citations": Kind(
-        """List the citations of answers with statement, cited passage and label, most doubtful first.
-
-        Ungraded citations come first, then those whose label differs most from the share of the words of the
-        statement that the passage contains: full support by a passage without its words, no support by one
-        with all of them. Cited passages without text in the file are only counted.
-
-        Example:
-
-        \b
-          exam-pp verify citations citations.jsonl.gz --limit 20
-        """,
-        (),
-        {
-            "systems": "Only this system; may be repeated.",
-            "limit": "Maximum number of citations.  [default: 50]",
-        },
-    ),
 }
 
 
-@click.command("verify", cls=Command, kinds=_KINDS, chosen_by="report")
-@click.argument("report", type=click.Choice(list(_KINDS)))
+_OFFERED: dict[str, tuple[Kind, Callable[[dict[str, Any], bool], Report]]] = {
+    name: (kind, report) for name, kind, report in offered("verify")
+}
+"""The reports of plug-ins at the place ``verify``, by name: the kind, and a function of the options of the
+command that makes the report; with True, as one table."""
+_EVERY_KIND = _KINDS | {name: kind for name, (kind, _) in _OFFERED.items()}
+
+
+@click.command("verify", cls=Command, kinds=_EVERY_KIND, chosen_by="report")
+@click.argument("report", type=click.Choice(list(_EVERY_KIND)))
 @GRADED
 @bank_option("Test bank; the report shows its entries with their texts.", default="the graded entries, by id")
 @ONLY_QUERY
@@ -198,7 +190,7 @@ _KINDS = {
 @click.option(
     "--limit",
     type=IntRange(min=1),
-    help="Maximum number of rows of each list.  [default: 20 of disagreements, 50 of citations, else all]",
+    help="Maximum number of rows of each list.  [default: 20 of disagreements, else all]",
 )
 @format_option()
 @output_option()
@@ -216,14 +208,14 @@ def command(report: str, **options: Any) -> None:
     inputs = [graded] if bank is None else [graded, bank]
     check_output(options["output"], inputs)
     flat = form in SCRIPT_FORMATS
-    made = _citations(options, flat=flat) if report == "citations" else _report(report, options, flat=flat)
+    made = _OFFERED[report][1](options, flat) if report in _OFFERED else _report(report, options, flat)
     if flat:
         log_summary(made.notes)
         made = replace(made, blocks=made.blocks[1:])
     emit_rendered(made, form, options["output"], inputs=inputs)
 
 
-def _report(report: str, options: dict[str, Any], *, flat: bool) -> Report:
+def _report(report: str, options: dict[str, Any], flat: bool) -> Report:
     from exam_pp.phases.review.checked_file import Shown, checked_file
     from exam_pp.reports.review.verification.disagreements import disagreements
     from exam_pp.reports.review.verification.grading import grading
@@ -263,12 +255,3 @@ def _report(report: str, options: dict[str, Any], *, flat: bool) -> Report:
             return disagreements(checked, min_judgment=relevant, limit=limit or 20, flat=flat)
         case _:
             return unparsed(checked, limit=limit, flat=flat)
-
-
-def _citations(options: dict[str, Any], *, flat: bool) -> Report:
-    from exam_pp.phases.evaluation.citations import AnswerFilter
-    from exam_pp.reports.review.verification.citations import citations
-
-    chosen = AnswerFilter(model=options["grader"], **take(options, "prompt_class", "prompt_hash", "systems"))
-    limit = options["limit"] or 50
-    return citations(options["graded"], chosen, queries=options["queries"], limit=limit, flat=flat)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from exam_pp.data_model import DIRECT_ID
 from exam_pp.defaults import MIN_JUDGMENT, SAMPLES
 from exam_pp.errors import SelectionError
-from exam_pp.formats.umbrela import HIGHEST_LABEL
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.agreement import (
     Coefficients,
@@ -26,6 +25,7 @@ from exam_pp.phases.evaluation.inputs import Passages, loaded, name_of
 from exam_pp.phases.evaluation.judgments import fraction_notes, outside_scale_notes
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.prompts import PROMPTS
+from exam_pp.prompts.direct import GRADED_RELEVANCE
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
@@ -452,6 +452,6 @@ def _is_on_the_scale_of_judgments(file: GradedFile, selector: GradeSelector) -> 
     """
     prompt = PROMPTS.find(selector.key.prompt_class)
     if prompt is not None:
-        return prompt.kind == "direct" and prompt.max_rating == HIGHEST_LABEL
+        return prompt.kind == "direct" and prompt.max_rating == GRADED_RELEVANCE.max_rating
     is_direct = all(query.entries.keys() <= {DIRECT_ID} for query in file.queries.values())
-    return is_direct and (selector.max_rating or file.best_grade) == HIGHEST_LABEL
+    return is_direct and (selector.max_rating or file.best_grade) == GRADED_RELEVANCE.max_rating

@@ -1,76 +1,95 @@
-"""The clinic of test banks: entry statistics from grades, signs of bad entries, and proposed removals."""
+"""The clinic of test banks: item statistics from grades, signs of bad entries, and proposed removals.
+
+Every entry is an item of an exam and every passage a candidate; a passage passes an item if its grade
+reaches the threshold. Source of the item statistics: classical test theory (Crocker and Algina,
+Introduction to Classical and Modern Test Theory, 1986, chapter 14).
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 from exam_pp.banks import TestBank
-from exam_pp.data_model import NO_PASSAGE, QueryView
-from exam_pp.errors import DataError, SelectionError
-from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.metrics.clinic import (
-    BankSize,
-    EntryHealth,
-    EntryPair,
-    bank_size_curve,
-    entry_health,
-    similar_pairs,
-)
-from exam_pp.metrics.grade_masks import GradedFile, gather
-from exam_pp.phases.banks.signs import SIGN_NAMES, SIGNS, ClinicOptions
-from exam_pp.phases.evaluation.inputs import views
+from exam_pp.defaults import MIN_JUDGMENT
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.metrics.correlation import kendall
+from exam_pp.metrics.cover import Cover
+from exam_pp.metrics.grade_masks import GradedQuery
+from exam_pp.phases.evaluation.inputs import loaded, views
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.selected_grades import depth_notes, threshold
-from exam_pp.provenance import Provenance, file_names, graded_by
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, depth_notes, read_selected
+from exam_pp.provenance import Provenance
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import FORMAT, BankEdit, Edits, file_sha256
-from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
 
 REVIEWER = "exam-pp bank clinic"
+TOO_EASY = 0.95
+"""Share of the graded passages that pass, from which an entry is too easy."""
+OFTEN = 3
+"""Number of passing passages from which an entry may have the sign non-relevant or discrimination."""
+MOSTLY = 0.5
+"""Share of non-relevant passages among the judged ones that pass, for the sign non-relevant."""
+DISCRIMINATION = 0.1
+"""Highest correlation with the rest of the exam, for the sign discrimination."""
+SIGNS = {
+    "too-easy": "Covered by nearly all passages",
+    "too-hard": "Covered by no passage",
+    "non-relevant": "Covered mostly by non-relevant passages",
+    "discrimination": "Not related to the rest of the exam",
+}
+"""The signs of a bad entry, in the order of reports, with their titles."""
 
 
 @dataclass(frozen=True)
-class BadSign:
-    """A sign of a bad entry, with the reason as text."""
+class EntryHealth:
+    """Item statistics of a bank entry.
+
+    ``asked`` and ``passing`` count passages with a grade, and with a grade of at least the threshold.
+    Of the ``passing``, ``judged`` counts those with a judgment and ``non_relevant`` those judged
+    non-relevant. ``discrimination`` is the point-biserial correlation of passing this entry with the number
+    of other entries passed (None if either is constant). ``systems`` counts the systems that cover the entry
+    within the cutoff. ``tau`` is Kendall's τ-b between the leaderboards without and with the entry.
+    ``closed_book`` is the grade without a passage. ``signs`` maps the name of a sign to the reason.
+    """
 
     query_id: str
     entry_id: str
-    sign: str
-    reason: str
+    text: str
+    asked: int
+    passing: int
+    judged: int
+    non_relevant: int
+    discrimination: float | None
+    systems: int
+    tau: float | None
+    signs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Share of the graded passages that pass; None without graded passages."""
+        return self.passing / self.asked if self.asked else None
 
 
 @dataclass(frozen=True)
 class Examination:
-    """The result of :func:`examine`.
-
-    ``curve`` has the points of the curve of bank sizes. ``with_judgments``, ``with_systems`` and
-    ``with_closed_book`` are False if the data for the corresponding statistics are missing.
-    """
+    """The result of :func:`examine`: the entries of the queries with graded passages, and notes."""
 
     model: str
     prompt_class: str
     min_grade: int
-    cutoff: int
     bank: TestBank
     entries: list[EntryHealth]
-    pairs: list[EntryPair]
-    curve: list[BankSize]
-    findings: list[BadSign]
-    with_judgments: bool
-    with_systems: bool
-    with_closed_book: bool
-    notes: list[str] = field(default_factory=list)
-    provenance: Provenance = field(default_factory=Provenance)
-
-    def text(self, query_id: str, entry_id: str) -> str:
-        """The text of an entry in the bank."""
-        return self.bank.entries(query_id)[entry_id].text
+    notes: list[str]
+    provenance: Provenance
 
 
 def examine(
@@ -78,179 +97,131 @@ def examine(
     bank: Path,
     *,
     grade_filter: GradeFilter | None = None,
-    closed_book: Path | None = None,
-    options: ClinicOptions | None = None,
+    min_grade: int | None = None,
+    cutoff: int | None = None,
+    min_relevant: int = MIN_JUDGMENT,
 ) -> Examination:
-    """Examine a bank with the grades of a file; ``closed_book`` is a file of grades without a passage.
+    """Examine a bank with the grades of a file.
 
-    If the bank has only questions or only nuggets, only grades of this kind are selected. Raises
-    :class:`ExamError` if a file cannot be read, or has no grades for the entries of the bank.
+    If the bank has only questions or only nuggets, only grades of this kind are selected. Judgments below
+    ``min_relevant`` are non-relevant. Raises :class:`ExamError` if a file cannot be read, or has no grades
+    for the entries of the bank.
     """
-    options = options or ClinicOptions()
     test_bank = read_bank(bank)
-    bank_filter = _for_kind(grade_filter or GradeFilter(), test_bank)
-    selector = GradeSelector(bank_filter)
-    judged: dict[str, dict[str, bool]] = {}
-    recorded = _record_judgments(views(graded), judged, options.min_relevant)
-    file = gather(recorded, selector, test_bank)
-    selector.check(str(graded))
-    _check(file, graded, bank)
-    min_grade = threshold(selector, options.min_grade)
-    closed_book_grades = None if closed_book is None else _closed_book(closed_book, bank_filter, test_bank)
-    cutoff = options.cutoff or file.cutoff
-    texts = {q.query_id: {key: entry.text for key, entry in q.entries.items()} for q in test_bank}
-    entries = list(entry_health(file, min_grade, cutoff, judged, closed_book_grades))
-    pairs = list(similar_pairs(file, min_grade, texts))
-    systems = len(file.first_ranks)
-    curve: list[BankSize] = []
-    if systems > 1:
-        curve = list(bank_size_curve(file, min_grade, cutoff, options.samples, options.seed))
+    criteria = grade_filter or GradeFilter()
+    if criteria.kind is None and criteria.prompt_class is None and len(test_bank.kinds) == 1:
+        criteria = replace(criteria, kind=next(iter(test_bank.kinds)))
+    passages = loaded(graded)
+    data = read_selected(passages, bank, criteria, min_grade, None, reviewed=False)
+    relevant = {
+        (query.query_id, passage.passage_id): max(each.relevance for each in passage.judgments)
+        >= min_relevant
+        for query in views(passages)
+        for passage in query.passages
+        if passage.judgments
+    }
+    cutoff = cutoff or data.file.cutoff
+    notes = [*data.notes, *depth_notes(data.file, cutoff, graded)]
+    if not relevant:
+        notes.append("The graded file has no judgments, so the sign non-relevant is not checked.")
+    if (systems := len(data.file.first_ranks)) < 2:
+        of_systems = counted(systems, "system")
+        notes.append(f"The graded file has rankings of {of_systems}, so leaderboards are not compared.")
     return Examination(
-        selector.key.model,
-        selector.key.prompt_class,
-        min_grade,
-        cutoff,
+        data.selector.key.model,
+        data.selector.key.prompt_class,
+        data.min_grade,
         test_bank,
-        entries,
-        pairs,
-        curve,
-        list(_findings(entries, pairs, min_grade, options, texts)),
-        with_judgments=bool(judged),
-        with_systems=systems > 1,
-        with_closed_book=closed_book_grades is not None,
-        notes=[
-            *_notes(file, test_bank, judged, entries, systems),
-            *depth_notes(file, cutoff, graded),
-        ],
-        provenance=replace(
-            graded_by([selector.key]),
-            banks=file_names(bank),
-            cutoff=cutoff if systems else None,
-            min_grades=(min_grade,),
-            queries=len(file.graded),
-        ),
+        list(_examined(data, test_bank, cutoff, relevant)),
+        notes,
+        replace(data.provenance, cutoff=cutoff if systems else None, min_grades=(data.min_grade,)),
     )
 
 
-def _for_kind(grade_filter: GradeFilter, bank: TestBank) -> GradeFilter:
-    if grade_filter.kind is not None or grade_filter.prompt_class is not None or len(bank.kinds) != 1:
-        return grade_filter
-    return replace(grade_filter, kind=next(iter(bank.kinds)))
-
-
-def _record_judgments(
-    queries: Iterable[QueryView], judged: dict[str, dict[str, bool]], min_relevant: int
-) -> Iterator[QueryView]:
-    """Yield the queries, and record in ``judged`` whether a passage's highest judgment is relevant."""
-    for query in queries:
-        for passage in query.passages:
-            if passage.judgments:
-                relevant = max(judgment.relevance for judgment in passage.judgments) >= min_relevant
-                judged.setdefault(query.query_id, {})[passage.passage_id] = relevant
-        yield query
-
-
-def _check(file: GradedFile, graded: Path, bank_file: Path) -> None:
-    if not any(query.entries for query in file.queries.values()):
-        raise SelectionError(f"{bank_file} has no entries for the queries in {graded}.")
-    if not any(query.asked for query in file.queries.values()):
-        raise SelectionError(f"{graded} has no grades for the entries in {bank_file}.")
-
-
-def _closed_book(path: Path, grade_filter: GradeFilter, bank: TestBank) -> dict[str, dict[str, int]]:
-    selector = GradeSelector(grade_filter)
-    grades: dict[str, dict[str, int]] = {}
-    for query in read_passages(path):
-        for passage in query.passages:
-            if passage.passage_id != NO_PASSAGE:
-                raise DataError(
-                    f"has the passage {passage.passage_id!r}, but --closed-book needs grades without a "
-                    "passage, made by `exam-pp grade --closed-book`.",
-                    file=str(path),
-                )
-            grades.setdefault(query.query_id, {}).update(selector.ratings(passage))
-    selector.check(str(path))
-    known = sum(key in bank.entries(query_id) for query_id, of in grades.items() for key in of)
-    if not known:
-        raise DataError("has no grades for the entries of the bank.", file=str(path))
-    return grades
-
-
-def _notes(
-    file: GradedFile,
+def _examined(
+    data: SelectedGrades,
     bank: TestBank,
-    judged: Mapping[str, Mapping[str, bool]],
-    entries: Sequence[EntryHealth],
-    systems: int,
-) -> list[str]:
-    notes = []
-    examined = {entry.query_id for entry in entries}
-    if missing := bank.queries.keys() - examined:
-        queries = counted(len(missing), "query of the bank", "queries of the bank")
-        notes.append(f"Skipped, because they have no graded passages: {queries}.")
-    if never := sum(not entry.asked for entry in entries):
-        notes.append(f"{counted(never, 'entry has', 'entries have')} no grades.")
-    if foreign := sum(len(query.foreign) for query in file.queries.values()):
-        notes.append(f"{counted(foreign, 'graded entry is', 'graded entries are')} not in the bank.")
-    if not judged:
-        notes.append("The graded file has no judgments, so the sign non-relevant is not checked.")
-    if systems < 2:
-        notes.append(
-            f"The graded file has rankings of {counted(systems, 'system')}. Leaderboards without an entry "
-            "and the curve of bank sizes need at least two systems."
-        )
-    return notes
+    cutoff: int,
+    relevant: Mapping[tuple[str, str], bool],
+) -> Iterator[EntryHealth]:
+    """The entries with their statistics and signs.
+
+    All queries have the same weight in the leaderboards. A query without its only entry scores 0.
+    """
+    first_ranks, cover = data.file.first_ranks, Cover(data.min_grade, cutoff)
+    covered = {query.query_id: [*cover.covered(query, first_ranks).values()] for query in data.queries}
+    shares = {q.query_id: _shares(q, covered[q.query_id], q.all_entries) for q in data.queries}
+    totals = [sum(column, Fraction(0)) for column in zip(*shares.values(), strict=True)]
+    for query in data.queries:
+        masks, reached = covered[query.query_id], query.reached(data.min_grade)
+        judged = [relevant.get((query.query_id, passage.passage_id)) for passage in query.passages]
+        for entry_id, bit in query.entries.items():
+            kept = query.all_entries & ~(1 << bit)
+            parts = zip(totals, shares[query.query_id], _shares(query, masks, kept), strict=True)
+            # Equal fractions become equal floats, so ties stay ties.
+            without = [float(total - old + new) for total, old, new in parts]
+            passing = [index for index, mask in enumerate(reached) if mask >> bit & 1]
+            health = EntryHealth(
+                query.query_id,
+                entry_id,
+                bank.entries(query.query_id)[entry_id].text,
+                asked=sum(passage.graded >> bit & 1 for passage in query.passages),
+                passing=len(passing),
+                judged=sum(judged[index] is not None for index in passing),
+                non_relevant=sum(judged[index] is False for index in passing),
+                discrimination=_discrimination(query, reached, bit),
+                systems=sum(mask >> bit & 1 for mask in masks),
+                tau=kendall(without, list(map(float, totals))) if len(totals) > 1 else None,
+            )
+            yield replace(health, signs=dict(_signs(health, data.min_grade)) if health.asked else {})
 
 
-def _findings(
-    entries: Sequence[EntryHealth],
-    pairs: Sequence[EntryPair],
-    min_grade: int,
-    options: ClinicOptions,
-    texts: Mapping[str, Mapping[str, str]],
-) -> Iterator[BadSign]:
-    for entry in entries:
-        for sign, reason in _signs(entry, min_grade, options):
-            yield BadSign(entry.query_id, entry.entry_id, sign, reason)
-    for pair in pairs:
-        if pair.similarity is None:
-            continue
-        same_behaviour = pair.behaviour is None or pair.behaviour >= options.behaviour
-        if pair.similarity == 1 or same_behaviour:
-            text = texts[pair.query_id][pair.first]
-            shared = f"{pair.similarity:.0%} of the words"
-            if pair.behaviour is not None:
-                shared += f" and {pair.behaviour:.0%} of the covering passages"
-            yield BadSign(pair.query_id, pair.second, "duplicate", f"shares {shared} with {text!r}")
+def _shares(query: GradedQuery, masks: Iterable[int], of: int) -> list[Fraction]:
+    """The weights of the entries that each system covers, as shares of those in ``of``."""
+    whole = Fraction(query.weights.whole(of))
+    return [Fraction(query.size(mask & of)) / whole if whole else Fraction(0) for mask in masks]
 
 
-def _signs(entry: EntryHealth, min_grade: int, options: ClinicOptions) -> Iterator[tuple[str, str]]:
-    for sign in SIGNS if entry.asked else ():
-        if sign.reason is not None and (reason := sign.reason(entry, min_grade, options)):
-            yield sign.name, reason
+def _discrimination(query: GradedQuery, reached: Sequence[int], bit: int) -> float | None:
+    asked = [mask for mask, each in zip(reached, query.passages, strict=True) if each.graded >> bit & 1]
+    item = np.array([float(mask >> bit & 1) for mask in asked])
+    rest = np.array([mask.bit_count() for mask in asked]) - item
+    if len(item) < 3 or item.std() == 0 or rest.std() == 0:
+        return None
+    return float(np.corrcoef(item, rest)[0, 1])
 
 
-def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = SIGN_NAMES) -> Edits:
+def _signs(entry: EntryHealth, min_grade: int) -> Iterator[tuple[str, str]]:
+    """The signs of a graded entry, with reasons."""
+    of_asked = f"{entry.passing} of {entry.asked} passages cover it with grade {min_grade} or more"
+    if entry.passing / entry.asked >= TOO_EASY:
+        yield "too-easy", of_asked
+    if not entry.passing:
+        yield "too-hard", of_asked
+    bad, r = entry.non_relevant, entry.discrimination
+    if bad >= OFTEN and bad >= MOSTLY * entry.judged:
+        yield "non-relevant", f"{bad} of {entry.judged} judged passages that cover it are non-relevant"
+    if entry.passing >= OFTEN and r is not None and r <= DISCRIMINATION:
+        reason = "passages that cover it do not cover more of the rest of the exam"
+        yield "discrimination", f"{reason} (r = {r:.2f})"
+
+
+def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = tuple(SIGNS)) -> Edits:
     """Removals of the entries that have one of the signs, with reasons, for a reviewer to check.
 
     A query never loses all of its entries. If all of them have a sign, those whose only sign is ``too-hard``
     are kept; if no entry is of this kind, all are kept.
     """
-    reasons: dict[tuple[str, str], list[str]] = {}
-    weak: set[tuple[str, str]] = set()
-    for finding in examination.findings:
-        if finding.sign in signs:
-            key = (finding.query_id, finding.entry_id)
-            weak = weak - {key} if finding.sign != "too-hard" else weak | ({key} - reasons.keys())
-            reasons.setdefault(key, []).append(f"{finding.sign}: {finding.reason}")
+    proposed: dict[str, dict[str, dict[str, str]]] = {}
+    for entry in examination.entries:
+        if reasons := {sign: reason for sign, reason in entry.signs.items() if sign in signs}:
+            proposed.setdefault(entry.query_id, {})[entry.entry_id] = reasons
     spared: dict[str, int] = {}
-    for query in examination.bank:
-        keys = {(query.query_id, entry_id) for entry_id in query.entries}
-        if keys and keys <= reasons.keys():
-            kept = (keys & weak) or keys
-            spared[query.query_id] = len(kept)
-            for key in kept:
-                del reasons[key]
+    for query_id, of_query in proposed.items():
+        if of_query.keys() >= examination.bank.entries(query_id).keys():
+            kept = [key for key, reasons in of_query.items() if reasons.keys() == {"too-hard"}] or [*of_query]
+            proposed[query_id] = {key: of_query[key] for key in of_query if key not in kept}
+            spared[query_id] = len(kept)
     if spared:
         log.warning(
             "All entries of %s have a sign. %s not proposed for removal, so that no query loses all entries.",
@@ -258,9 +229,11 @@ def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = 
             counted(sum(spared.values()), "of these entries is", "of these entries are"),
         )
     removals = [
-        BankEdit.model_validate(
-            {"op": "remove", "query_id": query_id, "id": entry_id, "reason": "; ".join(entry_reasons)}
-        )
-        for (query_id, entry_id), entry_reasons in reasons.items()
-    ]
+        BankEdit.model_validate({
+            "op": "remove", "query_id": query_id, "id": entry_id,
+            "reason": "; ".join(f"{sign}: {reason}" for sign, reason in reasons.items()),
+        })
+        for query_id, of_query in proposed.items()
+        for entry_id, reasons in of_query.items()
+    ]  # fmt: skip
     return Edits(format=FORMAT, bank_sha256=file_sha256(bank), reviewer=REVIEWER, ratings=[], bank=removals)

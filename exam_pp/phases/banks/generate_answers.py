@@ -8,7 +8,6 @@ from itertools import product
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.open_rag_eval import cited_sentences
 from exam_pp.graders.generation import AnswerUnit, GeneratedAnswer, generate_answer
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.generate import ModelSummary, answering, nothing_written
@@ -22,6 +21,7 @@ from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import Answer, AnswerFormat, AnswerPart, write_answers
 from exam_pp.store.trec.queries import Query, read_queries
+from exam_pp.text.citation_marks import cited_sentences
 from exam_pp.text.sentences import sentences
 from exam_pp.text.wording import counted, noted
 

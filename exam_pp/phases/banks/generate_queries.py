@@ -96,8 +96,8 @@ class QueriesSummary(ListSummary):
     """Counts for the summary.
 
     ``queries`` counts new queries, ``pooled`` those of other files, and ``asked`` model calls. ``duplicates``
-    repeat another query, or nearly so; ``copied`` repeat an example. ``shortened`` counts windows that were
-    too long for the model. ``failed`` maps a window without queries to the reason.
+    repeat another query or an example, or nearly so. ``shortened`` counts windows that were too long for the
+    model. ``failed`` maps a window without queries to the reason.
     """
 
     documents: int = 0
@@ -106,12 +106,8 @@ class QueriesSummary(ListSummary):
     queries: int = 0
     pooled: int = 0
     duplicates: int = 0
-    copied: int = 0
-    surplus: int = 0
     shortened: int = 0
-    short: int = 0
     failed: dict[Window, str] = field(default_factory=dict)
-    empty_documents: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
@@ -123,23 +119,15 @@ class QueriesSummary(ListSummary):
             yield f"Drawn: {self.windows} of {counted(self.all_windows, 'window')}."
         yield from noted(self.pooled, "Pooled: {} of other files.", "query")
         yield from self.asked_again("queries")
-        yield from noted(self.duplicates, "Dropped: {} that repeat another one, or nearly so.", "query")
-        yield from noted(self.copied, "Dropped: {} that repeat an example, or nearly so.", "query")
-        yield from noted(self.surplus, "Dropped: {} beyond --count.", "query")
+        yield from noted(
+            self.duplicates, "Dropped: {} that repeat another one or an example, or nearly so.", "query"
+        )
         shortened = "{} too long for the model and shortened; use a lower -S window-tokens."
         yield from noted(self.shortened, shortened, "window was", "windows were")
-        yield from noted(self.short, "{} fewer queries than requested.", "window has", "windows have")
-        yield from self._failures()
-        yield from self.written()
-
-    def _failures(self) -> Iterator[str]:
-        """The documents and windows without queries."""
-        if self.empty_documents:
-            have = counted(len(self.empty_documents), "document has", "documents have")
-            yield f"{have} no text: {', '.join(map(repr, self.empty_documents))}."
         for window, reason in self.failed.items():
             span = f"characters {window.start} to {window.end}"
             yield f"No queries from {window.document_id!r} ({span}): {reason}."
+        yield from self.written()
 
 
 def query_id(text: str) -> str:
@@ -188,7 +176,7 @@ def generate_queries(
     )
     queries = _Collected(counts)
     for number, text in enumerate(examples):
-        queries.seen.add(f"{_EXAMPLE} {number}", text)
+        queries.seen.add(f"example {number}", text)  # ids of queries have no blank
     for query in pool:
         counts.pooled += queries.add(query)
     record = {"model": model, "prompt_info": prompt_info(prompt), "llm_options": dict(provenance)}
@@ -197,12 +185,7 @@ def generate_queries(
         if not fresh:
             counts.failed[window] = result.reason or _ONLY_DUPLICATES
         counts.queries += len(fresh)
-        counts.short += 0 < len(fresh) < options.per_window
     return queries.kept
-
-
-_EXAMPLE = "an example"
-"""The prefix of the keys of examples; ids of queries have no blank."""
 
 
 @dataclass
@@ -215,11 +198,8 @@ class _Collected:
 
     def add(self, query: Query) -> bool:
         """Add a query unless it repeats another one or an example; returns whether it was added."""
-        duplicate = self.seen.duplicate_of(query.query_text)
-        if duplicate is not None:
-            copied = duplicate.startswith(_EXAMPLE)
-            self.counts.copied += copied
-            self.counts.duplicates += not copied
+        if self.seen.duplicate_of(query.query_text) is not None:
+            self.counts.duplicates += 1
             return False
         self.kept.append(query)
         self.seen.add(query.query_id, query.query_text)
@@ -234,7 +214,6 @@ def _fresh(
     counts.repaired += result.repaired
     counts.topped_up += bool(result.top_ups)
     counts.shortened += result.tokens_cut > 0
-    counts.surplus += max(0, len(result.texts) - limit)
     for text in result.texts[:limit]:
         query = GeneratedQuery(
             query_id=query_id(text),
@@ -276,7 +255,6 @@ def generate_queries_file(
     )
     pool = _pooled(options.pool)
     summary = QueriesSummary(output=str(output), all_windows=len(every))
-    summary.empty_documents = sorted(texts.keys() - {window.document_id for window in every})
     advance(0, len(windows))
     with answering(files, model, advance, summary) as (llm, answer):
         queries = generate_queries(
@@ -292,13 +270,8 @@ def generate_queries_file(
 
 def _drawn(windows: Sequence[Window], options: QueryOptions) -> list[Window]:
     """A random sample of the windows, in their order; it depends only on the seed and the windows."""
-    if options.max_windows is None:
-        return list(windows)
-
-    def key(window: Window) -> str:
-        return random_key(options.seed, window.document_id, str(window.start))
-
-    chosen = set(sorted(windows, key=key)[: options.max_windows])
+    by_chance = sorted(windows, key=lambda each: random_key(options.seed, each.document_id, str(each.start)))
+    chosen = set(by_chance[: options.max_windows])
     return [window for window in windows if window in chosen]
 
 
@@ -329,13 +302,6 @@ class Window(NamedTuple):
     text: str
 
 
-class _Piece(NamedTuple):
-    """A sentence, or a part of a sentence that is longer than a window."""
-
-    end: int
-    tokens: int
-
-
 def count_tokens(text: str) -> int:
     """The approximate number of tokens, independent of a model.
 
@@ -352,31 +318,30 @@ def windows_of(document_id: str, text: str, limit: int) -> Iterator[Window]:
     sentences longer than a window are divided. Documents without tokens have no windows.
     """
     pieces = list(_pieces(text, limit))
-    total = sum(piece.tokens for piece in pieces)
+    total = sum(count for _, count in pieces)
     if not total:
         return
     share = total / ceil(total / limit)
     start = end = done = tokens = 0
     goal = share
-    for piece in pieces:
-        is_full = tokens + piece.tokens > limit or done + piece.tokens / 2 > goal
-        if tokens and is_full:
+    for piece_end, count in pieces:
+        if tokens and (tokens + count > limit or done + count / 2 > goal):
             yield Window(document_id, start, end, text[start:end])
             start, tokens, goal = end, 0, goal + share
-        end, tokens, done = piece.end, tokens + piece.tokens, done + piece.tokens
+        end, tokens, done = piece_end, tokens + count, done + count
     if tokens:
         yield Window(document_id, start, len(text), text[start:])
 
 
-def _pieces(text: str, limit: int) -> Iterator[_Piece]:
-    """The sentences, of which long ones are divided at tokens."""
+def _pieces(text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """The ends and tokens of sentences, of which those longer than a window are divided."""
     position = 0
     for sentence in sentences(text):
         ends = [match.end() for match in _TOKEN.finditer(sentence)]
         for first in range(limit, len(ends), limit):
-            yield _Piece(position + ends[first - 1], limit)
+            yield position + ends[first - 1], limit
         position += len(sentence)
-        yield _Piece(position, len(ends) % limit or min(len(ends), limit))
+        yield position, len(ends) % limit or min(len(ends), limit)
 
 
 def read_documents(path: Path) -> dict[str, str]:

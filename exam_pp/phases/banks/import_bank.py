@@ -6,7 +6,7 @@ import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,11 +23,9 @@ from exam_pp.formats.bank_csv import (
     read_bank_csv,
     row_of,
 )
-from exam_pp.formats.base import FORMATS, format_of, known_format
+from exam_pp.formats.base import FORMATS, Source, format_of, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
-from exam_pp.formats.squad import SquadParagraph, read_squad
 from exam_pp.phases.banks.edit import add_history
-from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import passages_writer
@@ -64,39 +62,18 @@ def bank_format(files: Sequence[Path]) -> Any:
 
 @dataclass(frozen=True)
 class ImportedBank:
-    """Counts for the summary, edits in a spreadsheet, and dropped fields.
-
-    Those of question collections (TQA and SQuAD2): ``noun`` is that of their entries, ``held_back`` counts
-    questions of SQuAD2 files without gold answers, ``not_checkable`` those with a gold answer that refers to
-    other choices, such as "all of the above".
-    """
+    """Counts for the summary, edits in a spreadsheet, and dropped fields."""
 
     queries: int
     entries: int
     changes: SpreadsheetChanges
     dropped: DroppedFields
-    noun: str = "entry"
-    unanswerable: int = 0
-    not_checkable: int = 0
-    held_back: int = 0
     passages: int = 0
 
     def lines(self) -> Iterator[str]:
         """The lines of the summary."""
         passages = f", {counted(self.passages, 'passage')}" if self.passages else ""
-        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, self.noun)}{passages}."
-        if self.unanswerable:
-            are = counted(self.unanswerable, "question is", "questions are")
-            yield f"{are} unanswerable (gold_answers: [])."
-        if self.held_back:
-            have = counted(self.held_back, "question has", "questions have")
-            yield f"{have} no gold answers in the file; prompts with an answer key cannot use this bank."
-        if self.not_checkable:
-            have = counted(self.not_checkable, "question has", "questions have")
-            yield (
-                f'{have} a gold answer that refers to other choices (such as "all of the above"); few '
-                "replies match it, and `exam-pp grade --answer-match strict` skips such questions."
-            )
+        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, 'entry')}{passages}."
         yield from self.changes.lines()
         yield from self.dropped.lines()
 
@@ -128,14 +105,10 @@ def import_bank(
         if passages.resolve() == output.resolve():
             raise OutputError("--also passages and -o name the same file; name two files.")
     changes, dropped = SpreadsheetChanges(), DroppedFields()
-    paragraphs: list[SquadParagraph] = []
     if form == "csv":
         lines = _bank_of_spreadsheets(files, base, queries, changes, dropped)
     elif form == "bank":
         lines = [line for file in files for line in read_bank(file).lines]
-    elif form == "squad2":
-        paragraphs = [paragraph for file in files for paragraph in read_squad(file)]
-        lines = [paragraph.bank for paragraph in paragraphs]
     else:
         read = FORMATS.get(_NAMES.get(form, form)).records
         assert read is not None, "all formats of banks have a reader"
@@ -147,20 +120,10 @@ def import_bank(
     entries = [entry for query in bank for entry in query.entries.values()]
     if not entries:
         raise DataError("has no questions or nuggets.", file=names)
-    summary = ImportedBank(len(bank.queries), len(entries), changes, dropped)
-    if form in ("tqa", "squad2"):
-        _check_collection(bank, lines, names)
-        summary = replace(
-            summary,
-            noun="question",
-            unanswerable=sum(entry.gold_answers == [] for entry in entries),
-            not_checkable=sum(
-                entry.gold_answers is not None and gold_answers(entry, "strict") is None for entry in entries
-            ),
-            held_back=sum(entry.gold_answers is None for entry in entries) if form == "squad2" else 0,
-            passages=0 if passages is None else len(paragraphs),
-        )
-    elif bank.duplicates:
+    summary = ImportedBank(
+        len(bank.queries), len(entries), changes, dropped, 0 if passages is None else len(lines)
+    )
+    if bank.duplicates:
         log.warning(
             "%s more than once (first: %s); `exam-pp bank show` lists all of them.",
             counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
@@ -168,21 +131,13 @@ def import_bank(
     with ExitStack() as outputs:
         if passages is not None:
             writer = outputs.enter_context(passages_writer(passages, inputs=files))
-            for paragraph in paragraphs:
-                writer.write(paragraph.passages)
+            paragraphs = FORMATS.get(f"{form}-paragraphs").read
+            assert paragraphs is not None, "a bank with passages is of a format that has both"
+            for file in files:
+                for query in paragraphs(Source(file, DroppedFields())):
+                    writer.write(query)
         write_bank(lines, output, inputs=inputs)
     return summary
-
-
-def _check_collection(bank: TestBank, lines: Sequence[BankLine], names: str) -> None:
-    """Raise DataError if a question or query occurs twice, which ids of a collection do not."""
-    if bank.duplicates:
-        raise DataError(f"the question id {bank.duplicates[0]!r} occurs twice in a query.", file=names)
-    if len(bank.queries) < len(lines):
-        duplicate = Counter(line.query_id for line in lines).most_common(1)[0][0]
-        raise DataError(
-            f"the query {duplicate!r} occurs twice; check that no file is named twice.", file=names
-        )
 
 
 def _bank_of_spreadsheets(

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from exam_pp.banks import BankLine, Nugget, entry_id
-from exam_pp.errors import OutputError, SelectionError
+from exam_pp.errors import SelectionError
 from exam_pp.graders.nuggetize import Nuggetizer, Nuggets, Segments
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.generate import ModelSummary, answering, bank_info, nothing_written, prompt_info
@@ -21,7 +20,6 @@ from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import IMPORTANCE
 from exam_pp.store.banks.bank_json import write_bank
 from exam_pp.store.files import check_output
-from exam_pp.store.parsing import write_json_lines
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.queries import read_query_texts
@@ -143,12 +141,11 @@ def nuggetize(
     provenance: Mapping[str, Any],
     options: NuggetizeOptions,
     summary: NuggetizeSummary | None = None,
-    trace: list[dict[str, Any]] | None = None,
 ) -> list[BankLine]:
     """Bank lines for the queries with nuggets, in input order; ``summary`` lists the queries without nuggets.
 
-    The first windows of all queries are requested together, then the second windows, and so on. A record of
-    every window is appended to ``trace``, or is in the ``info`` of the lines if ``trace`` is None.
+    The first windows of all queries are requested together, then the second windows, and so on. The ``info``
+    of the lines has a record of every window.
     """
     counts = summary if summary is not None else NuggetizeSummary()
     counts.for_editing = options.nuggetizer.for_editing
@@ -158,13 +155,10 @@ def nuggetize(
     results = run_requests(map(nuggetizer.run, queries), answer)
     for query, nuggets in zip(queries, results, strict=True):
         counts.add(nuggets)
-        windows = [window.record() for window in nuggets.windows]
-        if trace is not None:
-            trace += [{"query_id": query.query_id, "window": n} | w for n, w in enumerate(windows, 1)]
         if nuggets.nuggets:
             info = _info(query, nuggets, model, provenance, options)
-            log = {} if trace is not None else {"windows": windows}
-            lines.append(_line(query, nuggets, info | log, options))
+            info["windows"] = [window.record() for window in nuggets.windows]
+            lines.append(_line(query, nuggets, info, options))
         else:
             counts.failed[query.query_id] = _reason(query, nuggets, options.relevance)
     return lines
@@ -233,7 +227,6 @@ def nuggetize_file(
     model: ModelOptions,
     options: NuggetizeOptions,
     *,
-    trace: Path | None = None,
     advance: Advance = lambda _steps, _total: None,
 ) -> NuggetizeSummary:
     """Write a bank of nuggets for the queries of a passages file.
@@ -243,16 +236,11 @@ def nuggetize_file(
     example if no query gets a nugget.
     """
     check_output(files.output, files.inputs)
-    if trace is not None:
-        check_output(trace, files.inputs)
-        if trace.resolve() == files.output.resolve():
-            raise OutputError(f"--also trace and --output are the same file: {trace}.")
     check_lists(model, [options.nuggetizer.creation])
     summary = NuggetizeSummary(output=str(files.output))
     options, queries = _read(files, options, summary)
     planned = sum(options.nuggetizer.count_windows(len(query.passages)) for query in queries)
     advance(0, planned)
-    traced: list[dict[str, Any]] | None = None if trace is None else []
     with answering(files, model, advance, summary) as (llm, answer):
         lines = nuggetize(
             queries,
@@ -261,14 +249,11 @@ def nuggetize_file(
             provenance=llm.provenance(),
             options=options,
             summary=summary,
-            trace=traced,
         )
         advance(planned - summary.windows.total(), None)  # iterations that were not needed
         if not lines:
             what = f"nuggets for {counted(summary.queries, 'query')}"
             raise nothing_written(llm.name, what, summary.failed.values())
-        if trace is not None:
-            write_json_lines(traced or [], trace, inputs=files.inputs)
         write_bank(lines, files.output, inputs=files.inputs)
     return summary
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import filterfalse
 from typing import Literal
 
@@ -52,18 +52,52 @@ class RelevantPassages:
     without_text: int = 0
 
 
-@dataclass
-class _Query:
-    """The relevant passages of a query in file order, and their ranks by system."""
+class _Ranked:
+    """Passages with text by query, in file order, and their ranks by system; answers are left out."""
 
-    texts: dict[str, str] = field(default_factory=dict)
-    ranks: dict[str, dict[str, int]] = field(default_factory=dict)
+    def __init__(self, file: str) -> None:
+        self.texts: dict[str, dict[str, str]] = {}
+        self._file = file
+        self._ranks: dict[str, dict[str, dict[str, int]]] = {}
+        self._first_ranks: dict[str, int] = {}
+        self._distinct = DistinctNames()
 
-    def add(self, passage: Passage) -> None:
-        self.texts.setdefault(passage.passage_id, passage.text)
+    def read(self, queries: Iterable[QueryPassages]) -> Iterator[tuple[str, Passage]]:
+        """Yield query ids and passages, and collect the first rank of each system: 0 or 1."""
+        for query in queries:
+            self.texts.setdefault(query.query_id, {})
+            for passage in filterfalse(is_part_of_answer, query.passages):
+                for entry in passage.rankings:
+                    system = self._distinct(System.of(entry))
+                    self._first_ranks[system] = min(entry.rank, self._first_ranks.get(system, 1))
+                yield query.query_id, passage
+
+    def add(self, query_id: str, passage: Passage) -> None:
+        """Add a passage with its ranks."""
+        self.texts[query_id].setdefault(passage.passage_id, passage.text)
         for entry in passage.rankings:
-            ranks = self.ranks.setdefault(str(System.of(entry)), {})
+            ranks = self._ranks.setdefault(query_id, {}).setdefault(str(System.of(entry)), {})
             ranks[passage.passage_id] = min(entry.rank, ranks.get(passage.passage_id, entry.rank))
+
+    def best_first(self, ranking: str | None, *, unranked: bool) -> dict[str, list[tuple[str, str]]]:
+        """Query to ids and texts in the order of a system, or of reciprocal rank fusion over all systems.
+
+        Passages without a rank follow in file order; without ``unranked``, they are left out, unless the file
+        has no rankings. Raises :class:`SelectionError` for an unknown system.
+        """
+        _check_ranking(ranking, self._first_ranks, self._file)
+        ordered: dict[str, list[tuple[str, str]]] = {}
+        for query_id, texts in self.texts.items():
+            of_query = self._ranks.get(query_id, {})
+            scores = reciprocal_rank_fusion(
+                {passage: rank - self._first_ranks[method] + 1 for passage, rank in of_query[method].items()}
+                for method in (of_query.keys() if ranking is None else {ranking} & of_query.keys())
+            )
+            order = sorted(texts, key=lambda passage: -scores.get(passage, 0.0))
+            ordered[query_id] = [
+                (key, texts[key]) for key in order if key in scores or unranked or not self._first_ranks
+            ]
+        return ordered
 
 
 def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, file: str) -> RelevantPassages:
@@ -73,33 +107,23 @@ def relevant_passages(queries: Iterable[QueryPassages], relevance: Relevance, fi
     the source, if the grades are by several models, and for an unknown ranking. Passages with the role
     ``answer`` are left out, here and in :func:`ranked_passages`.
     """
-    by_query: dict[str, _Query] = {}
-    first_ranks: dict[str, int] = {}
-    distinct = DistinctNames()
     selector = GradeSelector(
         with_aliases(GradeFilter(relevance.judge, relevance.judge_prompt, kind="direct"))
     )
-    result = RelevantPassages({})
-    for query in queries:
-        relevant = by_query.setdefault(query.query_id, _Query())
-        for passage in filterfalse(is_part_of_answer, query.passages):
-            _add_first_ranks(passage, first_ranks, distinct)
-            label = _label(passage, relevance, selector)
-            result.labelled += label is not None
-            if label is None or label < relevance.min_judgment:
-                continue
+    result, ranked = RelevantPassages({}), _Ranked(file)
+    for query_id, passage in ranked.read(queries):
+        label = _label(passage, relevance, selector)
+        result.labelled += label is not None
+        if label is not None and label >= relevance.min_judgment:
             if passage.text.strip():
-                relevant.add(passage)
+                ranked.add(query_id, passage)
             else:
                 result.without_text += 1
     if not result.labelled and relevance.source != "all":
         raise SelectionError(_no_judgments(relevance, file))
     if relevance.source == "model":
         result.judge = _single_judge(selector, relevance.judge_prompt, file)
-    _check_ranking(relevance.ranking, first_ranks, file)
-    for query_id, relevant in by_query.items():
-        order = _order(relevant, first_ranks, relevance.ranking)
-        result.queries[query_id] = [(passage_id, relevant.texts[passage_id]) for passage_id in order]
+    result.queries = ranked.best_first(relevance.ranking, unranked=True)
     return result
 
 
@@ -112,34 +136,11 @@ def ranked_passages(
     reciprocal rank fusion over all systems. Passages without a rank are left out, unless the file has no
     rankings: then they are in file order. Raises :class:`SelectionError` for an unknown ranking.
     """
-    by_query: dict[str, _Query] = {}
-    first_ranks: dict[str, int] = {}
-    distinct = DistinctNames()
-    for query in queries:
-        of_query = by_query.setdefault(query.query_id, _Query())
-        for passage in filterfalse(is_part_of_answer, query.passages):
-            _add_first_ranks(passage, first_ranks, distinct)
-            if passage.text.strip():
-                of_query.add(passage)
-    _check_ranking(ranking, first_ranks, file)
-    ranked: dict[str, list[tuple[str, str]]] = {}
-    for query_id, of_query in by_query.items():
-        methods = of_query.ranks.keys() if ranking is None else {ranking} & of_query.ranks.keys()
-        known = {passage_id for method in methods for passage_id in of_query.ranks[method]}
-        order = [
-            passage_id
-            for passage_id in _order(of_query, first_ranks, ranking)
-            if passage_id in known or not first_ranks
-        ]
-        ranked[query_id] = [(passage_id, of_query.texts[passage_id]) for passage_id in order[:limit]]
-    return ranked
-
-
-def _add_first_ranks(passage: Passage, first_ranks: dict[str, int], distinct: DistinctNames) -> None:
-    """Update the first rank of each system: 0 or 1."""
-    for entry in passage.rankings:
-        system = distinct(System.of(entry))
-        first_ranks[system] = min(entry.rank, first_ranks.get(system, 1))
+    ranked = _Ranked(file)
+    for query_id, passage in ranked.read(queries):
+        if passage.text.strip():
+            ranked.add(query_id, passage)
+    return {key: of[:limit] for key, of in ranked.best_first(ranking, unranked=False).items()}
 
 
 def _label(passage: Passage, relevance: Relevance, selector: GradeSelector) -> int | None:
@@ -148,15 +149,6 @@ def _label(passage: Passage, relevance: Relevance, selector: GradeSelector) -> i
     if relevance.source == "human":
         return max((judgment.relevance for judgment in passage.judgments), default=None)
     return selector.ratings(passage).get(DIRECT_ID)
-
-
-def _order(query: _Query, first_ranks: Mapping[str, int], ranking: str | None) -> list[str]:
-    methods = query.ranks.keys() if ranking is None else {ranking} & query.ranks.keys()
-    scores = reciprocal_rank_fusion(
-        {passage: rank - first_ranks[method] + 1 for passage, rank in query.ranks[method].items()}
-        for method in methods
-    )
-    return sorted(query.texts, key=lambda passage: -scores.get(passage, 0.0))
 
 
 def _no_judgments(relevance: Relevance, file: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -15,18 +14,14 @@ from exam_pp.data_model import DIRECT_ID, AnyGrades
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import copy_ratings
-from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.phases.evaluation.inputs import Passages, bank_of, views
 from exam_pp.phases.evaluation.nugget_scores import assigns_nuggets
-from exam_pp.phases.evaluation.result import Evaluation, PathLike
+from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
-from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.store.files import size_and_sha256
-from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.runs import run_files
-from exam_pp.text.wording import listed
 
 GradeKind = Literal["question", "nugget", "assignment", "direct"]
 
@@ -134,79 +129,25 @@ def _kind(grades: AnyGrades) -> GradeKind:
     return "nugget" if prompt is not None and prompt.kind == "nugget" else "question"
 
 
-class HardQuery(NamedTuple):
-    """A query with its text, the mean score of all systems, and the best of them.
-
-    The text is empty if it is unknown. ``best_systems`` are the names of those with the highest score, empty
-    if all systems have it.
-    """
-
-    query_id: str
-    text: str
-    mean: float
-    best_systems: str
-    best: float
-
-
 class CoveredEntry(NamedTuple):
-    """An entry with the number of passages that have a grade for it, and of those that cover it.
-
-    ``systems`` are those that cover it within their cutoff.
-    """
+    """An entry, and the systems that cover it within their cutoff."""
 
     query_id: str
     entry_id: str
     text: str
-    graded: int
-    covering: int
     systems: Collection[str]
-
-
-def hard_queries(evaluation: Evaluation, grades: SelectedGrades) -> list[HardQuery]:
-    """The queries by the first measure, those with the lowest mean score first."""
-    metric = next((score.metric for score in evaluation.scores), "")
-    by_query: dict[str, dict[str, float]] = {}
-    for score in evaluation.scores:
-        if score.metric == metric and score.system != OVERALL_SYSTEM and score.query_id != ALL_QUERIES:
-            by_query.setdefault(score.query_id, {})[score.system] = score.value
-    texts = _query_texts(grades)
-    hard = []
-    for query_id, scores in by_query.items():
-        best = max(scores.values())
-        on_top = [system for system, score in scores.items() if score == best]
-        named = listed(on_top) if len(on_top) < len(scores) else ""
-        hard.append(
-            HardQuery(query_id, texts.get(query_id, ""), exact_mean(list(scores.values())), named, best)
-        )
-    return sorted(hard, key=lambda query: query.mean)
-
-
-def _query_texts(grades: SelectedGrades) -> dict[str, str]:
-    """The texts of the queries in the bank, or else in the graded file."""
-    of_bank = {query.query_id: query.query_text for query in grades.bank or () if query.query_text}
-    return stored_query_texts(grades.source) | of_bank
 
 
 def covered_entries(grades: SelectedGrades, cutoff: int | None) -> Iterator[CoveredEntry]:
     """All entries, with the systems that cover them in Rubric-Cover by the same grades and cutoff."""
     cover = Cover(grades.min_grade, cutoff or grades.file.cutoff)
     for query in grades.queries:
-        graded: Counter[int] = Counter()
-        covering: Counter[int] = Counter()
-        for passage, reached in zip(query.passages, query.reached(grades.min_grade), strict=True):
-            graded.update(_bits(passage.graded))
-            covering.update(_bits(reached))
         masks = cover.covered(query, grades.file.first_ranks)
         known = grades.bank.entries(query.query_id) if grades.bank is not None else {}
         for entry_id, position in query.entries.items():
             text = known[entry_id].text if entry_id in known else entry_id
             systems = [system for system, mask in masks.items() if mask >> position & 1]
-            yield CoveredEntry(query.query_id, entry_id, text, graded[position], covering[position], systems)
-
-
-def _bits(mask: int) -> list[int]:
-    """The positions of the bits that are set."""
-    return [position for position in range(mask.bit_length()) if mask >> position & 1]
+            yield CoveredEntry(query.query_id, entry_id, text, systems)
 
 
 class MissingGrades(NamedTuple):

@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
-from exam_pp.errors import DataError
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.metrics.score_ranges import Range, has_bounds, is_outside, lower_is_better
+from exam_pp.metrics.score_ranges import Range, has_bounds, lower_is_better
 from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims, level_of
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
-from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
 from exam_pp.text.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -111,9 +110,13 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
         result.remarks.extend(_bounds_notes(result.systems))
     if not tested:
         return result
-    from exam_pp.metrics.uncertainty import score_matrices  # noqa: PLC0415 - scipy is slow to import
+    from exam_pp.metrics.uncertainty import (  # noqa: PLC0415 - scipy is slow to import
+        interval_method,
+        mean_intervals,
+        score_matrices,
+    )
 
-    matrices = score_matrices(evaluation.scores)
+    matrices, confidence = score_matrices(evaluation.scores), statistics.confidence
     if not matrices:
         result.notes.append("Intervals and significance tests need scores of single queries.")
         return result
@@ -121,10 +124,13 @@ def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
     notes: dict[str, list[str]] = {}
     for metric, matrix in matrices.items():
         of_metric: list[str] = []
+        bounds = evaluation.range_of(metric)
         if statistics.intervals is not None and metric not in totals:
-            of_metric += _add_intervals(result, matrix, statistics, evaluation)
-        alpha = level_of(evaluation, metric, 1 - statistics.confidence)
-        of_metric += _add_places(result, matrix, statistics, evaluation.range_of(metric), alpha)
+            for system, interval in mean_intervals(matrix, bounds, confidence).items():
+                _update(result, system, metric, low=interval.low, high=interval.high)
+            of_metric.append(f"{100 * confidence:g} % intervals ({interval_method(bounds)}).")
+        alpha = level_of(evaluation, metric, 1 - confidence)
+        of_metric += _add_places(result, matrix, statistics, bounds, alpha)
         for note in of_metric:
             notes.setdefault(note, []).append(metric)
     result.notes.extend(f"{', '.join(metrics)}: {note}" for note, metrics in notes.items())
@@ -173,38 +179,6 @@ def _bounds_notes(systems: Mapping[tuple[str, str], SystemUncertainty]) -> Itera
     undecided = list(dict.fromkeys(system for (system, _), row in systems.items() if row.order_open))
     if undecided:
         yield f"The order of the systems marked with ? could change ({listed(undecided)})."
-
-
-def check_range(score: Score, bounds: Range | None, file: str | None = None) -> None:
-    """Raise :class:`~exam_pp.errors.DataError` for a score outside of the range of its measure."""
-    if bounds is not None and is_outside(score.value, bounds):
-        raise DataError(
-            f"{score.metric} is from {bounds[0]:g} to {bounds[1]:g}, but the score of {score.system} for the "
-            f"query {score.query_id!r} is {score.value:g}; divide the scores, or rename the measure.",
-            file=file,
-        )
-
-
-def _add_intervals(
-    result: Uncertainty, matrix: ScoreMatrix, statistics: Statistics, evaluation: Evaluation
-) -> list[str]:
-    """Add the intervals of a metric; returns the notes on them."""
-    from exam_pp.metrics.uncertainty import (  # noqa: PLC0415 - scipy is slow to import
-        interval_method,
-        mean_interval,
-    )
-
-    metric, confidence = matrix.metric, statistics.confidence
-    scores = matrix.by_system()
-    bounds = evaluation.range_of(metric)
-    for system, by_query in scores.items():
-        for query_id, value in by_query.items():
-            check_range(Score(system, query_id, metric, value), bounds)
-    found = [mean_interval(list(by_query.values()), bounds, confidence) for by_query in scores.values()]
-    for system, interval in zip(matrix.systems, found, strict=True):
-        if interval is not None:
-            _update(result, system, metric, low=interval.low, high=interval.high)
-    return [f"{100 * confidence:g} % intervals ({interval_method(bounds)})."]
 
 
 def _add_places(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.nuggetizer import nugget_metrics
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Standing, extremes, standings
@@ -229,14 +228,6 @@ def _of_runs(condition: Condition, runs: Sequence[str]) -> Evaluation:
         worst_case=[score for score in evaluation.worst_case if score.system in runs],
         provenance=evaluation.provenance,
     )
-
-
-def metrics_lines(condition: Condition) -> str:
-    """The scores of a condition with a single run, in nuggetizer's metrics format."""
-    scores = [score for score in condition.evaluation.scores if score.query_id != ALL_QUERIES]
-    topics = dict.fromkeys(score.query_id for score in scores)
-    means = {row.metric: row.mean for row in standings(condition.evaluation.scores)}
-    return nugget_metrics(topics, scores, means)
 
 
 def nugget_leaderboard(

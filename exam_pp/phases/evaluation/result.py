@@ -221,7 +221,8 @@ def _with_threshold(metric: str, threshold: str) -> str:
 def _together(evaluations: Mapping[str, Evaluation], name: Callable[[str, str], str]) -> Evaluation:
     if len(evaluations) == 1:
         return next(iter(evaluations.values()))
-    together = Evaluation(Scores(), [], Scores(), Scores())
+    origin = combined(evaluation.provenance for evaluation in evaluations.values())
+    together = Evaluation(Scores(), [], Scores(), Scores(), provenance=origin)
 
     def named(scores: Iterable[Score], condition: str) -> Iterable[Score]:
         return (score._replace(metric=name(score.metric, condition)) for score in scores)
@@ -245,7 +246,6 @@ def _together(evaluations: Mapping[str, Evaluation], name: Callable[[str, str], 
         for note in evaluation.notes
         if note not in shared
     ]
-    together.provenance = combined(evaluation.provenance for evaluation in evaluations.values())
     return together
 
 

@@ -14,7 +14,7 @@ from exam_pp.banks import TestBank
 from exam_pp.data_model import QueryView
 from exam_pp.errors import MissingExtraError, ProcessGroupError, SelectionError
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.conversion import available_cores
+from exam_pp.llm.cores import available_cores
 
 T = TypeVar("T")
 

@@ -204,19 +204,6 @@ def _with_other_options(
     return Counter(names for names in different.values() if names)
 
 
-@dataclass(frozen=True)
-class PairCounts:
-    """Numbers of (passage, entry, prompt) pairs before a grading.
-
-    ``total`` pairs are to be graded. ``from_journal`` of these have a reply in the journal. ``graded_before``
-    pairs have a grade in the file and are not in ``total``.
-    """
-
-    total: int = 0
-    from_journal: int = 0
-    graded_before: int = 0
-
-
 def count_work(queries: Iterable[AnyQuery], exam: Exam, model: str, options: GradeOptions) -> GradeSummary:
     """The counts of a grading before its first request, such as the pairs to grade."""
     summary = GradeSummary()

@@ -21,10 +21,8 @@ from exam_pp.phases.grading.grade import (
     Exam,
     GradeOptions,
     GradeSummary,
-    PairCounts,
     count_work,
     grade,
-    grading_jobs,
     select,
 )
 from exam_pp.phases.grading.scheduler import Answerer
@@ -130,15 +128,14 @@ def grade_file(
     options: GradeOptions,
     advance: Advance = lambda _steps, _total: None,
     *,
-    on_counts: Callable[[PairCounts], None] = lambda _counts: None,
     shard: Shard | None = None,
     group: ProcessGroup = SINGLE_PROCESS,
 ) -> FileSummary:
     """Grade a passages file into a graded file; returns the counts.
 
     A journal next to the output keeps the replies until the output is complete. All files are checked before
-    the model is loaded. ``on_counts`` gets the numbers of pairs before the first request, unless the passages
-    are a stream; ``advance`` then gets the steps without the pairs with a reply in the journal.
+    the model is loaded. ``advance`` gets the number of pairs to grade before the first request, unless the
+    passages are a stream, and then the steps, also those with a reply in the journal.
 
     With ``shard``, only its queries are graded and written. In a process group every process calls this
     function, and rank 0 writes the same output as a single process would. Raises
@@ -153,9 +150,7 @@ def grade_file(
             "standard input."
         )
     options = in_shard(options, shard, files, exam)
-    counts = None
-    if not streamed:
-        counts = check_pairs(files, exam, model, options, shard)
+    pairs = None if streamed else check_pairs(files, exam, model, options, shard)
     llm = prepare_llm(group.assign_device(model), files)
     # Kept, because messages name defaults only, not what the user has selected.
     requested, options = options, resolve_options(options, llm, model)
@@ -174,11 +169,7 @@ def grade_file(
     # Around the writer, so that the journal is deleted only after the output is complete.
     with open_journal(files, group) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None), group)
-        # Only rank 0 has the replies of earlier runs.
-        if counts is not None and group.leads:
-            counts = replace(counts, from_journal=_count_answered(answer, files, exam, options))
-            on_counts(counts)
-            answer.counted = counts.from_journal
+        advance(0, pairs)
         graded = grade(
             read_raw_passages(files.passages),
             exam.bank,
@@ -203,27 +194,6 @@ def grade_file(
     return summary
 
 
-def _count_answered(answer: Answerer, files: GradeFiles, exam: Exam, options: GradeOptions) -> int:
-    """The number of pairs to grade that have a reply in the journal."""
-    if not answer.continues:
-        return 0
-    work = grading_jobs(
-        read_raw_passages(files.passages),
-        exam,
-        model=answer.llm.name,
-        provenance=answer.llm.provenance(),
-        options=options,
-        summary=GradeSummary(),
-    )
-    count = 0
-    # Only first requests: later ones depend on replies, and are counted when they are answered.
-    for _, jobs in work:
-        requests = [request for job in jobs for request in next(job.grading, [])]
-        known = answer.answered(requests)
-        count += sum(request.pairs for request in requests if request.key() in known)
-    return count
-
-
 def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
     """Check the files and prompts, and return the bank and the query texts.
 
@@ -245,7 +215,7 @@ def check_files(files: GradeFiles, options: GradeOptions) -> Exam:
 
 def check_pairs(
     files: GradeFiles, exam: Exam, model: ModelOptions, options: GradeOptions, shard: Shard | None
-) -> PairCounts:
+) -> int:
     """Count the pairs to grade before the model is loaded; the passages are not a stream.
 
     Raises :class:`exam_pp.errors.ExamError` if the file has no queries, or the bank or the query texts fit
@@ -254,7 +224,7 @@ def check_pairs(
     counts = count_work(read_raw_passages(files.passages), exam, model.model, options)
     if not counts.pairs and not counts.reused:
         _check_queries(counts, files, shard)
-    return PairCounts(counts.pairs, graded_before=counts.reused)
+    return counts.pairs
 
 
 def check_fit(model: ModelOptions, options: GradeOptions) -> None:
@@ -402,7 +372,7 @@ def forget_failures(journal: Journal, files: GradeFiles) -> None:
 def _clear(journal: Journal) -> None:
     """Delete the journal, but keep replies by other models, because they may have taken days."""
     others = journal.count_other_replies()
-    if not journal.count_other_replies(probes=False):
+    if not others:
         journal.remove()
         return
     journal.remove_own_replies()

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -50,9 +50,7 @@ class Answerer:
 
     In a process group, all processes call with the same requests and plan the same batches. Rank 0 has the
     replies of earlier runs; the journals of other ranks keep their replies until rank 0 has them. SIGTERM
-    stops the run between batches (:class:`exam_pp.errors.StoppedError`). ``asked`` counts model calls. With
-    ``lookup_only``, the object is only used for :meth:`answered`. ``counted`` is the number of grades in the
-    journal that the caller has counted before the first call; ``on_replies`` does not get them again.
+    stops the run between batches (:class:`exam_pp.errors.StoppedError`). ``asked`` counts model calls.
     """
 
     def __init__(
@@ -61,12 +59,9 @@ class Answerer:
         journal: Journal,
         on_replies: OnReplies = lambda _count: None,
         group: ProcessGroup = SINGLE_PROCESS,
-        *,
-        lookup_only: bool = False,
     ) -> None:
         self.llm = llm
         self.asked = 0
-        self.counted = 0
         self._journal = journal
         self._on_replies = on_replies
         self._group = group
@@ -78,7 +73,7 @@ class Answerer:
                 f"process: {identity})."
             )
         journal.model = self._model
-        if not lookup_only and group.leads and journal.path is not None:
+        if group.leads and journal.path is not None:
             self._log_known()
 
     def _log_known(self) -> None:
@@ -108,15 +103,6 @@ class Answerer:
         known = self._journal.get(self._keys(requests))
         return {key.partition("/")[2] for key in known}
 
-    def keep(self, journal: Journal, replies: Mapping[str, Completion]) -> None:
-        """Write replies of a probe, by the keys of their requests, into a journal."""
-        journal.add({f"{self._model}/{key}": reply for key, reply in replies.items()}, probe=True)
-
-    @property
-    def continues(self) -> bool:
-        """Whether the journal holds replies of this model."""
-        return len(self._journal) > self._journal.count_other_replies()
-
     def _keys(self, requests: Sequence[Request]) -> list[str]:
         return [f"{self._model}/{request.key()}" for request in requests]
 
@@ -124,7 +110,7 @@ class Answerer:
         batches = self.llm.batches(requests)
         known = self._group.broadcast(self._journal.get(keys) if self._group.leads else {})
         todo = [batch for batch in batches if any(keys[index] not in known for index in batch)]
-        self._count_known(sum(pairs.pop(key) for key in known))
+        self._on_replies(sum(pairs.pop(key) for key in known))
         weights = [len(batch) * max(len(requests[index].text) for index in batch) for batch in todo]
         own = assign_shards(weights, self._group.size)[self._group.rank]
         answered = self._answer([todo[number] for number in own], keys, requests, pairs)
@@ -154,13 +140,6 @@ class Answerer:
                 self._count(replies, pairs)
                 answered = answered | replies
         return answered
-
-    def _count_known(self, count: int) -> None:
-        # Equal requests of an earlier window are also known, but were not counted before. They are reported
-        # late if counted ones follow, so that the sum is never too high, and exact at the end.
-        before = min(count, self.counted)
-        self.counted -= before
-        self._on_replies(count - before)
 
     def _count(self, replies: Iterable[str], pairs: Counter[str]) -> None:
         keys = list(replies)

@@ -20,13 +20,9 @@ from exam_pp.formats.dropped_fields import (
     count_dropped_passage_fields,
     count_dropped_ranking_fields,
 )
-from exam_pp.formats.nugget_assignments import AssignmentLine
 from exam_pp.formats.trec import Runs
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.interchange.answer_units import Unit
-from exam_pp.phases.interchange.assignments import assignments_of
-from exam_pp.phases.interchange.candidate_segments import segments_of
-from exam_pp.phases.interchange.umbrela_rows import judge_rows_of
 from exam_pp.results import OVERALL_SYSTEM, Qrel, RunLine, Score, best_first
 from exam_pp.roles import choose_role, outputs_of
 from exam_pp.store.files import check_output, write_text
@@ -263,14 +259,6 @@ def _scores_to_ranks(
     )
 
 
-def _passages_to_assignments(
-    queries: Iterable[QueryPassages], dropped: DroppedFields, conversion: Conversion
-) -> list[AssignmentLine]:
-    if conversion.bank is None:
-        raise SelectionError("Nugget assignments need a test bank; name it with --bank.")
-    return assignments_of(queries, dropped, conversion.bank, conversion.grades, conversion.source)
-
-
 BRIDGES: Mapping[tuple[Content, Content], Bridge] = {
     ("passages", "qrels"): _passages_to_qrels,
     ("passages", "runs"): _passages_to_runs,
@@ -281,22 +269,12 @@ BRIDGES: Mapping[tuple[Content, Content], Bridge] = {
     ("scores", "ranks"): _scores_to_ranks,
 }
 """(Source content, target content) to conversion; formats of the same content need no conversion."""
-PARTS: Mapping[str, Bridge] = {
-    "candidates": lambda queries, dropped, of: segments_of(
-        queries, dropped, of.query_texts, of.systems, of.source
-    ),
-    "nuggetizer-assignments": _passages_to_assignments,
-    "umbrela": lambda queries, dropped, of: judge_rows_of(
-        queries, dropped, of.query_texts, of.grades, of.source
-    ),
-}
-"""Format that holds only a part of passages to the conversion of passages into its records."""
 
 
 def bridge_of(source: Format, target: Format) -> Bridge | None:
     """The conversion of the content of a format to that of another; None if it is impossible."""
-    if target.name in PARTS:
-        return PARTS[target.name] if source.content == "passages" else None
+    if part := target.of_passages:
+        return part if source.content == "passages" else None
     if source.content == target.content:
         return lambda value, _dropped, _conversion: value
     return BRIDGES.get((source.content, target.content))

@@ -22,7 +22,7 @@ from exam_pp.data_model import (
 )
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError
-from exam_pp.formats.car_pages import full_facet_id, read_run_pages
+from exam_pp.formats.base import FORMATS
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.metrics.ties_in_runs import order_problem, trec_eval_ranking
 from exam_pp.phases.evaluation.judgments import fraction_notes
@@ -42,6 +42,7 @@ from exam_pp.store.trec.answers import MAX_WORDS, MAX_WORDS_2024, Answer
 from exam_pp.store.trec.queries import Query, read_queries
 from exam_pp.store.trec.runs import (
     MethodName,
+    full_facet_id,
     read_qrels,
     read_run,
     run_files,
@@ -270,8 +271,10 @@ class _Pool:
         The order of a page is its merged ranking.
         """
         for file in files:
+            read = FORMATS.get("car-pages").records
+            assert read is not None, "run pages can be read"
             rankings = _new_rankings()
-            for number, page in read_run_pages(file):
+            for number, page in read(file):
                 self._register_system(page.run_id, file)
                 lines = page.page_ranking() if self._facet_rankings == "title" else page.facet_rankings()
                 for line in lines:

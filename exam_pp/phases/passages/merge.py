@@ -21,10 +21,8 @@ from exam_pp.records import replace
 from exam_pp.roles import System
 from exam_pp.splicing import (
     RawJson,
-    ShapeError,
     canonical,
     decode_list,
-    duplicate_key,
     encode_list,
 )
 from exam_pp.store.files import read_lines
@@ -273,7 +271,7 @@ class _Pair:
     def _first_value(self, old: RawJson | None, new: RawJson, name: str) -> RawJson:
         if old is None or bytes(old) == b"null":
             return new
-        if bytes(new) != b"null" and not _are_equal(old, new):
+        if bytes(new) != b"null" and canonical(old) != canonical(new):
             self._report("other value", name)
         return old
 
@@ -343,29 +341,11 @@ def _ratings(passage: PassageView, versions: Mapping[GradeKey, set[str]]) -> dic
     return ratings
 
 
-def _are_equal(first: RawJson, second: RawJson) -> bool:
-    if canonical(first) != canonical(second):
-        return False
-    _refuse_duplicate_keys(first, second)
-    return True
-
-
-def _refuse_duplicate_keys(first: RawJson, second: RawJson) -> None:
-    """Raise an error if one of two equal values has a duplicate key, whose first value would be lost."""
-    if bytes(first) == bytes(second):
-        return
-    for value in (first, second):
-        if (key := duplicate_key(value)) is not None:
-            raise ShapeError(f"has the key {key!r} twice.")
-
-
 def _union(first: RawJson | None, second: RawJson) -> RawJson:
     """Concatenate two lists without duplicates; returns ``first`` unchanged if it has all elements."""
     if first is None:
         return second
     members, added = _distinct(first), _distinct(second)
-    for key in added.keys() & members.keys():
-        _refuse_duplicate_keys(members[key], added[key])
     if added.keys() <= members.keys():
         return first
     return encode_list(
@@ -385,8 +365,7 @@ def _distinct(values: RawJson | None) -> dict[bytes, RawJson]:
     members: dict[bytes, RawJson] = {}
     for value in decode_list(values):
         key = canonical(value)
-        if key in members:
-            _refuse_duplicate_keys(members.pop(key), value)
+        members.pop(key, None)
         members[key] = value
     return members
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.store.files import STDIO
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 from exam_pp.store.trec.queries import Query, read_queries, write_query_lines
 from exam_pp.text.wording import counted, did_you_mean, listed
 
-Stratify = Literal["proportional", "equal"]
 Level = int | None
 """The highest judgment of a passage; None without judgments."""
 
@@ -27,14 +25,13 @@ Level = int | None
 class SampleOptions:
     """Sample sizes; None keeps all queries, or all passages of each query.
 
-    ``by_judgment`` stratifies the passages of a query by their judgment, with the unjudged as a stratum:
-    ``proportional`` to the size of the strata, or with ``equal`` numbers.
+    ``by_judgment`` draws equal numbers of the passages of a query with each judgment, and of the unjudged.
     """
 
     queries: int | None = None
     passages: int | None = None
     seed: int = 0
-    by_judgment: Stratify | None = None
+    by_judgment: bool = False
 
 
 @reading()
@@ -78,8 +75,7 @@ def _draw_passages(query: RawQuery, count: int, options: SampleOptions) -> set[s
     for passage in query.passages:
         level = _level(passage) if options.by_judgment else None
         strata.setdefault(level, {})[passage.passage_id] = None
-    sizes = {level: len(ids) for level, ids in strata.items()}
-    counts = allocate(sizes, count, options.by_judgment or "proportional")
+    counts = allocate({level: len(ids) for level, ids in strata.items()}, count)
     return {
         passage_id
         for level, ids in strata.items()
@@ -93,24 +89,14 @@ def _level(passage: RawPassage) -> Level:
     return max((judgment.relevance for judgment in passage.judgments), default=None)
 
 
-def allocate(sizes: Mapping[Level, int], count: int, how: Stratify) -> dict[Level, int]:
+def allocate(sizes: Mapping[Level, int], count: int) -> dict[Level, int]:
     """Return the sample size of each stratum; the sum is ``count``, or that of ``sizes`` if it is less.
 
-    ``"proportional"`` rounds the largest remainders up. ``"equal"`` adds 1 to each stratum in turn, until the
-    stratum is exhausted.
+    Each stratum gets 1 in turn, from the highest judgment to the unjudged, until it is exhausted.
     """
-    total = sum(sizes.values())
-    count = min(count, total)
-    order: Sequence[Level] = sorted(sizes, key=lambda level: (level is None, -(level or 0)))
-    if how == "proportional":
-        counts = {level: sizes[level] * count // max(1, total) for level in order}
-        rest = sorted(order, key=lambda level: -(sizes[level] * count % max(1, total)))
-        for level in rest[: count - sum(counts.values())]:
-            counts[level] += 1
-        return counts
-    counts = dict.fromkeys(order, 0)
-    while sum(counts.values()) < count:
-        for level in order:
+    counts = dict.fromkeys(sorted(sizes, key=lambda level: (level is None, -(level or 0))), 0)
+    while sum(counts.values()) < min(count, sum(sizes.values())):
+        for level in counts:
             if counts[level] < sizes[level] and sum(counts.values()) < count:
                 counts[level] += 1
     return counts
@@ -138,23 +124,6 @@ class Strata(NamedTuple):
 
     field: str
     sizes: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class SampledQueries:
-    """Counts for the summary: queries of the sample and of the file, and of the sample by value."""
-
-    drawn: int
-    queries: int
-    strata: Strata
-    output: str
-
-    def lines(self) -> Iterator[str]:
-        """The summary, line by line."""
-        sizes = ", ".join(f"{size} of {value}" for value, size in self.strata.sizes.items())
-        yield f"{counted(self.drawn, 'query')} of {self.queries} ({self.strata.field}: {sizes})."
-        if self.output != STDIO:
-            yield f"Written: {self.output}"
 
 
 def parse_strata(text: str) -> Strata:
@@ -222,13 +191,14 @@ def _fields(query: Query) -> dict[str, str]:
 
 
 @reading()
-def sample_queries_file(source: Path, output: Path, strata: Strata, seed: int = 0) -> SampledQueries:
+def sample_queries_file(source: Path, output: Path, strata: Strata, seed: int = 0) -> list[str]:
     """Write a stratified random sample of a queries file as JSON lines, with all fields of the queries.
 
-    Raises :class:`exam_pp.errors.ExamError` as :func:`draw_queries` and
+    Returns the summary. Raises :class:`exam_pp.errors.ExamError` as :func:`draw_queries` and
     :func:`~exam_pp.store.trec.queries.read_queries` do.
     """
     queries = list(read_queries(source).values())
     drawn = draw_queries(queries, strata, seed, file=str(source))
     write_query_lines(drawn, output, inputs=[source])
-    return SampledQueries(len(drawn), len(queries), strata, str(output))
+    sizes = ", ".join(f"{size} of {value}" for value, size in strata.sizes.items())
+    return [f"{counted(len(drawn), 'query')} of {len(queries)} ({strata.field}: {sizes})."]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from exam_pp.banks import EntryKind, TestBank
 from exam_pp.data_model import (
     DIRECT_ID,
+    SUPPORT_CLASS,
     AnyGrades,
     CitationSupport,
     DirectGrade,
@@ -17,8 +19,6 @@ from exam_pp.data_model import (
     QueryPassages,
     RubricGrades,
     SupportGrades,
-    SupportLabel,
-    is_human,
 )
 from exam_pp.decided_grades import decided_grades, merged, put
 from exam_pp.errors import DataError, SelectionError
@@ -28,7 +28,6 @@ from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.phases.review.content_keys import digest, entry_keys, query_text_of, scale_of
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.prompts.claims import CITATION_SUPPORT
 from exam_pp.roles import role_of
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import (
@@ -41,7 +40,7 @@ from exam_pp.store.edits import (
     reviewer_name,
     warn_of_similar_names,
 )
-from exam_pp.store.files import check_output, is_stream
+from exam_pp.store.files import check_output
 from exam_pp.store.guarded_inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
@@ -58,14 +57,11 @@ class Decisions(Generic[T]):
     """Ratings or labels of people, by grader and pair, and counts of them.
 
     ``replaced`` are pairs with a later decision by the same grader with another value, and its first place in
-    the files. ``compared`` are on pairs that a model decided, too; ``differing`` of these differ from the
-    value by a model.
+    the files.
     """
 
     by_grader: dict[str, dict[Pair, T]] = field(default_factory=dict)
     replaced: dict[tuple[str, Pair], str] = field(default_factory=dict)
-    compared: int = 0
-    differing: int = 0
 
     def add(self, grader: str, item: T, place: str) -> None:
         """Add a decision, which replaces an earlier one by the grader on the same pair."""
@@ -74,32 +70,25 @@ class Decisions(Generic[T]):
             self.replaced.setdefault((grader, pair), place)
         known[pair] = item
 
-    def compare(self, item: T, by_models: Collection[object]) -> None:
-        """Compare a decision with the values that models gave the pair."""
-        self.compared += bool(by_models)
-        self.differing += bool(set(by_models) - {_value(item)})
-
-    def by_passage(self) -> dict[tuple[str, str], dict[str, list[T]]]:
-        """(query id, passage id) to grader to decisions."""
-        by_passage: dict[tuple[str, str], dict[str, list[T]]] = {}
+    def by_passage(self) -> Iterator[tuple[tuple[str, str], str, list[T]]]:
+        """Query id and passage id, grader, and decisions."""
         for grader, items in self.by_grader.items():
+            of_passages: dict[tuple[str, str], list[T]] = {}
             for item in items.values():
-                of_passage = by_passage.setdefault((item.query_id, item.passage_id), {})
-                of_passage.setdefault(grader, []).append(item)
-        return by_passage
+                of_passages.setdefault((item.query_id, item.passage_id), []).append(item)
+            for place, of_passage in of_passages.items():
+                yield place, grader, of_passage
 
     def lines(self, pair: str, decided: str, noun: str) -> Iterator[str]:
-        """Sentences on pairs that were decided again, and on models."""
+        """A sentence on pairs that were decided again."""
         first = next(iter(self.replaced.values()), "")
         again = f"{{}} {decided} again with another {noun}, first in {first}: the later {noun} counts."
         yield from noted(len(self.replaced), again, f"{pair} was", f"{pair}s were")
-        if self.compared:
-            yield f"{self.differing} of {self.compared} differ from the {noun} of a model."
 
 
 @dataclass
 class AppliedRatings:
-    """What was applied, for the summary; ``following`` are the commands that show the scores.
+    """What was applied, for the summary.
 
     ``outdated`` are the ratings, by file and number, whose texts the graded file does not have; True if it
     has other texts with their ids.
@@ -109,15 +98,12 @@ class AppliedRatings:
     labels: Decisions[HumanSupport] = field(default_factory=Decisions)
     bank_edits: int = 0
     outdated: dict[tuple[Path, int], bool] = field(default_factory=dict)
-    following: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """The summary, a sentence per line."""
         for rated, ratings in self.ratings:
             for grader, added in ratings.by_grader.items():
                 yield f"{counted(len(added), 'rating')} added as {grader} with the prompt {rated.name}."
-            comments = [each for of in ratings.by_grader.values() for each in of.values() if each.comment]
-            yield from noted(len(comments), "{} a comment.", "rating has", "ratings have")
             yield from ratings.lines("pair", "rated", "rating")
         for grader, labelled in self.labels.by_grader.items():
             yield f"{counted(len(labelled), 'label')} of citations added as {grader}."
@@ -132,7 +118,6 @@ class AppliedRatings:
             self.bank_edits, "{} not applied: use `exam-pp bank apply`.",
             "edit of the bank was", "edits of the bank were",
         )  # fmt: skip
-        yield from self.following
 
 
 @reading()
@@ -165,7 +150,6 @@ def apply_ratings(
     # A pass of its own, because prompt class and scale depend on all grades of the file.
     survey = _Survey.of(graded, bank)
     summary = AppliedRatings()
-    cutoff: int | None = None  # of the reviewed page
     # Kept, because the prompt class depends on the ratings of all files.
     sources: list[tuple[Path, Edits, str]] = []
     for path in edits:
@@ -173,7 +157,6 @@ def apply_ratings(
         if not (force or edits_of_file.is_by_content):
             check_reviewed(edits_of_file.graded_sha256, graded, path, "graded_sha256", "file", "passages")
         survey.check(edits_of_file, path, graded, bank)
-        cutoff = cutoff or edits_of_file.cutoff
         summary.bank_edits += len(edits_of_file.bank)
         if edits_of_file.ratings or edits_of_file.supports:
             sources.append((path, edits_of_file, reviewer_name(reviewer, edits_of_file, path)))
@@ -209,15 +192,16 @@ def apply_ratings(
     for path, edits_of_file, grader in sources:
         for number, label in enumerate(edits_of_file.supports, 1):
             summary.labels.add(grader, label, f"{path}, supports.{number}")
-    _write(graded, output, inputs, summary)
-    options = (f" --bank {bank}" if bank else "") + (f" --cutoff {cutoff}" if cutoff else "")
-    summary.following = [
-        f"Next: exam-pp evaluate nuggets {output} --bank {bank or 'BANK'}"
-        if rated.labels
-        else f"Next: exam-pp evaluate cover {output}{options}"
+    of_ratings = (
+        (*place, partial(add_ratings, grader=grader, rated=rated, new=new))
         for rated, ratings in summary.ratings
-        if ratings.by_grader and not is_stream(output)
-    ]
+        for place, grader, new in ratings.by_passage()
+    )
+    of_labels = (
+        (*place, partial(add_supports, grader=grader, new=new))
+        for place, grader, new in summary.labels.by_passage()
+    )
+    add_decisions(graded, output, inputs, [*of_ratings, *of_labels])
     return summary
 
 
@@ -415,54 +399,35 @@ def _check_ratings(ratings: Sequence[HumanRating], rated: RatedClass, survey: _S
         )  # fmt: skip
 
 
-def _write(graded: Path, output: Path, inputs: Sequence[Path], summary: AppliedRatings) -> None:
-    by_class = [(rated, decisions, decisions.by_passage()) for rated, decisions in summary.ratings]
-    labels_by_passage = summary.labels.by_passage()
+def add_decisions(
+    graded: Path,
+    output: Path,
+    inputs: Sequence[Path],
+    decided: Iterable[tuple[str, str, Callable[[Passage], None]]],
+) -> None:
+    """Copy a graded file, and let each function add what a person decided to a query's passage.
+
+    If the file has a passage twice, only the first one gets it. Raises DataError if a passage is missing.
+    """
+    waiting: dict[tuple[str, str], list[Callable[[Passage], None]]] = {}
+    for query_id, passage_id, add in decided:
+        waiting.setdefault((query_id, passage_id), []).append(add)
 
     def change(query: RawQuery) -> RawQuery:
         for raw in query.passages:
-            place = (query.query_id, raw.passage_id)
-            # pop: if the file has a passage twice, only the first gets the ratings.
-            of_passage = [(rated, decisions, of.pop(place, {})) for rated, decisions, of in by_class]
-            labels_of_passage = labels_by_passage.pop(place, {})
-            if labels_of_passage or any(by_grader for *_, by_grader in of_passage):
+            if adding := waiting.pop((query.query_id, raw.passage_id), ()):
                 passage = raw.full()
-                for rated, decisions, by_grader in of_passage:
-                    for grader, ratings in by_grader.items():
-                        for rating in ratings:
-                            decisions.compare(rating, _ratings_of_models(passage, rated, rating.entry_id))
-                        add_ratings(passage, grader, rated, ratings)
-                for grader, labels in labels_of_passage.items():
-                    for label in labels:
-                        summary.labels.compare(label, _labels_of_models(passage, label.citation))
-                    add_supports(passage, grader, labels)
+                for add in adding:
+                    add(passage)
                 raw.take_grades(passage)
         return query
 
     def check(_counts: Rewritten) -> None:
-        # The survey has seen all of these passages, so a remaining one has disappeared since.
-        if labels_by_passage or any(of for *_, of in by_class):
+        # A survey has seen all of these passages, so a remaining one has disappeared since.
+        if waiting:
             raise DataError("was changed while it was read. Run the command again.", file=str(graded))
 
     rewrite(graded, output, change, inputs=inputs, check=check)
-
-
-def _ratings_of_models(passage: Passage, rated: RatedClass, entry_id: str) -> set[int]:
-    return {
-        grades.entry_ratings()[entry_id]
-        for grades in passage.grade_sets()
-        if rated.holds(grades) and not is_human(grades.model) and entry_id in grades.entry_ratings()
-    }
-
-
-def _labels_of_models(passage: Passage, citation: str) -> set[SupportLabel]:
-    return {
-        item.support
-        for grades in passage.support_grades or ()
-        if not is_human(grades.model)
-        for item in grades.supports
-        if item.citation == citation and item.support is not None
-    }
 
 
 def cited_ids(query: QueryPassages) -> dict[str, set[str]]:
@@ -479,7 +444,7 @@ def add_supports(passage: Passage, grader: str, new: Sequence[HumanSupport]) -> 
     """Add a reviewer's labels to a part of an answer, merged with earlier labels by the same reviewer."""
 
     def earlier(grades: SupportGrades) -> bool:
-        return grades.model == grader and grades.prompt_class == CITATION_SUPPORT.name
+        return grades.model == grader and grades.prompt_class == SUPPORT_CLASS
 
     known = passage.support_grades or ()
     before = [grades for grades in known if earlier(grades)]
@@ -491,8 +456,8 @@ def add_supports(passage: Passage, grader: str, new: Sequence[HumanSupport]) -> 
     grades = SupportGrades(
         model=grader,
         model_options={},
-        prompt_info={"prompt_class": CITATION_SUPPORT.name},
-        prompt_type=CITATION_SUPPORT.kind,
+        prompt_info={"prompt_class": SUPPORT_CLASS},
+        prompt_type="support",
         supports=[CitationSupport(citation=key, support=label) for key, label in labels.items()],
         **comments,
     )

@@ -13,12 +13,13 @@ import click
 
 from exam_pp.banks import BankLine, TestBank
 from exam_pp.cli.logs import start_log
+from exam_pp.cli.options import log_summary
 from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
-from exam_pp.plugins.autojudge.settings import LlmConfig, Settings, read_settings
+from exam_pp.plugins.autojudge.settings import LlmConfig, read_settings
 from exam_pp.plugins.autojudge.work import Work, lines_of_kind
 from exam_pp.results import Score
 from exam_pp.store.passages.graded_file import read_passages
@@ -95,8 +96,7 @@ class ExamJudge:
 
         del corpus
         with _command():
-            own = read_settings(settings)
-            work = Work(own, rag_topics, llm_config)
+            work = Work(read_settings(settings), rag_topics, llm_config)
             graded, bank, grade_filter = _grades(work, rag_responses, work.bank(nugget_banks))
             labels = _labels(work, graded, bank, grade_filter)
             return Qrels(rows=[QrelRow(query, passage, label) for (query, passage), label in labels.items()])
@@ -119,8 +119,7 @@ class ExamJudge:
         """
         del corpus
         with _command():
-            own = read_settings(settings)
-            work = Work(own, rag_topics, llm_config)
+            work = Work(read_settings(settings), rag_topics, llm_config)
             reports = list(rag_responses)
             lines = work.bank(nugget_banks)
             graded, bank, grade_filter = _grades(work, reports, lines)
@@ -129,15 +128,15 @@ class ExamJudge:
             else:
                 labels = {(row.topic_id, row.doc_id): row.grade for row in qrels.rows}
             covered = cover(
-                graded, bank, grade_filter=grade_filter, min_grade=own.min_grade, cutoff=own.cutoff,
-                role="answer",
+                graded, bank, grade_filter=grade_filter, min_grade=work.settings.min_grade,
+                cutoff=work.settings.cutoff, role="answer",
             )  # fmt: skip
-            _log_notes(covered.notes)
+            log_summary(covered.notes)
             columns = {COVER: _table(score for score in covered.scores if score.metric.startswith("Cover("))}
             columns[LABEL] = _label_means(work, graded, labels)
             nuggets = lines_of_kind(lines, "nugget")
             if any(item.importance == "vital" for line in nuggets for item in line.items):
-                columns[V_STRICT] = _vital_scores(work, reports, nuggets, own)
+                columns[V_STRICT] = _vital_scores(work, reports, nuggets)
             else:
                 log.warning(
                     "V_strict is left out, because the bank has no nuggets with the importance 'vital'; with "
@@ -164,7 +163,7 @@ def _labels(
         graded, bank, grade_filter=grade_filter, label=work.settings.label,
         min_grade=work.settings.min_grade, role="answer",
     )  # fmt: skip
-    _log_notes(labels.notes)
+    log_summary(labels.notes)
     return {(line.query_id, line.passage_id): line.whole for line in labels.qrels}
 
 
@@ -180,14 +179,12 @@ def _label_means(work: Work, graded: Path, labels: Mapping[tuple[str, str], int]
     return {key: sum(values) / len(values) for key, values in of_parts.items()}
 
 
-def _vital_scores(
-    work: Work, reports: Sequence[Report], nuggets: Sequence[BankLine], settings: Settings
-) -> ScoreTable:
+def _vital_scores(work: Work, reports: Sequence[Report], nuggets: Sequence[BankLine]) -> ScoreTable:
     assigned = work.assigned(reports, nuggets)
     (evaluation,) = nugget_scores(
-        assigned, TestBank.from_lines(nuggets), cutoff=settings.cutoff, role="answer"
+        assigned, TestBank.from_lines(nuggets), cutoff=work.settings.cutoff, role="answer"
     ).values()
-    _log_notes(evaluation.notes)
+    log_summary(evaluation.notes)
     return _table(score for score in evaluation.scores if score.metric == V_STRICT)
 
 
@@ -205,11 +202,6 @@ def _leaderboard(columns: Mapping[str, ScoreTable], runs: Iterable[str], work: W
             values = {name: table.get((run, topic), 0.0) for name, table in columns.items()}
             builder.add(run_id=run, topic_id=topic, values=values)
     return builder.build(expected_topic_ids=list(work.topics), on_missing="error")
-
-
-def _log_notes(notes: Iterable[str]) -> None:
-    for note in notes:
-        log.info("%s", note)
 
 
 @contextmanager

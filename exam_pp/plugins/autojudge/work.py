@@ -8,7 +8,6 @@ replies are in one journal there, and no file depends on the endpoint's URL.
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exam_pp.banks import BankLine, EntryKind
+from exam_pp.cli.options import log_summary
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.autojudge import read_autojudge
 from exam_pp.formats.base import FORMATS, Source, Target, format_of
@@ -39,8 +39,6 @@ from exam_pp.text.wording import counted, listed
 if TYPE_CHECKING:
     from autojudge_base import Report, Request
     from autojudge_base.nugget_data import NuggetBanks
-
-log = logging.getLogger(__name__)
 
 CACHE = "exam_pp.journal"
 """Name of the journal in the cache folder."""
@@ -193,8 +191,7 @@ class Work:
         write = FORMATS.get("autojudge-bank").write
         assert write is not None
         write(self._of_topics(lines), Target(path, dropped))
-        for message in dropped.lines():
-            log.info("%s: %s", path, message)
+        log_summary(f"{path}: {message}" for message in dropped.lines())
         banks: NuggetBanks = load_nugget_banks_from_file(path)
         return banks
 
@@ -217,11 +214,8 @@ def _read_bank(path: Path) -> list[BankLine]:
 
 def lines_of_kind(lines: Iterable[BankLine], kind: EntryKind) -> list[BankLine]:
     """The lines with entries of a kind, with only these."""
-    kept = []
-    for line in lines:
-        if items := [item for item in line.items if item.kind == kind]:
-            kept.append(line.model_copy(update={"items": items}))
-    return kept
+    of_kind = ((line, [item for item in line.items if item.kind == kind]) for line in lines)
+    return [line.model_copy(update={"items": items}) for line, items in of_kind if items]
 
 
 def _text(topic: Request, settings: Settings) -> str:

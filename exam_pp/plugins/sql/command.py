@@ -32,7 +32,6 @@ from exam_pp.store.files import check_output, read_text
 
 if TYPE_CHECKING:
     from exam_pp.plugins.sql.duck import Limits
-    from exam_pp.plugins.sql.query import SqlStatement
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +81,7 @@ class _SqlCommand(Command):
     type=click.Choice(["text", "tsv", "json", "jsonl", "md", "csv", "parquet"]),
     default="text",
     callback=of_ending,
-    help=f"Output format; parquet needs -o or --save.  {FORMAT_DEFAULT}",
+    help=f"Output format; parquet is for --save.  {FORMAT_DEFAULT}",
 )
 @output_option()
 @click.option(
@@ -101,14 +100,12 @@ class _SqlCommand(Command):
     help="Memory of DuckDB, such as 4GB; beyond it, DuckDB writes temporary files (see TMPDIR).",
 )
 @click.option("--threads", type=IntRange(min=1), help="Number of threads of DuckDB.  [default: all cores]")
-@click.option("--unsafe-sql", is_flag=True, help="Allow SQL that reads or writes other files.")
 def command(
     arguments: tuple[str, ...],
     params: tuple[str, ...],
     form: str,
     output: Path,
     save: Path | None,
-    unsafe_sql: bool,
     **options: Any,
 ) -> None:
     """Run a SQL query on graded files, games files, banks, runs and leaderboards.
@@ -127,8 +124,8 @@ def command(
       exam-pp query graded.jsonl.gz --bank questions.jsonl --runs runs --save graded.duckdb
     """
     from exam_pp.plugins.sql.duck import Limits
-    from exam_pp.plugins.sql.query import SqlSources, SqlStatement, query_files, query_to_parquet
-    from exam_pp.rendering.rows import write_rows
+    from exam_pp.plugins.sql.query import SqlSources, query_files, query_result
+    from exam_pp.rendering.rows import MAX_ROWS, draw_rows, write_rows
 
     limits = Limits(options.pop("memory_limit"), options.pop("threads"))
     if save is not None:
@@ -136,23 +133,24 @@ def command(
         return
     check_output(output)
     files, sql = _files_and_sql(arguments)
-    statement = SqlStatement(sql, dict(map(_parameter, params)), unsafe_sql)
-    if form == "parquet" and str(output) == "-":
-        raise click.UsageError("--format parquet needs an output file: -o FILE.")
+    parameters = dict(map(_parameter, params))
+    if form == "parquet":
+        raise click.UsageError("--format parquet is for the tables of --save.")
     sources = SqlSources(files, **options)
     if form == "text" and str(output) == "-" and sys.stdout.isatty():
-        _draw(sources, statement, limits)
-    elif form == "parquet":
-        query_to_parquet(sources, statement, output, limits)
+        with query_result(sources, sql, parameters, limits) as result:
+            truncated = draw_rows(result.columns, result)
+        if truncated:
+            log.info("Only the first %d rows are shown; --format tsv prints all.", MAX_ROWS)
     else:
-        query_files(sources, statement, output, partial(write_rows, form=form), limits)
+        query_files(sources, sql, parameters, output, partial(write_rows, form=form), limits)
 
 
 def _save(arguments: tuple[str, ...], form: str, save: Path, limits: Limits, options: dict[str, Any]) -> None:
     """Write all tables to a database, or to a folder of Parquet files."""
     from exam_pp.plugins.sql.query import SqlSources, build_database, export_parquet
 
-    of_statements = ("params", "output", "unsafe_sql")
+    of_statements = ("params", "output")
     refuse(click.get_current_context(), of_statements.__contains__, "has no effect with --save")
     if form not in ("text", "parquet"):
         raise click.UsageError("--save writes a database, or with --format parquet Parquet files.")
@@ -170,7 +168,6 @@ def _save(arguments: tuple[str, ...], form: str, save: Path, limits: Limits, opt
 
 
 def _files_and_sql(arguments: tuple[str, ...]) -> tuple[list[Path], str]:
-
     if not arguments:
         raise click.UsageError("query needs files and a SQL statement. `exam-pp list sql` has examples.")
     *files, sql = arguments
@@ -196,13 +193,3 @@ def _parameter(text: str) -> tuple[str, str | int | float]:
     if re.fullmatch(r"-?\d+\.\d*", value):
         return name, float(value)
     return name, value
-
-
-def _draw(sources: Any, statement: SqlStatement, limits: Any) -> None:
-    from exam_pp.plugins.sql.query import query_result
-    from exam_pp.rendering.rows import MAX_ROWS, draw_rows
-
-    with query_result(sources, statement, limits) as result:
-        truncated = draw_rows(result.columns, result)
-    if truncated:
-        log.info("Only the first %d rows are shown; --format tsv prints all.", MAX_ROWS)

@@ -6,7 +6,7 @@ import gc
 import json
 import re
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,7 +23,6 @@ from exam_pp.plugins.sql.tables import (
     SqlValue,
     StoredName,
     TableName,
-    stored_without,
 )
 from exam_pp.store.files import is_stream
 from exam_pp.text.wording import is_unicode
@@ -44,13 +43,8 @@ _MEMORY_PER_BYTE = 4
 _READ_ONLY_STATEMENTS = ("SELECT", "EXPLAIN", "MULTI")
 """Types of statements that only read. DESCRIBE, SHOW and SUMMARIZE have the type SELECT, PIVOT has MULTI.
 DuckDB 1.2 to 1.4 parse PIVOT as several statements, so it is refused there."""
-_TABLE_KEYS = ("alias", "table_name")
-_UNNAMING = ("POSITIONAL_REFERENCE", "SHOW_REF", "PIVOT")
-"""Types of nodes that read columns which the statement does not name, besides ``*`` and natural joins."""
 _QUERY_FUNCTION = re.compile(r"\bquery(_table)?\s*\(", re.IGNORECASE)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", re.IGNORECASE)
-_NOT_IN_PYTHON = re.compile(r"TIMESTAMP(_NS)? WITH TIME ZONE|TIMESTAMP_NS|INTERVAL")
-"""Types whose values Python represents only with further packages, or not completely."""
 _FAILED_IN_PYTHON = re.compile("Traceback|failed to import")
 """Part of the messages of DuckDB if Python lacks a value or the package pytz."""
 _MAGIC = b"DUCK"
@@ -114,13 +108,10 @@ def is_database(path: str | Path) -> bool:
 
 
 @contextmanager
-def new_database(
-    path: Path, limits: Limits, *, described: bool = False, unread: Collection[str] = ()
-) -> Iterator[Filler]:
+def new_database(path: Path, limits: Limits, *, described: bool = False) -> Iterator[Filler]:
     """Create a database with all tables, which the block fills; it is complete on disk after the block.
 
-    If it is ``described``, comments have the descriptions of tables and columns. Columns of sets of grades
-    that are ``unread`` stay NULL.
+    If it is ``described``, comments have the descriptions of tables and columns.
     """
     with _connect(path, limits.while_filling) as connection:
         # At the end, all rows go to the database at once, not first to a log.
@@ -129,7 +120,7 @@ def new_database(
         _create_tables(connection)
         if described:
             _describe_tables(connection)
-        filler = Filler(connection, limits.while_filling.bytes, limits.bytes, unread)
+        filler = Filler(connection, limits.while_filling.bytes, limits.bytes)
         yield filler
         filler.flush()
         connection.execute("COMMIT")
@@ -173,15 +164,11 @@ def _connect(path: Path, limits: Limits, *, read_only: bool = False) -> Iterator
 
 @dataclass
 class Filler:
-    """Collects rows and inserts them into DuckDB in batches, table by table.
-
-    Columns of the stored sets of grades that are ``unread`` become NULL.
-    """
+    """Collects rows and inserts them into DuckDB in batches, table by table."""
 
     connection: duckdb.DuckDBPyConnection
     memory: int
     max_memory: int
-    unread: Collection[str] = ()
     _pending: int = 0
     _rows: dict[StoredName, list[Row]] = field(default_factory=lambda: {name: [] for name in STORED})
 
@@ -224,15 +211,14 @@ class Filler:
         rows = self._rows[table]
         if not rows:
             return
-        unread = self.unread if table.startswith("stored.") else ()
-        self.connection.register("batch", _arrow(table, rows, unread))
+        self.connection.register("batch", _arrow(table, rows))
         self.connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM batch")  # noqa: S608 - constant table names
         self.connection.unregister("batch")
         rows.clear()
 
 
-def _arrow(table: StoredName, rows: Sequence[Row], unread: Collection[str]) -> Any:
-    """Convert rows to an Arrow stream, without columns that are unread or NULL: each one costs time."""
+def _arrow(table: StoredName, rows: Sequence[Row]) -> Any:
+    """Convert rows to an Arrow stream, without columns that are NULL: each one costs time."""
     import nanoarrow
 
     pairs = zip(STORED[table], zip(*rows, strict=True), strict=True)
@@ -240,7 +226,7 @@ def _arrow(table: StoredName, rows: Sequence[Row], unread: Collection[str]) -> A
         columns = {
             column.name: _column(column.type, values)
             for column, values in pairs
-            if column.name not in unread and (values[0] is not None or values.count(None) < len(values))
+            if values[0] is not None or values.count(None) < len(values)
         }
     except ValueError as error:
         if isinstance(error.__cause__, OverflowError):
@@ -283,10 +269,9 @@ class Result:
     written.
     """
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self._cursor = cursor
-        names = [column[0] for column in cursor.description or ()]
-        self.columns: list[str] = names if columns is None else list(columns)
+        self.columns: list[str] = [column[0] for column in cursor.description or ()]
         self._first = self._fetch()
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -309,51 +294,19 @@ class Result:
 
 
 class Reader:
-    """Runs SQL on a database.
+    """Runs SQL on a database in a sandbox.
 
-    In the sandbox, the default, a call runs a single read-only statement. It cannot access other files, the
-    network or extensions that are not built in, and cannot change settings.
+    A call runs a single read-only statement. It cannot access other files, the network or extensions that are
+    not built in, and cannot change settings.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, *, sandboxed: bool) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._sandboxed = sandboxed
 
     def run(self, sql: str, parameters: Mapping[str, SqlValue] | None = None) -> Result:
-        """Run a statement with parameters ``$name``; raises :class:`QueryError`.
-
-        Times with a time zone, and other values that Python cannot represent, become texts.
-        """
-        if self._sandboxed:
-            _check_reads_only(self._connection, sql)
-        values = dict(parameters) if parameters else None
-        cursor = self._connection.execute(sql, values)
-        description = cursor.description or []
-        columns = [name for name, *_ in description]
-        types = [str(type_) for _, type_, *_ in description]
-        texts = [_NOT_IN_PYTHON.sub("VARCHAR", type_) for type_ in types]
-        if texts != types and _is_select(self._connection, sql):
-            names = [f"c{number}" for number in range(len(columns))]
-            casts = ", ".join(f"CAST({name} AS {text})" for name, text in zip(names, texts, strict=True))
-            rows = f"({_without_semicolon(sql)}\n) AS result({', '.join(names)})"
-            cursor = self._connection.execute(f"SELECT {casts} FROM {rows}", values)  # noqa: S608 - the user's SQL
-        return Result(cursor, columns)
-
-    def to_parquet(self, sql: str, target: Path, parameters: Mapping[str, SqlValue] | None = None) -> None:
-        """Write the rows of a query to a new Parquet file.
-
-        In the sandbox, ``target`` must be the ``writes`` of :func:`open_database`.
-        """
-        if self._sandboxed:
-            _check_reads_only(self._connection, sql)
-        options = "FORMAT parquet, USE_TMP_FILE false"  # the sandbox forbids temporary files
-        statement = f"COPY ({_without_semicolon(sql)}\n) TO {_quoted(str(target))} ({options})"
-        self._connection.execute(statement, dict(parameters) if parameters else None)
-
-    def copy_views(self, tables: Collection[TableName]) -> None:
-        """Shadow the views among the tables by temporary tables, so that statements can change their rows."""
-        for name in sorted(VIEWS.keys() & tables):
-            self._connection.execute(f"CREATE TEMP TABLE {name} AS FROM main.{name}")
+        """Run a statement with parameters ``$name``; raises :class:`QueryError`."""
+        _check_reads_only(self._connection, sql)
+        return Result(self._connection.execute(sql, dict(parameters) if parameters else None))
 
     def is_empty(self, table: TableName) -> bool:
         """Whether a table has no rows."""
@@ -362,28 +315,31 @@ class Reader:
 
 
 @contextmanager
-def open_database(
-    path: Path, limits: Limits, *, sandboxed: bool = True, read_only: bool = True, writes: Path | None = None
-) -> Iterator[Reader]:
-    """Open a database for reading; ``writes`` is the only file that :meth:`Reader.to_parquet` may create.
-
-    Errors of DuckDB inside the block are raised as :class:`QueryError`.
-    """
-    with _connect(path, limits, read_only=read_only) as connection:
+def open_database(path: Path, limits: Limits) -> Iterator[Reader]:
+    """Open a database for reading; errors of DuckDB inside the block are raised as :class:`QueryError`."""
+    with _connect(path, limits, read_only=True) as connection:
         connection.execute("SET TimeZone = 'UTC'")  # so that results do not depend on the machine
-        if sandboxed:
-            # These settings protect the system even if a statement passes the check of its type.
-            if writes is not None:
-                connection.execute(f"SET allowed_paths = [{_quoted(str(writes))}]")
-            for setting in (
-                "python_enable_replacements",
-                "autoinstall_known_extensions",
-                "autoload_known_extensions",
-                "enable_external_access",
-            ):
-                connection.execute(f"SET {setting} = false")
-            connection.execute("SET lock_configuration = true")
-        yield Reader(connection, sandboxed=sandboxed)
+        # These settings protect the system even if a statement passes the check of its type.
+        for setting in (
+            "python_enable_replacements",
+            "autoinstall_known_extensions",
+            "autoload_known_extensions",
+            "enable_external_access",
+        ):
+            connection.execute(f"SET {setting} = false")
+        connection.execute("SET lock_configuration = true")
+        yield Reader(connection)
+
+
+def export_tables(path: Path, folder: Path, limits: Limits) -> list[Path]:
+    """Write the tables of a database that have rows as Parquet files; returns the files."""
+    written = []
+    with _connect(path, limits, read_only=True) as connection:
+        for table in TABLES:
+            if not Reader(connection).is_empty(table):
+                written.append(folder / f"{table}.parquet")
+                connection.execute(f"COPY {table} TO {_quoted(str(written[-1]))} (FORMAT parquet)")
+    return written
 
 
 def tables_of(sql: str) -> set[TableName]:
@@ -394,28 +350,6 @@ def tables_of(sql: str) -> set[TableName]:
     else:
         names = {node["table_name"].lower() for node in _nodes(tree) if "table_name" in node}
     return {name for name in TABLES if name in names}
-
-
-def unread_columns(sql: str) -> Collection[str]:
-    """Return the columns of the stored sets of grades that a statement does not read.
-
-    Returns no columns if the statement may read columns that it does not name. Raises :class:`QueryError`.
-    """
-    tree = _parsed(sql)
-    if tree is None:
-        return ()
-    nodes = [*_nodes(tree)]
-    tables = {node.get(key, "").lower() for node in nodes if "class" not in node for key in _TABLE_KEYS}
-    names: set[str] = set()
-    for node in nodes:
-        parts = [part.lower() for part in node.get("column_names", ())]
-        is_star = node.get("class") == "STAR" and not (node["columns"] and "columns" not in sql.lower())
-        if is_star or node.get("type") in _UNNAMING or node.get("ref_type") == "NATURAL":
-            return ()
-        if node.get("column_name_alias") or tables.intersection(parts[-1:]):  # new names, or a row as a value
-            return ()
-        names.update(parts, map(str.lower, node.get("using_columns", ())))
-    return stored_without(names)
 
 
 @cache
@@ -452,12 +386,8 @@ def _check_reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     if statement_type not in _READ_ONLY_STATEMENTS:
         raise QueryError(
             f"The SQL must only read (SELECT, WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN), but is a "
-            f"statement of type {statement_type}. --unsafe-sql allows all statements."
+            f"statement of type {statement_type}. DuckDB itself runs all statements on a database of --save."
         )
-
-
-def _is_select(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
-    return [_type_of(statement) for statement in connection.extract_statements(sql)] == ["SELECT"]
 
 
 def _type_of(statement: duckdb.Statement) -> str:
@@ -465,19 +395,6 @@ def _type_of(statement: duckdb.Statement) -> str:
         return statement.type.name
     except ValueError:  # DuckDB's Python package does not know all types of its parser: UPDATE EXTENSIONS
         return "OTHER"
-
-
-def _without_semicolon(sql: str) -> str:
-    """Return the statement without its semicolon and the comments after it."""
-    import duckdb
-
-    text = sql.encode()
-    for offset, token_type in reversed(duckdb.tokenize(sql)):
-        if text[offset : offset + 1] == b";":
-            text = text[:offset]
-        elif token_type != duckdb.token_type.comment:
-            break
-    return text.decode()
 
 
 def error_sentence(error: Exception) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from exam_pp.cli.command import Kind
-from exam_pp.cli.grading.list import Listing
+from exam_pp.cli.command import Kind, Listing
 from exam_pp.registry import Registry
 from exam_pp.rendering.document import Report, Table
 

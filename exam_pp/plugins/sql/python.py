@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from exam_pp.plugins.sql.duck import DEFAULT_MEMORY, Limits
-from exam_pp.plugins.sql.query import SqlSources, SqlStatement, query_result
+from exam_pp.plugins.sql.query import SqlSources, query_result
 from exam_pp.plugins.sql.tables import SqlValue
 
 Paths = str | Path | Sequence[str | Path]
@@ -44,7 +44,7 @@ def query(
         DataError: A file cannot be read or has the wrong format.
     """
     sources = SqlSources(_paths(graded), _paths(banks), _paths(runs), _paths(scores), _paths(queries))
-    with query_result(sources, SqlStatement(sql, parameters or {}), Limits(memory)) as result:
+    with query_result(sources, sql, parameters or {}, Limits(memory)) as result:
         for row in result:
             yield dict(zip(result.columns, row, strict=True))
 

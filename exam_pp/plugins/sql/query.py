@@ -6,7 +6,7 @@ import logging
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,11 +16,11 @@ from exam_pp.plugins.sql.duck import (
     Limits,
     Reader,
     Result,
+    export_tables,
     is_database,
     new_database,
     open_database,
     tables_of,
-    unread_columns,
 )
 from exam_pp.plugins.sql.rows import GradedRows, shown_path
 from exam_pp.plugins.sql.tables import OF_GRADED_FILES, TABLES, SqlValue, TableName
@@ -82,78 +82,47 @@ class SqlSources:
         return databases[0] if databases else None
 
 
-@dataclass(frozen=True)
-class SqlStatement:
-    """A SQL statement and its parameters; ``unsafe`` allows statements that write."""
-
-    sql: str
-    parameters: Mapping[str, SqlValue] = field(default_factory=dict)
-    unsafe: bool = False
-
-
 RowWriter = Callable[[Sequence[str], Iterable[Sequence[Any]], IO[bytes]], None]
 """Writes columns and an iterable of rows to a stream."""
 
 
 def query_files(
-    sources: SqlSources, statement: SqlStatement, output: str | Path, write: RowWriter, limits: Limits
+    sources: SqlSources,
+    sql: str,
+    parameters: Mapping[str, SqlValue],
+    output: str | Path,
+    write: RowWriter,
+    limits: Limits,
 ) -> None:
-    """Run a statement on the sources and write its rows.
+    """Run a statement with its parameters ``$name`` on the sources and write its rows.
 
     Only the tables that the statement names are filled. Raises :class:`~exam_pp.errors.QueryError` for SQL
     that cannot be run, and the errors of reading the sources.
     """
     check_output(output, sources.files())
     with (
-        query_result(sources, statement, limits) as result,
+        query_result(sources, sql, parameters, limits) as result,
         atomic_output(output, inputs=sources.files()) as stream,
     ):
         write(result.columns, result, stream)
 
 
-def query_to_parquet(
-    sources: SqlSources, statement: SqlStatement, output: str | Path, limits: Limits
-) -> None:
-    """Like :func:`query_files`, in the Parquet format."""
-    check_output(output, sources.files())
-    with temporary_folder() as folder:
-        parquet = folder / "rows.parquet"
-        with _open_reader(sources, statement, folder, limits, parquet) as reader:
-            reader.to_parquet(statement.sql, parquet, statement.parameters)
-            with atomic_output(output, inputs=sources.files()) as stream, parquet.open("rb") as source:
-                shutil.copyfileobj(source, stream)
-
-
 @contextmanager
-def query_result(sources: SqlSources, statement: SqlStatement, limits: Limits) -> Iterator[Result]:
+def query_result(
+    sources: SqlSources, sql: str, parameters: Mapping[str, SqlValue], limits: Limits
+) -> Iterator[Result]:
     """Open the rows of a statement, for Python and for terminals; errors as in :func:`query_files`."""
-    with (
-        temporary_folder() as folder,
-        _open_reader(sources, statement, folder, limits) as reader,
-    ):
-        yield reader.run(statement.sql, statement.parameters)
-
-
-@contextmanager
-def _open_reader(
-    sources: SqlSources, statement: SqlStatement, folder: Path, limits: Limits, writes: Path | None = None
-) -> Iterator[Reader]:
     sources.check()
-    database, sandboxed = sources.database, not statement.unsafe
-    tables = tables_of(statement.sql)
-    if database is not None:
-        with open_database(database, limits, sandboxed=sandboxed, writes=writes) as reader:
-            yield reader
-        return
-    path = folder / "query.duckdb"
-    with new_database(path, limits, unread=unread_columns(statement.sql)) as filler:
-        fill(filler, sources, tables)
-    # An unsafe statement can change only this temporary database.
-    with open_database(path, limits, sandboxed=sandboxed, read_only=sandboxed, writes=writes) as reader:
-        _warn_of_empty_tables(reader, tables)
-        if not sandboxed:
-            reader.copy_views(tables)
-        yield reader
+    database, tables = sources.database, tables_of(sql)
+    with temporary_folder() as folder:
+        path = database or folder / "query.duckdb"
+        if database is None:
+            with new_database(path, limits) as filler:
+                fill(filler, sources, tables)
+        with open_database(path, limits) as reader:
+            if database is None:
+                _warn_of_empty_tables(reader, tables)
+            yield reader.run(sql, parameters)
 
 
 def _warn_of_empty_tables(reader: Reader, tables: Collection[TableName]) -> None:
@@ -177,7 +146,7 @@ def fill(filler: Filler, sources: SqlSources, tables: Collection[TableName]) -> 
         for path in sources.banks:
             _fill_bank(filler, path, tables, queries)
     if {"queries", *OF_GRADED_FILES} & set(tables):
-        rows = GradedRows(tables, filler.add, filler.expect, filler.unread)
+        rows = GradedRows(tables, filler.add, filler.expect)
         for path in sources.graded:
             rows.read(path)
         for file, query_id in sorted(rows.repeated):
@@ -258,18 +227,11 @@ def build_database(sources: SqlSources, output: Path, limits: Limits) -> None:
 
 def export_parquet(sources: SqlSources, folder: Path, limits: Limits) -> list[Path]:
     """Write a Parquet file for each table with rows; the folder is created if it does not exist."""
-    written = []
     with (
         folder_output(folder, sources.files()) as work,
         _built_database(sources, work / "tables", limits) as path,
     ):
-        part = path.with_name("table.parquet")
-        with open_database(path, limits, writes=part) as reader:
-            for table in TABLES:
-                if not reader.is_empty(table):
-                    reader.to_parquet(f"SELECT * FROM {table}", part)  # noqa: S608 - constant table names
-                    written.append(part.replace(work / f"{table}.parquet"))
-    return [folder / file.name for file in written]
+        return [folder / written.name for written in export_tables(path, work, limits)]
 
 
 @contextmanager

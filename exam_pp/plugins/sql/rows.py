@@ -39,8 +39,6 @@ _ENCODER = msgspec.json.Encoder()
 
 _EMPTY = msgspec.Raw(b"{}")
 _SOFT = ("expected", "margin", "mass", "source")
-_EXTRAS = frozenset((*_SOFT, "assignment", "tokens_cut"))
-_NO_EXTRAS = (None,) * len(_EXTRAS)
 _NO_SUMMARY, _NO_PAIRS, _NO_REPLIES = (None,) * 6, (0, *(None,) * 9), (0, None, None, None)
 """Columns of tables that the statement does not read."""
 
@@ -76,10 +74,9 @@ class _EntryLists:
 class GradedRows:
     """Reads graded files and games files and passes the rows of ``tables`` to ``emit``.
 
-    ``expect`` is called with the number of bytes of a line before its rows. Columns of sets of grades that
-    are ``unread`` may be NULL. ``queries`` are the query ids so far, with their texts if a games file has
-    them, ``repeated`` the pairs (file, query id) that occur on several lines. Sets of grades are numbered
-    over all files.
+    ``expect`` is called with the number of bytes of a line before its rows. ``queries`` are the query ids so
+    far, with their texts if a games file has them, ``repeated`` the pairs (file, query id) that occur on
+    several lines. Sets of grades are numbered over all files.
     """
 
     def __init__(
@@ -87,13 +84,11 @@ class GradedRows:
         tables: Collection[TableName],
         emit: Emit,
         expect: Callable[[int], None] = lambda _size: None,
-        unread: Collection[str] = (),
     ) -> None:
         self._tables = frozenset(tables)
         self._summaries, self._ratings, self._answers = (
             name in self._tables for name in ("grades", "ratings", "answers")
         )
-        self._has_extras = not _EXTRAS.issubset(unread)
         self._emit = emit
         self._expect = expect
         self._grade_set = 0
@@ -201,7 +196,7 @@ class GradedRows:
     ) -> Row:
         """Return the columns of the table ``ratings``, for the entries that count."""
         number, order = self._entry_lists.of(entries)
-        extras = _extras(grades, order) if self._has_extras else _NO_EXTRAS
+        extras = _extras(grades, order)
         return (len(order), number, [*map(ratings.get, order)], *extras, _failures(order, errors))
 
     def _replies(self, grades: AnyGrades, errors: Errors) -> Row:
@@ -315,7 +310,7 @@ def _soft_grades(grades: AnyGrades) -> Mapping[str, object]:
 
 
 def _extras(grades: AnyGrades, entries: Sequence[str]) -> Row:
-    """Return the columns :data:`_EXTRAS`, which most sets of grades lack."""
+    """Return the columns from ``expected`` to ``tokens_cut``, which most sets of grades lack."""
     soft, labels, cut = _soft_grades(grades), grades.nugget_labels(), grades.tokens_cut
     of_entry = dict(labels) if labels else {}
     return (

@@ -8,7 +8,7 @@ query have the same entries.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -339,16 +339,6 @@ VIEWS: Mapping[TableName, View] = {
     "ratings": View("pairs", "pair_list"),
     "answers": View("replies", "reply_list", {"failure": "reply_failure"}),
 }
-
-
-def stored_without(names: Collection[str]) -> frozenset[str]:
-    """Return the columns of the stored sets of grades that only columns of views with other names read."""
-    columns = {
-        (view.renamed.get(column.name, column.name), column.name in names)
-        for name, view in VIEWS.items()
-        for column in TABLES[name].columns
-    }
-    return frozenset(stored for stored, _ in columns if (stored, True) not in columns)
 
 
 STORED: Mapping[StoredName, Sequence[Column]] = {

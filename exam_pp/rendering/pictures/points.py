@@ -1,4 +1,4 @@
-"""Pictures of points on two axes: scatter plots and curves."""
+"""Pictures of points on two axes: scatter plots, lines and reliability."""
 
 from __future__ import annotations
 
@@ -47,14 +47,6 @@ class Point(NamedTuple):
     marked: bool = False
 
 
-class CurvePoint(NamedTuple):
-    """A value of a curve; ``low`` is the lower end of its band, None without a band."""
-
-    x: float
-    y: float
-    low: float | None = None
-
-
 class Level(NamedTuple):
     """A value that a line marks; ``low`` and ``high`` are None without an interval."""
 
@@ -96,7 +88,6 @@ def scatter(
     title: str,
     *,
     mark: str = "",
-    noun: str = "system",
 ) -> Picture:
     """Draw named points; points with an undefined coordinate are left out."""
     known = [(point, a, b) for point in points if defined(a := point.x) and defined(b := point.y)]
@@ -121,15 +112,15 @@ def scatter(
     ]
     frame = (across.start, up.end, WIDTH - 4, up.start)
     shapes += "".join(_names_of_points(named[:_MAX_NAMED], places, frame))
-    description = f"{counted(len(known), noun)}: {y} against {x}."
+    description = f"{counted(len(known), 'system')}: {y} against {x}."
     if known:
         highest, value, height = max(known, key=lambda row: (row[2], row[0].name))
         description += f" Highest: {highest.name} ({x} {value:.4g}, {y} {height:.4g})."
     if mark:
         description += f" {mark[0].upper()}{mark[1:]}: {some(special)}."
-    caption = f"Each dot is one {noun}." + (f" Orange: {mark}." if mark else "")
+    caption = "Each dot is one system." + (f" Orange: {mark}." if mark else "")
     if missing := len(points) - len(known):
-        caption += f" Left out, for an undefined value: {counted(missing, noun)}."
+        caption += f" Left out, for an undefined value: {counted(missing, 'system')}."
     return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
 
 
@@ -172,40 +163,6 @@ def mean_difference(
     caption += " Solid line: bias. Dashed lines: limits of agreement. Bands: 95 % intervals."
     if len(points) < items:
         caption += f" Drawn: {len(points)} of {items} items, drawn at random."
-    return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
-
-
-def curve(
-    points: Sequence[CurvePoint], x: str, y: str, title: str, *, band: str = "", enough: float | None = None
-) -> Picture:
-    """Draw a line through points, and a band from their low ends up to the line."""
-    points = sorted(point for point in points if defined(point.y))
-    lows = [point.low if defined(point.low) else point.y for point in points]
-    level = [] if enough is None else [enough]
-    heights = [*lows, *(point.y for point in points), *level]
-    across, up, shapes = _axes([point.x for point in points], heights, 200, x, y)
-    line = [(across(point.x), up(point.y)) for point in points]
-    under = [(across(point.x), up(low)) for point, low in zip(points, lows, strict=True)]
-    shapes += path(_line([*line, *reversed(under)]), "none", fill=SERIES[0], fill_opacity=0.18)
-    shapes += path(_line(line), SERIES[0], stroke_width=2)
-    if len(points) <= _MAX_TITLED:
-        dots = [
-            dot(*place, 3, f"{point.x:g}: {point.y:.3f}" + (f" ({low:.3f})" if low < point.y else ""))
-            for place, point, low in zip(line, points, lows, strict=True)
-        ]
-        shapes += element("g", "".join(dots), fill=SERIES[0])
-    description = f"{y} against {x}."
-    if points:
-        first, last = points[0], points[-1]
-        description += f" {first.y:.3f} at {first.x:g}, {last.y:.3f} at {last.x:g}."
-    if enough is not None:
-        shapes += path(_line([(across.start, up(enough)), (across.end, up(enough))]), SERIES[1])
-        # A later point may fall below the level again, so the curve stays above it from this point on.
-        below = max((number for number, point in enumerate(points) if point.y < enough), default=-1)
-        reached = points[below + 1 :]
-        description += f" From {reached[0].x:g}, it is at least {enough:g}." if reached else ""
-    caption = f"Line: {y}." + (f" Band: down to {band}." if band else "")
-    caption += f" Orange: {enough:g}." if enough is not None else ""
     return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
 
 

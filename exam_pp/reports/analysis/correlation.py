@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
@@ -11,19 +11,15 @@ from exam_pp.metrics.uncertainty import Interval, few_units_note
 from exam_pp.phases.analysis.correlation import (
     ComparedLeaderboards,
     Correlations,
-    OfficialRanks,
     QueryCorrelations,
-    RankedEvaluation,
 )
 from exam_pp.phases.analysis.sweep import Sweep
 from exam_pp.phases.evaluation.result import renamed
 from exam_pp.provenance import combined
-from exam_pp.rendering.cells import format_cell
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.points import Line, Point, lines, scatter
-from exam_pp.reports.evaluation.leaderboards import ExtraColumn
+from exam_pp.reports.evaluation.official_ranks import measure_notes, unmatched_notes
 from exam_pp.results import ALL_QUERIES
-from exam_pp.text.wording import counted
 
 _NOISE = (
     "Means over few queries have noise, which lowers a correlation, so an interval can lie above its number. "
@@ -123,24 +119,6 @@ COEFFICIENTS = ("Spearman", "Kendall tau-b", "tau-AP", "top-{} overlap")
 """Column names of the four coefficients of a correlation, in their order."""
 
 
-def measure_notes(official: OfficialRanks) -> list[str]:
-    """A note on the measure that ranks the systems; empty for a file of ranks."""
-    if not official.measure:
-        return []
-    return [f"{official.source} has scores, so its systems are ranked by {official.measure}."]
-
-
-def unmatched_notes(
-    systems: Collection[str], ranks: Collection[str], leaderboard: str | Path, official: str | Path
-) -> list[str]:
-    """A note for each side that has unmatched systems; ``leaderboard`` and ``official`` name the sides."""
-    notes = []
-    for only, where in ((set(systems) - set(ranks), leaderboard), (set(ranks) - set(systems), official)):
-        if only:
-            notes.append(f"Only in {where}: {', '.join(sorted(only))}.")
-    return notes
-
-
 def formatted_interval(interval: Interval | None, decimals: int) -> str:
     """Format an interval as ``[low, high]``; empty for None."""
     return "" if interval is None else f"[{interval.low:z.{decimals}f}, {interval.high:z.{decimals}f}]"
@@ -177,52 +155,6 @@ def compared_picture(result: ComparedLeaderboards) -> Picture:
         scaled = {system: error / spread for system, error in errors.items() if system in scores}
         drawn.append(Line(name, min_max_scaled(scores), scaled))
     return lines(drawn, result.order, "system", "score, min-max scaled", "Comparison of leaderboards")
-
-
-def rank_column(result: RankedEvaluation) -> ExtraColumn:
-    """The column ``official rank`` of a leaderboard, with correlations and notes on unmatched systems.
-
-    A system without an official rank has the official rank of the next better system by the first measure,
-    marked ≈. The correlations are a table with Spearman's ρ and Kendall's τ-b of every measure.
-    """
-    defined = {
-        metric: values for metric, values in result.correlations.items() if values.spearman is not None
-    }
-    cells = {system: formatted_rank(result, system) for system in result.evaluation.systems}
-    last_notes = tuple(rank_notes(result))
-    if not defined:
-        return ExtraColumn("official rank", cells, last_notes=last_notes)
-    common = next(iter(result.correlations.values())).systems
-    title = f"Correlation with the official ranks of {counted(common, 'system')}"
-    below = Table(
-        ["correlation", *result.correlations],
-        [
-            ["Spearman", *(values.spearman for values in result.correlations.values())],
-            ["Kendall tau-b", *(values.kendall for values in result.correlations.values())],
-        ],
-        title=title,
-    )
-    coefficients = "; ".join(
-        f"{metric}: Spearman {format_cell(row.spearman, 3)}, Kendall tau-b {format_cell(row.kendall, 3)}"
-        for metric, row in defined.items()
-    )
-    return ExtraColumn("official rank", cells, below, (f"{title}: {coefficients}.",), last_notes)
-
-
-def rank_notes(result: RankedEvaluation) -> list[str]:
-    """Notes on the measure that ranks the systems, and on unmatched systems."""
-    official = result.official
-    return [
-        *measure_notes(official),
-        *unmatched_notes(result.systems, official.ranks, "the leaderboard", official.source),
-    ]
-
-
-def formatted_rank(result: RankedEvaluation, system: str) -> str:
-    """The official rank, or ≈ and the approximate rank; empty for the upper bound ``_overall_``."""
-    approximate = result.approximate_ranks.get(system)
-    rank = result.official.ranks.get(system)
-    return f"≈{approximate:g}" if approximate is not None else "" if rank is None else f"{rank:g}"
 
 
 def sweep_report(result: Sweep, *, decimals: int = 3) -> Report:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +10,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.metrics.correlation import ranks_of
 from exam_pp.phases.analysis.correlation import OfficialRanks, read_official
 from exam_pp.phases.evaluation.contents import (
-    CoveredEntry,
     covered_entries,
-    hard_queries,
     input_files,
     missing_grades,
 )
@@ -21,16 +19,15 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.phases.trust.canaries import canary_scores
+from exam_pp.plugins import offered
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Block, Cell, Fold, Link, Report
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.first_screen import agreement_table, first_screen
-from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, Sources
+from exam_pp.reports.analysis.first_screen import first_screen
+from exam_pp.reports.analysis.report_folder import Inputs, ReportFolder, Sources
 from exam_pp.reports.analysis.report_sections import (
-    agreement_of_graders,
     agreement_with_judgments,
-    correlations_by_setting,
     differences,
     manual_judgments,
     nugget_scores,
@@ -45,7 +42,6 @@ from exam_pp.reports.analysis.report_summary import (
     left_out_blocks,
     made_of,
     method_notes,
-    weak_spot_blocks,
 )
 from exam_pp.reports.evaluation.leaderboard_pictures import score_heatmap
 from exam_pp.reports.evaluation.short_names import for_readers
@@ -94,10 +90,10 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
         official = read_official(sources.official)
         _check_systems(official, {*ran, *inputs.contents.systems})
     correlations = official_correlations(inputs, folder, leaderboards, official)
-    settings = correlations_by_setting(inputs, folder, official)
     judged = agreement_with_judgments(inputs, folder)
-    of_graders = agreement_of_graders(inputs, folder)
-    # Before the weak spots, which link to its queries.
+    # A plug-in offers a function that writes tables into the folder and returns blocks of the page.
+    further = [block for write in offered("sections of the report") for block in write(inputs, folder)]
+    # Before the differences, which link to its queries.
     addresses = _review_page(inputs, folder)
     # The first leaderboard is Rubric-Cover or, if there are no ratings, that of nuggets of answers.
     of_first = [*covered, *(inputs.of_kind("assignment") if not inputs.rated else [])][:1]
@@ -116,17 +112,15 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
     names = {grade_set.key: grade_set.name or "yes" for grade_set in inputs.sets}
     folds: dict[str, tuple[str, list[Block]]] = {
         "Where systems differ": (
-            "scores by query, the hardest queries, entries that are rarely covered",
-            _differences(inputs, leaderboards, covered, entries, addresses),
+            "scores by query",
+            _differences(leaderboards),
         ),
         "Evidence and all measures": (
-            "passages and grades, all leaderboards, correlation, agreement",
+            "passages and grades, all leaderboards, correlation",
             [
                 *(review if addresses else []),
                 *leaderboard_tables(leaderboards, correlations),
-                *settings,
-                *agreement_table(judged),
-                *of_graders,
+                *further,
             ],
         ),
         "How it was made": (
@@ -176,14 +170,8 @@ def _study(sources: Sources) -> str:
     return name if sources.command else ""
 
 
-def _differences(
-    inputs: Inputs,
-    leaderboards: Sequence[Leaderboard],
-    covered: Mapping[GradeSet, Leaderboard],
-    entries: Sequence[CoveredEntry],
-    addresses: Mapping[str, str],
-) -> list[Block]:
-    """The scores of the first leaderboard by query, with queries and entries to read."""
+def _differences(leaderboards: Sequence[Leaderboard]) -> list[Block]:
+    """The scores of the first leaderboard by query."""
     if not leaderboards:
         return []
     standings = leaderboards[0].standings
@@ -192,11 +180,7 @@ def _differences(
         for score in standings.evaluation.scores
         if score.metric == standings.metrics[0]
     )
-    blocks: list[Block] = [] if picture is None else [picture]
-    if first := next(iter(covered), None):
-        hard = hard_queries(covered[first].standings.evaluation, inputs.read(first))
-        blocks += weak_spot_blocks(hard, entries, leaderboards[0], addresses) if hard else []
-    return blocks
+    return [] if picture is None else [picture]
 
 
 def _check_systems(official: OfficialRanks, systems: Collection[str]) -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from exam_pp.grade_filter import GradeKey
 from exam_pp.judges import baselines_among
 from exam_pp.metrics.score_ranges import range_of
-from exam_pp.phases.analysis.agreement import Agreement
 from exam_pp.phases.evaluation.contents import GradedContents, MissingGrades
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.phases.evaluation.verdict import preferences, shown_score, verdict
@@ -17,15 +16,11 @@ from exam_pp.rendering.document import (
     Bar,
     Bars,
     Block,
-    Cell,
     Check,
     CheckMark,
     Checks,
-    Paragraph,
     Statement,
-    Table,
 )
-from exam_pp.reports.analysis.agreement import COEFFICIENTS
 from exam_pp.reports.analysis.report_summary import Leaderboard, rank_agreement
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, in_one_line
@@ -35,14 +30,13 @@ _AGREES = 0.7
 
 
 class JudgedBy(NamedTuple):
-    """The agreement of a grader with manual judgments; ``name`` is empty for a single grader.
+    """The agreement of a grader with manual judgments on a number of passages.
 
     ``area``: Area under the ROC curve (:func:`~exam_pp.phases.analysis.agreement.separation`).
     """
 
     grader: GradeKey
-    name: str
-    agreement: Agreement
+    passages: int
     area: float | None
 
 
@@ -162,7 +156,7 @@ def _of_agreement(grader: GradeKey | None, by_grader: Sequence[JudgedBy]) -> Ite
         return
     baselines = {
         key.model: area
-        for key, _, _, area in by_grader
+        for key, _, area in by_grader
         if area is not None and baselines_among([key.model]) and key.prompt_class == grader.prompt_class
     }
     baselines.pop(grader.model, None)
@@ -177,7 +171,7 @@ def _of_agreement(grader: GradeKey | None, by_grader: Sequence[JudgedBy]) -> Ite
         "doubt" if judged.area < _AGREES or unbeaten else "good",
         lead,
         f": a relevant passage is rated above another one in {100 * judged.area:.0f} % of pairs (chance "
-        f"50 %{compared}; {counted(judged.agreement.passages, 'passage')}).",
+        f"50 %{compared}; {counted(judged.passages, 'passage')}).",
     )
 
 
@@ -267,19 +261,3 @@ def _of_measures(leaderboards: Sequence[Leaderboard], official: float | None) ->
     )
     lead = "These order the systems differently" if differ else "Other measures agree"
     yield Check("doubt" if differ else "good", lead, f" (Kendall's τ): {shown}.")
-
-
-def agreement_table(judged: Sequence[JudgedBy]) -> list[Block]:
-    """The agreement of the best ratings of all graders with manual judgments; empty without graders."""
-    rows: list[list[Cell]] = [
-        [of.name or of.grader.model, of.agreement.passages, of.area, *of.agreement.coefficients[0][1]]
-        for of in judged
-    ]
-    if not rows:
-        return []
-    columns = ["grader", "passages", "area under the ROC curve", *COEFFICIENTS]
-    note = (
-        "The area is the share of pairs of a relevant and another passage in which the relevant one has the "
-        "higher best rating; ties count 1/2. The coefficients need equal scales."
-    )
-    return [Table(columns, rows, title="Best ratings and manual judgments"), Paragraph(note)]

@@ -1,4 +1,4 @@
-"""Leaderboards and correlations in the layout of the published TSV files (``*.correlation.tsv``)."""
+"""Correlations in the layout of the published TSV files (``*.correlation.tsv``)."""
 
 from __future__ import annotations
 
@@ -6,53 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exam_pp.grade_filter import grader_names
-from exam_pp.metrics.leaderboard import standings
-from exam_pp.phases.analysis.correlation import (
-    Correlations,
-    QueryCorrelations,
-    RankedEvaluation,
-    split_threshold,
-)
+from exam_pp.phases.analysis.correlation import Correlations, QueryCorrelations, split_threshold
 from exam_pp.phases.analysis.sweep import Sweep
 from exam_pp.rendering.cells import format_cell
-from exam_pp.reports.analysis.correlation import formatted_rank
 from exam_pp.results import ALL_QUERIES
 
-_COVER_COLUMNS = {"Cover": ("exam", "exam-std"), "nCover": ("n-exam", "n-exam-std")}
 _COLUMNS = ("min_rating", "trec_eval_metric", "spearman", "kendall")
-
-
-def published_leaderboard(result: RankedEvaluation) -> str:
-    """A leaderboard with scores and official ranks, and lines with ρ and τ at the end.
-
-    Rubric-Cover has the nine columns of the published leaderboard; the last is the rank of the system by the
-    first measure. Other measures have three columns each. Systems are sorted by name; systems without an
-    official rank have an approximate rank (≈).
-    """
-    by_key = {(row.system, row.metric): row for row in standings(result.evaluation.scores)}
-    metrics = list(result.correlations)
-    is_cover = "Cover" in metrics[0]
-    header = ["method"]
-    for metric in metrics:
-        name, error = _COVER_COLUMNS.get(metric.partition("(")[0], (metric, "std-err"))
-        header += [name, "+/-", error]
-    header += ["orig_TREC_leaderboard_rank", *(["orig_EXAM_leaderboard_rank"] if is_cover else [])]
-    lines = [header]
-    for system in sorted(result.evaluation.systems):
-        line = [system]
-        for metric in metrics:
-            row = by_key.get((system, metric))
-            error = "" if row is None or row.stderr is None else f"{row.stderr:.3f}"
-            line += ["" if row is None else f"{row.mean:.3f}", "+/-", error]
-        own = result.own_ranks.get(system)
-        line += [formatted_rank(result, system), *(["" if own is None else f"{own:g}"] if is_cover else [])]
-        lines.append(line)
-    for name in ("spearman", "kendall"):
-        line = [name]
-        for values in result.correlations.values():
-            line += [_formatted(getattr(values, name)), "", ""]
-        lines.append([*line, *[""] * (1 + is_cover)])
-    return "".join("\t".join(line) + "\n" for line in lines)
 
 
 def published_correlations(*results: Correlations) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -170,22 +170,6 @@ class Inputs:
         return read_selected(
             self.passages, grade_set.bank, judge_alone(grades), grades.min_grade, None, role=role
         )
-
-    def banks(self) -> Iterator[tuple[PathLike | None, str, GradeFilter]]:
-        """Each bank with its name in titles, which is empty for a single bank, and the filter of its grades.
-
-        Direct grades have no bank.
-        """
-        criteria = self.sources.grade_filter
-        banks = list(dict.fromkeys(grade_set.bank for grade_set in self.sets))
-        names = bank_names(self.sources.banks)
-        for bank in banks:
-            if len(banks) == 1:
-                yield bank, "", criteria
-            elif bank is None:
-                yield bank, "direct grades", replace(criteria, kind="direct")
-            else:
-                yield bank, names[bank], criteria
 
 
 def suffix_of(name: str) -> str:

@@ -10,10 +10,8 @@ from itertools import permutations
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.analysis.agreement import agreement, rated_passages, separation
+from exam_pp.phases.analysis.agreement import rated_passages, separation
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
-from exam_pp.phases.analysis.graders import graders
-from exam_pp.phases.analysis.sweep import sweep
 from exam_pp.phases.evaluation.contents import CoveredEntry
 from exam_pp.phases.evaluation.cover import corrections_of, cover_of
 from exam_pp.phases.evaluation.judgments import judgment_provenance, judgments, pool_notes
@@ -23,15 +21,11 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric_qrels import qrels_of
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
 from exam_pp.provenance import Provenance, with_thresholds
-from exam_pp.rendering.document import Block, Fold, Heading, Link, Report, Table
-from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.agreement import agreement_report, graders_report, pairs_table
-from exam_pp.reports.analysis.correlation import correlation_report, sweep_report
+from exam_pp.rendering.document import Block, Fold, Link, Report, Table
 from exam_pp.reports.analysis.first_screen import JudgedBy
-from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, suffix_of, titled
+from exam_pp.reports.analysis.report_folder import GradeSet, Inputs, ReportFolder, titled
 from exam_pp.reports.analysis.report_summary import Leaderboard, links_of_queries
 from exam_pp.reports.evaluation.leaderboards import (
-    SCRIPT_DECIMALS,
     leaderboard_report,
     official_json,
     per_query_report,
@@ -232,7 +226,7 @@ def _write_queries(folder: ReportFolder, board: Leaderboard, evaluation: Evaluat
 def official_correlations(
     inputs: Inputs, folder: ReportFolder, leaderboards: Sequence[Leaderboard], official: OfficialRanks | None
 ) -> dict[str, Correlations]:
-    """Write the correlations of all leaderboards; returns title to correlation."""
+    """The correlations of all leaderboards, by title."""
     section = "Correlation with the official leaderboard"
     if official is None:
         folder.skip(section, "no official ranks", "--official")
@@ -242,57 +236,14 @@ def official_correlations(
         if board.stem == "judgments" and inputs.sources.official is None:
             continue
         try:
-            result = correlation(
-                f"{board.stem}-per-query.tsv",
-                official,
-                scores=board.means,
-                intervals="systems",
-                samples=inputs.statistics.samples,
-                seed=inputs.statistics.seed,
-            )
+            results[board.title] = correlation(f"{board.stem}.tsv", official, scores=board.means)
         except SelectionError as error:
             folder.skip(f"Correlation of {board.title}", str(error), "official ranks of these systems")
-            continue
-        results[board.title] = result
-        for_scripts = correlation_report(result, decimals=SCRIPT_DECIMALS)
-        folder.table(f"{board.stem}-correlation.tsv", for_scripts, f"{board.title}: {section.lower()}")
     return results
 
 
-def correlations_by_setting(
-    inputs: Inputs, folder: ReportFolder, official: OfficialRanks | None
-) -> list[Block]:
-    """Write the correlation with official ranks by prompt, threshold and measure; a table for each bank."""
-    blocks: list[Block] = []
-    title = "Correlation by setting"
-    if official is None:
-        folder.skip(title, "no official ranks", "--official")
-        return blocks
-    sources = inputs.sources
-    for bank, name, criteria in inputs.banks():
-        try:
-            swept = sweep(
-                inputs.passages,
-                official,
-                runs=inputs.runs,
-                bank=bank,
-                grade_filter=criteria,
-                measures=sources.measures,
-                cutoff=sources.cutoff,
-            )
-        except SelectionError as error:
-            folder.skip(titled(title, name), str(error), "official ranks of these systems")
-            continue
-        suffix = suffix_of(name) if name else ""
-        swept = replace(swept, notes=())  # the notes of Rubric-Cover are the same
-        blocks += [Heading(titled(title, name), level=2), *sweep_report(swept).blocks]
-        for_scripts = sweep_report(swept, decimals=SCRIPT_DECIMALS)
-        folder.table(f"sweep{suffix}.tsv", for_scripts, titled(title, name))
-    return blocks
-
-
 def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> list[JudgedBy]:
-    """Write the agreement of all ratings with manual judgments."""
+    """The agreement of all ratings with manual judgments."""
     sources = inputs.sources
     judged: list[JudgedBy] = []
     title = "Agreement with judgments"
@@ -310,27 +261,6 @@ def agreement_with_judgments(inputs: Inputs, folder: ReportFolder) -> list[Judge
         except SelectionError as error:
             folder.skip(titled(title, grade_set.name), str(error), "judgments of graded passages")
             continue
-        most = max(len(passage.ratings) for passage in passages)
-        ranks = [rank for rank in (1, 2, 5) if rank <= most]  # direct grades are one per passage
-        result = agreement(
-            passages, min_relevant=sources.min_relevant, min_answers=ranks, seed=inputs.statistics.seed
-        )
-        area = separation(passages, sources.min_relevant)
-        judged.append(JudgedBy(grade_set.key, grade_set.name, result, area))
-        report, about = agreement_report(result, pictures=False), titled(title, grade_set.name)
-        folder.table(f"agreement{grade_set.suffix}.tsv", report, f"{about}, tables of labels")
-        folder.text(f"agreement{grade_set.suffix}.tex", render(report, "latex"), f"{about}, for a paper")
+        rated = sum(bool(passage.ratings) for passage in passages)
+        judged.append(JudgedBy(grade_set.key, rated, separation(passages, sources.min_relevant)))
     return judged
-
-
-def agreement_of_graders(inputs: Inputs, folder: ReportFolder) -> list[Block]:
-    """Write the agreement of every two graders; returns the table of their pairs."""
-    title = "Agreement of graders"
-    banks = {grade_set.bank for grade_set in inputs.sets}
-    try:
-        compared = graders(inputs.passages, bank=banks.pop() if len(banks) == 1 else None)
-    except SelectionError as error:
-        folder.skip(title, str(error), "grades of another grader")
-        return []
-    folder.table("graders.tsv", graders_report(compared, pictures=False), title)
-    return [Heading(title, level=2), pairs_table(compared)]

@@ -1,4 +1,4 @@
-"""Folded parts of an evaluation report: weak spots, all leaderboards, graders, files and provenance."""
+"""Folded parts of an evaluation report: all leaderboards, graders, files and provenance."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from urllib.parse import quote
 from exam_pp.grade_filter import GradeKey
 from exam_pp.metrics.correlation import correlate
 from exam_pp.phases.analysis.correlation import Correlations
-from exam_pp.phases.evaluation.contents import CoveredEntry, GradedContents, HardQuery, InputFile, versions
+from exam_pp.phases.evaluation.contents import GradedContents, InputFile, versions
 from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.rendering.document import Block, Cell, Paragraph, Table
-from exam_pp.reports.analysis.correlation import COEFFICIENTS, unmatched_notes
+from exam_pp.reports.analysis.correlation import COEFFICIENTS
+from exam_pp.reports.evaluation.official_ranks import unmatched_notes
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.text.wording import counted, listed
-
-_SPOTS = 10
-"""Maximum number of rows of a list of weak spots."""
+from exam_pp.text.wording import listed
 
 
 @dataclass(frozen=True)
@@ -168,43 +166,6 @@ def content_tables(
             links={(number, 0): quote(name) for number, (name, _) in enumerate(files)},
         ),
     ]
-
-
-def weak_spot_blocks(
-    hard: Sequence[HardQuery],
-    entries: Iterable[CoveredEntry],
-    leaderboard: Leaderboard,
-    addresses: Mapping[str, str],
-) -> list[Block]:
-    """Queries with low scores (``hard``, the hardest first), and rarely covered entries.
-
-    ``leaderboard`` is that of the scores. ``addresses`` is query id to its address on the review page; ids
-    without an address have no link.
-    """
-    rare = sorted((each for each in entries if each.graded), key=lambda each: each.covering / each.graded)
-    uncovered = sum(entry.covering == 0 for entry in rare)
-    unit = "part" if leaderboard.standings.evaluation.of_answers else "passage"
-    note = (
-        f"By {leaderboard.measure} of {leaderboard.title}. {uncovered} of "
-        f"{counted(len(rare), 'graded entry')} {'is' if uncovered == 1 else 'are'} covered by no {unit}."
-    )
-    if addresses:
-        note += " Links open the query on the review page, review.html, which must be in the same folder."
-    tables = [
-        Table(
-            ["query", "text", f"mean {leaderboard.measure}", "best system", "best score"],
-            hard[:_SPOTS],
-            title=f"Queries with the lowest mean score (of {len(hard)})",
-            links=links_of_queries([query.query_id for query in hard[:_SPOTS]], 0, addresses),
-        ),
-        Table(
-            ["query", "entry id", "entry", f"graded {unit}s", f"covering {unit}s"],
-            [entry[:5] for entry in rare[:_SPOTS]],
-            title=f"Entries with the smallest share of covering {unit}s (of {len(rare)})",
-            links=links_of_queries([entry.query_id for entry in rare[:_SPOTS]], 0, addresses),
-        ),
-    ]
-    return [*(table for table in tables if table.rows), Paragraph(note)]
 
 
 def links_of_queries(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from exam_pp.errors import SelectionError
@@ -66,6 +66,10 @@ def leaderboard_report(
     counts = {system: standings.queries[system] for system in systems}
     uneven = len(set(counts.values())) > 1
     percent = {metric for metric in standings.metrics if for_readers and is_share(metric)}
+    number = max(standings.queries.values(), default=0)
+    notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
+    notes += _upper_bound(standings, percent)
+    notes += standings.all_notes
     shown = [
         column
         for metric in standings.metrics
@@ -78,10 +82,6 @@ def leaderboard_report(
         [system, *(cell(system) for _, cell in shown), *([counts[system]] if uneven else [])]
         for system in systems
     ]
-    number = max(standings.queries.values(), default=0)
-    notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
-    notes += _upper_bound(standings) if for_readers else []
-    notes += standings.all_notes
     below: list[Block] = []
     if extra is not None:
         columns.append(extra.name)
@@ -98,12 +98,12 @@ def in_percent(metric: str) -> str:
     return f"{metric} %"
 
 
-def _upper_bound(standings: Standings) -> list[str]:
-    """A note on the upper bound, if it is not 1 by definition."""
+def _upper_bound(standings: Standings, percent: Collection[str]) -> list[str]:
+    """A note on the upper bound of the metrics in percent, if it is not 1 by definition."""
     bounds = {
         metric: f"{100 * standings.rows[OVERALL_SYSTEM, metric].mean:.{SHARE_DECIMALS}f} %"
         for metric in standings.metrics
-        if (OVERALL_SYSTEM, metric) in standings.rows and is_share(metric) and not is_normalised(metric)
+        if metric in percent and (OVERALL_SYSTEM, metric) in standings.rows and not is_normalised(metric)
     }
     if not bounds:
         return []

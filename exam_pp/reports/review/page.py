@@ -10,13 +10,15 @@ import gzip
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from string import Template
 from typing import Any
 
 from exam_pp.phases.review.review_table import QueryTable, shared_texts
 from exam_pp.rendering.page_parts import COMMON_STYLE, ELEMENTS_SCRIPT, asset, content_policy, joined_script
 
-_PACKAGE = "exam_pp.reports.review"
+review_asset = partial(asset, package="exam_pp.reports.review")
+"""The text of a file of the review page, of which pages of plug-ins may use some."""
 
 SHARED_SCRIPTS = ("dom.js", "blocks.js", "files.js", "themes.js", "saving.js")
 """The files that the scripts of the review page and of the page of games share."""
@@ -49,17 +51,17 @@ def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
     ``head`` and ``tables`` come from :class:`~exam_pp.phases.review.review_material.ReviewMaterial`. Every
     query is a separate block, which the page decompresses when the query is opened.
     """
-    return page_of("Review", SCRIPTS, ("style.css",), _blocks(head, tables))
+    return page_of("Review", map(review_asset, SCRIPTS), [review_asset("style.css")], _blocks(head, tables))
 
 
 def page_of(title: str, scripts: Iterable[str], styles: Iterable[str], blocks: Iterable[str]) -> str:
     """The HTML of a page.
 
-    ``scripts``: Files of the page's script in the order in which they are joined.
+    ``scripts`` and ``styles``: The texts of their parts, in the order in which they are joined.
     """
-    style = "\n".join([asset(COMMON_STYLE), *(asset(name, _PACKAGE) for name in styles)])
-    script = joined_script([asset(ELEMENTS_SCRIPT), *(asset(name, _PACKAGE) for name in scripts)])
-    return Template(asset("template.html", _PACKAGE)).substitute(
+    style = "\n".join([asset(COMMON_STYLE), *styles])
+    script = joined_script([asset(ELEMENTS_SCRIPT), *scripts])
+    return Template(review_asset("template.html")).substitute(
         title=title,
         policy=content_policy(script, style),
         style=style,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from exam_pp.data_model import PassageView, QueryPassages, decode_line, parse_line, parse_object
+from exam_pp.data_model import PassageView, QueryPassages, parse_line, parse_object
 from exam_pp.errors import DataError, sentence
 from exam_pp.splicing import without_lone_surrogates
 from exam_pp.store.files import NO_UTF8, atomic_output, read_lines
@@ -114,28 +114,19 @@ def parse_query(line: bytes, file: str, number: int, *, every_field: bool = Fals
     """
     check = partial(parse_query, line, file, number, every_field=True)
     with without_garbage_collection():
-        query = None if every_field else decode_line(line, check)
-        query = query or _parse_checked(line, file, number, check)
+        try:
+            query = parse_line(line, every_field=every_field, check=check)
+        except ValueError as error:  # pydantic.ValidationError, whose import is slow
+            query = _parse_lenient(error, line, file, number)
     check_ids(query.passages, file, number)
     return query
 
 
-def _parse_checked(line: bytes, file: str, number: int, check: Callable[[], object]) -> QueryPassages:
-    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
-
-    try:
-        return parse_line(line, every_field=True, check=check)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        if first["type"] == "json_invalid":
-            return _parse_lenient(line, file, number)
-        raise _shape_error(first, file, number) from error
-
-
-def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
+def _parse_lenient(problem: Any, line: bytes, file: str, number: int) -> QueryPassages:
     """Parse a line that Python's json module accepts and pydantic rejects, mostly for lone surrogates."""
-    from pydantic import ValidationError  # noqa: PLC0415 - slow to import
-
+    first = problem.errors(include_url=False, include_input=False)[0]
+    if first["type"] != "json_invalid":
+        raise _shape_error(first, file, number) from problem
     repaired = without_lone_surrogates(line)
     try:
         value = json.loads(repaired.decode("utf-8"))
@@ -151,8 +142,9 @@ def _parse_lenient(line: bytes, file: str, number: int) -> QueryPassages:
         )
     try:
         return parse_object(value, repaired)
-    except ValidationError as error:
-        raise _shape_error(error.errors(include_url=False, include_input=False)[0], file, number) from error
+    except ValueError as error:  # as above
+        first = error.errors(include_url=False, include_input=False)[0]  # type: ignore[attr-defined]
+        raise _shape_error(first, file, number) from error
 
 
 def _shape_error(error: Any, file: str, number: int) -> DataError:

@@ -26,8 +26,6 @@ from exam_pp.text.wording import counted
 log = logging.getLogger(__name__)
 
 _SUFFIX = ".journal"
-_OF_PROBE = ', "probe": true}'
-"""End of the row of a reply of a probe; no other row has it, because texts in JSON escape quotes."""
 
 
 def journal_path(output: str | Path) -> Path:
@@ -134,13 +132,11 @@ class Journal:
             count: int = self._db.execute("SELECT count(*) FROM checked_replies").fetchone()[0]
         return count
 
-    def count_other_replies(self, *, probes: bool = True) -> int:
-        """Return the number of replies of models other than :attr:`model`; ``probes`` are those of plans."""
+    def count_other_replies(self) -> int:
+        """Return the number of replies of models other than :attr:`model`."""
         with self._access():
             rows = self._db.execute(
-                "SELECT count(*) FROM checked_replies WHERE NOT (key > ? AND key < ?) "
-                "AND (? OR substr(reply, ?) <> ?)",
-                (*self._own_keys, probes, -len(_OF_PROBE), _OF_PROBE),
+                "SELECT count(*) FROM checked_replies WHERE NOT (key > ? AND key < ?)", self._own_keys
             )
             count: int = rows.fetchone()[0]
         return count
@@ -181,14 +177,9 @@ class Journal:
             log.warning("The journal %s: %s removed, to be requested again.", self.path, were)
         return {key: _decode(reply) for key, reply, _ in intact}
 
-    def add(self, replies: Mapping[str, Completion], *, probe: bool = False) -> None:
-        """Add the replies of one batch in one transaction; a key that has a reply keeps it.
-
-        ``probe`` marks replies that took seconds, and that other models need not keep.
-        """
-        self._insert([(key, _encode(reply, probe=probe)) for key, reply in replies.items()])
-
-    def _insert(self, rows: Sequence[tuple[str, str]]) -> None:
+    def add(self, replies: Mapping[str, Completion]) -> None:
+        """Add the replies of one batch in one transaction; a key that has a reply keeps it."""
+        rows = [(key, _encode(reply)) for key, reply in replies.items()]
         checked = [(key, reply, _checksum(key, reply)) for key, reply in rows]
         with self._access():
             self._db.execute("BEGIN")
@@ -270,15 +261,16 @@ def _checksum(key: object, reply: object) -> str:
     return hashlib.blake2b(f"{key}\0{reply}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _encode(reply: Completion, *, probe: bool) -> str:
+def _encode(reply: Completion) -> str:
     """The reply without the fields that have their default, except the text."""
     default = asdict(Completion())
     value = {key: item for key, item in asdict(reply).items() if key == "text" or item != default[key]}
-    return json.dumps({**value, "probe": True} if probe else value)
+    return json.dumps(value)
 
 
 def _decode(text: str) -> Completion:
     value = json.loads(text)
     lists = {name: tuple(value[name]) for name in ("label_logprobs", NOT_SENT) if name in value}
     fields = {"text": value["text"], **value, **lists}
-    return Completion(**{key: item for key, item in fields.items() if key != "probe"})
+    fields.pop("probe", None)  # which plans of earlier versions wrote
+    return Completion(**fields)

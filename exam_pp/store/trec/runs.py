@@ -458,6 +458,12 @@ def title_query(query_id: str, known: Collection[str], *, guess: bool) -> str:
     return (query_id.partition("/")[0] or query_id) if guess else query_id
 
 
+def full_facet_id(query_id: str, facet_id: str) -> str:
+    """The id ``query/facet`` of a facet, whose own id may already have the query in front."""
+    is_full = facet_id == query_id or facet_id.startswith(f"{query_id}/")
+    return facet_id if is_full else f"{query_id}/{facet_id}"
+
+
 class TrecColumns:
     """The columns of an output: in each id, ``_`` takes the place of blanks, which the log says once.
 

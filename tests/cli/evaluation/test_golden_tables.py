@@ -9,6 +9,7 @@ import pytest
 
 from exam_pp import provenance
 from exam_pp.cli.main import main
+from exam_pp.plugins import offered
 from scripts.golden_tables import GOLDEN, TABLES, VERSION, command, make_inputs
 
 
@@ -16,7 +17,8 @@ from scripts.golden_tables import GOLDEN, TABLES, VERSION, command, make_inputs
 def test_golden_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "VERSION", VERSION)
     make_inputs(Path())
-    for form in TABLES[name][1]:
+    has_nuggetizer = bool(offered("texts of leaderboards"))
+    for form in TABLES[name][1] if has_nuggetizer else set(TABLES[name][1]) - {"nuggetizer"}:
         output = Path(f"{name}.{form}")
         main(command(name, form, output))
         assert _shown(output) == _shown(GOLDEN / output), form

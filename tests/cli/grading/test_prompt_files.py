@@ -55,6 +55,8 @@ def run(line: str) -> None:
 
 
 ASK = "--model fake -o out.jsonl"
+
+
 ASSIGN = f"grade passages.jsonl --bank nuggets.jsonl {ASK}"
 
 
@@ -114,21 +116,6 @@ def test_creation_and_importance_of_nuggets(folder: Path) -> None:
     assert [item.importance for item in line.items] == ["vital"]
 
 
-def test_answer_verification(folder: Path) -> None:
-    run(
-        "grade passages.jsonl --bank bank.jsonl --model fake -o answers.jsonl "
-        "--prompt QuestionCompleteConcisePromptWithAnswerKey2"
-    )
-    name = own("QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2")
-    run(f"verify-answers answers.jsonl --bank bank.jsonl {ASK} --prompt-file own.toml")
-    (query,) = read_passages(folder / "out.jsonl")
-    *_, grades = query.passages[0].grade_sets()
-    assert (grades.prompt_class, grades.entry_ratings()) == (name, {"q/1": 1})
-    run("verify-answers out.jsonl --bank bank.jsonl --model fake -o twice.jsonl")
-    (query,) = read_passages(folder / "twice.jsonl")
-    assert len(list(query.passages[0].grade_sets())) == 3, "verified answers are not extracted answers"
-
-
 def test_a_prompt_file_records_its_scale(folder: Path) -> None:
     """The top of the scale is the threshold, although exam_pp does not know the prompt."""
     own("GradedRelevance")
@@ -137,25 +124,3 @@ def test_a_prompt_file_records_its_scale(folder: Path) -> None:
     Path("r.run").write_text("q Q0 p 1 1.0 r\n")
     run("evaluate qrels out.jsonl --runs r.run -m RR --format tsv -o board.tsv")
     assert "RR(rel=3)" in Path("board.tsv").read_text()
-
-
-def test_labels_of_umbrela_are_not_those_of_our_prompt(folder: Path) -> None:
-    """Grades by the old name count as graded; labels that another tool made with UMBRELA do not."""
-    grade = f"grade passages.jsonl --queries queries.jsonl {ASK} --prompt GradedRelevance"
-    run(grade)
-    text = Path("out.jsonl").read_text()
-    Path("passages.jsonl").write_text(text.replace('"GradedRelevance"', '"Umbrela"'))
-    run(grade)
-    assert Path("out.jsonl").read_text() == Path("passages.jsonl").read_text()
-
-    row = {"model": "judge", "query": "ocean tides", "passage": "The ocean has tides.", "judgment": 2}
-    Path("rows.jsonl").write_text(
-        json.dumps(row | {"prediction": "2", "prompt": "", "result_status": 1}) + "\n"
-    )
-    imported = "--passages passages.jsonl --queries queries.jsonl -o labels.jsonl"
-    run(f"import --from umbrela rows.jsonl {imported}")
-    (query,) = read_passages(Path("labels.jsonl"))
-    classes = [
-        (grades.model, grades.prompt_class, grades.max_rating) for grades in query.passages[0].grade_sets()
-    ]
-    assert classes == [("fake", "Umbrela", None), ("judge", "UMBRELA", 3)]

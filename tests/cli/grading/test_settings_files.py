@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,15 +12,11 @@ from typing import Any
 import pytest
 
 import exam_pp
-from exam_pp.cli.main import main
 from exam_pp.errors import DataError
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.transport import is_same_server
 from exam_pp.phases.grading.prompt_files import read_prompt
 from exam_pp.phases.grading.settings_files import REFUSED, ModelSettings
-from exam_pp.phases.rag.config import read_config, read_open_rag_eval_config
-from exam_pp.phases.trust.grade_panel import read_panel
-from tests.llm.endpoint_server import Server, serve
 
 RATED = "QuestionSelfRatedUnanswerablePromptWithChoices"
 Values = dict[str, Any]
@@ -36,18 +32,10 @@ def written(name: str, text: str) -> Path:
 
 
 def of_panel(values: Values, *servers: str) -> ModelOptions:
+    from exam_pp.plugins.trust.grade_panel import read_panel
+
     file = written("panel.toml", f"[[grader]]\nprompt_class = '{RATED}'\n{toml(values)}")
     return read_panel(file, servers)[0].model
-
-
-def of_rag(values: Values, *servers: str) -> ModelOptions:
-    config = read_config(written("rag.toml", f"[model]\n{toml(values)}"), *servers)
-    return config.model  # type: ignore[return-value]
-
-
-def of_step(values: Values, *servers: str) -> ModelOptions:
-    config = read_config(written("rag.toml", f"[hallucination.model]\n{toml(values)}"), *servers)
-    return config.hallucination.model  # type: ignore[return-value]
 
 
 def of_autojudge(values: Values, *servers: str) -> ModelOptions:
@@ -57,10 +45,12 @@ def of_autojudge(values: Values, *servers: str) -> ModelOptions:
     return model_of(read_settings({"model": "m", "model_options": values}), config)
 
 
-READERS = [of_panel, of_rag, of_step]
-if (Path(exam_pp.__file__).parent / "plugins" / "autojudge").is_dir():
-    READERS.append(of_autojudge)
 Reader = Callable[..., ModelOptions]
+READERS: list[Reader] = [
+    reader
+    for name, reader in (("autojudge", of_autojudge), ("trust", of_panel))
+    if (Path(exam_pp.__file__).parent / "plugins" / name).is_dir()
+]
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +114,7 @@ def test_a_file_is_data(reader: Reader, values: Values, key: str, about: str, fo
     with pytest.raises(DataError) as caught:
         reader(values)
     message = str(caught.value)
-    assert caught.value.file in ("panel.toml", "rag.toml", "the settings of the workflow")
+    assert caught.value.file in ("panel.toml", "the settings of the workflow")
     assert str(caught.value.field).endswith(key)
     assert about.format(again="OPENAI_BASE_URL=" if reader is of_autojudge else "--base-url ") in message
     assert "secret" not in message.replace("OPENAI", "")
@@ -146,16 +136,6 @@ def test_names_and_paths_below_the_folder_are_accepted(reader: Reader, folder: P
         assert reader({**ENDPOINT, "base_url": "http://127.0.0.1:9/v1"}, server).base_url is not None
 
 
-def test_paths_start_in_the_folder_of_the_file(folder: Path) -> None:
-    Path("conf/scorer").mkdir(parents=True)
-    Path("models").mkdir()
-    file = written("conf/rag.toml", '[model]\nmodel = "scorer"\n')
-    assert read_config(file).model == ModelOptions("conf/scorer")
-    written("conf/rag.toml", '[model]\nmodel = "models"\n')
-    with pytest.raises(DataError, match=r"model\.model: 'models' is in the working folder: put it into"):
-        read_config(file)
-
-
 PROMPT = 'name = "P"\nkind = "direct"\nreading = "relevance-label"\n{} = "{}"\n'
 
 
@@ -163,10 +143,6 @@ PROMPT = 'name = "P"\nkind = "direct"\nreading = "relevance-label"\n{} = "{}"\n'
 @pytest.mark.parametrize(
     "read",
     [
-        lambda path: read_config(written("rag.toml", f'queries = "{path}"')),
-        lambda path: read_config(written("rag.toml", f'[nuggets]\nbank = "{path}"')),
-        lambda path: read_config(written("rag.toml", f'[consistency]\nencoder = "{path}"')),
-        lambda path: read_panel(written("panel.toml", f'[[grader]]\nmodel = "m"\nprompt_file = "{path}"')),
         lambda path: read_prompt(written("p.toml", PROMPT.format("template_file", path))),
         lambda path: read_prompt(
             written("p.toml", 'template = "{query} {context}"\n' + PROMPT.format("system_file", path))
@@ -176,60 +152,6 @@ PROMPT = 'name = "P"\nkind = "direct"\nreading = "relevance-label"\n{} = "{}"\n'
 def test_other_paths_in_settings(read: Callable[[str], object], path: str) -> None:
     with pytest.raises(DataError, match=r"leads out of the folder '\.': put it there"):
         read(path)
-
-
-YAML = """
-evaluator:
-  - name: trecrag
-    model: {{type: OpenAIModel, name: m, api_key: sk, trust_remote_code: true, response_format: /etc/hostname,
-            model_kwargs: {{trust_remote_code: true, response_format: ../x}}{}}}
-  - name: consistency
-    options: {{metrics: [bert_score: {{model_type: {}}}]}}
-"""
-
-
-def test_a_configuration_of_open_rag_eval() -> None:
-    """Its keys without a counterpart have no effect: published files have ``api_key``."""
-    pytest.importorskip("yaml")
-    config, left_out = read_open_rag_eval_config(written("e.yaml", YAML.format("", "bert-base")))
-    assert config.model == ModelOptions("m", pipeline="openai")
-    model = "evaluator.model"
-    assert left_out == [
-        f"{model}.model_kwargs.trust_remote_code", f"{model}.model_kwargs.response_format",
-        f"{model}.api_key", f"{model}.trust_remote_code", f"{model}.response_format",
-    ]  # fmt: skip
-    file = written("e.yaml", YAML.format(", base_url: 'http://127.0.0.1:9/v1'", "bert-base"))
-    with pytest.raises(DataError, match=r"base_url: .*again: --base-url http://127\.0\.0\.1:9/v1"):
-        read_open_rag_eval_config(file)
-    assert read_open_rag_eval_config(file, "http://127.0.0.1:9")[0].servers == ["http://127.0.0.1:9/v1"]
-    with pytest.raises(DataError, match=r"consistency\.encoder: .* leads out of"):
-        read_open_rag_eval_config(written("e.yaml", YAML.format("", "../scorer")))
-
-
-@pytest.mark.parametrize(
-    ("text", "servers"),
-    [
-        ('[model]\nmodel = "m"\nbase_url = "http://a/v1"\n', ["http://x/v1"]),
-        ('[model]\nmodel = "m"\nbase_url = "http://x/own"\n', ["http://x/own"]),
-        (
-            '[model]\nmodel = "m"\n[citations.model]\nmodel = "n"\nbase_url = "http://x/own"\n',
-            ["http://x/own"],
-        ),
-    ],
-)
-def test_the_server_of_the_user_replaces_or_permits_that_of_the_file(text: str, servers: list[str]) -> None:
-    assert read_config(written("rag.toml", text), "http://x/v1").servers == servers
-
-
-def test_a_second_server_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "".join(
-        f'[{key}]\nmodel = "m"\nbase_url = "http://{key}/v1"\n' for key in ("model", "citations.model")
-    )
-    file = written("rag.toml", text.replace("citations.model/", "b/"))
-    with pytest.raises(DataError, match=r"citations\.model\.base_url: .* again: OPENAI_BASE_URL=http://b/v1"):
-        read_config(file, "http://model")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://b/v1")
-    assert read_config(file, "http://model").servers == ["http://model/v1", "http://b/v1"]
 
 
 @pytest.mark.parametrize(
@@ -245,46 +167,3 @@ def test_a_second_server_is_named_in_the_environment(monkeypatch: pytest.MonkeyP
 )
 def test_servers_are_compared_by_scheme_host_and_port(url: object, other: str, same: bool) -> None:
     assert is_same_server(url, other) is same
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    pytest.importorskip("openai")
-    with serve() as server:
-        yield server
-
-
-@pytest.mark.parametrize("config", ["panel.toml", "rag.toml", "step.toml", "eval.yaml"])
-def test_only_a_server_that_the_user_names_gets_passages_and_key(
-    config: str, server: Server, tiny_passages: Path, tiny_bank: Path, capfd: Any
-) -> None:
-    if config == "eval.yaml":
-        pytest.importorskip("yaml")
-        written(
-            config, YAML.format(f", base_url: '{server.url}'", "bert-base").partition("  - name: cons")[0]
-        )
-    else:
-        where = {"panel.toml": "[[grader]]", "rag.toml": "[model]"}.get(config, "[no_answer.model]")
-        prompt = {"prompt_class": RATED} if config == "panel.toml" else {}
-        written(config, f"{where}\n{toml({**ENDPOINT, 'base_url': server.url, **prompt})}")
-    command = ["evaluate", "rag", str(tiny_passages), "--config", config, "-o", "out"]
-    if config == "panel.toml":
-        command = [
-            "grade-panel",
-            str(tiny_passages),
-            "--config",
-            config,
-            "--bank",
-            str(tiny_bank),
-            "-o",
-            "o.jsonl",
-        ]
-    with pytest.raises(SystemExit) as stopped:
-        main(command)
-    assert stopped.value.code == 1
-    assert f"name the server again: --base-url {server.url}\n" in capfd.readouterr().err
-    assert server.bodies == []
-    if config == "panel.toml":
-        main([*command, "--base-url", server.url])
-        assert {headers["authorization"] for headers in server.headers} == {"Bearer sk-victim"}
-        assert f"go to the server {server.url}." in capfd.readouterr().err

@@ -27,7 +27,6 @@ def folder(tmp_path: Path) -> Path:
     [
         ("graded.jsonl ratings.json --force", '"human:ana"'),
         ("cited.jsonl ratings.csv --reviewer ann", '"criteria_grades"'),
-        ("compared.jsonl decisions.json --games judged-games.jsonl", '"game_sets"'),
     ],
 )
 def test_the_output_is_that_of_the_kind(line: str, content: str) -> None:

@@ -18,7 +18,7 @@ from exam_pp.llm.lexical import LexicalLLM
 from exam_pp.store.locks import Lock
 from exam_pp.studies.inputs import StudyFile as Study
 from exam_pp.studies.inputs import read_study, write_study
-from tests.llm.endpoint_server import completion, serve
+from tests.llm.endpoint_server import serve
 
 QUERIES = {"q1": "why is the sky blue", "q2": "why do cats purr", "q3": "how do bees dance"}
 TEXTS = {
@@ -222,32 +222,6 @@ def test_only_what_changed_is_done_again(files: Path, capsys: pytest.CaptureFixt
     changed = (files / "runs" / "bad.run").read_text().replace("q3 Q0 noise", "q3 Q0 bees")
     (files / "runs" / "bad.run").write_text(changed)
     assert again("run -o study") == ["Import", "Check", "Grade", "Report"]
-
-
-def test_answers_get_nuggets_and_games(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"{query},nugget,{text}" for query, texts in QUESTIONS.items() for text in texts]
-    Path("nuggets.csv").write_text("query_id,kind,text\n" + "\n".join(rows) + "\n")
-    systems = "--answers rag.jsonl --answers other.jsonl --queries queries.tsv"
-    out = run(f"run {systems} --bank nuggets.csv --games -o rag", capsys)
-    assert "Nugget scores" in out
-    assert "Elo" in out
-    assert "See why: open rag/report-nuggets/index.html" in out
-    assert "Can I believe it?" in (files / "rag" / "report-nuggets" / "index.html").read_text("utf-8")
-
-
-def test_games_that_are_all_ungraded_leave_the_other_results(
-    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("openai")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    systems = "--answers rag.jsonl --answers other.jsonl --queries queries.tsv --bank bank.csv"
-    with serve(lambda body, _: completion("4" if "Why does air" in str(body) else "Neither.")) as server:
-        judge = f"--model m --model-pipeline openai --base-url {server.url}"
-        main(f"run {systems} {judge} --games -o rag".split())
-    shown = capsys.readouterr()
-    assert "games are ungraded, or the game in the other order is missing" in shown.err
-    assert "Rubric-Cover" in shown.out
-    assert "Next:" in shown.out
 
 
 def test_runs_are_graded_against_questions_and_nuggets(

@@ -224,17 +224,25 @@ def test_manifests_are_no_runs_and_no_other_inputs(capsys: pytest.CaptureFixture
 
 def test_merged_banks_and_files_of_a_configuration_are_inputs() -> None:
     Path("second.jsonl").write_text(GOOD["bank.jsonl"].replace("q1/", "q1/x").replace("007/", "007/x"))
-    Path("rag.toml").write_text('queries = "queries.tsv"\n')
+    Path("template.txt").write_text("Query: {query}\nPassage: {context}\nLabel: ")
+    Path("prompt.toml").write_text(
+        'name = "P"\nkind = "direct"\nreading = "relevance-label"\ntemplate_file = "template.txt"\n'
+    )
     run(f"{COVER} --bank second.jsonl -o cover.tsv")
-    run("evaluate rag cited.jsonl --config rag.toml -o rag")
+    run("grade graded.jsonl --queries queries.tsv --prompt-file prompt.toml --model fake -o g.jsonl")
     assert "--bank" not in options("cover.tsv")
     of_outputs = [
         {given["path"]: given.get("parameter") for given in manifest(name)["inputs"]}
-        for name in ("cover.tsv", "rag")
+        for name in ("cover.tsv", "g.jsonl")
     ]
     assert of_outputs == [
         {"graded.jsonl": "GRADED", "bank.jsonl": "--bank", "second.jsonl": "--bank"},
-        {"cited.jsonl": "PASSAGES", "rag.toml": "--config", "queries.tsv": None},
+        {
+            "graded.jsonl": "PASSAGES",
+            "queries.tsv": "--queries",
+            "prompt.toml": "--prompt-file",
+            "template.txt": None,
+        },
     ]
 
 

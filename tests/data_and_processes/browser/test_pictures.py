@@ -11,19 +11,17 @@ from exam_pp.rendering.document import Report
 from exam_pp.rendering.pictures.grids import confusion, heatmap, rank_grid, win_matrix
 from exam_pp.rendering.pictures.points import (
     Cloud,
-    CurvePoint,
     Level,
     Line,
     Point,
     ReliabilityBin,
     clouds,
-    curve,
     lines,
     mean_difference,
     reliability_diagram,
     scatter,
 )
-from exam_pp.rendering.pictures.rows import Bar, Box, Slope, box_plot, dot_plot, share_bars, slopes
+from exam_pp.rendering.pictures.rows import Bar, Box, box_plot, dot_plot, share_bars
 from exam_pp.rendering.render import render
 
 SYSTEMS = [f"WWW-team-{n}-run_with+long.name" for n in range(75)]
@@ -66,12 +64,10 @@ def page_of_pictures(tmp_path: Path) -> Path:
             "Lines",
         ),
         win_matrix(SYSTEMS[:9], [[n / 9 for n in range(9)]] * 9, "Wins"),
-        curve([CurvePoint(n, 1 - 1 / n, 0.0) for n in range(1, 9)], "entries", "tau", "Curve", enough=0.9),
         reliability_diagram(
             [ReliabilityBin(n / 10, n / 10 + 0.1, n, n / 10, n / 20) for n in range(10)], "Bins"
         ),
         confusion(["4–5", "0+1+2+3"], ["0", "ungraded"], counts, "Counts", row_noun="a", column_noun="b"),
-        slopes([Slope(name, n + 1, 75 - n) for n, name in enumerate(SYSTEMS)], "before", "after", "Ranks"),
         box_plot(boxes, "nDCG@10", "Boxes", "95 % intervals"),
         share_bars(boxes[:5], "share of questions", "Shares"),
         rank_grid(SYSTEMS, SYSTEMS[:4], [[n + 1, 75 - n, 7, None] for n in range(75)], "Places"),

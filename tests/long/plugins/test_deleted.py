@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-OWN_FILES = {"autojudge": ["scripts/docker/Dockerfile.autojudge"]}
+OWN_FILES = {"autojudge": ["scripts/docker/Dockerfile.autojudge"], "games": ["scripts/bench/elo.py"]}
 """Files of a plug-in outside of its folder, beside its page in docs."""
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.qrels import LabelRule
 from exam_pp.phases.analysis.agreement import (
     RatedPassage,
@@ -18,12 +17,11 @@ from exam_pp.phases.analysis.agreement import (
     layouts,
     rated_passages,
 )
-from exam_pp.phases.analysis.graders import graders
 from exam_pp.rendering.document import Report, Table
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.agreement import agreement_report, graders_report
+from exam_pp.reports.analysis.agreement import agreement_report
 from tests.conftest import passage, rubric
-from tests.tables import pictures_of, tables_of
+from tests.tables import tables_of
 
 
 def rated(count: int, rating: int, judgment: int) -> list[RatedPassage]:
@@ -109,15 +107,6 @@ def test_min_answers_takes_the_kth_best_rating() -> None:
     assert tables["STRICT, 2nd best rating"].rows[0][:4] == ["4–5", 0, 0, 0]
 
 
-def test_a_picture_for_every_labelling() -> None:
-    """Of the largest table, with the boxed cells of table 5 counted as agreeing."""
-    drawn = pictures_of(agreement_report(agreement(TABLE_5, min_relevant=2, min_answers=[1, 2])))
-
-    first, second = (f"Labels and judgments: GRADED, {kth} rating" for kth in ("best", "2nd best"))
-    assert list(drawn) == [first, second]
-    assert "of 11386 in the boxed cells. 5 with 3: 998; 4 with 1: 2377;" in drawn[first].description
-
-
 def test_a_passage_with_several_judgments_counts_in_every_column() -> None:
     table = tables_of(agreement_report(agreement([RatedPassage("q", [5], frozenset({0, 3}))])))[
         "STRICT, best rating"
@@ -194,26 +183,6 @@ def test_judgments_of_a_qrels_file(tiny_passages: Path, tmp_path: Path) -> None:
         rated_passages(tiny_passages, qrels=qrels)
 
 
-def test_graders_of_one_file(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
-    def two(passage_id: str, first: int, second: int) -> dict[str, Any]:
-        return passage(passage_id, exam_grades=[rubric({"q/a": first}), rubric({"q/a": second}, llm="other")])
-
-    path = write_jsonl("two.jsonl", [["q", [two("p1", 5, 5), two("p2", 0, 0), two("p3", 4, 4)]]])
-    tables = tables_of(graders_report(graders(path)))
-
-    assert list(tables["Every two graders"].rows[0]) == [
-        "google/flan-t5-large",
-        "other",
-        3,
-        1.0,
-        1.0,
-        1.0,
-        1.0,
-    ]
-    with pytest.raises(SelectionError, match=r"two\.jsonl.* 1 grader"):
-        graders(path, grade_filter=GradeFilter(model="other"))
-
-
 def test_the_highest_of_several_judgments_is_compared(
     write_jsonl: Callable[[str, list[Any]], Path],
 ) -> None:
@@ -230,11 +199,6 @@ def test_the_highest_of_several_judgments_is_compared(
     lines = [["q", [judged("p1", 3, 3, 0), judged("p2", 2, 2)]], ["q", [judged("p2", 2, 0)]]]
     path = write_jsonl("judged.jsonl", lines)
 
-    assert list(tables_of(graders_report(graders(path)))["Every two graders"].rows[0])[1:] == [
-        "judges",
-        2,
-        *[1.0] * 4,
-    ]
     summary = tables_of(agreement_report(agreement(rated_passages(path))))["Labels and judgments as numbers"]
     assert list(summary.rows[0])[1:] == [1.0] * 4
 

@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import kendalltau
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.scores import published_cover
 from exam_pp.metrics.correlation import true_means
 from exam_pp.metrics.uncertainty import score_matrices
 from exam_pp.phases.analysis.correlation import (
@@ -23,8 +22,9 @@ from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report, unmatched_notes
+from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
+from exam_pp.reports.evaluation.official_ranks import published_leaderboard, unmatched_notes
 from exam_pp.results import OVERALL_SYSTEM, Score
 from tests.conftest import written
 from tests.tables import rows_of
@@ -63,7 +63,7 @@ def test_leaderboards_of_exam_pp_are_read(layout: str, official: Path, tmp_path:
 
 
 def test_published_leaderboards_are_read(official: Path, tmp_path: Path) -> None:
-    path = written(tmp_path / "board.tsv", published_cover(EVALUATION.scores))
+    path = written(tmp_path / "board.tsv", published_leaderboard(EVALUATION))
 
     assert [row["measure"] for row in rows_of(correlation_report(correlation(path, official)))] == [
         "ExamCover"

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from exam_pp.cli.main import main
-from exam_pp.errors import DataError, SelectionError
+from exam_pp.errors import SelectionError
 from exam_pp.phases.analysis.correlation import correlation
 from exam_pp.phases.analysis.nugget_conditions import (
     compare_conditions,
@@ -137,33 +137,6 @@ def test_figures_of_both_kinds(both_graders: tuple[Path, Path], tmp_path: Path) 
     kinds = {"a": "RAG", "b": "AG", "c": "RAG"}
     assert svg_file([conditions_picture(compare_conditions(first, second), kinds)]) == svg
     assert svg_file([length_picture(second, kinds)]) == length.read_text()
-
-
-def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_path: Path) -> None:
-    """AutoNuggetizer's metrics files do not name the run, so a file is a run and a folder a condition."""
-    graded, bank = both_graders
-    for name, model in (("auto", "judge"), ("manual", "human:ann")):
-        (tmp_path / name).mkdir()
-        for system in "abc":
-            main(
-                ["evaluate", "nuggets", str(graded), "--bank", str(bank),
-                 "--grader", model, "--system", system,
-                 "--format", "nuggetizer", "-o", str(tmp_path / name / f"{system}.jsonl")]
-            )  # fmt: skip
-    folders = [tmp_path / "auto", tmp_path / "manual"]
-    direct = compare_conditions(*two_conditions(read_conditions([graded], [bank], rules=ALONE))).metrics
-    agreement = read_conditions(folders)
-
-    assert [condition.name for condition in agreement] == ["auto", "manual"]
-    assert compare_conditions(*two_conditions(agreement)).metrics == direct
-    with pytest.raises(SystemExit):
-        main(["evaluate", "nuggets", str(folders[0]), "-o", str(folders[0] / "a.jsonl")])
-    (folders[0] / "a.json").write_bytes((folders[0] / "a.jsonl").read_bytes())
-    with pytest.raises(DataError, match=r"a\.jsonl: .*'a'.* a\.json;"):
-        read_conditions(folders)
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"empty: .*scores"):
-        read_conditions([tmp_path / "empty"])
 
 
 def test_one_run_is_compared_over_its_queries(both_graders: tuple[Path, Path]) -> None:

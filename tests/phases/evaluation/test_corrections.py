@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.errors import SelectionError
-from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.phases.evaluation.corrections import PARTLY, basis_of_claims, marked
 from exam_pp.phases.evaluation.cover import cover
@@ -20,8 +18,6 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.verdict import verdict
-from exam_pp.phases.tournaments.from_grades import games_from_grades
-from exam_pp.phases.trust.gate import gate
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 
@@ -185,14 +181,6 @@ def test_nobody_decides_empty_texts(write_jsonl: WriteLines) -> None:
         assert basis.kind == kind
 
 
-def test_games_of_grades_need_all_of_them(write_jsonl: WriteLines) -> None:
-    graded = file_of(write_jsonl, lambda system, *_: system == "good")
-    with pytest.raises(SelectionError, match="name the judge alone"):
-        games_from_grades(graded)
-    judge = GradeFilter(model="google/flan-t5-large")
-    assert games_from_grades(graded, grade_filter=judge)
-
-
 def test_labels_of_passages_that_people_checked_in_part_are_not_tested(write_jsonl: WriteLines) -> None:
     """Measures of qrels have no sample, so only grades of which people checked all are tested."""
     graded = file_of(write_jsonl, lambda system, *_: system == "good")
@@ -204,21 +192,7 @@ def test_labels_of_passages_that_people_checked_in_part_are_not_tested(write_jso
     assert not rubric_qrels(everything).provenance.partly_reviewed
 
 
-def test_gate_refuses_scores_that_were_checked_in_part(write_jsonl: WriteLines) -> None:
-    evaluation = marked(cover(file_of(write_jsonl, lambda system, *_: system == "good")))
-    metric = "Cover(min_grade=4)@2"
-
-    def passes(measure: str) -> bool:
-        scores = evaluation.scores
-        found = gate(
-            scores, scores, max_drop=0.02, undecided="estimate", measures=[measure],
-            system="good", system_after="poor",
-        )  # fmt: skip
-        return found.passes
-
-    with pytest.raises(SelectionError, match=r"-m 'Cover\(min_grade=4\)@2\[judge\]'"):
-        passes(f"{metric}{PARTLY}")
-    assert passes(f"{metric}[judge]")
+def test_marking_scores_of_which_people_checked_all_changes_nothing(write_jsonl: WriteLines) -> None:
     everything = cover(file_of(write_jsonl, lambda *_: True))
     assert marked(everything) is everything
 

@@ -24,7 +24,7 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report
 from exam_pp.results import Score
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.trec.scores import read_score_rows
+from exam_pp.store.trec.scores import read_score_rows, write_score_rows
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, assigned, bank_line
 from tests.tables import notes_of, rows_of
@@ -287,8 +287,8 @@ def test_the_layout_of_the_paper(graded: Path, bank: Path, tmp_path: Path) -> No
 def test_means_over_fewer_queries_are_noted(tmp_path: Path) -> None:
     """A run without scores for hard topics could win unnoticed; V is undefined for a third topic."""
     for run, topics in (("a", ["1"]), ("b", ["1", "2", "3"])):
-        rows = [{"qid": t, "all_score": 0.5} | ({} if t == "3" else {"vital_score": 0.5}) for t in topics]
-        (tmp_path / f"{run}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        rows = [Score(run, t, metric, 0.5) for t in topics for metric in ("A", "V")[: 1 + (t != "3")]]
+        write_score_rows(rows, tmp_path / f"{run}.jsonl")
     notes = notes_of(nugget_report(nugget_leaderboard(read_conditions([tmp_path]))))
 
     assert notes == (
@@ -299,7 +299,7 @@ def test_means_over_fewer_queries_are_noted(tmp_path: Path) -> None:
 
 def test_a_folder_of_scores_has_no_silent_part(tmp_path: Path) -> None:
     """Manifests belong to their files; a folder in the folder is not skipped."""
-    (tmp_path / "a.jsonl").write_text(json.dumps({"qid": "1", "all_score": 0.5}) + "\n")
+    write_score_rows([Score("a", "1", "A", 0.5)], tmp_path / "a.jsonl")
     (tmp_path / "a.jsonl.manifest.json").write_text("{}")
     assert [score.system for score in read_any_scores(tmp_path)] == ["a"]
     (tmp_path / "more").mkdir()
@@ -387,23 +387,6 @@ def test_the_layout_of_trec_eval(run: Run, graded: Path, bank: Path) -> None:
     assert any(line.startswith("V_strict") for line in out.splitlines())
 
 
-def test_metrics_of_autonuggetizer(run: Run, graded: Path, bank: Path, tmp_path: Path) -> None:
-    path = tmp_path / "full.jsonl"
-    command = ("evaluate", "nuggets", graded, "--bank", bank, "--format", "nuggetizer", "-o", path)
-    run(*command, "--system", "full")
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-
-    assert [line["qid"] for line in lines] == ["q1", "q2", "all"]
-    assert list(lines[0]) == [
-        "qid", "strict_vital_score", "vital_score", "strict_weighted_score", "weighted_score",
-        "strict_all_score", "all_score",
-    ]  # fmt: skip
-    assert lines[2]["vital_score"] == (0.75 + 1) / 2
-    assert read_conditions([path])[0].means("V") == {"full": (0.75 + 1) / 2}
-    with pytest.raises(SystemExit):
-        run(*command)
-
-
 def test_selected_runs(graded: Path, bank: Path) -> None:
     (condition,) = read_conditions([graded], [bank], runs=["half"])
     assert condition.evaluation.systems == ["half"]
@@ -471,8 +454,8 @@ def test_retrieved_passages_count_to_a_cutoff(write_jsonl: WriteJsonl, bank: Pat
 def test_min_median_and_max_are_averages_over_queries(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     """Worked by hand; in Tables 6 to 8 of the paper, too, Max is above the best run (.8148 and .6666)."""
     for run, values in {"a": (1.0, 0.0, 0.5), "b": (0.0, 1.0, 0.5), "c": (0.25, 0.5, 0.5)}.items():
-        rows = [{"qid": str(topic), "all_score": value} for topic, value in enumerate(values)]
-        (tmp_path / f"{run}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        rows = [Score(run, str(topic), "A", value) for topic, value in enumerate(values)]
+        write_score_rows(rows, tmp_path / f"{run}.jsonl")
     rows_by_run = rows_of(nugget_report(nugget_leaderboard(read_conditions([tmp_path]))))
     assert {row["Run ID"]: row["A"] for row in rows_by_run} == {
         "a": 0.5, "b": 0.5, "c": 1.25 / 3,

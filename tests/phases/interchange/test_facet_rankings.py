@@ -1,4 +1,4 @@
-"""TREC CAR: rankings, judgments and run pages of facets under their title query."""
+"""TREC CAR: rankings and judgments of facets under their title query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exam_pp.phases.interchange.import_passages import (
     import_passages,
 )
 from exam_pp.store.passages.graded_file import read_passages
-from tests.car_collection import PASSAGES, RUNS, page, write_collection, write_lines
+from tests.car_collection import write_collection
 
 
 @pytest.fixture
@@ -75,29 +75,3 @@ def test_facets_can_stay_queries_of_their_own(collection: Path) -> None:
     assert len(list(summary.lines())) == 1
     judged = {p.passage_id: [j.relevance for j in p.judgments] for p in by_id["car:bees/S_2"].passages}
     assert (judged["p-dance"], judged["p-honey"]) == ([0], [2])
-
-
-@pytest.mark.parametrize("choice", ["title", "keep", "facet"])
-def test_pages_are_imported_like_the_runs_that_they_were_made_of(
-    choice: FacetRankings, collection: Path
-) -> None:
-    _, of_runs = imported(collection, facets=choice)
-    _, of_pages = imported(collection, runs=[], texts=[], pages=[collection / "pages.jsonl"], facets=choice)
-    assert of_pages.keys() == of_runs.keys()
-    for query_id, query in of_pages.items():
-        assert {p.passage_id: p.text for p in query.passages} == {
-            p.passage_id: p.text for p in of_runs[query_id].passages
-        }
-        for system in RUNS:
-            assert rankings(query, system) == rankings(of_runs[query_id], system)
-
-
-def test_pages_without_origins_and_texts(collection: Path) -> None:
-    short = page("good", "car:bees")
-    del short["paragraph_origins"], short["query_facets"]
-    for paragraph in short["paragraphs"]:
-        del paragraph["para_body"]
-    write_lines(collection / "short.jsonl", [short])
-    _, by_id = imported(collection, runs=[], pages=[collection / "short.jsonl"], facets="keep")
-    assert rankings(by_id["car:bees"], "good") == MERGED
-    assert {p.passage_id: p.text for p in by_id["car:bees"].passages}["p-store"] == PASSAGES["p-store"]

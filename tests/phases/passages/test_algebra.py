@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from exam_pp.cli.passages.change import Changes, change_file
 from exam_pp.cli.passages.remove_and_rename import StripOptions
-from exam_pp.cli.passages.split import split_by_query, split_in_parts
+from exam_pp.cli.passages.split import split_in_parts
 from exam_pp.data_model import LEGACY_PROMPT_CLASS
 from exam_pp.phases.passages.merge import merge_files
 from exam_pp.store.passages.graded_file import read_passages
@@ -209,8 +209,8 @@ def ratings(path: Path) -> dict[tuple[str | None, ...], int]:
 def test_merged_parts_equal_the_whole_file(text: str, parts: int) -> None:
     with folder(text) as (where, (path,)):
         number = min(parts, len(text.splitlines()))
-        for split in (split_in_parts(path, where / "parts", number), split_by_query(path, where / "queries")):
-            assert content(merged(where / "out", *reversed(split), like=path)) == text
+        split = split_in_parts(path, where / "parts", number)
+        assert content(merged(where / "out", *reversed(split), like=path)) == text
 
 
 @given(files())

@@ -61,17 +61,7 @@ def test_a_reviewer_is_a_further_grader(tiny_passages: Path, tmp_path: Path) -> 
     assert [first, second] == PASSAGES, "everything else stays as it is"
     assert list(summary.lines()) == [
         f"3 ratings added as human:ana with the prompt {RATED}.",
-        "1 rating has a comment.",
-        "2 of 3 differ from the rating of a model.",
-        f"Next: exam-pp evaluate cover {output}",
     ]
-
-
-def test_the_next_command_has_the_cutoff_of_the_page(tiny_passages: Path, tmp_path: Path) -> None:
-    edits = edits_file(tmp_path, tiny_passages, rating("q1", "p1", "q1/a", 0))
-    edits.write_text(json.dumps({**json.loads(edits.read_text()), "cutoff": 2}))
-    *_, command = apply_ratings(tiny_passages, [edits], tmp_path / "out.jsonl").lines()
-    assert command.endswith("out.jsonl --cutoff 2")
 
 
 @pytest.mark.parametrize("content", ['{"ratings": []}', '{"format": "exam_pp.edits.v2"}', "[]"])

@@ -11,12 +11,10 @@ import pytest
 
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.phases.evaluation.citations import AnswerFilter, citations
 from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
 from exam_pp.reports.review.page import render_page
 from exam_pp.store.edits import FORMAT, Edits, file_sha256, write_edits
-from exam_pp.store.passages.graded_file import read_passages
 from tests.phases.review.cited import FULL, NO, PARTIAL, answer_lines
 from tests.review_pages import blocks
 
@@ -54,9 +52,6 @@ def page(graded: Path, model: str | None = None, **options: Any) -> dict[str, An
     return blocks(render_page(material.head, material.tables))
 
 
-# The page
-
-
 def test_a_part_has_its_citations_with_texts_and_labels(graded: Path) -> None:
     data = page(graded)
     assert data["head"]["prompt"]["name"] == ""
@@ -82,44 +77,6 @@ def test_ungraded_citations_have_a_reason_and_files_without_citations_no_column(
     chunk = page(write_jsonl("g.jsonl", [line]))["query-0"]
     assert [chunk["citations"][2][0]["labels"][0][key] for key in ("support", "reason")] == [None, "no label"]
     assert "citations" not in page(tiny_passages)["query-0"]
-
-
-# Labels as grades
-
-
-def test_labels_are_one_set_of_grades_of_the_part(graded: Path, tmp_path: Path) -> None:
-    edits = edits_file(graded, label("B", NO, comment="other insects"), label("A", FULL), label("gone", NO))
-    output = tmp_path / "out.jsonl"
-    summary = apply_ratings(graded, [edits], output)
-    assert list(summary.lines()) == [
-        "3 labels of citations added as human:ana.",
-        "1 of 2 differ from the label of a model.",
-    ]
-    (added,) = human_sets(output)
-    assert added == {
-        "llm": "human:ana", "llm_options": {}, "prompt_info": {"prompt_class": "CitationSupport"},
-        "prompt_type": "support", "comments": {"B": "other insects"},
-        "supports": [
-            {"citation": "B", "support": NO}, {"citation": "A", "support": FULL},
-            {"citation": "gone", "support": NO},
-        ],
-    }  # fmt: skip
-    text = (
-        output.read_text(encoding="utf-8")
-        .replace(", " + compact(added), "")
-        .replace("," + compact(added), "")
-    )
-    assert json.loads(text) == answer_lines()[0], "everything else stays as it is"
-
-    evaluation = citations(read_passages(output), selection=AnswerFilter(model="human:ana"))
-    assert {score.metric: score.value for score in evaluation.scores} == pytest.approx(
-        {"citation_precision": 1 / 3, "citation_recall": 1 / 3, "citation_F1": 1 / 3}
-    )
-    assert not evaluation.best_case, "all citations have a label"
-
-
-def compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def test_bytes_of_other_data_are_kept(write_jsonl: WriteLines, tmp_path: Path) -> None:

@@ -235,7 +235,6 @@ GAMES = f'{{"query_id": "q", "game_sets": [{{"llm": "m", "games": [{GAME}]}}]}}'
         ("a\t1\nb\tlast\na\t2\n", "official-tsv", [2, 3]),
         ("system\tm\na\t0.5\na\t0.6\nb\t0.7\t8\n", "leaderboard", [4, 3]),
         ('{"query_id": "q", "system": "s", "text": "t"}\n{}\n{"query_id": 1}\n', "plain-answers", [2, 3]),
-        ('{"qid": "q", "nuggets": [{"text": "n"}]}\n{"qid": "q"}\n{\n', "nuggetizer", [2, 3]),
         ("r t m 0.5\nr t\nr u m x\n", "autojudge-eval", [2, 3]),
         ("q 0 p1 1\nq 0 p1\nq 0 p1 1\nq 0 p2 x\nq 0 p1 2\n", "qrels", [2, 4, 5]),
         (

@@ -13,9 +13,8 @@ from exam_pp.plugins.sql.duck import (
     new_database,
     open_database,
     tables_of,
-    unread_columns,
 )
-from exam_pp.plugins.sql.tables import TABLES, VIEWS
+from exam_pp.plugins.sql.tables import TABLES
 from tests.conftest import data_error
 
 LIMITS = Limits("200MB", 1)
@@ -34,8 +33,8 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def run(database: Path, sql: str, *, sandboxed: bool = True) -> list[tuple[object, ...]]:
-    with open_database(database, LIMITS, sandboxed=sandboxed) as reader:
+def run(database: Path, sql: str) -> list[tuple[object, ...]]:
+    with open_database(database, LIMITS) as reader:
         return list(reader.run(sql))
 
 
@@ -138,22 +137,6 @@ def test_the_sandbox_works_without_the_check_of_statements(database: Path, tmp_p
     assert not (tmp_path / "written").exists()
 
 
-def test_only_the_named_file_can_be_written(database: Path, tmp_path: Path) -> None:
-    target, other = tmp_path / "rows.parquet", tmp_path / "other.parquet"
-    with open_database(database, LIMITS, writes=target) as reader:
-        reader.to_parquet("SELECT passage_id FROM passages ORDER BY 1 -- a comment", target)
-        with pytest.raises(QueryError), open_database(database, LIMITS, writes=target) as second:
-            second.to_parquet("SELECT 1", other)
-        with pytest.raises(QueryError, match="only read"):
-            reader.to_parquet(f"COPY passages TO '{target}'", target)
-    assert target.read_bytes()[:4] == b"PAR1"
-    assert not other.exists()
-
-
-def test_unsafe_sql_may_do_more(database: Path) -> None:
-    assert run(database, "SELECT count(*) FROM read_text('/etc/hostname')", sandboxed=False) == [(1,)]
-
-
 @pytest.mark.parametrize(
     ("sql", "tables"),
     [
@@ -172,54 +155,6 @@ def test_unsafe_sql_may_do_more(database: Path) -> None:
 )
 def test_tables_of_a_statement(sql: str, tables: set[str]) -> None:
     assert tables_of(sql) == tables
-
-
-@pytest.mark.parametrize(
-    ("sql", "read"),
-    [
-        ("SELECT avg(rating) FROM ratings WHERE is_rated", {"rating", "is_rated"}),
-        ("SELECT Ratings.RATING FROM Ratings ORDER BY ALL", {"rating"}),
-        ("SELECT count(*) FROM ratings JOIN grades USING (grade_set)", {"grade_set"}),
-        ("SELECT failure FROM answers", {"failure", "reply_failure"}),
-        ("WITH x AS (SELECT entry_id FROM ratings) SELECT count(*) FROM x", {"entry_id"}),
-        (
-            "SELECT list(r.rating ORDER BY r.margin) FILTER (r.mass > 0) FROM ratings r",
-            {"rating", "margin", "mass"},
-        ),
-    ],
-)
-def test_unread_columns_of_a_statement(sql: str, read: set[str]) -> None:
-    stored = {column.name for table in VIEWS for column in TABLES[table].columns} | {"reply_failure"}
-    assert unread_columns(sql) == stored - read
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT * FROM ratings",
-        "FROM ratings",
-        "SELECT rating FROM (FROM ratings)",
-        "SELECT r.* FROM ratings r",
-        "SELECT max(COLUMNS(*)) FROM ratings",
-        "SELECT rating FROM ratings ORDER BY COLUMNS(*)",
-        "SELECT max(COLUMNS('m.*')) FROM ratings",
-        "SELECT ratings FROM ratings",
-        "SELECT to_json(r) FROM ratings AS r",
-        "SELECT j FROM (ratings JOIN grades USING (grade_set)) j",
-        "SELECT a FROM ratings AS r(a)",
-        "SELECT #5 FROM ratings",
-        "SELECT count(*) FROM ratings NATURAL JOIN grades",
-        "PIVOT ratings ON rating USING count(*)",
-        "UNPIVOT grades ON asked, correct",
-        "DESCRIBE ratings",
-        "SUMMARIZE ratings",
-        "EXPLAIN SELECT rating FROM ratings",
-        "SELECT rating FROM query('FROM ratings')",
-        "UPDATE ratings SET rating = 1",
-    ],
-)
-def test_statements_that_may_read_columns_without_their_names(sql: str) -> None:
-    assert not unread_columns(sql)
 
 
 @pytest.mark.parametrize(

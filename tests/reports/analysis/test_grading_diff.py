@@ -15,7 +15,7 @@ from exam_pp.metrics.qrels import LabelRule
 from exam_pp.rendering.document import Paragraph, Report
 from exam_pp.reports.analysis.diff import Grading, diff_report, labels_report
 from tests.conftest import passage, rubric
-from tests.tables import pictures_of, tables_of
+from tests.tables import tables_of
 
 WriteJsonl = Callable[[str, list[Any]], Path]
 
@@ -87,13 +87,6 @@ def test_a_grading_equals_itself(before: Grading) -> None:
     ]
 
 
-def test_pictures_of_grades_and_ranks(before: Grading, after: Grading) -> None:
-    of_grades, of_ranks = pictures_of(diff_report(before, after)).values()
-
-    assert of_grades.description.startswith("grades before with grades after: 12 of 48 in the boxed cells.")
-    assert of_ranks.description.endswith("2 with another rank: one 1 → 2, two 2 → 1.")
-
-
 def test_systems_whose_order_changes_significantly(before: Grading, after: Grading) -> None:
     report = diff_report(before, after)
     title = "Systems by Cover(min_grade=4)@1 on the 12 queries of both files"
@@ -103,7 +96,7 @@ def test_systems_whose_order_changes_significantly(before: Grading, after: Gradi
         ["one", 1.0, 0.0, -1.0, pytest.approx(2 * 2 / 2**12), 1.0, 2.0, "▼ 1"],
     ]
     text = " ".join(block.text for block in report.blocks if isinstance(block, Paragraph))
-    assert "1 pair of systems changes its order; 1 of them differs significantly" in text
+    assert "1 pair of systems changes its order." in text
 
 
 def test_labels_that_change_after_an_edit_of_the_bank(before: Grading, write_jsonl: WriteJsonl) -> None:

@@ -17,13 +17,13 @@ from exam_pp.phases.evaluation.leaderboards import leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph, Table
 from exam_pp.rendering.render import render
-from exam_pp.reports.analysis.correlation import query_correlation_report, rank_column, rank_notes
+from exam_pp.reports.analysis.correlation import query_correlation_report
 from exam_pp.reports.analysis.legacy_tsv import (
     published_correlations,
-    published_leaderboard,
     published_query_correlations,
 )
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
+from exam_pp.reports.evaluation.official_ranks import published_leaderboard, rank_column, rank_notes
 from exam_pp.results import OVERALL_SYSTEM, Score
 
 RANKS = OfficialRanks("official.json", {"a": 1.0, "b": 2.0, "c": 3.5})
@@ -44,7 +44,7 @@ def make_evaluation(*metrics: str) -> Evaluation:
 def test_nine_columns_and_the_correlations() -> None:
     """The layout of the published board of cover with correlations."""
     evaluation = make_evaluation("Cover(min_grade=4)@20", "nCover(min_grade=4)@20")
-    text = published_leaderboard(with_ranks(evaluation, RANKS))
+    text = published_leaderboard(evaluation, with_ranks(evaluation, RANKS))
     lines = [line.split("\t") for line in text.splitlines()]
 
     assert lines[0] == [

@@ -239,14 +239,13 @@ def test_sections_without_inputs_are_named(demo: Path, tmp_path: Path) -> None:
     assert sections(page) == ["Evidence and all measures", "How it was made"]
     assert "There are no systems to compare" in text_of(first_screen(page))
     missing = {section: row for section, *row in rows_of(part(page, "Left out"))}
-    assert {section: row[1] for section, row in missing.items()} == {
+    # Plug-ins may have further sections.
+    assert {section: row[1] for section, row in missing.items() if section != "Agreement of graders"} == {
         "Rubric-Qrels": "--runs",
         "Nugget scores": "exam-pp grade with an assignment prompt",
         "Manual judgments": "--qrels",
         "Correlation with the official leaderboard": "--official",
-        "Correlation by setting": "--official",
         "Agreement with judgments": "--qrels",
-        "Agreement of graders": "grades of another grader",
         "Review page": "--review",
     }
     assert missing["Manual judgments"][0] == "the graded file has no judgments"
@@ -290,12 +289,6 @@ def test_direct_grades_have_labels_only(demo: Path, tmp_path: Path) -> None:
     boards = json.loads((tmp_path / "out" / "provenance.json").read_text())["leaderboards"]
     (of_direct,) = [board for board in boards if board["title"] == "Rubric-Qrels: random GradedRelevance"]
     assert (of_direct["prompt_classes"], of_direct["min_grades"]) == (["GradedRelevance"], [3])
-    swept = {
-        name: (tmp_path / "out" / f"sweep-{name}.tsv").read_text()
-        for name in ("questions.jsonl", "direct-grades")
-    }
-    assert ("GradedRelevance" in swept["questions.jsonl"], RATED in swept["direct-grades"]) == (False, False)
-    assert "GradedRelevance" in swept["direct-grades"]
     assert (tmp_path / "out" / "review.html").is_file()
 
 
@@ -311,7 +304,7 @@ def test_banks_of_the_same_file_name_have_their_folder_in_names(demo: Path, tmp_
     assert {"Rubric-Cover: a/bank.jsonl", "Rubric-Cover: b/bank.jsonl"} <= titles
     assert "entries of a/bank.jsonl" in {row[0] for row in rows_of(part(page, "Contents"))}
     written = {f.name for f in (tmp_path / "out").iterdir()}
-    assert {f"{stem}-{f}%2Fbank.jsonl.tsv" for stem in ("cover", "sweep") for f in "ab"} <= written
+    assert {f"cover-{f}%2Fbank.jsonl.tsv" for f in "ab"} <= written
 
 
 def test_grades_without_their_bank_are_an_error(demo: Path, tmp_path: Path) -> None:
@@ -355,6 +348,3 @@ def test_the_options_are_those_of_every_part(tiny_passages: Path, tiny_bank: Pat
     assert measures("cover.tsv") == {"Cover(min_grade=2)@1", "nCover(min_grade=2)@1"}
     assert measures("rubric-qrels.tsv") == {"RR(rel=2)", "P(rel=2)@1"}
     assert measures("judgments.tsv") == {"RR(rel=3)", "P(rel=3)@1"}
-    assert "Cover@1\t" in files["sweep.tsv"].read_text()
-    assert "2nd best rating" in files["agreement.tsv"].read_text()
-    assert "5th best rating" not in files["agreement.tsv"].read_text()  # the bank has fewer entries

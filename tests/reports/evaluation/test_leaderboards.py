@@ -8,13 +8,13 @@ import re
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.formats.scores import published_cover
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.render import render
 from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture, leaderboard_pictures
 from exam_pp.reports.evaluation.leaderboards import leaderboard_report, official_json
+from exam_pp.reports.evaluation.official_ranks import published_leaderboard
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from tests.tables import notes_of, rows_of
 
@@ -88,7 +88,7 @@ def test_pictures_show_the_systems_without_the_upper_bound() -> None:
 
 def test_the_published_leaderboard_of_cover() -> None:
     """Three decimals, sorted by name, as the published implementation writes it."""
-    lines = published_cover(EVALUATION.scores).splitlines()
+    lines = published_leaderboard(EVALUATION).splitlines()
 
     assert lines[:2] == ["method\tExamCover\t+/-\tstd-err", f"{OVERALL_SYSTEM}\t1.000\t+/-\t0.000"]
     assert lines[2] == "a\t0.750\t+/-\t0.250"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exam_pp.cli.grading.plan import length_histogram, plan_grading
+from exam_pp.cli.grading.plan import plan_grading
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.prompts import PROMPTS
+from exam_pp.rendering.document import Table
 from tests.phases.grading.test_plan import RATING
 
 
@@ -18,6 +19,8 @@ def test_the_whole_of_dl19_is_counted(shared_data: Path, tmp_path: Path) -> None
         folder / "dl19-graded.jsonl.gz", tmp_path / "out.jsonl", folder / "dl19-gpt4-questions.jsonl.gz"
     )
     options = GradeOptions(prompts=[PROMPTS.get(RATING)])
-    plan = plan_grading(files, ModelOptions("fake"), options, probe_seconds=0.1)
-    assert (plan.summary.queries, plan.summary.passages, plan.summary.pairs) == (43, 9260, 92600)
-    assert sum(row[1] for row in length_histogram(plan)) == plan.requests
+    plan = plan_grading(files, ModelOptions("fake"), options, seconds=0.1)
+    work = plan.report.blocks[0]
+    assert isinstance(work, Table)
+    assert [row[1] for row in work.rows][:3] == [43, 9260, 92600]
+    assert {row[0]: row[1] for row in work.rows}["requests to send"] == plan.requests

@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from exam_pp.phases.banks.import_bank import import_bank
 from exam_pp.phases.interchange.answer_units import answer_units
-from exam_pp.phases.interchange.assignments import import_assignments
 from exam_pp.phases.interchange.import_passages import ImportSources, ImportSummary, import_passages
-from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import read_answers
-from tests.phases.interchange.test_nugget_exchange import read_json, write_assignments
 
 
 def test_a_whole_rag24_answer_is_the_text_that_was_assigned_nuggets(shared_data: Path) -> None:
@@ -25,34 +21,6 @@ def test_a_whole_rag24_answer_is_the_text_that_was_assigned_nuggets(shared_data:
     for answer in answers:
         for part in answer_units(answer, "paragraph"):
             assert len(part.text.split()) <= 400
-
-
-def test_assignments_both_ways(shared_data: Path, tmp_path: Path) -> None:
-    """301 real answers survive, with unknown labels and repeated nuggets."""
-    source = shared_data / "rag24" / "assignments.command-r-plus.jsonl"
-    graded, bank, out = tmp_path / "g.jsonl.gz", tmp_path / "b.jsonl", tmp_path / "a.jsonl"
-    summary = import_assignments([source], graded, bank_output=bank)
-    write_assignments(graded, bank, out)
-    before, after = read_json(source), read_json(out)
-
-    lengths = [(line.pop("response_length"), len(line["answer_text"].split())) for line in after]
-    assert all(length == count for length, count in lengths), "the length is computed again"
-    old_lengths = [line.pop("response_length") for line in before]
-    differing = sum(old != count for old, (_, count) in zip(old_lengths, lengths, strict=True))
-    assert summary.dropped.counts == {"response lengths that differ from the word count": differing}
-    assert after == before
-    assert [list(line) for line in after] == [list(line) for line in before]
-
-
-def test_samples_of_the_collections(shared_data: Path, tmp_path: Path) -> None:
-    """The counts are those of the files: 532 questions in 48 paragraphs, 289 of them unanswerable."""
-    folder = shared_data / "importers"
-    squad = import_bank([folder / "dev-sample.json"], tmp_path / "b.gz", "squad2", passages=tmp_path / "p.gz")
-    assert (squad.queries, squad.entries, squad.unanswerable, squad.passages) == (48, 532, 289, 48)
-    tqa = import_bank([folder / "tqa_L_0002_sample.json"], tmp_path / "t", "tqa")
-    assert (tqa.queries, tqa.entries, tqa.not_checkable) == (1, 11, 2)
-    (query,) = read_bank(tmp_path / "t")
-    assert query.entries["NDQ_000053"].gold_answers == ["meteorology"]
 
 
 def test_real_runs(shared_data: Path, tmp_path: Path) -> None:

@@ -1,1 +1,0 @@
-"""Commands of tournaments between the answers of systems."""

@@ -1,1 +1,0 @@
-"""Several phases in one command: `exam-pp evaluate rag`."""

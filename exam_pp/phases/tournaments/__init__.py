@@ -1,1 +1,0 @@
-"""RAGElo tournaments: games between answers of systems, and the ratings that follow from them."""

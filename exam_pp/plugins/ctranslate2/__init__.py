@@ -1,0 +1,1 @@
+"""CTranslate2, the fast engine for sequence-to-sequence models and, on request, causal models."""

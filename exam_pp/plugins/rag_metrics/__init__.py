@@ -1,0 +1,1 @@
+"""Metrics of RAG systems: citations, claims, criteria, consistency over repeats; files of Open RAG Eval."""

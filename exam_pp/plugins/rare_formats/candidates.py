@@ -1,0 +1,250 @@
+"""Retrieved segments of rank_llm, UMBRELA and AutoNuggetizer, one record per query, from and to passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from exam_pp.data_model import (
+    Id,
+    Integer,
+    Judgment,
+    Number,
+    Passage,
+    PassageData,
+    QueryPassages,
+    RankingEntry,
+)
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import Format, Source, make_writer, register
+from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.formats.sample import with_keys
+from exam_pp.models import Record
+from exam_pp.roles import DistinctNames, System
+from exam_pp.store.files import check_output, read_lines, read_text
+from exam_pp.store.parsing import parse_json, read_records, valid, write_records
+from exam_pp.store.passages.graded_file import write_passages
+from exam_pp.store.trec.queries import write_queries
+from exam_pp.store.trec.runs import check_has_name, method_of
+from exam_pp.text.wording import counted, listed
+
+_TEXT_KEYS = ("segment", "contents", "text", "passage", "content")
+
+
+class CandidateQuery(Record):
+    """The query of a line."""
+
+    qid: Id
+    text: str = ""
+
+
+class Candidate(Record):
+    """A retrieved segment; its text is in ``doc`` as ``segment``, ``contents``, ``text`` or ``passage``."""
+
+    docid: Id
+    score: Number | None = None
+    judgment: Integer | None = None
+    doc: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_a_text(self) -> Candidate:
+        if self.text is None:
+            raise ValueError(f"doc needs one of the keys {', '.join(_TEXT_KEYS)}")
+        return self
+
+    @property
+    def text(self) -> str | None:
+        """The text of the segment; None if no key has a text."""
+        return next((str(self.doc[key]) for key in _TEXT_KEYS if isinstance(self.doc.get(key), str)), None)
+
+
+class CandidateLine(Record):
+    """A query and its segments, best first."""
+
+    query: CandidateQuery
+    candidates: list[Candidate]
+
+
+def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
+    """Read the lines with their numbers, in file order; raises :class:`~exam_pp.errors.DataError`.
+
+    A file that is one JSON array is read, too; the number is then that of the element.
+    """
+    with suppress(StopIteration):
+        if next(read_lines(path))[1].startswith(b"["):
+            return _array(path)
+    return read_records(CandidateLine, path, "candidates")
+
+
+def _array(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
+    values = parse_json(read_text(path), path)
+    if not values:
+        raise DataError("has no candidates.", file=str(path))
+    for number, value in enumerate(values, 1):
+        yield number, valid(CandidateLine.model_validate, value, path, within=f"element {number}")
+
+
+def pool_candidates(
+    files: Iterable[Path], dropped: DroppedFields
+) -> tuple[list[QueryPassages], dict[str, str]]:
+    """Return the segments of the files as passages, and a mapping of query id to query text.
+
+    Raises :class:`DataError`, also for a segment with two different texts.
+    """
+    pool: dict[str, dict[str, Passage]] = {}
+    texts: dict[str, str] = {}
+    for file in files:
+        check_has_name(file)
+        system = method_of(file).removesuffix(".jsonl").removesuffix(".json")
+        lines: dict[str, int] = {}
+        for number, line in read_candidates(file):
+            if (first := lines.setdefault(line.query.qid, number)) != number:
+                problem = (
+                    f"the query {line.query.qid!r} is also on line {first}; "
+                    "a query must have all segments on one line."
+                )
+                raise DataError(problem, file=str(file), line=number, field="query")
+            dropped.keys(line.model_extra)
+            dropped.keys(line.query.model_extra)
+            texts.setdefault(line.query.qid, line.query.text)
+            passages = pool.setdefault(line.query.qid, {})
+            for rank, candidate in enumerate(line.candidates, 1):
+                _add(passages, candidate, system, line.query.qid, rank, file, number)
+                dropped.keys(candidate.model_extra)
+                dropped.keys(candidate.doc, _TEXT_KEYS)
+    return [QueryPassages(query_id, list(passages.values())) for query_id, passages in pool.items()], texts
+
+
+def _add(
+    passages: dict[str, Passage],
+    candidate: Candidate,
+    system: str,
+    query_id: str,
+    rank: int,
+    file: Path,
+    number: int,
+) -> None:
+    text = candidate.text or ""
+    new = Passage(passage_id=candidate.docid, text=text, data=PassageData(judgments=[], rankings=[]))
+    passage = passages.setdefault(candidate.docid, new)
+    problem = None
+    if passage.text != text:
+        problem = f"the segment {candidate.docid!r} has another text in an earlier ranking."
+    elif any(entry.method == system for entry in passage.rankings):
+        problem = f"the segment {candidate.docid!r} occurs twice for the query {query_id!r}."
+    if problem:
+        raise DataError(problem, file=str(file), line=number, field="candidates")
+    score = float(-rank) if candidate.score is None else candidate.score
+    passage.rankings.append(
+        RankingEntry(method=system, passage_id=candidate.docid, query_id=query_id, rank=rank, score=score)
+    )
+    if candidate.judgment is not None and not any(
+        judgment.relevance == candidate.judgment for judgment in passage.judgments
+    ):
+        judgment = Judgment(
+            passage_id=candidate.docid,
+            query_id=query_id,
+            relevance=candidate.judgment,
+            title_query=query_id,
+        )
+        passage.judgments.append(judgment)
+
+
+def import_candidates(
+    files: Sequence[Path], output: Path, *, queries_output: Path | None = None
+) -> list[str]:
+    """Write the segments as a passages file, and return the lines of the summary.
+
+    The name of a file is the name of its system; the order of the segments on a line is the ranking. Segments
+    of several files are pooled. Raises :class:`~exam_pp.errors.DataError` for a query that a file has twice,
+    a segment that a query lists twice, and an id with two texts.
+    """
+    for path in (output, queries_output):
+        if path is not None:
+            check_output(path, files)
+    dropped = DroppedFields()
+    queries, texts = pool_candidates(files, dropped)
+    if queries_output is not None:
+        write_queries(texts, queries_output, inputs=files)
+    write_passages(queries, output, inputs=files)
+    count = sum(len(query.passages) for query in queries)
+    imported = f"Imported {counted(len(queries), 'query')}, {counted(count, 'passage')}."
+    return [imported, *dropped.lines()]
+
+
+def segments_of(
+    queries: Iterable[QueryPassages],
+    dropped: DroppedFields,
+    texts: Mapping[str, str],
+    systems: Sequence[str],
+    file: Path,
+) -> list[CandidateLine]:
+    """The ranking of a system as segments, best first; ``file`` has the queries, for messages.
+
+    ``systems``: The one system; empty if only one system has a ranking. The highest of several judgments is
+    kept. Raises :class:`~exam_pp.errors.SelectionError` for a system without rankings, and for a query
+    without a text.
+    """
+    rankings: dict[str, dict[str, list[tuple[RankingEntry, Passage]]]] = {}
+    distinct = DistinctNames()
+    for query in queries:
+        for passage in query.passages:
+            dropped.add("sets of grades", sum(1 for _ in passage.grade_sets()))
+            dropped.add("judgments other than the highest", max(0, len(passage.judgments) - 1))
+            for entry in passage.rankings:
+                if entry.role == "answer":
+                    dropped.add("parts of answers")
+                    continue
+                of_system = rankings.setdefault(distinct(System.of(entry)), {})
+                of_system.setdefault(query.query_id, []).append((entry, passage))
+    if not rankings:
+        raise SelectionError(f"{file} has no rankings of systems.")
+    if len(named := systems or [*rankings]) > 1:
+        raise SelectionError(f"{file} has several systems; name one of them with --system: {listed(named)}.")
+    if (system := named[0]) not in rankings:
+        raise SelectionError(f"{file} has no system {system!r}; its systems are: {', '.join(rankings)}.")
+    ranking = rankings.pop(system)
+    others = (entries for of_system in rankings.values() for entries in of_system.values())
+    dropped.add("ranking entries of other systems", sum(map(len, others)))
+    if missing := [query_id for query_id in ranking if query_id not in texts]:
+        raise SelectionError(f"--queries has no text for the query {missing[0]!r} of {file}.")
+    return [
+        CandidateLine(
+            query=CandidateQuery(qid=query_id, text=texts[query_id]),
+            candidates=[_candidate(*item) for item in sorted(entries, key=_order)],
+        )
+        for query_id, entries in ranking.items()
+    ]
+
+
+def _order(item: tuple[RankingEntry, Passage]) -> tuple[int, float]:
+    return item[0].rank, -item[0].score
+
+
+def _candidate(entry: RankingEntry, passage: Passage) -> Candidate:
+    judged = [judgment.relevance for judgment in passage.judgments]
+    judgment = {"judgment": max(judged)} if judged else {}
+    return Candidate(docid=passage.passage_id, score=entry.score, **judgment, doc={"segment": passage.text})
+
+
+def _read(source: Source) -> list[QueryPassages]:
+    queries, texts = pool_candidates([source.path], source.dropped)
+    source.dropped.add("query texts", sum(map(bool, texts.values())))
+    return queries
+
+
+register(
+    Format(
+        "candidates", "passages", "retrieved segments of rank_llm, UMBRELA and AutoNuggetizer",
+        with_keys("query", "candidates", arrays=True), read_candidates, "query", _read,
+        make_writer(write_records),
+        of_passages=lambda queries, dropped, of: segments_of(
+            queries, dropped, of.query_texts, of.systems, of.source
+        ),
+        imports=import_candidates,
+    ),
+)  # fmt: skip

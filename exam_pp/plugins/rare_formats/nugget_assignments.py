@@ -1,0 +1,431 @@
+"""Nugget assignments of AutoNuggetizer, one line per answer, from passages and to passages.
+
+Nuggets have no ids in these files; they are identified by query and text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exam_pp.banks import ASSIGNMENT_LABELS, LABEL_RATINGS, BankLine, Entry, entry_id
+from exam_pp.data_model import (
+    Id,
+    Integer,
+    NuggetAssignment,
+    Passage,
+    PassageData,
+    QueryPassages,
+    RankingEntry,
+    RubricGrades,
+    SelfRating,
+    is_human,
+)
+from exam_pp.errors import DataError, SelectionError
+from exam_pp.formats.base import Format, Source, make_writer, register
+from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.formats.sample import with_keys
+from exam_pp.grade_filter import GradeFilter, GradeKey, check_one
+from exam_pp.metrics.grade_masks import copy_ratings, ids_of_copies
+from exam_pp.metrics.measures import answer_length
+from exam_pp.models import Record
+from exam_pp.phases.evaluation.nugget_scores import assigns_nuggets
+from exam_pp.plugins.rare_formats.nuggetizer import NuggetText, bank_line
+from exam_pp.prompts.entry_list import plain_label
+from exam_pp.prompts.reading import NOT_A_LABEL
+from exam_pp.roles import DistinctNames, System
+from exam_pp.store.banks.bank_json import read_bank, write_bank
+from exam_pp.store.files import check_output
+from exam_pp.store.parsing import read_records, write_records
+from exam_pp.store.passages.graded_file import read_passages, write_passages
+from exam_pp.store.trec.queries import write_queries
+from exam_pp.text.wording import counted, listed, noted
+
+DEFAULT_GRADER = "nuggetizer"
+"""The grader of the assignments unless --grader names another."""
+
+
+class AssignedNugget(NuggetText):
+    """A nugget with its assignment for the answer; unknown labels occur and are kept."""
+
+    assignment: str | None = None
+
+
+class AssignmentLine(Record):
+    """An answer with the assignments of its query's nuggets."""
+
+    query: str = ""
+    qid: Id
+    answer_text: str
+    response_length: Integer | None = None
+    run_id: Id
+    nuggets: list[AssignedNugget]
+
+
+def read_assignments(path: str | Path) -> Iterator[tuple[int, AssignmentLine]]:
+    """Read the lines with their numbers, in file order; raises :class:`~exam_pp.errors.DataError`."""
+    return read_records(AssignmentLine, path, "assignments")
+
+
+NuggetIds = Mapping[tuple[str, str], Sequence[str]]
+"""Query and text to the ids of the nuggets with this text, of which several facets may have one each."""
+
+
+def _nugget_ids(line: AssignmentLine, known: NuggetIds) -> Iterator[tuple[str, bool]]:
+    """The id of each nugget of an answer, and whether it is known; else the digest of its text.
+
+    A text that occurs several times gets its ids in order.
+    """
+    seen: Counter[str] = Counter()
+    for text in (nugget.text.strip() for nugget in line.nuggets):
+        ids = known.get((line.qid, text))
+        yield (ids[min(seen[text], len(ids) - 1)], True) if ids else (entry_id(line.qid, text), False)
+        seen[text] += 1
+
+
+@dataclass
+class AssignmentSummary:
+    """Counts for the summary of an import of assignments.
+
+    ``matched`` counts nuggets that the bank has, ``foreign`` are ids of the nuggets that it lacks, and
+    ``inconsistent`` are queries whose answers have different nuggets.
+    """
+
+    answers: int = 0
+    systems: set[str] = field(default_factory=set)
+    graded: int = 0
+    ungraded: Counter[str] = field(default_factory=Counter)
+    inconsistent: list[str] = field(default_factory=list)
+    matched: int = 0
+    foreign: set[str] = field(default_factory=set)
+    dropped: DroppedFields = field(default_factory=DroppedFields)
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the summary."""
+        answers, systems = counted(self.answers, "answer"), len(self.systems)
+        yield f"Imported {answers} (systems: {systems}), {counted(self.graded, 'assignment')}."
+        if self.ungraded:
+            labels = listed([repr(label) for label, _ in self.ungraded.most_common()])
+            count = counted(
+                self.ungraded.total(),
+                "nugget is ungraded, as its label is",
+                "nuggets are ungraded, as their labels are",
+            )
+            yield f"{count} not one of {', '.join(ASSIGNMENT_LABELS)}: {labels}"
+        foreign = "{} no match in the bank by query and text; the assignments are imported anyway."
+        yield from noted(len(self.foreign), foreign, "nugget has", "nuggets have")
+        ids = ", ".join(self.inconsistent[:5])
+        different = f"{{}} different nuggets for different answers; --also bank writes all of them: {ids}"
+        yield from noted(len(self.inconsistent), different, "query has", "queries have")
+        yield from self.dropped.lines()
+
+
+def add_assignments(
+    queries: dict[str, QueryPassages],
+    files: Iterable[Path],
+    grader: str,
+    summary: AssignmentSummary,
+    known: NuggetIds | None = None,
+) -> dict[str, BankLine]:
+    """Add the assignments of the files to the passages of the queries; return the nuggets of each query."""
+    bank: dict[str, BankLine] = {}
+    seen: set[tuple[str, str]] = set()
+    for file in files:
+        for number, line in read_assignments(file):
+            if (line.run_id, line.qid) in seen:
+                raise DataError(
+                    f"the run {line.run_id!r} answers the query {line.qid!r} twice.",
+                    file=str(file), line=number,
+                )  # fmt: skip
+            seen.add((line.run_id, line.qid))
+            passage = _passage_of(line, queries, file, number)
+            passage.add_grades([_grades(line, grader, summary, known)])
+            _add_to_bank(bank, line, summary)
+            summary.answers += 1
+            summary.systems.add(line.run_id)
+            summary.dropped.keys(line.model_extra)
+            summary.dropped.add(
+                "response lengths that differ from the word count",
+                line.response_length not in (None, answer_length(line.answer_text)),
+            )
+    return bank
+
+
+def _passage_of(line: AssignmentLine, queries: dict[str, QueryPassages], file: Path, number: int) -> Passage:
+    """The existing passage of the answer, or a new passage that its system ranks first."""
+    query = queries.setdefault(line.qid, QueryPassages(line.qid, []))
+    ranked = [p for p in query.passages if any(entry.method == line.run_id for entry in p.rankings)]
+    if not ranked:
+        passage_id = f"{line.run_id}/{line.qid}"
+        entry = RankingEntry(method=line.run_id, passage_id=passage_id, query_id=line.qid, rank=1, score=1.0)
+        data = PassageData(judgments=[], rankings=[entry])
+        query.passages.append(Passage(passage_id=passage_id, text=line.answer_text, data=data))
+        return query.passages[-1]
+    same = next((p for p in ranked if p.text.split() == line.answer_text.split()), None)
+    if same is None:
+        difference = "has another text" if len(ranked) == 1 else f"is split into {len(ranked)} passages"
+        raise DataError(
+            f"the answer of the run {line.run_id!r} to the query {line.qid!r} {difference} in the passages "
+            "file; import answers with --unit whole first.",
+            file=str(file), line=number, field="answer_text",
+        )  # fmt: skip
+    return same
+
+
+def _grades(
+    line: AssignmentLine, grader: str, summary: AssignmentSummary, known: NuggetIds | None
+) -> RubricGrades:
+    """The labels as grades, in the order of the file; a repeated nugget keeps every label."""
+    labels: list[tuple[str, str]] = []
+    errors: dict[str, Any] = {}
+    nugget_ids = list(_nugget_ids(line, known or {}))
+    occurrences = Counter(nugget_id for nugget_id, _ in nugget_ids)
+    in_order: list[tuple[str, str]] = []
+    for nugget, (nugget_id, is_known) in zip(line.nuggets, nugget_ids, strict=True):
+        summary.matched += is_known
+        if known is not None and not is_known:
+            summary.foreign.add(nugget_id)
+        label = nugget.assignment or ""
+        if (plain := plain_label(label)) in ASSIGNMENT_LABELS:
+            labels.append((nugget_id, plain))
+            in_order.append((nugget_id, plain))
+        else:
+            if occurrences[nugget_id] > 1:
+                # Keep its position, or the label of another occurrence would count for this occurrence.
+                in_order.append((nugget_id, label))
+            errors[nugget_id] = {"response": label, "prompt": "", "failure_reason": NOT_A_LABEL}
+            summary.ungraded[label] += 1
+    summary.graded += len(labels)
+    ratings = {nugget_id: LABEL_RATINGS[label] for nugget_id, label in labels}
+    correct = [nugget_id for nugget_id, rating in ratings.items() if rating]
+    source: dict[str, Any] = {"source": "human"} if is_human(grader) else {}
+    return RubricGrades(
+        model=grader,
+        model_options={},
+        prompt_info={"prompt_class": "NuggetAssignment", "is_self_rated": True},
+        prompt_type="nugget",
+        correct=correct,
+        wrong=[nugget_id for nugget_id, rating in ratings.items() if not rating],
+        answers=[] if source else labels,
+        errors=errors,
+        exam_ratio=len(correct) / len(ratings) if ratings else 0.0,
+        self_ratings=[
+            SelfRating(nugget_id=nugget_id, self_rating=LABEL_RATINGS[label], **source)
+            for nugget_id, label in labels
+        ],
+        relevance_label=max(ratings.values(), default=0),
+        assignments=[NuggetAssignment(nugget_id=key, assignment=label) for key, label in in_order],
+    )
+
+
+def _add_to_bank(bank: dict[str, BankLine], line: AssignmentLine, summary: AssignmentSummary) -> None:
+    """Add the nuggets of the query's first answer, and those that occur only with later answers."""
+    current = bank_line(line.qid, line.query, line.nuggets)
+    known = bank.setdefault(line.qid, current)
+    if known is current:
+        return
+    ids = {item.entry_id for item in known.items}
+    if new := [item for item in current.items if item.entry_id not in ids]:
+        known.items += new
+        if line.qid not in summary.inconsistent:
+            summary.inconsistent.append(line.qid)
+
+
+_LABELS = dict(enumerate(ASSIGNMENT_LABELS))
+
+
+@dataclass
+class _Answer:
+    """The parts of a system's answer (rank, text), with the grader's rating of each nugget.
+
+    ``unparsed`` is nugget id to the label that could not be read, for ungraded nuggets.
+    """
+
+    parts: list[tuple[int, str]] = field(default_factory=list)
+    ratings: dict[str, int] = field(default_factory=dict)
+    unparsed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The parts in the order of their ranks."""
+        return " ".join(text for _, text in sorted(self.parts, key=lambda part: part[0]))
+
+
+def assignments_of(
+    queries: Iterable[QueryPassages],
+    dropped: DroppedFields,
+    bank: Path,
+    grade_filter: GradeFilter,
+    graded: Path,
+) -> list[AssignmentLine]:
+    """A line for every answer with assignments of the grader; ``graded`` has the queries, for messages.
+
+    An ungraded nugget is written with its unparsed label. Raises :class:`~exam_pp.errors.SelectionError`
+    unless the filter selects the assignments of one grader.
+    """
+    test_bank = read_bank(bank)
+    items = test_bank.copies
+    graders: dict[GradeKey, None] = {}
+    answers: dict[tuple[System, str], _Answer] = {}
+    for query in queries:
+        for passage in query.passages:
+            if query.query_id in items and passage.rankings:
+                copies = ids_of_copies(items[query.query_id])
+                _add_passage(passage, query.query_id, copies, grade_filter, answers, graders, dropped)
+    if not graders:
+        raise SelectionError(f"{graded} has no nugget assignments that match the filter and the bank.")
+    check_one(graders, f"The filter selects assignments of {len(graders)} graders in {graded}")
+    if not any(
+        entry_id in answer.ratings or entry_id in answer.unparsed
+        for (_, query_id), answer in answers.items()
+        for entry_id in items[query_id]
+    ):
+        raise SelectionError(
+            f"{bank} has none of the nuggets that are assigned in {graded}: name the bank with which the "
+            "answers were graded."
+        )
+    dropped.add("graders", len(graders))
+    texts = {query.query_id: query.query_text for query in test_bank}
+    return list(_lines(answers, items, texts))
+
+
+def _add_passage(
+    passage: Passage,
+    query_id: str,
+    copies: Mapping[str, Sequence[str]],
+    criteria: GradeFilter,
+    answers: dict[tuple[System, str], _Answer],
+    graders: dict[GradeKey, None],
+    dropped: DroppedFields,
+) -> None:
+    """Add the passage and its selected assignments to the answers of the systems that rank it."""
+    dropped.add("judgments", len(passage.judgments))
+    selected = [
+        grades for grades in passage.grade_sets() if criteria.accepts(grades) and assigns_nuggets(grades)
+    ]
+    dropped.add("other sets of grades", len(list(passage.grade_sets())) - len(selected))
+    if not selected:
+        return
+    graders |= dict.fromkeys(GradeKey.of(grades, criteria) for grades in selected)
+    ratings: dict[str, int] = {}
+    unparsed: dict[str, str] = {}
+    for grades in selected:
+        ratings |= copy_ratings(grades, copies)
+        unparsed |= _unparsed_labels(grades) if isinstance(grades, RubricGrades) else {}
+    for ranking in passage.rankings:
+        answer = answers.setdefault((System.of(ranking), query_id), _Answer())
+        answer.parts.append((ranking.rank, passage.text))
+        answer.ratings |= {
+            key: max(rating, answer.ratings.get(key, rating)) for key, rating in ratings.items()
+        }
+        answer.unparsed |= unparsed
+        dropped.add("citations", len(ranking.citations or ()))
+
+
+def _unparsed_labels(grades: RubricGrades) -> dict[str, str]:
+    """Nugget id to unparsed label."""
+    errors = grades.errors if isinstance(grades.errors, dict) else {}
+    return {key: str(error.get("response", "")) for key, error in errors.items() if isinstance(error, dict)}
+
+
+def _lines(
+    answers: Mapping[tuple[System, str], _Answer],
+    items: Mapping[str, Mapping[str, Entry]],
+    texts: Mapping[str, str],
+) -> Iterator[AssignmentLine]:
+    distinct = DistinctNames()
+    for (system, query_id), answer in answers.items():
+        yield AssignmentLine(
+            query=texts.get(query_id, ""),
+            qid=query_id,
+            answer_text=answer.text,
+            response_length=len(answer.text.split()),
+            run_id=distinct(system),
+            nuggets=[
+                _nugget(
+                    entry, _LABELS.get(answer.ratings.get(key, -1)) or answer.unparsed.get(entry.entry_id, "")
+                )
+                for key, entry in items[query_id].items()
+            ],
+        )
+
+
+def _nugget(entry: Entry, label: str) -> AssignedNugget:
+    importance = {} if entry.importance is None else {"importance": entry.importance}
+    return AssignedNugget(text=entry.text, **importance, assignment=label)
+
+
+def import_assignments(
+    files: Sequence[Path],
+    output: Path,
+    *,
+    grader_name: str | None = None,
+    passages: Path | None = None,
+    bank: Path | None = None,
+    bank_output: Path | None = None,
+    queries_output: Path | None = None,
+) -> AssignmentSummary:
+    """Write a graded file, and the nuggets and the texts of the queries if they have files.
+
+    Answers in ``passages`` get the assignments as additional grades; all other answers become passages.
+    Nuggets get the ids of ``bank``, joined by query and text; without a bank, ids are digests of both. Labels
+    are read as in replies ("Not Support" is valid); a nugget with an unknown label is ungraded and keeps the
+    label. Raises :class:`~exam_pp.errors.DataError` for an answer that occurs twice or differs from its text
+    in ``passages``, and :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
+    """
+    inputs = [*files, *filter(None, (passages, bank))]
+    for path in filter(None, (output, bank_output, queries_output)):
+        check_output(path, inputs)
+    summary = AssignmentSummary()
+    queries: dict[str, QueryPassages] = {}
+    for query in read_passages(passages) if passages else ():
+        known = queries.setdefault(query.query_id, QueryPassages(query.query_id, []))
+        known.passages += query.passages
+    ids: dict[tuple[str, str], list[str]] = {}
+    for line in read_bank(bank).lines if bank is not None else ():
+        for item in line.items:
+            ids.setdefault((line.query_id, item.text.strip()), []).append(item.entry_id)
+    nuggets = add_assignments(
+        queries, files, grader_name or DEFAULT_GRADER, summary, None if bank is None else ids
+    )
+    if bank is not None and summary.foreign and not summary.matched:
+        raise SelectionError(
+            f"No nugget is in {bank} (compared by query and text); name the bank that was assigned."
+        )
+    if bank_output is not None:
+        write_bank(nuggets.values(), bank_output, inputs=inputs)
+    if queries_output is not None:
+        texts = {query_id: line.query_text for query_id, line in nuggets.items() if line.query_text}
+        write_queries(texts, queries_output, inputs=inputs)
+    write_passages(queries.values(), output, inputs=inputs)
+    return summary
+
+
+def _of_passages(queries: Iterable[QueryPassages], dropped: DroppedFields, of: Any) -> list[AssignmentLine]:
+    if of.bank is None:
+        raise SelectionError("Nugget assignments need a test bank; name it with --bank.")
+    return assignments_of(queries, dropped, of.bank, of.grades, of.source)
+
+
+def _read(source: Source) -> list[QueryPassages]:
+    """Read answers with their grades; nuggets are counted as dropped, because a passages file has none."""
+    summary = AssignmentSummary(dropped=source.dropped)
+    queries: dict[str, QueryPassages] = {}
+    bank = add_assignments(queries, [source.path], DEFAULT_GRADER, summary)
+    source.dropped.add("query texts", sum(bool(line.query_text) for line in bank.values()))
+    source.dropped.add("nuggets", sum(len(line.items) for line in bank.values()))
+    return list(queries.values())
+
+
+register(
+    Format(
+        "nuggetizer-assignments", "passages", "answers with nugget assignments of AutoNuggetizer",
+        with_keys("qid", "nuggets", "answer_text"), read_assignments, "answer", _read,
+        make_writer(write_records),
+        of_passages=_of_passages,
+        imports=lambda files, output, **options: import_assignments(files, output, **options).lines(),
+    ),
+)  # fmt: skip

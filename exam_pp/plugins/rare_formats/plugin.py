@@ -1,0 +1,18 @@
+"""What the plug-in adds: file formats, and scores in the format of AutoNuggetizer."""
+
+from exam_pp.plugins import Plugin
+
+PLUGIN = Plugin(
+    registered={
+        "file_formats": {
+            "plugins.rare_formats.candidates": "candidates",
+            "plugins.rare_formats.car_pages": "car-pages",
+            "plugins.rare_formats.nugget_assignments": "nuggetizer-assignments",
+            "plugins.rare_formats.nuggetizer": "nuggetizer nuggetizer-metrics",
+            "plugins.rare_formats.question_facets": "genq",
+            "plugins.rare_formats.squad": "squad2 squad2-paragraphs",
+            "plugins.rare_formats.tqa": "tqa",
+        }
+    },
+    offers={"texts of leaderboards": "exam_pp.plugins.rare_formats.nuggetizer:TEXTS"},
+)

@@ -1,0 +1,445 @@
+"""Audits of graders: numbers by hand on small files, verdicts, missing inputs, the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import pstdev
+from typing import Any
+
+import pytest
+from scipy.stats import rankdata, spearmanr
+
+from exam_pp.banks import BankLine, TestBank, writers, written_by
+from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
+from exam_pp.games import Game, GameSet, QueryGames
+from exam_pp.grade_filter import GradeFilter
+from exam_pp.phases.evaluation.leaderboards import Statistics
+from exam_pp.plugins import offered
+from exam_pp.plugins.trust.audit import audit
+from exam_pp.rendering.document import Heading, Paragraph, Report, Table
+from exam_pp.store.families import Families, Family
+from exam_pp.store.games_files import write_games
+from tests.conftest import passage, rubric, written
+from tests.tables import notes_of, pictures_of, tables_of
+
+WriteLines = Callable[[str, list[Any]], Path]
+FAMILIES = Families({"gpt": Family(models=["gpt-*"], systems=["gpt-*"])})
+QUICK = Statistics(samples=200)
+GAMES = "Position, length and self-preference in games"
+
+
+def graded(
+    query_id: str,
+    passage_id: str,
+    *grades: dict[str, Any],
+    words: int = 3,
+    judgment: int | None = None,
+    ranks: Mapping[str, int] | None = None,
+    **keys: Any,
+) -> dict[str, Any]:
+    """A graded passage with so many words."""
+    judged = {"paragraphId": passage_id, "query": query_id, "titleQuery": query_id, "relevance": judgment}
+    return passage(
+        passage_id,
+        text="word " * words,
+        exam_grades=list(grades),
+        paragraph_data={
+            "judgments": [] if judgment is None else [judged],
+            "rankings": [
+                {
+                    "method": system,
+                    "paragraphId": passage_id,
+                    "queryId": query_id,
+                    "rank": rank,
+                    "score": -rank,
+                }
+                for system, rank in (ranks or {}).items()
+            ],
+        },
+        **keys,
+    )
+
+
+def direct(rating: int, probabilities: Sequence[float] | None = None) -> dict[str, Any]:
+    """A direct grade on the scale 0 to 1, with or without probabilities."""
+    soft = {} if probabilities is None else {"probabilities": list(probabilities)}
+    return {
+        "correctAnswered": bool(rating), "answer": str(rating), "llm": "gpt-4", "self_ratings": rating,
+        **soft, "prompt_info": {"prompt_class": "Own", "max_rating": 1},
+    }  # fmt: skip
+
+
+def bank_line(query_id: str, *keys: str, **more: Any) -> dict[str, Any]:
+    items = [
+        {"query_id": query_id, "question_id": f"{query_id}/{key}", "question_text": f"What is {key}?"}
+        for key in keys
+    ]
+    return {"query_id": query_id, "test_collection": "", "query_text": query_id, "items": items, **more}
+
+
+TEN = [f"q{n}" for n in range(1, 11)]
+# Ten queries with (words, best rating, judgment) of each passage.
+LENGTHS = {
+    query: (
+        [(10, 0, 0), (20, 3, 1), (30, 2, 0), (50, 5, 2), (15, 1, 1)]
+        if n % 2
+        else [(12, 1, 1), (9, 0, 2), (40, 4, 0), (44, 4 if n else 1, 1), (25, 2, 2)]
+    )
+    for n, query in enumerate(TEN)
+}
+
+
+@pytest.fixture
+def lengths(write_jsonl: WriteLines) -> Path:
+    return write_jsonl(
+        "graded.jsonl",
+        [
+            [q, [graded(q, f"p{n}", rubric({f"{q}/a": y, f"{q}/b": 0}, llm="gpt-4"), words=x, judgment=z)
+                 for n, (x, y, z) in enumerate(rows)]]
+            for q, rows in LENGTHS.items()
+        ],
+    )  # fmt: skip
+
+
+def rows_of_length(report: Report) -> dict[tuple[str, str, str], Any]:
+    """Units, what is correlated with their length, and what is held constant, to Spearman's correlation."""
+    rows = tables_of(report)["Correlation with length in words"].rows
+    return {(str(row[1]), str(row[0]), str(row[2])): row[5] for row in rows}
+
+
+def paragraphs(report: Report, title: str) -> list[str]:
+    """The texts of a section; the last ones are its verdicts."""
+    titles = [block.text if isinstance(block, Heading) else None for block in report.blocks]
+    start = titles.index(title)
+    end = next((n for n in range(start + 1, len(titles)) if titles[n] is not None), len(titles))
+    return [block.text for block in report.blocks[start:end] if isinstance(block, Paragraph)]
+
+
+def verdict_of(report: Report, title: str) -> str:
+    return paragraphs(report, title)[-1]
+
+
+def row_of(table: Table, name: str) -> dict[str, Any]:
+    """The row whose first cell has this name, by column."""
+    return next(dict(zip(table.columns, row, strict=True)) for row in table.rows if row[0] == name)
+
+
+def test_length_by_hand(lengths: Path) -> None:
+    """Within-query ranks; the partial correlation by its formula on the pooled ranks."""
+    rows = rows_of_length(audit(lengths, statistics=QUICK))
+    columns = [
+        [rank for query in LENGTHS.values() for rank in rankdata([row[n] for row in query])] for n in range(3)
+    ]
+
+    def pearson(a: int, b: int) -> float:
+        """Of the ranks, whose mean is 3 in both queries."""
+        x, y = ([rank - 3 for rank in columns[n]] for n in (a, b))
+        return sum(map(float.__mul__, x, y)) / (sum(v * v for v in x) * sum(v * v for v in y)) ** 0.5
+
+    r, s, t = pearson(0, 1), pearson(0, 2), pearson(1, 2)
+    assert rows["passages", "grade", "query"] == pytest.approx(r)
+    assert rows["passages", "judgment", "query"] == pytest.approx(s)
+    partial = (r - s * t) / ((1 - s * s) * (1 - t * t)) ** 0.5
+    assert rows["passages", "grade", "query, judgment"] == pytest.approx(partial)
+
+
+def test_evidence_of_length_has_its_number(lengths: Path) -> None:
+    result = audit(lengths, statistics=QUICK)
+    rows = tables_of(result)["Correlation with length in words"].rows
+    value, low = next(row[5:7] for row in rows if row[2] == "query, judgment")
+    assert isinstance(low, float)
+    assert low > 0
+    assert verdict_of(result, "Length").startswith(
+        "Evidence: at the same judgment, longer passages of a query get higher grades: partial Spearman "
+        f"correlation {value:.3f} (95 % interval {low:.3f} to "
+    )
+
+
+def test_two_ways_to_hold_the_judgment_constant_disagree(write_jsonl: WriteLines) -> None:
+    """The judgment is not linear in ranks, so the partial correlation has another sign than the groups."""
+    rows = [(10, 1, 2), (10, 0, 2), (40, 2, 0), (30, 1, 0), (40, 3, 0), (50, 0, 1)]
+
+    def query(name: str) -> list[dict[str, Any]]:
+        return [
+            graded(name, f"p{n}", rubric({f"{name}/a": y}), words=x, judgment=z)
+            for n, (x, y, z) in enumerate(rows)
+            if n != 3 or name != TEN[0]
+        ]
+
+    path = write_jsonl("graded.jsonl", [[name, query(name)] for name in TEN])
+    verdict = verdict_of(audit(path, statistics=QUICK), "Length")
+    assert verdict.startswith(
+        "Undecided: the two ways to hold the judgment constant disagree: partial Spearman correlation -0."
+    )
+    assert verdict.endswith(" among units with the same judgment.")
+
+
+def test_without_people_length_is_not_separated(write_jsonl: WriteLines) -> None:
+    lines = [[q, [graded(q, f"p{n}", rubric({f"{q}/a": n}), words=n + 1) for n in range(4)]] for q in "xy"]
+    result = audit(write_jsonl("graded.jsonl", lines), statistics=QUICK)
+    assert rows_of_length(result) == {("passages", "grade", "query"): pytest.approx(1)}
+    verdict = verdict_of(result, "Length")
+    assert verdict.startswith("Undecided: ")
+    assert "within queries is 1.000, but without labels of people" in verdict
+    assert verdict_of(result, "Calibration") == "Undecided: the file has no labels of people."
+
+
+def test_a_reviewer_labels_pairs(write_jsonl: WriteLines) -> None:
+    """Units are pairs; judgments do not count."""
+    passages = [
+        graded("q", f"p{n}", rubric({"q/a": a, "q/b": b}, llm="gpt-4"), rubric({"q/a": c}, llm="human:ana"),
+               words=10 * n, judgment=0)
+        for n, (a, b, c) in enumerate([(1, 0, 0), (3, 5, 2), (2, 1, 3), (5, 4, 1)])
+    ]  # fmt: skip
+    path = write_jsonl("graded.jsonl", [["q", passages]])
+    result = audit(path, grade_filter=GradeFilter(model="gpt-4"), reviewer="ana", statistics=QUICK)
+    rows = rows_of_length(result)
+    assert "labels of people: human:ana. " in notes_of(result)
+    words, grades = [0, 0, 10, 10, 20, 20, 30, 30], [1, 0, 3, 5, 2, 1, 5, 4]
+    assert rows["pairs", "grade", "query"] == pytest.approx(spearmanr(words, grades).statistic)
+    x, y, z = [0, 10, 20, 30], [1, 3, 2, 5], [0, 2, 3, 1]
+    r, s, t = (spearmanr(*pair).statistic for pair in ((x, y), (x, z), (y, z)))
+    partial = (r - s * t) / ((1 - s * s) * (1 - t * t)) ** 0.5
+    assert rows["pairs", "grade", "query, reviewer's rating"] == pytest.approx(partial)
+    with pytest.raises(SelectionError, match=r"no grades by 'human:eve' \(reviewers: human:ana\)"):
+        audit(path, grade_filter=GradeFilter(model="gpt-4"), reviewer="human:eve")
+
+
+def test_a_reviewer_without_ratings_of_the_graded_pairs(write_jsonl: WriteLines) -> None:
+    """The reason is the missing labels, not constant grades or lengths."""
+    passages = [
+        graded("q", f"p{n}", rubric({"q/a": n}, llm="gpt-4"), rubric({"q/b": n}, llm="human:ana"), words=n)
+        for n in range(4)
+    ]
+    bank = write_jsonl("bank.jsonl", [bank_line("q", "a")])
+    path = write_jsonl("graded.jsonl", [["q", passages]])
+    chosen = GradeFilter(model="gpt-4")
+    found = audit(path, bank=bank, grade_filter=chosen, reviewer="ana", statistics=QUICK)
+    assert verdict_of(found, "Length") == "Undecided: no graded passage or pair has a reviewer's rating."
+
+
+# Three systems with a passage each per query; the grader prefers gpt-rag, people do not.
+SYSTEMS = {"gpt-rag": (5, 1), "bm25": (1, 2), "splade": (4, 2)}
+
+
+@pytest.fixture
+def systems(write_jsonl: WriteLines) -> Path:
+    lines = []
+    for query_id in TEN:
+        keys = [f"{query_id}/{key}" for key in "ab"]
+        lines.append([
+            query_id,
+            [
+                graded(
+                    query_id, f"{query_id}-{name}",
+                    rubric({keys[0]: rating, keys[1]: 5 if (name, query_id) == ("gpt-rag", "q1") else 0},
+                           llm="gpt-4"),
+                    judgment=judgment, ranks={name: 1}, words=len(name),
+                )
+                for name, (rating, judgment) in SYSTEMS.items()
+            ],
+        ])  # fmt: skip
+    return write_jsonl("graded.jsonl", lines)
+
+
+def test_preference_for_the_own_family(systems: Path, write_jsonl: WriteLines) -> None:
+    """Cover: gpt-rag 1, 9 × 1/2; bm25 0; splade 1/2. Judgments / cutoff 2: 1/2, 1, 1."""
+    lines = [bank_line(q, "a", "b", info={"gpt_model": "gpt-4"}) for q in TEN]
+    bank = write_jsonl("bank.jsonl", lines)
+    found = audit(systems, bank=bank, families=FAMILIES, cutoff=2, statistics=QUICK)
+    table = tables_of(found)["Advantage of the systems of the family gpt"]
+    assert [row[0] for row in table.rows] == ["gpt-4", "judgments"]
+    grader, people = row_of(table, "gpt-4"), row_of(table, "judgments")
+    names = ("own family", "others", "mean rank of own")
+    assert [grader[name] for name in names] == pytest.approx([0.55, 1 / 4, 1])
+    assert [people[name] for name in names] == pytest.approx([1 / 2, 1, 3])
+    deviation = (((0.55 - 0.35) ** 2 + 0.35**2 + (0.5 - 0.35) ** 2) / 3) ** 0.5
+    expected = (0.55 - 0.25) / deviation + (1 / 2) / (1 / 18) ** 0.5
+    assert people["grader's minus this"] == pytest.approx(expected)
+    first, second, _, verdict = paragraphs(found, "Circularity")
+    assert first == "Warning: The grader and the bank writer are the same model (gpt-4)."
+    assert second == "Warning: 1 system is of the grader's family (gpt): gpt-rag."
+    assert verdict.startswith(
+        "Evidence: the advantage of the family gpt by this grader is larger than by judgments, by "
+        f"{expected:.3f} standard deviations (95 % interval "
+    )
+
+
+@pytest.mark.parametrize(
+    ("families", "reason"),
+    [
+        (None, "families of systems are unknown; use --families FILE"),
+        (Families({"x": Family(models=["llama"])}), "the grader 'gpt-4' has no family in the families file"),
+        (Families({"x": Family(models=["gpt-4"])}), "no system is of the grader's family (x)"),
+        (
+            Families({"x": Family(models=["gpt-4"], systems=["*"])}),
+            "all systems are of the grader's family (x)",
+        ),
+    ],
+)
+def test_missing_families(systems: Path, families: Families | None, reason: str) -> None:
+    report = audit(systems, families=families, statistics=QUICK)
+    assert verdict_of(report, "Circularity") == f"Undecided: {reason}."
+
+
+def test_other_graders_are_compared_without_judgments(write_jsonl: WriteLines) -> None:
+    lines = [
+        [q, [graded(q, f"{q}-{name}", rubric({f"{q}/a": a}, llm="gpt-4"), rubric({f"{q}/a": b}, llm="t5"),
+                    rubric({f"{q}/a": 0}, llm="human:ana"), ranks={name: 1})
+             for name, (a, b) in {"gpt-x": (5, 0), "bm25": (0, 5), "dpr": (5, 5 * (q != TEN[0]))}.items()]]
+        for q in TEN
+    ]  # fmt: skip
+    path = write_jsonl("graded.jsonl", lines)
+    found = audit(path, grade_filter=GradeFilter(model="gpt-4"), families=FAMILIES, statistics=QUICK)
+    table = tables_of(found)["Advantage of the systems of the family gpt"]
+    assert [row[0] for row in table.rows] == ["gpt-4", "t5"]
+    verdict = verdict_of(found, "Circularity")
+    assert verdict.startswith("Evidence: ")
+    # Means 1, 0, 1 and 0, 1, 0.9: advantages 1/2 and -0.95, over the deviations sqrt(2)/3 and that of t5.
+    difference = 0.5 / (2**0.5 / 3) + 0.95 / pstdev([0, 1, 0.9])
+    assert f"by t5, by {difference:.3f} standard deviations" in verdict
+
+
+def test_writers_of_a_bank() -> None:
+    def line(info: Any) -> BankLine:
+        return BankLine.model_validate(bank_line("q", "a", info=info))
+
+    bank = TestBank.from_lines([
+        line({"gpt_model": "gpt-4"}), line({"gpt_model": "gpt-4", "importance_model": "t5"}), line("text"),
+    ])  # fmt: skip
+    assert writers(bank) == [("bank writer", "gpt-4"), ("labeller of importance", "t5")]
+    assert written_by(bank) == ("gpt-4",)
+    assert writers(None) == []
+
+
+def test_a_bank_without_writer(systems: Path, write_jsonl: WriteLines) -> None:
+    bank = write_jsonl("bank.jsonl", [bank_line(q, "a", "b") for q in TEN])
+    result = audit(systems, bank=bank, families=FAMILIES, statistics=QUICK)
+    assert "Warning: The bank does not record who wrote it; use --bank-writer NAME." in notes_of(result)
+    named = audit(systems, bank=bank, families=FAMILIES, bank_writer="gpt-4o", statistics=QUICK)
+    assert "The grader (gpt-4) and the bank writer (gpt-4o) are of one family (gpt)." in notes_of(named)
+
+
+def soft_file(write_jsonl: WriteLines, probabilities: Sequence[tuple[float, int]]) -> Path:
+    return write_jsonl("graded.jsonl", [
+        [q, [graded(q, f"p{n}", judgment=judgment, grades=[direct(int(p > 0.5), (1 - p, p))])
+             for n, (p, judgment) in enumerate(probabilities)]]
+        for q in TEN
+    ])  # fmt: skip
+
+
+def test_calibration_by_hand(write_jsonl: WriteLines) -> None:
+    """|1 - 0.9| · 1/4 + |1/2 - 0.25| · 2/4 + |0 - 0.75| · 1/4 with judgments of at least 2."""
+    path = soft_file(write_jsonl, [(0.9, 3), (0.25, 2), (0.25, 1), (0.75, 1)])
+    found = audit(path, min_judgment=2, statistics=QUICK)
+    table = tables_of(found)["Probability of a grade of at least 1 against a judgment of at least 2"]
+    assert row_of(table, "ECE")["value"] == pytest.approx(0.025 + 0.125 + 0.1875)
+    brier = (0.1**2 + 0.75**2 + 0.25**2 + 0.75**2) / 4
+    assert row_of(table, "Brier score")["value"] == pytest.approx(brier)
+    assert "40 of 40 pairs have soft grades" in notes_of(found)
+
+
+def test_evidence_of_miscalibration(write_jsonl: WriteLines) -> None:
+    path = soft_file(write_jsonl, [(0.9, 0)] * 10 + [(0.2, 0)] * 10)
+    verdict = verdict_of(audit(path, statistics=QUICK), "Calibration")
+    assert verdict.startswith("Evidence: the ECE on 200 pairs is 0.550")
+    assert verdict.endswith("Probabilities are on average 0.550 too high.")
+    well = soft_file(write_jsonl, [(0.9, 1)] * 9 + [(0.9, 0)])
+    assert verdict_of(audit(well, statistics=QUICK), "Calibration").startswith("No evidence: ")
+
+
+def test_hard_grades_are_no_probabilities(write_jsonl: WriteLines) -> None:
+    passages = [graded("q", f"p{n}", judgment=n % 2, grades=[direct(1)]) for n in range(4)]
+    verdict = verdict_of(
+        audit(write_jsonl("graded.jsonl", [["q", passages]]), statistics=QUICK), "Calibration"
+    )
+    assert verdict.startswith("Undecided: ")
+    assert "wrong in a share of 0.500 of 4 pairs" in verdict
+
+
+def test_calibration_by_a_reviewer(write_jsonl: WriteLines) -> None:
+    """Soft ratings of entries: the probability of 4 and 5 against the reviewer's rating."""
+    grades = rubric({"q/a": 5}, llm="gpt-4")
+    grades["self_ratings"][0]["probabilities"] = [0.1, 0.1, 0.1, 0.1, 0.2, 0.4]
+    passages = [graded("q", "p", grades, rubric({"q/a": 4}, llm="human:ana"))]
+    found = audit(
+        write_jsonl("graded.jsonl", [["q", passages]]), grade_filter=GradeFilter(model="gpt-4"),
+        reviewer="human:ana", statistics=QUICK,
+    )  # fmt: skip
+    table = tables_of(found)["Probability of a grade of at least 4 against a reviewer's rating of at least 4"]
+    assert row_of(table, "mean probability")["value"] == pytest.approx(0.6)
+    assert row_of(table, "share by people")["value"] == 1
+
+
+@pytest.mark.skipif(not offered("biases of judges"), reason="the plug-in games is deleted")
+def test_games_have_their_own_verdicts(systems: Path, tmp_path: Path) -> None:
+    """Place A wins all 30 games; a share of 1 has the interval of ten queries, which excludes 1/2."""
+    a_wins = Game(system_a="gpt-rag", system_b="bm25", winner="A", words_a=9, words_b=4)
+    games = [a_wins.model_copy(update={"repeat_a": repeat}) for repeat in (1, 2, 3)]
+    lines = [QueryGames(query_id=q, game_sets=[GameSet(model="gpt-4", games=games)]) for q in TEN]
+    write_games(lines, tmp_path / "games.jsonl")
+    found = audit(systems, games=[tmp_path / "games.jsonl"], families=FAMILIES, statistics=QUICK)
+    position, *others = paragraphs(found, GAMES)[-3:]
+    assert position == (
+        "gpt-4, position: Evidence: place A wins 100.0 % of 30 decided games "
+        f"(95 % interval {100 * 0.025**0.1:.1f} to 100.0)."
+    )
+    for verdict, start in zip(
+        others,
+        (
+            "length: Undecided: the longer",
+            "self-preference: Undecided: systems of the family gpt win 100.0 %",
+        ),
+        strict=True,
+    ):
+        assert verdict.startswith(f"gpt-4, {start}")
+        assert verdict.endswith(", but these answers can also be better.")
+    few = paragraphs(audit(systems, games=[few_games(tmp_path, lines)], statistics=QUICK), GAMES)[-3:]
+    assert [verdict.partition("Undecided: ")[2].partition("; ")[0] for verdict in few] == [
+        *["a verdict needs at least 10 queries, here 9"] * 2, "the judge has no family",
+    ]  # fmt: skip
+
+
+def few_games(folder: Path, lines: Sequence[QueryGames]) -> Path:
+    write_games(lines[:9], folder / "few.jsonl")
+    return folder / "few.jsonl"
+
+
+def test_few_queries_give_no_verdict(systems: Path, write_jsonl: WriteLines) -> None:
+    """Nine queries, whose intervals have a width of 0."""
+    lines = [json.loads(line) for line in systems.read_text().splitlines()][1:]
+    found = audit(write_jsonl("few.jsonl", lines), families=FAMILIES, statistics=QUICK)
+    for title in ("Length", "Circularity"):
+        expected = "Undecided: a verdict needs at least 10 queries, here 9; "
+        assert verdict_of(found, title).startswith(expected)
+
+
+def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLines) -> None:
+    report = audit(systems, families=FAMILIES, statistics=QUICK)
+    outcomes = {row[0]: row[1] for row in tables_of(report)["Verdicts"].rows}
+    assert outcomes == {
+        "Length": "undecided",
+        GAMES: "undecided",
+        "Circularity": "evidence",
+        "Calibration": "undecided",
+    }
+    assert "Undecided: no games files are given." in notes_of(report)
+    soft = audit(soft_file(write_jsonl, [(0.9, 3), (0.1, 0)]), statistics=QUICK)
+    assert list(pictures_of(soft)) == ["Reliability of the probabilities"]
+
+
+def test_a_threshold_above_all_grades_has_a_note(systems: Path) -> None:
+    assert (
+        "No grade reaches --min-grade 9; the highest grade is 5."
+        in audit(systems, min_grade=9, statistics=QUICK).warnings
+    )
+
+
+def test_the_command(systems: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    families = written(tmp_path / "families.toml", '[gpt]\nmodels = ["gpt-*"]\nsystems = ["gpt-*"]\n')
+    arguments = [str(systems), "--families", str(families), "-S", "samples=100", "--format", "json"]
+    main(["-q", "analyze", "audit", *arguments, "--reviewer", "judgments", "--cutoff", "2"])
+    assert json.loads(capsys.readouterr().out)["title"] == "Audit of gpt-4"
