@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -520,7 +521,12 @@ _TARGETS: tuple[Target, ...] = (
     ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
-TARGETS = tuple(target for target in _TARGETS if is_here(target.command.replace("{}", target.file)))
+
+
+@cache
+def targets() -> tuple[Target, ...]:
+    """The files and commands that are here, of all plug-ins."""
+    return tuple(target for target in _TARGETS if is_here(target.command.replace("{}", target.file)))
 
 
 def lay_out(folder: Path) -> None:
