@@ -281,7 +281,6 @@ GOOD: dict[str, str] = {
         {"query_id": "007", "game_sets": [{"games": [{"system_a": "a", "system_b": "b", "winner": "B"}]}]},
     ),
     "ratings.csv": "query_id,system,relevance,accuracy,comment\nq1,a,2,1,misses a limit\nq1,b,1,,\n",
-    "rows.csv": "query_id;system;criterion;rating;comment\nq1;a;relevance;2;x\nq1;b;accuracy;0;\n",
     "criteria.toml": 'name = "Advice"\nsubject = "tenancy law"\n\n[[criteria]]\nname = "correctness"\n'
     'description = "Is it right?"\nlevels = ["No.", "In part.", "Yes."]\n',
     "board.tsv.manifest.json": json.dumps(
@@ -442,7 +441,6 @@ _TOURNAMENT_COMMANDS = (
     ("rated.jsonl", "analyze distributions {} --grader m -o out", False),
     ("rated.jsonl", "analyze graders {} --by criterion -S samples=100 --format html -o out", False),
     ("ratings.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
-    ("rows.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
     ("criteria.toml", "grade cited.jsonl --queries queries.tsv --prompt-file {} --model fake -o out",
      False),
     ("queries.tsv", "grade cited.jsonl --queries {} --prompt criteria --model fake -o out",
