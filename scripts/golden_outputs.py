@@ -202,7 +202,7 @@ def _lay_out_large(folder: Path) -> None:
 
 def parts(data: Path) -> dict[str, tuple[Callable[[Path], object], list[str]]]:
     """The name of a part to a function that makes a folder with the inputs, and command lines."""
-    small = [target.command.format(target.file) for target in good_files.TARGETS]
+    small = [target.command.format(target.file) for target in good_files.targets()]
     with_manifests = [f"--manifest {line}" for line in small]
     demo = partial(shutil.copytree, REPOSITORY / "data" / "demo")
     studies = [f"run study.toml -o study --model {judge}" for judge in ("lexical", "e5 --top 1")]

@@ -131,7 +131,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--status": "File with the progress",
         "--test-collection": "Name of the collection that the bank stores",
         "--to": "Format to write",
-        "--unsafe-sql": "Allow SQL that reads or writes other files",
     },
     "Checks and messages": {
         "--help": "Show the help",

@@ -30,7 +30,7 @@ from random import Random
 from typing import Any
 
 from exam_pp.cli.main import main as exam_pp
-from scripts.reliability.good_files import TARGETS, Target, lay_out
+from scripts.reliability.good_files import Target, lay_out, targets
 from scripts.reliability.mutations import mutate
 
 
@@ -245,7 +245,7 @@ def fuzz(cases: int, seed: int = 1) -> Result:
         lay_out(folder)
         good = snapshot(folder)
         for number in range(cases):
-            target = TARGETS[number % len(TARGETS)]
+            target = targets()[number % len(targets())]
             damage, data = mutate(rng, good[target.file])
             outcome = run_case(folder, target, damage, data)
             result.cases[damage] += 1

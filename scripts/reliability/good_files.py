@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -280,7 +281,6 @@ GOOD: dict[str, str] = {
         {"query_id": "007", "game_sets": [{"games": [{"system_a": "a", "system_b": "b", "winner": "B"}]}]},
     ),
     "ratings.csv": "query_id,system,relevance,accuracy,comment\nq1,a,2,1,misses a limit\nq1,b,1,,\n",
-    "rows.csv": "query_id;system;criterion;rating;comment\nq1;a;relevance;2;x\nq1;b;accuracy;0;\n",
     "criteria.toml": 'name = "Advice"\nsubject = "tenancy law"\n\n[[criteria]]\nname = "correctness"\n'
     'description = "Is it right?"\nlevels = ["No.", "In part.", "Yes."]\n',
     "board.tsv.manifest.json": json.dumps(
@@ -441,7 +441,6 @@ _TOURNAMENT_COMMANDS = (
     ("rated.jsonl", "analyze distributions {} --grader m -o out", False),
     ("rated.jsonl", "analyze graders {} --by criterion -S samples=100 --format html -o out", False),
     ("ratings.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
-    ("rows.csv", "apply cited.jsonl {} --reviewer ann -o out", False),
     ("criteria.toml", "grade cited.jsonl --queries queries.tsv --prompt-file {} --model fake -o out",
      False),
     ("queries.tsv", "grade cited.jsonl --queries {} --prompt criteria --model fake -o out",
@@ -520,7 +519,12 @@ _TARGETS: tuple[Target, ...] = (
     ),
     Target("prompt.toml", "grade graded.jsonl --bank bank.jsonl --model fake --prompt-file {} -o out"),
 )
-TARGETS = tuple(target for target in _TARGETS if is_here(target.command.replace("{}", target.file)))
+
+
+@cache
+def targets() -> tuple[Target, ...]:
+    """The files and commands that are here, of all plug-ins."""
+    return tuple(target for target in _TARGETS if is_here(target.command.replace("{}", target.file)))
 
 
 def lay_out(folder: Path) -> None:

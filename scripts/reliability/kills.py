@@ -40,7 +40,7 @@ from exam_pp.cli.main import COMMANDS
 from exam_pp.cli.main import main as exam_pp
 from scripts.command_tree import is_here
 from scripts.reliability.fuzz import snapshot
-from scripts.reliability.good_files import RATED, TARGETS, lay_out
+from scripts.reliability.good_files import RATED, lay_out, targets
 
 _SET = f"--grader model --prompt {RATED}"
 _MORE = (
@@ -83,7 +83,7 @@ Point = tuple[str, int]
 
 def writing_commands() -> list[str]:
     """Command lines of all commands that write a file, on the files of :func:`lay_out`."""
-    lines = [target.command.format(target.file) for target in TARGETS]
+    lines = [target.command.format(target.file) for target in targets()]
     return list(dict.fromkeys([*filter(is_here, _MORE), *lines]))
 
 

@@ -30,8 +30,18 @@ from exam_pp.plugins.trust.corrected_estimates import (
     estimates,
     too_few_entries,
 )
-from exam_pp.plugins.trust.corrected_groups import FEW_ERRORS, FEWEST_ERRORS, PairGroups
+from exam_pp.plugins.trust.corrected_labels import (
+    JUDGMENTS,
+    SampledLabels,
+    check_judge,
+    judge_filter,
+    label_notes,
+    sampled_labels,
+)
 from exam_pp.plugins.trust.corrected_pairs import (
+    FEW_ERRORS,
+    FEWEST_ERRORS,
+    PairGroups,
     RatedPairs,
     UsedLabel,
     Weighting,
@@ -39,14 +49,6 @@ from exam_pp.plugins.trust.corrected_pairs import (
     label_counts,
     not_drawable,
     rated_pairs,
-)
-from exam_pp.plugins.trust.sampled_labels import (
-    JUDGMENTS,
-    SampledLabels,
-    check_judge,
-    judge_filter,
-    label_notes,
-    sampled_labels,
 )
 from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance
@@ -131,7 +133,7 @@ def corrected_scores(
     """Estimate what scores would be if people had graded all pairs, from their labels of a sample.
 
     Source: the regression estimator of Särndal, Swensson and Wretman (1992), with which Angelopoulos et al.
-    (2023) tune prediction-powered inference; see :mod:`exam_pp.plugins.trust.corrected_regression`.
+    (2023) tune prediction-powered inference; see :mod:`exam_pp.plugins.trust.corrected_estimates`.
 
     Args:
         graded: Passages with rankings, grades of the judge and labels of people: a file, or queries.

@@ -25,12 +25,13 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.plugins import needed
 from exam_pp.plugins.trust.alternative_annotator import COSTS, Replacement, Test, alternative_annotator_test
-from exam_pp.plugins.trust.rating_correlation import RatedItem, rating_correlation
-from exam_pp.plugins.trust.rating_differences import (
+from exam_pp.plugins.trust.rating_correlation import (
     BlandAltman,
     Estimate,
+    RatedItem,
     bland_altman,
     means_and_differences,
+    rating_correlation,
 )
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Picture, Report, Table

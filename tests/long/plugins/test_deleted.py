@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-OWN_FILES = {"autojudge": ["scripts/docker/Dockerfile.autojudge"], "games": ["scripts/bench/elo.py"]}
+OWN_FILES = {
+    "autojudge": ["scripts/docker/Dockerfile.autojudge"],
+    "games": ["scripts/bench/elo.py"],
+    "trust": ["scripts/bench/annotators.py", "scripts/bench/corrected.py"],
+}
 """Files of a plug-in outside of its folder, beside its page in docs."""
 
 

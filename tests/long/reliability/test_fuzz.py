@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from scripts.reliability.fuzz import Outcome, fuzz, run_case
-from scripts.reliability.good_files import GOOD, TARGETS, Target
+from scripts.reliability.good_files import GOOD, Target, targets
 from scripts.reliability.mutations import MUTATIONS
 
 
@@ -17,7 +17,7 @@ def described(problems: list[Outcome]) -> str:
     return "\n".join(f"{p.command} ({p.file}, {p.mutation}): {p.problem}" for p in problems)
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.command} [{target.file}]")
+@pytest.mark.parametrize("target", targets(), ids=lambda target: f"{target.command} [{target.file}]")
 def test_the_good_files_are_valid(target: Target, tmp_path: Path) -> None:
     outcome = run_case(tmp_path / "case", target, "none", GOOD[target.file].encode())
     assert (outcome.code, outcome.problem) == (0, ""), outcome.message
@@ -33,7 +33,7 @@ def test_damaged_files() -> None:
 
 def test_files_of_other_kinds(tmp_path: Path) -> None:
     """Any file in place of the right one: a sentence, or an output if it fits, never a traceback."""
-    cases = [(target, name) for target in TARGETS for name in GOOD if name != target.file]
+    cases = [(target, name) for target in targets() for name in GOOD if name != target.file]
     for target, name in Random(1).sample(cases, 1_000):
         outcome = run_case(tmp_path / "case", target, "none", GOOD[name].encode())
         assert not re.search(r" at \S+\.py:\d+", outcome.problem), (target.command, name, outcome.problem)

@@ -17,13 +17,13 @@ from exam_pp.phases.validation.validate import validate
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import read_qrels, read_run
 from exam_pp.store.trec.texts import read_texts
-from scripts.reliability.good_files import TARGETS
 from scripts.reliability.good_files import lay_out as lay_out_good_files
+from scripts.reliability.good_files import targets
 from tests.conftest import written
 from tests.test_broken_files import CASES, lay_out
 
 READING = ("import --", "bank import", "evaluate judgments", "analyze correlation", "grade graded.jsonl")
-READ = sorted({target.file for target in TARGETS if target.command.startswith(READING)} - {"prompt.toml"})
+READ = sorted({target.file for target in targets() if target.command.startswith(READING)} - {"prompt.toml"})
 
 
 @pytest.mark.parametrize("name", READ)

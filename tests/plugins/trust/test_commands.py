@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.plugins import offered
 from tests.cli.test_analyze import folder, shown
 from tests.phases.trust import test_canaries
 from tests.test_provenance import files, run
@@ -15,12 +17,19 @@ from tests.test_provenance import files, run
 __all__ = ["files", "folder", "shown"]
 
 
-def test_games_and_graded_files(shown: Callable[[str], str]) -> None:
+@pytest.mark.skipif(not offered("biases of judges"), reason="the plug-in games is deleted")
+def test_games_and_graded_files(folder: Path, shown: Callable[[str], str]) -> None:
+    games = [{"system_a": "x", "system_b": "y", "winner": "A"}]
+    sets = [{"llm": llm, "prompt_info": {"prompt_class": "P"}, "games": games} for llm in "mn"]
+    (folder / "games.jsonl").write_text(json.dumps({"query_id": "q", "game_sets": sets}) + "\n")
     assert "Biases of judges" in shown("analyze audit games.jsonl")
     audit = shown("analyze audit graded.jsonl games.jsonl --grader m -S samples=100")
     assert "Audit of m" in audit
     assert "position" in audit
     assert "Every two judges" in shown("analyze graders games.jsonl")
+
+
+def test_graders_by_entry(shown: Callable[[str], str]) -> None:
     assert "Every two graders" in shown("analyze graders graded.jsonl --by entry")
 
 

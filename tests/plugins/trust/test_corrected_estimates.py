@@ -10,11 +10,21 @@ import numpy as np
 import pytest
 
 from exam_pp.metrics.entry_values import Bools, Floats
-from exam_pp.plugins.trust.corrected_estimates import Interval, Sampling, Source, estimates
-from exam_pp.plugins.trust.corrected_groups import (
+from exam_pp.plugins.trust.corrected_estimates import (
+    Interval,
+    Sampling,
+    Source,
+    estimates,
+    predictions,
+    rating_cells,
+)
+from exam_pp.plugins.trust.corrected_pairs import (
     MoreLabels,
     PairGroups,
+    RatedPairs,
+    Weighting,
     group_scores,
+    groups_of,
     label_covariance,
     label_spread,
     more_labels,
@@ -22,8 +32,6 @@ from exam_pp.plugins.trust.corrected_groups import (
     query_spread,
     too_thin,
 )
-from exam_pp.plugins.trust.corrected_pairs import RatedPairs, Weighting, groups_of
-from exam_pp.plugins.trust.corrected_regression import predictions, rating_cells
 
 LENIENT = np.array([0.5, 0.5])
 """Weights of the thresholds 2 and 1: partial support scores one half."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from exam_pp.plugins.trust.rating_differences import BlandAltman, bland_altman, means_and_differences
+from exam_pp.plugins.trust.rating_correlation import BlandAltman, bland_altman, means_and_differences
 
 # Peak expiratory flow rate of 17 subjects in l/min, first measurements with the Wright and the mini Wright
 # peak flow meter: Bland and Altman, The Lancet 327 (1986), table 1.
