@@ -341,6 +341,12 @@ class TestBank:
         return {entry.kind for query in self for entry in query.entries.values()}
 
     @cached_property
+    def combined(self) -> set[Combine]:
+        """How the groups of entries are earned; empty without groups."""
+        entries = (entry for line in self.lines for entry in line.items)
+        return {entry.combine for entry in entries if entry.group is not None}
+
+    @cached_property
     def has_criteria(self) -> bool:
         """Whether entries are criteria: what an answer does, which only the reader of a text can tell."""
         return any(isinstance(line.info, dict) and line.info.get(TARGET) == CRITERIA for line in self.lines)

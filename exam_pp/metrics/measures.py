@@ -298,10 +298,9 @@ def known_measures(measures: Sequence[Measure | str] | None, bank: TestBank) -> 
 def measures_of(bank: TestBank) -> Sequence[Measure]:
     """The measures that fit a bank: of questions with answers, of criteria, or of nuggets."""
     entries = [entry for line in bank.lines for entry in line.items]
-    combine = {entry.combine for entry in entries if entry.group is not None}
-    if "mean" in combine:
+    if "mean" in bank.combined:
         return EXPECTED_ANSWERS
-    if combine:
+    if bank.combined:
         return COVERAGE_MEASURES[: 1 + any(entry.importance for entry in entries)]
     if any(entry.weight < 0 for entry in entries) or bank.has_criteria:
         return RUBRIC_MEASURES[:2]

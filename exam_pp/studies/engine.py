@@ -27,7 +27,7 @@ from exam_pp.phases.interchange.import_passages import ImportSources, import_pas
 from exam_pp.phases.review.apply_ratings import AppliedRatings, apply_ratings
 from exam_pp.phases.validation.validate import validate
 from exam_pp.plugins import needed
-from exam_pp.prompts import Prompt
+from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.evaluation_page import write_evaluation
 from exam_pp.reports.analysis.report_folder import Sources, grade_sets
@@ -124,8 +124,17 @@ class Engine:
         banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
         if self.study.passages is not None and self.study.model is None:
             return self._known_grades(Path(self.study.passages), banks)
-        kinds = {bank: read_bank(bank).kinds for bank in banks}
+        read = {bank: read_bank(bank) for bank in banks}
+        kinds = {bank: known.kinds for bank, known in read.items()}
         study = self.study
+        for bank, known in read.items():
+            if known.has_criteria and not study.answers:
+                raise SelectionError(f"{bank} has criteria, which are for whole answers: name --answers.")
+            if known.has_criteria and study.model is None:
+                raise SelectionError(
+                    f"{bank} has criteria, and a warning against a mistake has the words of the mistake: name "
+                    "a language model with --model."
+                )
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
         others = of_answers or self.study.games or "nugget" in rated.values()
@@ -255,10 +264,16 @@ class Engine:
 
     def _assign(self, answers: Path, bank: Path, suffix: str, results: Results) -> None:
         """Assign nuggets to whole answers, and write the report."""
-        prompt = assignment_prompt(self._judge_of(()).model)
+        own = choose_prompts(self.study.prompt, list(map(Path, self.study.prompt_file)))
+        named = next((prompt for prompt in own if prompt.kind == "assignment"), None)
+        prompt = named or assignment_prompt(self._judge_of(()).model, read_bank(bank))
         queries = self._ids_as_texts(answers, bank)
         files = GradeFiles(answers, Path(f"assigned{suffix}.jsonl.gz"), bank, queries=queries)
-        words: Words = ["--prompt", prompt.shown]
+        files_of_prompts = self.study.prompt_file if named and prompt.name not in PROMPTS else []
+        words: Words = options("--prompt-file", list(map(Path, files_of_prompts))) or [
+            "--prompt",
+            prompt.shown,
+        ]
         assigned = self.graded("Assign", files, [prompt], words, f"replies-nuggets{suffix}")
         assigned = self._correct(assigned, [bank], f"assigned-corrected{suffix}")
         if self._reports:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from exam_pp.banks import EntryKind
+from exam_pp.banks import EntryKind, TestBank
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.llm.backends import can_read_lists
 from exam_pp.llm.base import ModelOptions
@@ -15,6 +15,7 @@ from exam_pp.phases.grading.settings_files import SettingsFile
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
+from exam_pp.prompts.requirements import CRITERION, EXPECTED_ANSWERS
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.store.files import read_text
 from exam_pp.store.parsing import data_error
@@ -26,9 +27,16 @@ def rating_prompt(kind: EntryKind) -> Prompt:
     return NUGGET_SELF_RATED if kind == "nugget" else QUESTION_SELF_RATED
 
 
-def assignment_prompt(model: ModelOptions) -> Prompt:
-    """The default prompt that assigns nuggets to answers: all at once for models that read lists."""
-    return NUGGET_ASSIGNMENT if can_read_lists(model) else NUGGET_ASSIGNMENT_POINTWISE
+def assignment_prompt(model: ModelOptions, bank: TestBank | None = None) -> Prompt:
+    """The default prompt that labels the entries of a bank for answers.
+
+    Criteria are asked one by one; nuggets and expected answers all at once of models that read lists.
+    """
+    if bank is not None and bank.has_criteria:
+        return CRITERION
+    if not can_read_lists(model):
+        return NUGGET_ASSIGNMENT_POINTWISE
+    return EXPECTED_ANSWERS if bank is not None and "mean" in bank.combined else NUGGET_ASSIGNMENT
 
 
 def read_prompt(path: Path) -> Prompt:

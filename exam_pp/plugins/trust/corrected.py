@@ -15,7 +15,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.entry_values import Ints
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
-from exam_pp.metrics.measures import NUGGET_MEASURES
+from exam_pp.metrics.measures import measures_of
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T
 from exam_pp.pair_sample import PairSample
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, loaded, query_ids, views
@@ -339,6 +339,8 @@ def _weightings(
         name = f"{'PairShare' if by_pair else 'Cover'}(min_grade={limit}){at}"
         return {name: Weighting((limit,), (1.0,), weights, by_pair)}
     assert data.bank is not None
+    if data.bank.combined:
+        raise SelectionError("Corrected scores need entries that count one by one, and the bank has groups.")
     known = data.bank.entries(query.query_id)
     entries = [known[key] for key in query.entries]
     return {
@@ -347,7 +349,7 @@ def _weightings(
             tuple(credit for _, credit in each.by_grade),
             tuple(each.weights(entries).of_entries or [1.0] * len(entries)),
         )
-        for each in NUGGET_MEASURES
+        for each in measures_of(data.bank)
     }
 
 
