@@ -132,8 +132,8 @@ class Engine:
                 raise SelectionError(f"{bank} has criteria, which are for whole answers: name --answers.")
             if known.has_criteria and study.model is None:
                 raise SelectionError(
-                    f"{bank} has criteria, and a warning against a mistake has the words of the mistake: name "
-                    "a language model with --model."
+                    f"{bank} has criteria, and a warning against a mistake has the words of the mistake: "
+                    "name a language model with --model."
                 )
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}

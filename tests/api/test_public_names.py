@@ -15,6 +15,9 @@ from exam_pp.plugins import plugins
 
 ROOT = Path(__file__).resolve().parents[2]
 
+OTHER_NAMES = {"nugget_scores": "rubric_scores"}
+"""Other name of a function to its name."""
+
 IMPORTED = """
 import sys
 before = set(sys.modules)
@@ -37,7 +40,7 @@ def test_every_name_resolves_and_has_a_docstring(name: str) -> None:
         value = type(value)
     assert inspect.getdoc(value)
     if inspect.isfunction(value):
-        assert value.__name__ == name
+        assert value.__name__ == OTHER_NAMES.get(name, name)
 
 
 def test_the_three_lists_of_public_names_agree() -> None:

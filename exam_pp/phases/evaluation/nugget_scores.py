@@ -333,7 +333,7 @@ def _evaluate(
         evaluation.lacking = {system: len(of_system) for system, of_system in without.items()}
     skipped = without if missing_queries == "skip" else {}
     evaluation.notes = [
-        *_bank_notes(entries, missing_vital),
+        *_bank_notes(entries, measures, missing_vital),
         *_weight_notes(entries, measures, [each for each in answers if not each.parts]),
         *_label_notes(file, entries, answers),
         *_missing_notes(answers, systems, skipped),
@@ -478,10 +478,12 @@ def _skipped_notes(
     yield from noted_names(others, "Skipped {} without assignments by this grader.", "system", "systems")
 
 
-def _bank_notes(items: Entries, missing_vital: MissingVital) -> Iterator[str]:
+def _bank_notes(items: Entries, measures: Sequence[Measure], missing_vital: MissingVital) -> Iterator[str]:
     all_nuggets = [entry for entries in items.values() for entry in entries.values()]
     unknown = sum(entry.importance not in ("vital", "okay") for entry in all_nuggets)
-    if unknown == len(all_nuggets):
+    if all(measure.words is None for measure in measures):
+        pass  # the importance of nuggets plays no part
+    elif unknown == len(all_nuggets):
         yield "No nugget of the bank is vital or okay: only A_strict and A compare answers."
     else:
         yield from _missing_importance(items, missing_vital)
