@@ -1,6 +1,7 @@
-"""TREC AutoJudge: nugget banks (``NuggetBank``, format v3) and evaluation results.
+"""TREC AutoJudge: nugget banks (``NuggetBank``, format v3), those of RAGTIME 2026, and evaluation results.
 
-A nugget bank contains questions and claims, one object per query. Results are rows of run, topic, measure and
+A nugget bank contains questions and claims, one object per query. A bank of RAGTIME 2026 contains questions
+with answers, of which any or all must be found. Results are rows of run, topic, measure and
 value in one of two orders: ``run topic measure value`` (``ir_measures``) or ``run measure topic value``
 (``tot``). The topic ``all`` is the mean. An optional header line gives the order.
 """
@@ -20,15 +21,15 @@ from pydantic import Field
 from exam_pp.banks import BankLine, Entry, Nugget, Question, entry_id
 from exam_pp.data_model import Id
 from exam_pp.errors import DataError
-from exam_pp.formats.bank import with_texts, without_kept_info
+from exam_pp.formats.bank import of_kind, with_answers, with_questions, with_texts, without_kept_info
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import count_dropped_bank_fields
 from exam_pp.formats.sample import Fit, Sample, fits
 from exam_pp.models import Record
 from exam_pp.results import Score
-from exam_pp.store.files import atomic_output, read_text, read_text_lines
+from exam_pp.store.files import atomic_output, read_text_lines
 from exam_pp.store.numbers import is_number, parse_number
-from exam_pp.store.parsing import parse_json, valid, write_json_lines
+from exam_pp.store.parsing import read_objects, valid, write_json_lines
 from exam_pp.store.trec.runs import TrecColumns
 from exam_pp.store.trec.scores import without_duplicates
 
@@ -37,6 +38,8 @@ _KEPT = "autojudge"
 """The key of ``info`` that keeps the fields that a bank line of exam_pp does not have."""
 _CLAIM_KEYS = ("claim", "text", "nugget")
 _MD5 = re.compile(r"[0-9a-f]{32}")
+_AGGREGATORS = {"all": "AND", "any": "OR"}
+"""How a group of answers is earned, to the word of these formats."""
 
 
 class NuggetBankLine(Record):
@@ -51,6 +54,19 @@ class NuggetBankLine(Record):
     claim_bank: dict[str, dict[str, Any]] | None = Field(default_factory=dict)
 
 
+class Ragtime26Metadata(Record):
+    """The topic of a nugget bank, and the run that it comes from."""
+
+    topic_id: Id
+
+
+class Ragtime26Line(Record):
+    """A nugget bank of RAGTIME 2026; any (OR) or all (AND) answers to a question must be found."""
+
+    metadata: Ragtime26Metadata
+    nugget_bank: list[dict[str, Any]]
+
+
 def read_autojudge(path: str | Path) -> Iterator[BankLine]:
     """Read nugget banks as bank lines; a file is one object, a list of objects, or JSON lines.
 
@@ -58,7 +74,7 @@ def read_autojudge(path: str | Path) -> Iterator[BankLine]:
     in ``info``, and :func:`write_autojudge` restores them. Raises :class:`DataError`, also for other versions
     of the format.
     """
-    for number, value in _objects(path):
+    for number, value in read_objects(path, "a nugget bank of AutoJudge"):
         bank = valid(NuggetBankLine.model_validate, value, path, number)
         if bank.format_version != _VERSION:
             raise DataError(
@@ -79,21 +95,19 @@ def read_autojudge(path: str | Path) -> Iterator[BankLine]:
         )
 
 
-def _objects(path: str | Path) -> Iterator[tuple[int | None, dict[str, Any]]]:
-    text = read_text(path).removeprefix("\ufeff").strip()
-    try:
-        whole = parse_json(text, path)
-    except DataError:
-        lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-        numbered: list[tuple[int | None, Any]] = [(n, parse_json(line, path, n)) for n, line in lines]
-    else:
-        numbered = [(None, value) for value in (whole if isinstance(whole, list) else [whole])]
-    for number, value in numbered:
-        if not isinstance(value, dict):
-            raise DataError(
-                "is not a nugget bank of AutoJudge, which is a JSON object.", file=str(path), line=number
-            )
-        yield number, value
+def read_ragtime26(path: str | Path) -> Iterator[BankLine]:
+    """Read the answers as nuggets, in the group of their question; raises :class:`DataError`.
+
+    All other fields are kept as by :func:`read_autojudge`.
+    """
+    for number, value in read_objects(path, "a nugget bank of RAGTIME"):
+        bank = valid(Ragtime26Line.model_validate, value, path, number)
+        topic, rest = bank.metadata.topic_id, {key: value[key] for key in value if key != "nugget_bank"}
+        items = [
+            _question(topic, str(question.get("question") or place), question, path, number)
+            for place, question in enumerate(bank.nugget_bank, 1)
+        ]
+        yield with_answers(BankLine(query_id=topic, info={_KEPT: rest}, items=items))
 
 
 def _question(
@@ -112,16 +126,19 @@ def _question(
         question_text=text,
         info={_KEPT: {"key": key, **value}},
         **({"gold_answers": golds} if golds else {}),
+        **({"combine": "all"} if value.get("aggregator_type") == _AGGREGATORS["all"] else {}),
         **_importance(value),
     )
 
 
 def _golds(answers: Any) -> list[str]:
-    return [
-        str(answer["answer"])
-        for answer in (answers.values() if isinstance(answers, dict) else ())
-        if isinstance(answer, dict) and answer.get("answer")
-    ]
+    return [str(answer["answer"]) for answer in _listed(answers) if answer.get("answer")]
+
+
+def _listed(answers: Any) -> list[dict[str, Any]]:
+    """The answers of a question, which are a list or the values of an object."""
+    items = list(answers.values()) if isinstance(answers, dict) else answers
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _claim(query_id: str, key: str, value: Mapping[str, Any], path: str | Path, number: int | None) -> Nugget:
@@ -146,13 +163,17 @@ def write_autojudge(
     lines: Iterable[BankLine], path: str | Path, *, inputs: Iterable[str | Path] = ()
 ) -> None:
     """Write one nugget bank per query: questions as nuggets, nuggets as claims; facets are merged."""
+    write_json_lines(_banks(lines), path, inputs=inputs)
+
+
+def _banks(lines: Iterable[BankLine]) -> Iterable[dict[str, Any]]:
     banks: dict[str, dict[str, Any]] = {}
     for line in lines:
         bank = banks.setdefault(line.query_id, _new_bank(line))
         for item in line.items:
             key, value = _written(item)
             bank["nugget_bank" if isinstance(item, Question) else "claim_bank"][key] = value
-    write_json_lines(banks.values(), path, inputs=inputs)
+    return banks.values()
 
 
 def _new_bank(line: BankLine) -> dict[str, Any]:
@@ -187,13 +208,16 @@ def _written(item: Entry) -> tuple[str, dict[str, Any]]:
         value.setdefault("query_id", item.query_id)  # autojudge-base requires it of claims
     if item.importance is not None:
         value["importance"] = item.importance
+    if "combine" in item.model_fields_set and item.combine in _AGGREGATORS:
+        value["aggregator_type"] = _AGGREGATORS[item.combine]
     return key or item.text, value
 
 
 def _answers(golds: Iterable[str], old: Any) -> dict[str, Any]:
+    keyed = old.items() if isinstance(old, dict) else ((_md5(str(a.get("answer"))), a) for a in _listed(old))
     known = {
         answer["answer"]: (key, answer)
-        for key, answer in (old if isinstance(old, dict) else {}).items()
+        for key, answer in keyed
         if isinstance(answer, dict) and "answer" in answer
     }
     return dict(known.get(gold, (_md5(gold.strip()), {"answer": gold, "references": []})) for gold in golds)
@@ -234,7 +258,11 @@ def _scores(path: str | Path, order: Order) -> Iterator[tuple[int, Score]]:
 
 
 def _is_bank(sample: Sample) -> bool:
-    return "nugget_bank" in sample.item or "claim_bank" in sample.item
+    return not _is_ragtime26(sample) and ("nugget_bank" in sample.item or "claim_bank" in sample.item)
+
+
+def _is_ragtime26(sample: Sample) -> bool:
+    return isinstance(sample.item.get("nugget_bank"), list)
 
 
 def _sniff_results(order: Order, sample: Sample) -> Fit:
@@ -261,8 +289,9 @@ def _order(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Order:
 
 
 def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
-    lines = with_texts(lines, target.dropped)
+    lines = with_texts([with_questions(line, target.dropped) for line in lines], target.dropped)
     keeps = {
+        "groups of entries",
         "query texts",
         "test collections",
         "importance labels",
@@ -284,6 +313,31 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
             )
     target.dropped.add("entries with a duplicate text", sum(count - 1 for count in texts.values()))
     write_autojudge(lines, target.path, inputs=target.inputs)
+
+
+def _write_ragtime26(lines: Iterable[BankLine], target: Target) -> None:
+    """Write one nugget bank per query; a question without a word for its answers has OR."""
+    lines = of_kind([with_questions(line, target.dropped) for line in lines], "question", target.dropped)
+    lines = with_texts(lines, target.dropped)
+    keeps = {"importance labels", "gold answers", "groups of entries"}
+    kept = [without_kept_info(line, _KEPT) for line in lines]
+    count_dropped_bank_fields(
+        kept, keeps, target.dropped, entry_id=lambda item: entry_id(item.query_id, item.text)
+    )
+    write_json_lines(map(_ragtime26, _banks(lines)), target.path, inputs=target.inputs)
+
+
+def _ragtime26(bank: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = bank["metadata"] if isinstance(bank.get("metadata"), dict) else {}
+    questions = [
+        {key: question[key] for key in ("question", "importance", "metadata") if key in question}
+        | {
+            "aggregator_type": "AND" if question.get("aggregator_type") == "AND" else "OR",
+            "answers": _listed(question.get("answers")),
+        }
+        for question in bank["nugget_bank"].values()
+    ]
+    return {"metadata": {**metadata, "topic_id": bank["query_id"]}, "nugget_bank": questions}
 
 
 def _id_when_read(item: Entry) -> str:
@@ -317,6 +371,11 @@ def _results(name: str, order: Order, about: str) -> Format:
 
 
 register(
+    Format(
+        "ragtime26", "bank", "nugget bank of RAGTIME 2026", fits(_is_ragtime26), read_ragtime26, "query",
+        make_reader(read_ragtime26), _write_ragtime26,
+        schema=Schema("ragtime26", "a nugget bank of RAGTIME 2026", Ragtime26Line),
+    ),
     Format(
         "autojudge-bank", "bank", "nugget bank of AutoJudge (v3)", fits(_is_bank), read_autojudge, "query",
         make_reader(read_autojudge), _write_bank,

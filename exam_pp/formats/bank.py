@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import BankLine, Entry, EntryKind
+from exam_pp.banks import BankLine, Entry, EntryKind, entry_id, make_entry
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import DroppedFields
@@ -63,6 +63,48 @@ def _filtered(
         dropped.add(dropped_name, len(line.items) - len(items))
         kept.append(line if len(items) == len(line.items) else line.model_copy(update={"items": items}))
     return kept
+
+
+def with_answers(line: BankLine) -> BankLine:
+    """The line with nuggets in place of questions: the gold answers of each, as a group, or else its text."""
+    items: list[Entry] = []
+    for item in line.items:
+        golds = item.gold_answers if item.kind == "question" else None
+        if item.kind == "nugget":
+            items.append(item)
+        elif not golds:
+            items.append(_as("nugget", item, item.text, item.entry_id))
+        else:
+            group = {"group": item.entry_id, "group_text": item.text, "combine": item.combine}
+            items += [_as("nugget", item, gold, entry_id(item.entry_id, gold), **group) for gold in golds]
+    return line.model_copy(update={"items": items})
+
+
+def with_questions(line: BankLine, dropped: DroppedFields) -> BankLine:
+    """The line with a question in place of each group of nuggets, whose gold answers are their texts."""
+    groups: dict[str | int, list[Entry]] = {}
+    for position, item in enumerate(line.items):
+        group = item.group if item.kind == "nugget" else None
+        groups.setdefault(position if group is None else group, []).append(item)
+        dropped.add("entry ids", group is not None and item.entry_id != entry_id(group, item.text))
+        dropped.add("shares of answers", group is not None and item.combine == "mean")
+    items = [
+        first
+        if isinstance(group, int)
+        else _as(
+            "question", first, first.group_text or group, group,
+            combine=first.combine, gold_answers=[item.text for item in answers],
+        )
+        for group, answers in groups.items()
+        for first in answers[:1]
+    ]  # fmt: skip
+    return line.model_copy(update={"items": items})
+
+
+def _as(kind: EntryKind, item: Entry, text: str, identifier: str, **fields: Any) -> Entry:
+    names = ("importance", "weight", "category", "info")
+    kept = {name: getattr(item, name) for name in names if name in item.model_fields_set}
+    return make_entry(kind, item.query_id, text, item.facet_id, identifier, **kept, **fields)
 
 
 def without_kept_info(line: BankLine, key: str) -> BankLine:

@@ -9,9 +9,9 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
-from exam_pp.banks import BankLine, Entry, EntryKind, is_stale, make_entry
+from exam_pp.banks import BankLine, Combine, Entry, EntryKind, is_stale, make_entry
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import check_entries, with_texts
 from exam_pp.formats.base import Format, Source, Target, register
@@ -31,15 +31,17 @@ _COLUMNS = (
     "query_id", "query_text", "facet_id", "facet_text", "kind", "text", "importance", "weight",
     "gold_answers", "entry_id", "test_collection",
 )  # fmt: skip
+GROUP: Mapping[str, str | None] = {"group": None, "group_text": None, "combine": "any", "category": None}
+"""Columns that a table only has if an entry has a value there, with the value of an empty cell."""
 _KINDS: tuple[EntryKind, ...] = ("question", "nugget")
 BANK = Layout(
-    (), (*_COLUMNS[:5], *_KINDS, *_COLUMNS[5:]),
+    (), (*_COLUMNS[:5], *_KINDS, *_COLUMNS[5:], *GROUP),
     names={
         "query_id": ("qid", "q_id", "topic_id", "request_id", "narrative_id"),
         "query_text": ("query",),
         "kind": ("type",),
         "question": ("question_text", "questions"),
-        "nugget": ("nugget_text", "nuggets"),
+        "nugget": ("nugget_text", "nuggets", "criterion", "requirement"),
         "text": ("entry", "entry_text"),
         "gold_answers": ("gold_answer", "gold", "answers", "answer", "reference_answer", "expected_answer"),
         "entry_id": ("question_id", "nugget_id", "id"),
@@ -69,6 +71,10 @@ class EntryRow(NamedTuple):
     gold_answers: str = ""
     entry_id: str = ""
     test_collection: str = ""
+    group: str = ""
+    group_text: str = ""
+    combine: str = ""
+    category: str = ""
     line: int = 0
     missing: frozenset[str] = frozenset()
 
@@ -76,7 +82,7 @@ class EntryRow(NamedTuple):
 def row_of(line: BankLine, item: Entry) -> EntryRow:
     """An entry as a row. Gold answers are written as a JSON list, since ``[]`` means "unanswerable"."""
     golds = item.gold_answers
-    return EntryRow(
+    row = EntryRow(
         line.query_id,
         line.query_text,
         line.facet_id or "",
@@ -89,6 +95,8 @@ def row_of(line: BankLine, item: Entry) -> EntryRow:
         item.entry_id,
         line.test_collection,
     )
+    group = {name: getattr(item, name) for name in GROUP if name in item.model_fields_set}
+    return row._replace(**{name: cell for name, cell in group.items() if cell is not None})
 
 
 def write_bank_csv(
@@ -98,14 +106,18 @@ def write_bank_csv(
 
     Raises :class:`DataError` for a query id that is empty or only whitespace.
     """
+    lines = list(lines)
+    items = [item for line in lines for item in line.items]
+    columns = (*_COLUMNS, *(n for n in GROUP if any(n in item.model_fields_set for item in items)))
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
-    writer.writerow(_COLUMNS)
+    writer.writerow(columns)
     for line in lines:
         if not line.query_id.strip():
             raise DataError(f"the query id {line.query_id!r} is blank, which a CSV file does not allow.")
         for item in line.items:
-            writer.writerow([with_apostrophe(str(cell)) for cell in row_of(line, item)[: len(_COLUMNS)]])
+            row = row_of(line, item)
+            writer.writerow([with_apostrophe(str(getattr(row, column))) for column in columns])
     write_text(path, (BOM if bom else "") + stream.getvalue(), inputs=inputs)
 
 
@@ -131,8 +143,8 @@ def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> li
             shown = listed(record.columns) or "none"
             problem = f"has no column {missing!r}; rename one of its columns ({shown}), or use --columns."
             raise DataError(problem, file=str(path), line=1 if record.header else record.line)
-        cells = {name: unescaped(by_role.get(name, "")) for name in _COLUMNS}
-        missing_columns = frozenset(name for name in _COLUMNS if name not in by_role)
+        cells = {name: unescaped(by_role.get(name, "")) for name in (*_COLUMNS, *GROUP)}
+        missing_columns = frozenset(name for name in cells if name not in by_role)
         entries: list[tuple[str, str]] = [
             (kind, unescaped(by_role[kind])) for kind in _KINDS if by_role.get(kind, "").strip()
         ]
@@ -197,8 +209,11 @@ def new_entry(file: Path, row: EntryRow, kinds: Sequence[str]) -> Entry:
 
 
 def entry_fields(file: Path, row: EntryRow) -> dict[str, Any]:
-    """Return importance, weight and gold answers, except empty cells; raises :class:`DataError`."""
-    values: dict[str, Any] = {}
+    """Return importance, weight, gold answers and group, except empty cells; raises :class:`DataError`."""
+    values: dict[str, Any] = {name: getattr(row, name) for name in GROUP if getattr(row, name)}
+    if row.combine not in ("", *get_args(Combine)):
+        problem = f"must be {listed(get_args(Combine))} or empty, but is {row.combine!r}."
+        raise DataError(problem, file=str(file), line=row.line, field="combine")
     if row.importance:
         values["importance"] = _label(row.importance)
     if row.weight:
@@ -249,7 +264,7 @@ def _write(lines: Iterable[BankLine], target: Target, *, bom: bool) -> None:
     lines = with_texts(lines, target.dropped)
     check_entries(lines)
     keeps = {"query texts", "facets", "facet texts", "test collections"}
-    keeps |= {"importance labels", "weights", "gold answers"}
+    keeps |= {"importance labels", "weights", "gold answers", "groups of entries", "categories"}
     count_dropped_bank_fields(lines, keeps, target.dropped)
     items = [item for line in lines for item in line.items]
     changed = sum(not item.entry_id or is_stale(item.entry_id, item.text) for item in items)

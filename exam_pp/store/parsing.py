@@ -11,7 +11,7 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from exam_pp.errors import DataError, sentence
+from exam_pp.errors import DataError, MissingExtraError, sentence
 from exam_pp.records import TOO_DEEP
 from exam_pp.store.files import atomic_output, read_lines, read_text
 
@@ -67,6 +67,40 @@ def parse_json(
     except (ValueError, RecursionError) as error:
         raise DataError(_json_problem(text, error, number), file=str(file), line=number) from error
     return value
+
+
+def read_objects(path: str | Path, noun: str) -> Iterator[tuple[int | None, dict[str, Any]]]:
+    """Yield the objects of a file, with their lines: one object, a list of objects, or JSON lines.
+
+    Raises :class:`DataError`, also for what is no object; ``noun`` says what one is.
+    """
+    text = read_text(path).removeprefix("\ufeff").strip()
+    try:
+        whole = parse_json(text, path)
+    except DataError:
+        lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+        numbered: list[tuple[int | None, Any]] = [(n, parse_json(line, path, n)) for n, line in lines]
+    else:
+        numbered = [(None, value) for value in (whole if isinstance(whole, list) else [whole])]
+    for number, value in numbered:
+        if not isinstance(value, dict):
+            raise DataError(f"is not {noun}, which is a JSON object.", file=str(path), line=number)
+        yield number, value
+
+
+def parse_yaml(text: str, file: str | Path, feature: str) -> Any:
+    """Parse YAML; ``feature`` needs the package for it. Raises :class:`~exam_pp.errors.ExamError`."""
+    try:
+        import yaml  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise MissingExtraError(feature, "hf", ", or write JSON") from error
+    try:
+        # A few lines of aliases can stand for billions of values.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            raise DataError("has an alias (*). Write the value itself in its place.", file=str(file))
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise DataError(f"is not valid YAML: {' '.join(str(error).split())}.", file=str(file)) from error
 
 
 def read_document(model: type[M], path: str | Path, form: str, noun: str, hint: str = "") -> M:

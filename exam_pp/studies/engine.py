@@ -201,8 +201,9 @@ class Engine:
         columns = self.study.columns_of_tables
         if not set(columns.values()) & set(column_names(path)):
             columns = {}
-        # A table may name queries by their texts.
-        queries = self.study.sources.queries if form is None or form.name == "bank-csv" else None
+        # A table may name queries by their texts, and rubrics may have no texts.
+        named = form is None or form.name in ("bank-csv", "ragtime26", "rubrics")
+        queries = self.study.sources.queries if named else None
         words: Words = ["bank", "import", path, *options("--queries", queries)]
         words += options("--columns", self.study.columns if columns else None)
 

@@ -9,6 +9,16 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.options import COLUMNS, FILE, OUTPUT_PATH, REPAIR, log_summary, required_output
+from exam_pp.store.numbers import is_number, parse_number
+
+
+def _weights(
+    _context: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]
+) -> dict[str, float]:
+    weights = {word: weight for word, _, weight in (pair.rpartition("=") for pair in pairs)}
+    if not all(word.strip() and is_number(weight) for word, weight in weights.items()):
+        raise click.BadParameter(f"{' '.join(pairs)} is not WORD=WEIGHT, such as must=5.")
+    return {word: parse_number(weight) for word, weight in weights.items()}
 
 
 @click.command("import", cls=Command)
@@ -16,11 +26,14 @@ from exam_pp.cli.options import COLUMNS, FILE, OUTPUT_PATH, REPAIR, log_summary,
 @click.option(
     "--from",
     "form",
-    type=click.Choice(["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "bank"]),
+    type=click.Choice(
+        ["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "ragtime26", "rubrics", "bank"]
+    ),
     help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), table of questions or nuggets "
     "such as a spreadsheet (csv), first published format of question banks (genq), nuggets of AutoNuggetizer "
-    "(nuggetizer), nugget bank of AutoJudge (autojudge), or test bank (bank).  [default: detected from the "
-    "content]",
+    "(nuggetizer), nugget bank of AutoJudge (autojudge) or of RAGTIME 2026 (ragtime26), rubrics of "
+    "ResearchRubrics, TREC RAG 2026, RAGDoll, HealthBench, DRAGUN and the package rubric (rubrics), or test "
+    "bank (bank).  [default: detected from the content]",
 )
 @required_output("Test bank to write.")
 @click.option(
@@ -38,7 +51,28 @@ from exam_pp.cli.options import COLUMNS, FILE, OUTPUT_PATH, REPAIR, log_summary,
 @click.option(
     "--queries",
     type=FILE,
-    help="With --from csv: queries whose ids replace their texts in the column of queries.",
+    help="Queries with the texts of those that have none; with --from csv, their ids replace texts in the "
+    "column of queries.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["question", "nugget"]),
+    help="Entries of questions with answers: the questions, or each answer as a nugget in the group of its "
+    "question.  [default: nugget for ragtime26, question for autojudge]",
+)
+@click.option(
+    "--importance",
+    "weights",
+    multiple=True,
+    metavar="WORD=WEIGHT",
+    callback=_weights,
+    help="Weight of the entries with this importance, such as must=5 for `must_have`; may be repeated.  "
+    "[default: must_have and should_have 1, avoid -1, mandatory 5, optional 2, DRAGUN's A 4, B 2, C 1]",
+)
+@click.option(
+    "--drop-negative",
+    is_flag=True,
+    help="Leave out entries with a weight of 0 or below, as RAGDoll reads rubrics.",
 )
 @click.option(
     "--facets",
@@ -61,6 +95,7 @@ def command(
     columns: dict[str, str] | None,
     *,
     repair: bool,
+    **options: Any,
 ) -> None:
     """Make a test bank from the FILES of another tool or collection.
 
@@ -86,14 +121,15 @@ def command(
         form = form or bank_format(files)
         if passages_output is not None and form != "squad2":  # The other formats have no passages.
             raise click.UsageError("--also passages needs --from squad2.")
-        for option, value in (("--bank", base), ("--queries", queries)):
-            if value is not None and form != "csv":
-                raise click.UsageError(f"{option} needs --from csv.")
-        if facets == "title" and form in ("tqa", "squad2"):
-            raise click.UsageError("--facets title cannot be combined with --from tqa or squad2.")
+        if base is not None and form != "csv":
+            raise click.UsageError("--bank needs --from csv.")
+        for option, given in (("--facets title", facets == "title"), ("--kind", options["kind"])):
+            if given and form in ("tqa", "squad2"):
+                raise click.UsageError(f"{option} cannot be combined with --from tqa or squad2.")
         imported = import_bank(
             files, output, form,
             passages=passages_output, base=base, queries=queries, title_queries=facets == "title",
+            **options,
         )  # fmt: skip
         log_summary(imported.lines())
     log_summary(repairs.lines())

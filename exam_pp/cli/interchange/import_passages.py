@@ -32,6 +32,7 @@ from exam_pp.cli.ranges import IntRange
 _ALONE = {
     "candidates": ("queries_output",),
     "nuggetizer-assignments": ("passages", "grader_name", "bank", "bank_output", "queries_output"),
+    "rubric-verdicts": ("passages", "grader_name", "bank"),
     "umbrela": ("passages", "grader_name", "queries"),
 }
 """Format of --from that is imported alone to the options that go with it."""
@@ -96,9 +97,11 @@ _ONLY_ALONE = ("passages", "grader_name", "bank", "bank_output", "queries_output
     multiple=True,
     type=(click.Choice([*_ALONE, *_POOLED]), FILE),
     metavar="FORMAT FILE",
-    help="File of candidates, nuggetizer-assignments, umbrela, car-pages or qrels; may be repeated. "
+    help="File of candidates, nuggetizer-assignments, rubric-verdicts, umbrela, car-pages or qrels; may be "
+    "repeated. "
     "These are retrieved segments of rank_llm, UMBRELA or AutoNuggetizer "
-    "(candidates), answers with assignments of AutoNuggetizer (nuggetizer-assignments), labels of UMBRELA "
+    "(candidates), answers with assignments of AutoNuggetizer (nuggetizer-assignments), verdicts of "
+    "ResearchRubrics, RAGDoll, DRAGUN or the package rubric (rubric-verdicts), labels of UMBRELA "
     "(umbrela), run pages of TREC CAR Y3 (car-pages), or judgments whose passages are all pooled (qrels).",
 )
 @click.option(
@@ -114,18 +117,20 @@ _ONLY_ALONE = ("passages", "grader_name", "bank", "bank_output", "queries_output
 @click.option(
     "--passages",
     type=FILE,
-    help="Passages file of umbrela or nuggetizer-assignments; the labels or assignments are added to it.",
+    help="Passages file of umbrela, nuggetizer-assignments or rubric-verdicts; the labels, assignments or "
+    "verdicts are added to it.",
 )
 @click.option(
     "--name",
     "grader_name",
     metavar="NAME",
-    help="With nuggetizer-assignments or umbrela: name of the grader, such as human:alice.  "
-    "[default: nuggetizer or umbrela]",
+    help="With nuggetizer-assignments, rubric-verdicts or umbrela: name of the grader, such as human:alice; "
+    "with rubric-verdicts that name no system, name of the system.  [default: nuggetizer, rubric-verdicts or "
+    "umbrela; the name of the file for a system]",
 )
 @bank_option(
-    "With nuggetizer-assignments: test bank of the nuggets, whose ids are used.",
-    default="ids are digests of the texts",
+    "With nuggetizer-assignments or rubric-verdicts: test bank of the nuggets, whose ids are used.",
+    default="ids are digests of the texts; rubric-verdicts need it",
 )
 @click.option(
     "--also bank",
@@ -145,10 +150,10 @@ def command(output: Path, **options: Any) -> None:
     The file holds the top passages of every run (the pool), with their text, their judgments and their rank
     in every run. Answers of RAG systems become passages, ranked by their system in the order of the answer.
 
-    --from candidates, nuggetizer-assignments and umbrela have passages, answers or grades of their own. Only
-    one of these formats can be imported at a time, and not with --runs or --answers. Nuggets and labels
-    without ids are matched by their texts. A message counts the dropped fields, which a passages file cannot
-    hold.
+    --from candidates, nuggetizer-assignments, rubric-verdicts and umbrela have passages, answers or grades of
+    their own. Only one of these formats can be imported at a time, and not with --runs or --answers. Nuggets
+    and labels without ids are matched by their texts. A message counts the dropped fields, which a passages
+    file cannot hold.
 
     Tables are CSV, TSV, JSON lines or JSON arrays, whose columns have names such as `Query ID` or `question`.
 
@@ -178,7 +183,7 @@ def command(output: Path, **options: Any) -> None:
         return
     if options["runs"] and options["passages"]:
         raise click.UsageError("--passages needs --from umbrela; the texts of runs are named with --texts.")
-    refuse_without("--from candidates, nuggetizer-assignments or umbrela", *_ONLY_ALONE)
+    refuse_without("--from candidates, nuggetizer-assignments, rubric-verdicts or umbrela", *_ONLY_ALONE)
     if not options["runs"]:
         refuse_without("--runs", "method_name")
     if not (options["runs"] or "car-pages" in files):
@@ -207,6 +212,10 @@ def _check_alone(formats: list[str], options: dict[str, Any]) -> None:
     if options["bank"] and options["bank_output"]:
         raise click.UsageError(
             "--bank and --also bank cannot be combined; the nuggets are already in --bank."
+        )
+    if form == "rubric-verdicts" and not options["bank"]:
+        raise click.UsageError(
+            "--from rubric-verdicts needs --bank, because its verdicts are on entries of it."
         )
     if form == "umbrela" and not (options["passages"] and options["queries"]):
         raise click.UsageError(

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from exam_pp.banks import BankLine, Entry, TestBank, entry_id, is_stale, of_title_query
+from exam_pp.banks import BankLine, Entry, EntryKind, TestBank, entry_id, is_stale, of_title_query
 from exam_pp.errors import DataError, OutputError
+from exam_pp.formats.bank import with_answers, with_questions
 from exam_pp.formats.bank_csv import (
     BANK,
+    GROUP,
     EntryRow,
     bank_of_rows,
     entry_fields,
@@ -25,17 +27,21 @@ from exam_pp.formats.bank_csv import (
 )
 from exam_pp.formats.base import FORMATS, Source, format_of, known_format
 from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.formats.rubrics import weigh
 from exam_pp.phases.banks.edit import add_history
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
+from exam_pp.store.parsing import valid
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.tables import column_names
 from exam_pp.store.trec.queries import read_query_texts
-from exam_pp.text.wording import counted, listed
+from exam_pp.text.wording import counted, listed, noted
 
 log = logging.getLogger(__name__)
 
-BankFormat = Literal["tqa", "squad2", "bank", "csv", "genq", "nuggetizer", "autojudge"]
+BankFormat = Literal[
+    "tqa", "squad2", "bank", "csv", "genq", "nuggetizer", "autojudge", "ragtime26", "rubrics"
+]  # fmt: skip
 _NAMES = {"autojudge": "autojudge-bank"}
 """Short names of formats in `exam-pp bank import` to the names in the registry."""
 
@@ -62,18 +68,37 @@ def bank_format(files: Sequence[Path]) -> Any:
 
 @dataclass(frozen=True)
 class ImportedBank:
-    """Counts for the summary, edits in a spreadsheet, and dropped fields."""
+    """Counts for the summary, edits in a spreadsheet, and dropped fields.
+
+    ``items`` are all entries, with copies; ``left_out`` counts those that their weight excluded.
+    """
 
     queries: int
     entries: int
     changes: SpreadsheetChanges
     dropped: DroppedFields
     passages: int = 0
+    left_out: int = 0
+    items: Sequence[Entry] = ()
 
     def lines(self) -> Iterator[str]:
         """The lines of the summary."""
         passages = f", {counted(self.passages, 'passage')}" if self.passages else ""
-        yield f"Imported {counted(self.queries, 'query')}, {counted(self.entries, 'entry')}{passages}."
+        entries = counted(self.entries, "entry")
+        if self.items and all(item.group_text for item in self.items):
+            questions = len({(item.query_id, item.group) for item in self.items})
+            entries = f"{counted(self.entries, 'answer')} to {counted(questions, 'question')}"
+        weights = [item.weight for item in self.items]
+        copies = self.entries - len({(item.query_id, item.entry_id) for item in self.items})
+        more = [
+            *noted(sum(weight < 0 for weight in weights), "{}", "negative weight"),
+            *noted(weights.count(0), "{} count)", "of weight 0 (does not", "of weight 0 (do not"),
+            *noted(copies, "{})", "copy (counts", "copies (count"),
+        ]
+        details = f": {', '.join(more)}" if more else ""
+        yield f"Imported {counted(self.queries, 'query')}, {entries}{passages}{details}."
+        of_weight = "entry with weight 0 or below was", "entries with weight 0 or below were"
+        yield from noted(self.left_out, "{} left out, as RAGDoll reads rubrics.", *of_weight)
         yield from self.changes.lines()
         yield from self.dropped.lines()
 
@@ -87,6 +112,9 @@ def import_bank(
     base: Path | None = None,
     queries: Path | None = None,
     title_queries: bool = False,
+    kind: EntryKind | None = None,
+    weights: Mapping[str, float] | None = None,
+    drop_negative: bool = False,
 ) -> ImportedBank:
     """Write the bank of files in one of the formats of ``exam-pp bank import``; None to detect it.
 
@@ -95,7 +123,11 @@ def import_bank(
 
     With a ``base`` (for ``csv``) the spreadsheets are an edited copy of this bank: fields without a column
     are kept, and every change is recorded in the bank's history. A query that a spreadsheet names by its text
-    has its id in ``queries``. Raises :class:`ExamError`.
+    has its id in ``queries``, and one without a text its text.
+
+    ``kind``: Entries of questions with answers: the answers as nuggets in groups, or questions. None: as the
+    format has them. ``weights``: Importance to weight, as in :func:`exam_pp.formats.rubrics.weigh`.
+    ``drop_negative``: Leave out entries with a weight of 0 or below. Raises :class:`ExamError`.
     """
     form = form or bank_format(files)
     inputs = [*files, *filter(None, (base, queries))]
@@ -110,9 +142,20 @@ def import_bank(
     elif form == "bank":
         lines = [line for file in files for line in read_bank(file).lines]
     else:
-        read = FORMATS.get(_NAMES.get(form, form)).records
-        assert read is not None, "all formats of banks have a reader"
-        lines = [line for file in files for line in read(file)]
+        records = FORMATS.get(_NAMES.get(form, form)).records
+        assert records is not None, "all formats of banks have a reader"
+        lines = [line for file in files for line in records(file)]
+    if queries is not None and form != "csv":
+        lines = _with_query_texts(lines, queries)
+    if kind is not None:
+        lines = [with_answers(line) if kind == "nugget" else with_questions(line, dropped) for line in lines]
+    weigh(lines, weights or {})
+    before = sum(len(line.items) for line in lines)
+    if drop_negative:
+        lines = [
+            line.model_copy(update={"items": [item for item in line.items if item.weight > 0]})
+            for line in lines
+        ]
     if title_queries:
         lines = [of_title_query(line) for line in lines]
     bank = TestBank.from_lines(lines)
@@ -120,10 +163,19 @@ def import_bank(
     entries = [entry for query in bank for entry in query.entries.values()]
     if not entries:
         raise DataError("has no questions or nuggets.", file=names)
+    for line in lines:
+        valid(BankLine.model_validate, dict(line), names)  # also that the entries of groups agree
+    items = [item for line in lines for item in line.items]
     summary = ImportedBank(
-        len(bank.queries), len(entries), changes, dropped, 0 if passages is None else len(lines)
+        len(bank.queries),
+        len(items) if form == "rubrics" else len(entries),  # every copy of a criterion counts
+        changes,
+        dropped,
+        0 if passages is None else len(lines),
+        before - len(items),
+        items,
     )
-    if bank.duplicates:
+    if bank.duplicates and form != "rubrics":
         log.warning(
             "%s more than once (first: %s); `exam-pp bank show` lists all of them.",
             counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
@@ -153,17 +205,33 @@ def _bank_of_spreadsheets(
     rows = [(file, row) for file in files for row in read_bank_csv(file, dropped.fields)]
     if queries is not None:
         rows = [(file, _with_query(row, texts, ids)) for file, row in rows]
-        unknown = list(dict.fromkeys(row.query_id for _, row in rows if row.query_id not in texts))
-        if unknown:
-            log.warning(
-                "%s of the bank %s not in %s: %s",
-                counted(len(unknown), "query", "queries"), "is" if len(unknown) == 1 else "are", queries,
-                listed(unknown),
-            )  # fmt: skip
+        _check_known([row.query_id for _, row in rows], texts, queries)
     if base is not None:
         return edited_bank(rows, read_bank(base).lines, changes)
     changes.reidentified = sum(is_stale(row.entry_id, row.text) for _, row in rows)
     return bank_of_rows(rows)
+
+
+def _with_query_texts(lines: Sequence[BankLine], queries: Path) -> list[BankLine]:
+    """The lines with the texts of queries that have none."""
+    texts = read_query_texts(queries)
+    _check_known([line.query_id for line in lines], texts, queries)
+    named = {query_id: {"query_text": text} for query_id, text in texts.items()}
+    return [
+        line if line.query_text.strip() else line.model_copy(update=named.get(line.query_id))
+        for line in lines
+    ]
+
+
+def _check_known(ids: Iterable[str], texts: Mapping[str, str], queries: Path) -> None:
+    """Log the queries of a bank that a file of queries lacks."""
+    unknown = list(dict.fromkeys(query_id for query_id in ids if query_id not in texts))
+    if unknown:
+        log.warning(
+            "%s of the bank %s not in %s: %s",
+            counted(len(unknown), "query", "queries"), "is" if len(unknown) == 1 else "are", queries,
+            listed(unknown),
+        )  # fmt: skip
 
 
 def _with_query(row: EntryRow, texts: Mapping[str, str], ids: Mapping[str, str]) -> EntryRow:
@@ -260,6 +328,10 @@ def _unknown(file: Path, row: EntryRow) -> DataError:
     )  # fmt: skip
 
 
+_EDITABLE: Mapping[str, Any] = {"importance": None, "weight": 1.0, "gold_answers": None, **GROUP}
+"""Column whose changed cells count, to the value of an empty cell."""
+
+
 def _edited(
     file: Path,
     line: BankLine,
@@ -272,7 +344,7 @@ def _edited(
     before = row_of(line, old)
     update: dict[str, Any] = {}
     new = entry_fields(file, row)
-    for name, default in (("importance", None), ("weight", 1.0), ("gold_answers", None)):
+    for name, default in _EDITABLE.items():
         if name not in row.missing and getattr(row, name) != getattr(before, name):
             update[name] = new.get(name, default)
             changes.changed += 1

@@ -188,8 +188,10 @@ def _graders(
             "--prompt nugget-assignment`, or import them with `exam-pp import --from "
             "nuggetizer-assignments`."
         )
+    # In files of labels without texts, all answers are empty.
+    without_text = [] if all(empty.values()) else [method for method, is_empty in empty.items() if is_empty]
     for of_grader in graders.values():
-        of_grader |= {method: None for method, is_empty in empty.items() if is_empty}
+        of_grader.update(dict.fromkeys(without_text))
     judges = judges_of(graders) if criteria.reviewed else list(graders)
     for person in [key for key in graders if key not in judges]:
         for judge in judges:
@@ -304,14 +306,15 @@ def _evaluate(
     evaluation = Evaluation(of_answers=True)
     answers: list[_Answer] = []
     grades = _grades(measures)
+    has_texts = any(words.values())
     for query_id, of_query in entries.items():
         query = _query(file, query_id, of_query)
         weighted = _weighted(measures, of_query)
         for system in systems:
             top = query.top(system, file.first_ranks.get(system, 1), cutoff)
             length = sum(words[query_id, query.passages[index].passage_id] for index in top)
-            # Labels of an empty text count nothing, and nobody is asked for them.
-            top = top if length else []
+            # Labels of an empty text count nothing, and nobody is asked for them, unless no text is known.
+            top = top if length or not has_texts else []
             graded = union(query.passages[index].graded for index in top if index not in query.without_text)
             open_ = query.all_entries & ~graded if top else 0
             answers.append(_Answer(query_id, system, len(top), open_.bit_count()))

@@ -240,9 +240,10 @@ def _check_assignments(grades: RubricGrades, where: str, note: Note) -> None:
 def _check_scale(grades: RubricGrades | DirectGrade, max_rating: int | None, where: str, note: Note) -> None:
     if not grades.is_rated:
         return
+    lowest = 0 if grades.nugget_labels() is None else min(LABEL_RATINGS.values())
     for entry_id, rating in grades.entry_ratings().items():
-        if rating < 0 or (max_rating is not None and rating > max_rating):
-            scale = "below 0" if rating < 0 else f"outside the scale of 0 to {max_rating}"
+        if rating < lowest or (max_rating is not None and rating > max_rating):
+            scale = f"below {lowest}" if rating < lowest else f"outside the scale of 0 to {max_rating}"
             note("rating-scale", where, f"{entry_id} is rated {rating}, {scale}")
 
 

@@ -6,10 +6,10 @@ Nuggets have no ids in these files; they are identified by query and text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from exam_pp.banks import ASSIGNMENT_LABELS, LABEL_RATINGS, BankLine, Entry, entry_id
 from exam_pp.data_model import (
@@ -70,8 +70,23 @@ def read_assignments(path: str | Path) -> Iterator[tuple[int, AssignmentLine]]:
     return read_records(AssignmentLine, path, "assignments")
 
 
+class AssignmentForm(NamedTuple):
+    """A form of files with the labels of a prompt; ``has_texts`` is false if answers are only named there."""
+
+    read: Callable[[Path], Iterable[tuple[int | None, AssignmentLine]]] = read_assignments
+    prompt_class: str = "NuggetAssignment"
+    labels: Sequence[str] = ASSIGNMENT_LABELS
+    has_texts: bool = True
+
+
+NUGGETIZER = AssignmentForm()
+
+
 NuggetIds = Mapping[tuple[str, str], Sequence[str]]
-"""Query and text to the ids of the nuggets with this text, of which several facets may have one each."""
+"""Query and text to the ids of the nuggets with this text, of which several facets may have one each.
+
+In place of a text may stand an id, or its last part.
+"""
 
 
 def _nugget_ids(line: AssignmentLine, known: NuggetIds) -> Iterator[tuple[str, bool]]:
@@ -94,6 +109,7 @@ class AssignmentSummary:
     ``inconsistent`` are queries whose answers have different nuggets.
     """
 
+    form: AssignmentForm = NUGGETIZER
     answers: int = 0
     systems: set[str] = field(default_factory=set)
     graded: int = 0
@@ -114,7 +130,7 @@ class AssignmentSummary:
                 "nugget is ungraded, as its label is",
                 "nuggets are ungraded, as their labels are",
             )
-            yield f"{count} not one of {', '.join(ASSIGNMENT_LABELS)}: {labels}"
+            yield f"{count} not one of {', '.join(self.form.labels)}: {labels}"
         foreign = "{} no match in the bank by query and text; the assignments are imported anyway."
         yield from noted(len(self.foreign), foreign, "nugget has", "nuggets have")
         ids = ", ".join(self.inconsistent[:5])
@@ -134,14 +150,14 @@ def add_assignments(
     bank: dict[str, BankLine] = {}
     seen: set[tuple[str, str]] = set()
     for file in files:
-        for number, line in read_assignments(file):
+        for number, line in summary.form.read(file):
             if (line.run_id, line.qid) in seen:
                 raise DataError(
                     f"the run {line.run_id!r} answers the query {line.qid!r} twice.",
                     file=str(file), line=number,
                 )  # fmt: skip
             seen.add((line.run_id, line.qid))
-            passage = _passage_of(line, queries, file, number)
+            passage = _passage_of(line, queries, file, number, has_text=summary.form.has_texts)
             passage.add_grades([_grades(line, grader, summary, known)])
             _add_to_bank(bank, line, summary)
             summary.answers += 1
@@ -154,8 +170,18 @@ def add_assignments(
     return bank
 
 
-def _passage_of(line: AssignmentLine, queries: dict[str, QueryPassages], file: Path, number: int) -> Passage:
-    """The existing passage of the answer, or a new passage that its system ranks first."""
+def _passage_of(
+    line: AssignmentLine,
+    queries: dict[str, QueryPassages],
+    file: Path,
+    number: int | None,
+    *,
+    has_text: bool,
+) -> Passage:
+    """The existing passage of the answer, or a new passage that its system ranks first.
+
+    If only the answer is named, it is that of its first part.
+    """
     query = queries.setdefault(line.qid, QueryPassages(line.qid, []))
     ranked = [p for p in query.passages if any(entry.method == line.run_id for entry in p.rankings)]
     if not ranked:
@@ -164,7 +190,7 @@ def _passage_of(line: AssignmentLine, queries: dict[str, QueryPassages], file: P
         data = PassageData(judgments=[], rankings=[entry])
         query.passages.append(Passage(passage_id=passage_id, text=line.answer_text, data=data))
         return query.passages[-1]
-    same = next((p for p in ranked if p.text.split() == line.answer_text.split()), None)
+    same = next((p for p in ranked if not has_text or p.text.split() == line.answer_text.split()), None)
     if same is None:
         difference = "has another text" if len(ranked) == 1 else f"is split into {len(ranked)} passages"
         raise DataError(
@@ -189,7 +215,7 @@ def _grades(
         if known is not None and not is_known:
             summary.foreign.add(nugget_id)
         label = nugget.assignment or ""
-        if (plain := plain_label(label)) in ASSIGNMENT_LABELS:
+        if (plain := plain_label(label)) in summary.form.labels:
             labels.append((nugget_id, plain))
             in_order.append((nugget_id, plain))
         else:
@@ -200,15 +226,15 @@ def _grades(
             summary.ungraded[label] += 1
     summary.graded += len(labels)
     ratings = {nugget_id: LABEL_RATINGS[label] for nugget_id, label in labels}
-    correct = [nugget_id for nugget_id, rating in ratings.items() if rating]
+    correct = [nugget_id for nugget_id, rating in ratings.items() if rating > 0]
     source: dict[str, Any] = {"source": "human"} if is_human(grader) else {}
     return RubricGrades(
         model=grader,
         model_options={},
-        prompt_info={"prompt_class": "NuggetAssignment", "is_self_rated": True},
+        prompt_info={"prompt_class": summary.form.prompt_class, "is_self_rated": True},
         prompt_type="nugget",
         correct=correct,
-        wrong=[nugget_id for nugget_id, rating in ratings.items() if not rating],
+        wrong=[nugget_id for nugget_id, rating in ratings.items() if rating <= 0],
         answers=[] if source else labels,
         errors=errors,
         exam_ratio=len(correct) / len(ratings) if ratings else 0.0,
@@ -367,6 +393,7 @@ def import_assignments(
     bank: Path | None = None,
     bank_output: Path | None = None,
     queries_output: Path | None = None,
+    form: AssignmentForm = NUGGETIZER,
 ) -> AssignmentSummary:
     """Write a graded file, and the nuggets and the texts of the queries if they have files.
 
@@ -374,12 +401,13 @@ def import_assignments(
     Nuggets get the ids of ``bank``, joined by query and text; without a bank, ids are digests of both. Labels
     are read as in replies ("Not Support" is valid); a nugget with an unknown label is ungraded and keeps the
     label. Raises :class:`~exam_pp.errors.DataError` for an answer that occurs twice or differs from its text
-    in ``passages``, and :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
+    in ``passages``, and :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``, or if an answer
+    without a text in its ``form`` is not in ``passages``.
     """
     inputs = [*files, *filter(None, (passages, bank))]
     for path in filter(None, (output, bank_output, queries_output)):
         check_output(path, inputs)
-    summary = AssignmentSummary()
+    summary = AssignmentSummary(form)
     queries: dict[str, QueryPassages] = {}
     for query in read_passages(passages) if passages else ():
         known = queries.setdefault(query.query_id, QueryPassages(query.query_id, []))
@@ -387,13 +415,21 @@ def import_assignments(
     ids: dict[tuple[str, str], list[str]] = {}
     for line in read_bank(bank).lines if bank is not None else ():
         for item in line.items:
-            ids.setdefault((line.query_id, item.text.strip()), []).append(item.entry_id)
+            for name in {item.text.strip(), item.entry_id, item.entry_id.rpartition("/")[2]}:
+                ids.setdefault((line.query_id, name), []).append(item.entry_id)
+    given = sum(len(query.passages) for query in queries.values())
     nuggets = add_assignments(
         queries, files, grader_name or DEFAULT_GRADER, summary, None if bank is None else ids
     )
     if bank is not None and summary.foreign and not summary.matched:
         raise SelectionError(
             f"No nugget is in {bank} (compared by query and text); name the bank that was assigned."
+        )
+    new = sum(len(query.passages) for query in queries.values()) - given
+    if passages is not None and not form.has_texts and new:
+        raise SelectionError(
+            f"{counted(new, 'answer')} with verdicts of {listed(sorted(summary.systems))} not in {passages}: "
+            "systems and queries must have the same names there."
         )
     if bank_output is not None:
         write_bank(nuggets.values(), bank_output, inputs=inputs)

@@ -10,6 +10,7 @@ PLUGIN = Plugin(
             "plugins.rare_formats.nugget_assignments": "nuggetizer-assignments",
             "plugins.rare_formats.nuggetizer": "nuggetizer nuggetizer-metrics",
             "plugins.rare_formats.question_facets": "genq",
+            "plugins.rare_formats.rubric_verdicts": "rubric-verdicts",
             "plugins.rare_formats.squad": "squad2 squad2-paragraphs",
             "plugins.rare_formats.tqa": "tqa",
         }

@@ -46,6 +46,24 @@ def test_a_claim_without_a_query_is_completed(tmp_path: Path) -> None:
     assert bank.claim_bank["c1"].query_id == "leaf"
 
 
+def test_banks_of_ragtime_verify(demo_data: Path, tmp_path: Path) -> None:
+    from autojudge_base.nugget_data import NuggetBanksVerification, load_ragtime26_nugget_banks_from_file
+
+    questions, answers = demo_data / "questions.jsonl", tmp_path / "answers.jsonl"
+    run("bank", "import", questions, "--kind", "nugget", "-o", answers)
+    for name, source in (("questions", questions), ("answers", answers)):
+        run("convert", source, "--to", "ragtime26", "-o", tmp_path / f"{name}.rt.jsonl")
+        banks = load_ragtime26_nugget_banks_from_file(tmp_path / f"{name}.rt.jsonl")
+        bank = exam_pp.read_bank(questions)
+        NuggetBanksVerification(banks, list(bank.queries)).all()
+        for query_id, of_query in bank.queries.items():
+            with_golds = {e.text: e.gold_answers or [] for e in of_query.entries.values()}
+            written = banks.banks[query_id].to_nugget_bank().nugget_bank
+            found = {text: [a.answer for a in (q.answers or {}).values()] for text, q in written.items()}
+            expected = with_golds if name == "questions" else {t: g for t, g in with_golds.items() if g}
+            assert found == expected
+
+
 def test_rubric_qrels_verify(graded: Path, demo_data: Path, tmp_path: Path) -> None:
     from autojudge_base.qrels import QrelsVerification
     from autojudge_base.qrels.qrels import read_qrel_file
