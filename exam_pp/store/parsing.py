@@ -93,7 +93,7 @@ def parse_yaml(text: str, file: str | Path, feature: str) -> Any:
     try:
         import yaml  # noqa: PLC0415 - optional
     except ImportError as error:
-        raise MissingExtraError(feature, "hf", ", or write JSON") from error
+        raise MissingExtraError(feature, "hf") from error
     try:
         # A few lines of aliases can stand for billions of values.
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):

@@ -44,7 +44,7 @@ from exam_pp.reports.analysis.report_summary import left_out_blocks
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import DistinctNames, System, outputs_of, repeat_of
 from exam_pp.store.files import folder_output, read_text, safe_name, write_text
-from exam_pp.store.parsing import valid
+from exam_pp.store.parsing import parse_yaml, valid
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.queries import read_query_texts
@@ -121,18 +121,7 @@ def read_settings(path: Path, base_url: str | None = None) -> tuple[Settings, Dr
 
 
 def _yaml(path: Path) -> dict[str, Any]:
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingExtraError("A YAML configuration", "hf") from error
-    text = read_text(path)
-    try:
-        # A few lines of aliases can stand for billions of values.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise DataError("has an alias (*). Write the value itself in its place.", file=str(path))
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise DataError(f"is not valid YAML: {' '.join(str(error).split())}.", file=str(path)) from error
+    content = parse_yaml(read_text(path), path, "A YAML configuration")
     if not isinstance(content, dict) or "evaluator" not in content:
         raise DataError("is missing; it holds the options of the metrics.", file=str(path), field="evaluator")
     return content
