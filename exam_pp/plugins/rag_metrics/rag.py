@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,24 +30,25 @@ from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.prompt_files import assignment_prompt
 from exam_pp.phases.grading.settings_files import SettingsFile
-from exam_pp.phases.grading.steps import Steps, is_data_set
+from exam_pp.phases.grading.steps import Steps, asked, is_data_set
 from exam_pp.plugins.rag_metrics.answers import answered, factual_consistency
 from exam_pp.plugins.rag_metrics.citations import citations
 from exam_pp.plugins.rag_metrics.consistency import consistency, default_layer, repeated_answers
 from exam_pp.plugins.rag_metrics.distributions import distributions_report
 from exam_pp.plugins.rag_metrics.open_rag_eval import ResultRow, write_result_rows
+from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases
 from exam_pp.prompts.direct import ANSWER_ATTEMPT, GRADED_RELEVANCE
 from exam_pp.rendering.document import Paragraph
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.report_summary import left_out_blocks
 from exam_pp.results import ANSWERED, Score
-from exam_pp.roles import DistinctNames, System, outputs_of, repeat_of
+from exam_pp.roles import DistinctNames, System, outputs_of
 from exam_pp.store.files import folder_output, read_text, safe_name, write_text
 from exam_pp.store.parsing import parse_yaml, valid
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.query_texts import stored_query_texts
-from exam_pp.store.trec.queries import read_query_texts
+from exam_pp.store.trec.queries import read_query_texts, write_queries
 from exam_pp.store.trec.scores import write_score_rows
 from exam_pp.studies.boards import options, typed
 
@@ -58,12 +59,13 @@ class Settings(BaseModel):
     """Options of the evaluators of Open RAG Eval, under their names.
 
     ``model`` makes the grades that the input lacks, and with ``nuggets`` also nuggets; ``judge`` are the
-    words of its options.
+    words of its options. ``encoder``: That of BERTScore; None for no BERTScore.
     """
 
     model: ModelOptions | None = None
     judge: list[str] = []
     nuggets: bool = False
+    encoder: str | None = None
     k_values: list[Annotated[int, Field(ge=1), WHOLE]] = Field([1, 3, 5], min_length=1)
     run_consistency: bool = True
     metrics_to_run_consistency: list[str] = []
@@ -106,8 +108,9 @@ def read_settings(path: Path, base_url: str | None = None) -> tuple[Settings, Dr
         values |= {key: given[key] for key in _OPTIONS if key in given}
         judge = named.get("model", judge)
     settings = valid(Settings.model_validate, values, path, within="evaluator.options")
-    if encoder := settings.similarities.get("bert_score", {}).get("model_type"):
-        source.model_name(str(encoder), "bert_score.model_type")
+    if (bert := settings.similarities.get("bert_score")) is not None:
+        encoder = str(bert.get("model_type", "xlm-roberta-large"))
+        settings.encoder = source.model_name(encoder, "bert_score.model_type")
     if not isinstance(judge, dict) or "name" not in judge:
         return settings, dropped
     # It is behind an endpoint, and its key is read from the environment.
@@ -150,7 +153,7 @@ class Rag:
         bank: Path | None = None,
     ) -> None:
         self.inputs = [path for path in (source, queries, bank) if path is not None and not is_data_set(path)]
-        self.settings, self.bank, self.queries = settings, bank, options("--queries", queries)
+        self.settings, self.bank = settings, bank
         self.steps = Steps(folder / "steps")
         form, self.passages = known_format(source), source
         if form is not None and form.content == "answers":
@@ -158,6 +161,9 @@ class Rag:
                 "passages.jsonl.gz", "import", "--answers", source, "--unit", "sentence"
             )
         self.texts = stored_query_texts(self.passages) | (read_query_texts(queries) if queries else {})
+        self.queries = options("--queries", self.steps.folder / "queries.json" if self.texts else None)
+        if self.texts:
+            write_queries(self.texts, self.steps.folder / "queries.json")
         self.scores: list[Score] = []
         self.notes: list[str] = []
         self.left_out: list[tuple[str, str, str]] = []
@@ -169,6 +175,7 @@ class Rag:
             for system, output in outputs_of(query).items()
             if not is_canary(system.name)
         }
+        self.repeats = {name for (name, _), (system, _) in self.outputs.items() if system.repeat is not None}
 
     def evaluate(self) -> None:
         """Compute all scores. A metric without input, or whose step fails, is left out, with the reason.
@@ -179,14 +186,22 @@ class Rag:
         for title, to_add, evaluate, grade in (
             ("Retrieval", "--model and query texts", self._retrieval, self._labelled),
             ("Nugget scores", "--bank and --model", self._nugget_scores, self._assigned),
-            ("Citations", "--model", _citations, lambda: self._graded("citations", "citation-support")),
             (
-                "Factual consistency", "--model", _factual_consistency,
+                "Citations", "--model",
+                lambda source, grader: citations(source, selection=AnswerFilter(grader)),
+                lambda: self._graded("citations", "citation-support"),
+            ),
+            (
+                "Factual consistency", "--model",
+                lambda source, grader: factual_consistency(source, selection=AnswerFilter(grader)),
                 lambda: self._graded("scored", "factual-consistency"),
             ),
             (
-                "Questions answered", "--model and query texts", _answered,
-                lambda: self._graded("attempted", "answer-attempt", *self.queries),
+                "Questions answered", "--model and query texts",
+                lambda source, grader: answered(
+                    source, grade_filter=GradeFilter(grader, ANSWER_ATTEMPT.name)
+                ),
+                lambda: self._of_answers("attempted", "answer-attempt", *self.queries),
             ),
             ("Consistency over repeats", "answers of several runs", self._consistency, None),
         ):  # fmt: skip
@@ -200,7 +215,7 @@ class Rag:
             self.scores += [
                 score
                 for score in found.scores
-                if repeat_of(score.system).repeat is None or (score.system, score.query_id) in self.outputs
+                if score.system not in self.repeats or (score.system, score.query_id) in self.outputs
             ]
         if not self.scores:
             raise SelectionError(f"No metric has a result. {self.left_out[0][1]}")
@@ -214,27 +229,29 @@ class Rag:
                 raise
         return evaluate(grade(), self.settings.model.model)
 
-    def _step(self, output: str, *words: str | Path) -> Path:
-        """The output of an `exam-pp` command, which runs unless it is complete."""
+    def _step(self, output: str, *words: str | Path, prompts: Sequence[str] = ()) -> Path:
+        """The output of an `exam-pp` command, which runs unless it is complete; ``prompts`` are asked."""
+        model, judge = self.settings.model, self.settings.judge if prompts else []
 
         def work(path: Path, _advance: object) -> Sequence[str]:
-            command = [*map(typed, [*words, "-o", path])]
+            command = [*map(typed, [*words, *judge, "-o", path])]
             log.info("$ %s", shlex.join(["exam-pp", *command]))
             cli.main(args=[*command, *quiet], prog_name="exam-pp", standalone_mode=False)
             return ()
 
         quiet = [] if log.isEnabledFor(logging.INFO) else ["-q"]
-
         inputs = [word for word in words if isinstance(word, Path)]
-        named = [word for word in words if isinstance(word, str)]
-        return self.steps.run(output, output, inputs, {"words": named}, work)
+        facts: dict[str, Any] = {"words": [word for word in words if isinstance(word, str)]}
+        facts |= asked(model, *map(PROMPTS.get, prompts)) if model and prompts else {}
+        return self.steps.run(output, output, inputs, facts, work)
 
     def _graded(self, name: str, prompt: str, *words: str | Path, source: Path | None = None) -> Path:
-        words = ("--prompt", prompt, *words, *self.settings.judge)
-        return self._step(f"{name}.jsonl.gz", "grade", source or self.passages, *words)
+        words = ("grade", source or self.passages, "--prompt", prompt, *words)
+        return self._step(f"{name}.jsonl.gz", *words, prompts=[prompt])
 
     def _labelled(self) -> Path:
-        return self._graded("labelled", "relevance", "--role", "retrieved", *self.queries)
+        retrieved = self._step("retrieved.jsonl.gz", "filter", self.passages, "--role", "retrieved")
+        return self._graded("labelled", "relevance", *self.queries, source=retrieved)
 
     def _retrieval(self, source: Path, grader: str | None) -> Evaluation:
         grades = with_aliases(GradeFilter(grader, GRADED_RELEVANCE.name, kind="direct"))
@@ -258,21 +275,24 @@ class Rag:
         if not self.settings.nuggets or self.settings.model is None:
             raise SelectionError("No bank of nuggets is named.")
         words = ["--prompt", "relevance", "-S", "window-size=all", "-S", "iterations=5", *self.queries]
-        return self._step("nuggets.jsonl", "nuggetize", self._labelled(), *words, *self.settings.judge)
+        prompts = ["nugget-creation", "nugget-importance"]
+        return self._step("nuggets.jsonl", "nuggetize", self._labelled(), *words, prompts=prompts)
 
     def _assigned(self) -> Path:
-        """The whole answers with their nuggets."""
-        prompt, bank = assignment_prompt(self.settings.model or ModelOptions("")), self._nuggets()
+        prompt = assignment_prompt(self.settings.model or ModelOptions(""))
+        return self._of_answers("assigned", prompt.shown, "--bank", self._nuggets())
+
+    def _of_answers(self, name: str, prompt: str, *words: str | Path) -> Path:
+        """Grades of whole answers, each of which is one passage."""
         answers = self._step("answers.jsonl", "convert", self.passages, "--to", "rag24", *self.queries)
         whole = self._step("answers.jsonl.gz", "import", "--answers", answers, "--unit", "whole")
-        return self._graded("assigned", prompt.shown, "--bank", bank, source=whole)
+        return self._graded(name, prompt, *words, source=whole)
 
     def _consistency(self, source: Path, _grader: str | None) -> Evaluation:
         settings, repeats = self.settings, repeated_answers(source)
         if not settings.run_consistency:
             raise SelectionError("The configuration leaves it out.")
-        bert = settings.similarities.get("bert_score")
-        encoder = bert and bert.get("model_type", "xlm-roberta-large")
+        bert, encoder = settings.similarities.get("bert_score", {}), settings.encoder
         known = set(map(str, repeats.positions))
         computed = {score.metric for score in self.scores if score.system in known}
         wanted = [_METRICS.get(_PREFIX.sub("", name), name) for name in settings.metrics_to_run_consistency]
@@ -280,7 +300,7 @@ class Rag:
             repeats,
             with_rouge="rouge_score" in settings.similarities,
             embedder=TokenEmbedder(ModelOptions(encoder), default_layer(encoder)) if encoder else None,
-            rescale=not bert or bert.get("rescale_with_baseline", True),
+            rescale=bool(bert.get("rescale_with_baseline", True)),
             scores=self.scores if not wanted or computed.intersection(wanted) else [],
             metrics=[metric for metric in wanted if metric in computed],
         ).evaluation
@@ -294,39 +314,31 @@ class Rag:
         with folder_output(folder, self.inputs) as work:
             scores = work / "scores.jsonl"
             write_score_rows(self.scores, scores)
-            for system in dict.fromkeys(system.name for system, _ in self.outputs.values()):
-                write_result_rows(self._rows(system), work / f"{safe_name(system)}.csv")
+            for system, rows in self._rows().items():
+                write_result_rows(rows, work / f"{safe_name(system)}.csv")
             report = distributions_report([scores])
             blocks = [*report.blocks, *map(Paragraph, self.notes), *left_out_blocks(self.left_out)]
             write_text(work / "index.html", render(replace(report, blocks=blocks), "html"))
 
-    def _rows(self, of: str) -> Iterator[ResultRow]:
-        """The results of a system in the columns of Open RAG Eval, for each query and repeat.
+    def _rows(self) -> dict[str, list[ResultRow]]:
+        """System to its results in the columns of Open RAG Eval, for each query and repeat.
 
         A ranking without repeats counts for all of them. Metrics without a result have no column.
         """
+        scores: dict[tuple[str, str], list[Score]] = {}
+        for score in self.scores:
+            scores.setdefault((score.system, score.query_id), []).append(score)
+        rows: dict[str, list[ResultRow]] = {}
         for (name, query_id), (system, retrieved) in self.outputs.items():
-            if system.name == of:
-                labels = {
-                    key: self.labels[query_id, key] for key in retrieved if (query_id, key) in self.labels
-                }
-                cells: dict[str, Any] = {"retrieval_score_umbrela_scores": labels} if labels else {}
-                for score in self.scores:
-                    if score.query_id == query_id and score.system in (name, system.name):
-                        _add(cells, score)
-                yield ResultRow(query_id, self.texts.get(query_id, ""), system.repeat, cells)
-
-
-def _citations(source: Path, grader: str | None) -> Evaluation:
-    return citations(source, selection=AnswerFilter(grader))
-
-
-def _factual_consistency(source: Path, grader: str | None) -> Evaluation:
-    return factual_consistency(source, selection=AnswerFilter(grader))
-
-
-def _answered(source: Path, grader: str | None) -> Evaluation:
-    return answered(source, grade_filter=GradeFilter(grader, ANSWER_ATTEMPT.name))
+            keys = [key for key in retrieved if (query_id, key) in self.labels]
+            labels = {"retrieval_score_umbrela_scores": {key: self.labels[query_id, key] for key in keys}}
+            cells: dict[str, Any] = labels if keys else {}
+            for of in dict.fromkeys((system.name, name)):
+                for score in scores.get((of, query_id), ()):
+                    _add(cells, score)
+            row = ResultRow(query_id, self.texts.get(query_id, ""), system.repeat, cells)
+            rows.setdefault(system.name, []).append(row)
+        return rows
 
 
 _METRICS = {

@@ -49,9 +49,7 @@ def test_labels_are_one_set_of_grades_of_the_part(graded: Path, tmp_path: Path) 
     edits = edits_file(graded, label("B", NO, comment="other insects"), label("A", FULL), label("gone", NO))
     output = tmp_path / "out.jsonl"
     summary = apply_ratings(graded, [edits], output)
-    assert list(summary.lines()) == [
-        "3 labels of citations added as human:ana.",
-    ]
+    assert list(summary.lines()) == ["3 labels of citations added as human:ana."]
     (added,) = human_sets(output)
     assert added == {
         "llm": "human:ana", "llm_options": {}, "prompt_info": {"prompt_class": "CitationSupport"},

@@ -146,7 +146,8 @@ def test_steps_with_the_same_input_and_options_are_complete(
         main(["evaluate", "rag", str(tides), "--model", model, "-o", "out"])
         return re.findall(r"\$ exam-pp (\w+)", capfd.readouterr().err)
 
-    assert commands("fake") == ["import", "grade", "grade", "grade", "grade"]
+    made = ["import", "filter", "grade", "grade", "grade", "convert", "import", "grade"]
+    assert commands("fake") == made
     Path("out/steps/labelled.jsonl.gz").write_bytes(b"damaged")
     assert commands("fake") == ["grade"]
     assert commands("lexical") == ["grade"] * 4

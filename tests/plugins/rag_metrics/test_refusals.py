@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_refusals import folder, test_refused
+from tests.cli.test_refusals import folder
+from tests.cli.test_refusals import test_refused as check
 
 __all__ = ["folder"]
 
@@ -15,8 +16,8 @@ ROWS = json.loads(Path(__file__).with_name("refusals.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("call", "code", "message"), ROWS, ids=[row[0] for row in ROWS])
-def test_refused_by_the_plug_in(
+def test_refused(
     call: str, code: int, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    test_refused(call, code, message, folder, monkeypatch, capfd)
+    check(call, code, message, folder, monkeypatch, capfd)
