@@ -78,9 +78,9 @@ def test_folds_open_without_the_script_and_by_an_address(report: Path, browser: 
     folds = page.locator("details.fold")
     assert folds.count() == 5
     for number in range(5):
-        assert not folds.nth(number).locator("table").first.is_visible()
+        assert not folds.nth(number).locator("table, svg").first.is_visible()
         folds.nth(number).locator("summary").first.click()
-        assert folds.nth(number).locator("table").first.is_visible()
+        assert folds.nth(number).locator("table, svg").first.is_visible()
     page.goto("about:blank")
     page.goto(f"{report.as_uri()}#fold-2")
     assert page.locator("#fold-2").is_visible()

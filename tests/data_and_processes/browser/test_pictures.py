@@ -87,6 +87,6 @@ def test_labels_fit(page_of_pictures: Path, browser: Any, width: int, theme: str
     sizes = page.evaluate(
         "[...document.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect().width)"
     )
-    assert len(sizes) == 15
+    assert len(sizes) == 13
     assert all(150 <= size <= 1100 for size in sizes)
     page.close()
