@@ -14,6 +14,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import AnswerFilter, GradeFilter
 from exam_pp.metrics.agreement import cohen_kappa, confusion_counts
+from exam_pp.metrics.qrels import LabelRule
 from exam_pp.plugins.trust.graders import criteria_graders, difference_pictures, graders, graders_report
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from tests.conftest import passage, rubric
@@ -312,3 +313,11 @@ def test_the_highest_of_several_judgments_is_that_of_the_judges(
         2,
         *[1.0] * 4,
     ]
+
+
+def test_labels_that_no_judge_could_give_have_a_note(write_jsonl: WriteLines) -> None:
+    judgment = {"paragraphId": "a", "query": "q", "relevance": 3, "titleQuery": "q"}
+    read = passage("a", paragraph_data={"judgments": [judgment]}, exam_grades=[rubric({"e": 5}, llm="m")])
+    rule = LabelRule.parse("1st>=5:5, else -1")
+    result = graders(write_jsonl("g.jsonl", [["q", [read]]]), labelling=rule)
+    assert "m: 1 label is outside the scale of the judgments (0 to 3): 5." in result.notes
