@@ -17,15 +17,24 @@ from tests.test_provenance import files, run
 __all__ = ["files", "folder", "shown"]
 
 
-@pytest.mark.skipif(not offered("biases of judges"), reason="the plug-in games is deleted")
-def test_games_and_graded_files(folder: Path, shown: Callable[[str], str]) -> None:
+@pytest.fixture
+def games(folder: Path) -> None:
     games = [{"system_a": "x", "system_b": "y", "winner": "A"}]
     sets = [{"llm": llm, "prompt_info": {"prompt_class": "P"}, "games": games} for llm in "mn"]
     (folder / "games.jsonl").write_text(json.dumps({"query_id": "q", "game_sets": sets}) + "\n")
+
+
+@pytest.mark.usefixtures("games")
+@pytest.mark.skipif(not offered("biases of judges"), reason="the plug-in games is deleted")
+def test_an_audit_of_games(shown: Callable[[str], str]) -> None:
     assert "Biases of judges" in shown("analyze audit games.jsonl")
     audit = shown("analyze audit graded.jsonl games.jsonl --grader m -S samples=100")
     assert "Audit of m" in audit
     assert "position" in audit
+
+
+@pytest.mark.usefixtures("games")
+def test_judges_of_games(shown: Callable[[str], str]) -> None:
     assert "Every two judges" in shown("analyze graders games.jsonl")
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.agreement import cohen_kappa
 from exam_pp.plugins.trust.judges import verdicts_report
@@ -98,14 +97,3 @@ def test_no_common_games(write_jsonl: WriteLines) -> None:
 def test_refusals(write_jsonl: WriteLines, lines: Any, models: Any, message: str) -> None:
     with pytest.raises(SelectionError, match=message):
         verdicts_report([write_jsonl("games.jsonl", lines)], models=models)
-
-
-def test_the_commands_that_ask_for_games(
-    write_jsonl: Callable[[str, list[Any]], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    games = [{"system_a": "x", "system_b": "y", "winner": "A"}]
-    sets = [{"llm": llm, "prompt_info": {"prompt_class": "P"}, "games": games} for llm in "mn"]
-    write_jsonl("games.jsonl", [{"query_id": "q", "game_sets": sets}])
-    for name, title in (("audit", "Biases of judges"), ("graders", "Every two judges")):
-        main(["-q", "analyze", name, "games.jsonl"])
-        assert title in capsys.readouterr().out
