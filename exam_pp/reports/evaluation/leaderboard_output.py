@@ -7,25 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exam_pp.errors import SelectionError
-from exam_pp.phases.analysis.correlation import ranked
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, differences_can_show, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
-from exam_pp.phases.evaluation.verdict import verdict
 from exam_pp.plugins import offered
 from exam_pp.rendering.document import Paragraph, Picture, Report
-from exam_pp.reports.evaluation.leaderboard_pictures import (
-    leaderboard_picture,
-    leaderboard_pictures,
-    score_heatmap,
-)
 from exam_pp.reports.evaluation.leaderboards import (
     Audience,
+    ExtraColumn,
     leaderboard_report,
     official_json,
     per_query_report,
     trec_eval_text,
 )
-from exam_pp.reports.evaluation.official_ranks import published_leaderboard, rank_column, rank_notes
 
 
 @dataclass(frozen=True)
@@ -73,18 +66,34 @@ def leaderboard_output(evaluation: Evaluation, title: str, form: LeaderboardForm
     elif form.per_query:
         content = scores_by_query(evaluation, title, form)
     else:
-        extra = None if form.official is None else rank_column(ranked(evaluation, form.official))
-        statistics = form.statistics_of(evaluation)
-        standings = leaderboard(evaluation, statistics)
-        pictures = leaderboard_pictures(standings) if form.form == "html" else ()
+        extra = None if form.official is None else _official_column(evaluation, form.official)
+        standings = leaderboard(evaluation, form.statistics_of(evaluation))
+        pictures = _pictures(standings) if form.form == "html" else ()
         report = leaderboard_report(standings, title, audience=form.audience, extra=extra, pictures=pictures)
         content = with_verdict(report, standings, form)
     return LeaderboardOutput(content, notes, plotted(evaluation, form, standings))
 
 
+def _official_column(evaluation: Evaluation, official: Path) -> ExtraColumn:
+    from exam_pp.phases.analysis.correlation import ranked  # noqa: PLC0415 - for few leaderboards
+    from exam_pp.reports.evaluation.official_ranks import rank_column  # noqa: PLC0415
+
+    return rank_column(ranked(evaluation, official))
+
+
+def _pictures(standings: Standings) -> Sequence[Picture]:
+    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures  # noqa: PLC0415
+
+    return leaderboard_pictures(standings)
+
+
 def scores_by_query(evaluation: Evaluation, title: str, form: LeaderboardForm) -> Report:
     """The scores of each query, on pages below a picture of the first metric."""
-    picture = score_heatmap(evaluation.scores) if form.form == "html" else None
+    picture = None
+    if form.form == "html":
+        from exam_pp.reports.evaluation.leaderboard_pictures import score_heatmap  # noqa: PLC0415
+
+        picture = score_heatmap(evaluation.scores)
     return per_query_report(evaluation, title, picture)
 
 
@@ -92,6 +101,8 @@ def with_verdict(report: Report, standings: Standings, form: LeaderboardForm) ->
     """The report of a leaderboard for readers: the verdict first, and the method only if it is asked for."""
     if not form.with_verdict:
         return report
+    from exam_pp.phases.evaluation.verdict import verdict  # noqa: PLC0415 - for readers
+
     left_out = [Paragraph(note) for note in standings.uncertainty.notes if not form.with_method]
     if not standings.statistics.intervals:  # the verdict needs the places, of the first measure only
         options = replace(form.statistics, significance=False, places=True)
@@ -107,6 +118,8 @@ def plotted(
     """The first metric with its intervals, which are computed unless the standings have them."""
     if not form.plot:
         return None
+    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture  # noqa: PLC0415
+
     if standings is None or not standings.statistics.intervals:
         standings = leaderboard(evaluation, form.statistics.intervals_only)
     return leaderboard_picture(standings)
@@ -117,6 +130,9 @@ Text = Callable[[Evaluation, LeaderboardForm], tuple[str, Sequence[str]]]
 
 
 def _published(evaluation: Evaluation, form: LeaderboardForm) -> tuple[str, Sequence[str]]:
+    from exam_pp.phases.analysis.correlation import ranked  # noqa: PLC0415 - for few leaderboards
+    from exam_pp.reports.evaluation.official_ranks import published_leaderboard, rank_notes  # noqa: PLC0415
+
     if form.official is None:
         return published_leaderboard(evaluation), ()
     ranks = ranked(evaluation, form.official)
