@@ -13,6 +13,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Literal
 from unicodedata import normalize
@@ -80,7 +81,7 @@ class BankEdit(Record):
     """One change of a bank.
 
     Every ``op`` except ``add`` needs the id of the entry (``entry_id``, in files ``id``). ``add`` and
-    ``reword`` need a ``text``. The ``value`` of ``weight`` is a number of at least 0, that of ``importance``
+    ``reword`` need a ``text``. The ``value`` of ``weight`` is a number, that of ``importance``
     is ``vital`` or ``okay``, and that of ``add_gold_answer`` is a text. ``facet_id`` and ``kind`` are the
     facet and the kind of an added entry, if the bank has several.
     """
@@ -100,8 +101,8 @@ class BankEdit(Record):
             raise ValueError(f'op {self.op!r} needs an "id"')
         if self.op in ("add", "reword") and not (self.text or "").strip():
             raise ValueError(f'op {self.op!r} needs a "text" that is not empty')
-        if self.op == "weight" and not (isinstance(self.value, float) and 0 <= self.value < float("inf")):
-            raise ValueError("op 'weight' needs a \"value\" that is a number of at least 0")
+        if self.op == "weight" and not (isinstance(self.value, float) and isfinite(self.value)):
+            raise ValueError("op 'weight' needs a \"value\" that is a number")
         if self.op == "importance" and self.value not in ("vital", "okay"):
             raise ValueError("op 'importance' needs the \"value\" 'vital' or 'okay'")
         if self.op == "add_gold_answer" and not (isinstance(self.value, str) and self.value.strip()):

@@ -16,6 +16,7 @@ from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.judges import REVIEWED
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.measures import FULL, MEASURES
 from exam_pp.phases.evaluation.cover import cover_of
 from exam_pp.phases.evaluation.inputs import LoadedPassages, loaded, name_of
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
@@ -364,7 +365,10 @@ def _leaderboards(
             cutoff = options.cutoff or sys.maxsize
             (scored,) = nugget_scores(passages, bank, grade_filter=only, cutoff=options.cutoff).values()
             metrics = Condition(grader, scored, sanity_scores(bank)).metrics
-            evaluation = scored.of_metrics(*metrics[:1])
+            plain = [name for name in metrics if MEASURES[name].by_grade == FULL]
+            if not plain or read_bank(bank).combined:  # the page counts full labels, entry by entry
+                continue
+            evaluation = scored.of_metrics(plain[0])
         metric = evaluation.scores[0].metric
         scores = [
             score

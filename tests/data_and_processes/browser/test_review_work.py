@@ -216,7 +216,7 @@ UNKNOWN = {"query_id": "d01", "passage_id": "p", "id": "zzz"}
         ({"bank": [REMOVE | {"id": None}]}, 'needs an "id"'),
         ({"bank": [{"op": "add", "query_id": 3, "text": "x"}]}, 'needs a "query_id"'),
         ({"bank": [{"op": "add", "query_id": "d01", "text": " "}]}, 'needs a "text"'),
-        ({"bank": [REMOVE | {"op": "weight", "value": "2"}]}, "a number of at least 0"),
+        ({"bank": [REMOVE | {"op": "weight", "value": "2"}]}, "a number"),
         ({"bank": [REMOVE | {"op": "importance", "value": "great"}]}, "vital or okay"),
         ({"bank": [REMOVE | {"op": "add_gold_answer", "value": 3}]}, "a text and not empty"),
         ({"bank": [REMOVE | {"reason": ["x"]}]}, "is not a text"),

@@ -77,7 +77,7 @@ async function editEntry(query, e, refresh) {
   const now = editedEntry(query.id, original);
   const text = el("textarea", { rows: 3, required: true, dir: "auto" }, now.text);
   const importance = el("select", {}, [...(original.importance ? [] : [""]), "vital", "okay"].map((value) => el("option", { value, selected: (now.importance ?? "") === value }, value || "not set")));
-  const weight = el("input", { type: "number", min: 0, step: "any", value: now.weight ?? 1 });
+  const weight = el("input", { type: "number", step: "any", value: now.weight ?? 1 });
   const gold = el("input", { type: "text", dir: "auto" });
   const reason = reasonField(query.id, original.id);
   const content = [

@@ -23,9 +23,14 @@ async function standingsOf(leaderboard) {
 /** The importance that the first measure of nuggets counts; it is W_strict only without vital nuggets. */
 const IMPORTANCE = { V_strict: "vital", W_strict: "okay" };
 
+/** Whether a measure has the weights of the bank, which are below 0 for what an answer should avoid. */
+function hasWeights(metric) {
+  return metric.startsWith("Cover") || metric === "Rubric_strict";
+}
+
 /** Whether a measure counts an entry. */
 function counts({ importance, weight = 1 }, metric) {
-  if (metric.startsWith("Cover")) return weight > 0;
+  if (hasWeights(metric)) return weight !== 0;
   return !Object.hasOwn(IMPORTANCE, metric) || importance === IMPORTANCE[metric];
 }
 
@@ -46,9 +51,9 @@ function coverOf(query, { grader, metric, scores }) {
   }
   const counted = (entries ?? [...rated]).filter((e) => counts(query.entries[e], metric));
   // Measures of nuggets have no weights.
-  const weight = (e) => (metric.startsWith("Cover") ? query.entries[e].weight ?? 1 : 1);
+  const weight = (e) => (hasWeights(metric) ? query.entries[e].weight ?? 1 : 1);
   const size = (covered) => total(counted.filter((e) => covered(e)).map(weight));
-  const whole = size(() => true);
+  const whole = size((e) => weight(e) > 0);
   const share = (top) => (whole ? size((e) => top.some((p) => reached[p].has(e))) / whole : 0);
   return Object.keys(scores).map((system) => [system, share(system === "_overall_" ? passages : (tops[system] ?? []))]);
 }

@@ -287,7 +287,7 @@ const BANK_OPS = {
   add: [(edit) => isFilled(edit.text), 'a "text" that is not empty'],
   reword: [(edit) => isFilled(edit.text), 'a "text" that is not empty'],
   remove: [() => true, ""],
-  weight: [({ value }) => Number.isFinite(value) && value >= 0, 'a "value" that is a number of at least 0'],
+  weight: [({ value }) => Number.isFinite(value), 'a "value" that is a number'],
   importance: [({ value }) => value === "vital" || value === "okay", 'the "value" vital or okay'],
   add_gold_answer: [(edit) => isFilled(edit.value), 'a "value" that is a text and not empty'],
 };
