@@ -31,7 +31,8 @@ def commands(root: click.Command) -> dict[str, click.Command]:
 _OF_PLUGINS = {
     "evaluate elo": re.compile("analyze .*games|apply .*(decisions|game-edits)"),
     "evaluate answers": re.compile(
-        r"grade .*(citation-?support|factual-?consistency|criteria)|verify citations", re.IGNORECASE
+        "grade .*(citation-?support|factual-?consistency|criteria)|verify citations|analyze .*--by criterion",
+        re.IGNORECASE,
     ),
 }
 """Command of a plug-in to command lines of the core that ask the plug-in because of their inputs."""
