@@ -27,7 +27,6 @@ def test_without_the_plug_in(name: str, tmp_path: Path) -> None:
     gone = (
         f"exam_pp/plugins/{name}/",
         f"tests/plugins/{name}/",
-        "docs/",
         "tests/docs",
         "tests/test_docs_site",
     )
