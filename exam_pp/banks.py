@@ -348,8 +348,12 @@ class TestBank:
 
     @cached_property
     def has_criteria(self) -> bool:
-        """Whether entries are criteria: what an answer does, which only the reader of a text can tell."""
-        return any(isinstance(line.info, dict) and line.info.get(TARGET) == CRITERIA for line in self.lines)
+        """Whether nuggets are criteria: what an answer does or should avoid, which only a reader can tell."""
+        return any(
+            (isinstance(line.info, dict) and line.info.get(TARGET) == CRITERIA)
+            or any(item.kind == "nugget" and item.weight < 0 for item in line.items)
+            for line in self.lines
+        )
 
     def require_kind(self, kind: EntryKind, subject: str, hint: str = "") -> None:
         """Check that all entries are of one kind.

@@ -121,7 +121,7 @@ class Registry(Generic[T]):
     def names(self) -> list[str]:
         """Return all names, sorted, without aliases."""
         self._import_all()
-        self._read_plugins()
+        self._read_others()
         return sorted({*self._values, *self._lazy})
 
     def short_names(self) -> dict[str, str]:
@@ -147,7 +147,7 @@ class Registry(Generic[T]):
             self._import_module_of(name)
         if not self._is_taken(name):
             self._import_all()
-            self._read_plugins()
+            self._read_others()
         return self._is_taken(name)
 
     def __iter__(self) -> Iterator[str]:
@@ -193,7 +193,7 @@ class Registry(Generic[T]):
         for name in self._modules:
             self._import_module_of(name)
 
-    def _read_plugins(self) -> None:
+    def _read_others(self) -> None:
         if self._others_read:
             return
         self._others_read = True

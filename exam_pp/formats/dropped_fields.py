@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import BankLine, Entry
+from exam_pp.banks import TARGET, BankLine, Entry
 from exam_pp.data_model import BeyondPool, Judgment, Passage, PassageData, QueryPassages, RankingEntry
 from exam_pp.records import unknown_keys
 from exam_pp.store.files import read_lines, read_text
@@ -140,9 +140,7 @@ def count_dropped_bank_fields(
             "test collections": line.test_collection != collection and line.test_collection,
             "hashes": line.hash is not None,
             # Every reader sets the target, questions or nuggets.
-            "info of queries": line.info.keys() - {"prompt_target"}
-            if isinstance(line.info, dict)
-            else line.info,
+            "info of queries": line.info.keys() - {TARGET} if isinstance(line.info, dict) else line.info,
             "queries without entries": not line.items,
         }
         dropped.add_except(keeps, {name: bool(value) for name, value in present.items()})

@@ -15,7 +15,7 @@ from operator import or_
 from typing import TYPE_CHECKING, cast
 
 from exam_pp.banks import LABEL_RATINGS
-from exam_pp.errors import UnknownNameError
+from exam_pp.errors import SelectionError, UnknownNameError
 from exam_pp.text.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -194,17 +194,17 @@ class Measure:
 
 
 def _steps_of(of_labels: Mapping[str, float]) -> Steps:
-    """The steps of credits by label; raises :class:`~exam_pp.errors.UnknownNameError` for another label."""
+    """The steps of credits by label; raises :class:`~exam_pp.errors.ExamError` for labels without credits."""
     if unknown := [label for label in of_labels if label not in LABEL_RATINGS]:
         known = ", ".join(LABEL_RATINGS)
         raise UnknownNameError(f"No label named {unknown[0]!r}. The labels are {known}.")
-    by_rating = {LABEL_RATINGS[label]: credit for label, credit in of_labels.items()}
-    below = {
-        rating: max((lower for lower in by_rating if 0 < lower < rating), default=0) for rating in by_rating
-    }
-    return tuple(
-        (rating, credit - by_rating.get(below[rating], 0.0)) for rating, credit in by_rating.items() if rating
-    )
+    steps, below = [], 0.0
+    for rating, credit in sorted((LABEL_RATINGS[label], credit) for label, credit in of_labels.items()):
+        if rating == 0 and credit:
+            raise SelectionError("A label that nothing is earned with, such as not_met, has a credit.")
+        steps.append((rating, credit - below if rating > 0 else credit))
+        below = max(rating, 0) and credit
+    return tuple(step for step in steps if step[0])
 
 
 _VITAL: Mapping[str | None, float] = {"vital": 1.0}
@@ -297,12 +297,12 @@ def known_measures(measures: Sequence[Measure | str] | None, bank: TestBank) -> 
 
 def measures_of(bank: TestBank) -> Sequence[Measure]:
     """The measures that fit a bank: of questions with answers, of criteria, or of nuggets."""
-    entries = [entry for line in bank.lines for entry in line.items]
     if "mean" in bank.combined:
         return EXPECTED_ANSWERS
     if bank.combined:
-        return COVERAGE_MEASURES[: 1 + any(entry.importance for entry in entries)]
-    if any(entry.weight < 0 for entry in entries) or bank.has_criteria:
+        has_words = any(entry.importance for line in bank.lines for entry in line.items)
+        return COVERAGE_MEASURES[: 1 + has_words]
+    if bank.has_criteria:
         return RUBRIC_MEASURES[:2]
     return NUGGET_MEASURES
 

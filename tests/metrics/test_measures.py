@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.banks import LABEL_RATINGS
 from exam_pp.banks import Nugget as BankNugget
+from exam_pp.errors import SelectionError
 from exam_pp.metrics.measures import (
     CONTRADICTS,
     MEASURES,
@@ -266,3 +268,11 @@ def test_bounds_are_the_extremes_over_all_verdicts_of_open_criteria(
     ]
     assert ends == [min(possible), max(possible)]
     assert name == "Rubric_clipped" or not possible or weights.lowest <= ends[0] <= ends[1] <= 1
+
+
+def test_credits_by_label_become_steps() -> None:
+    of_labels = {"met": 1.0, "partly_met": 0.25, "not_met": 0.0, "contradict": -0.5}
+    mine = Measure("Mine", of_labels)
+    assert [mine.earned(LABEL_RATINGS[label]) for label in of_labels] == list(of_labels.values())
+    with pytest.raises(SelectionError, match="such as not_met, has a credit"):
+        Measure("Mine", {"met": 1.0, "not_met": 0.1})

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import BankLine, Entry, EntryKind, make_entry, normalised_text
+from exam_pp.banks import TARGET, BankLine, Entry, EntryKind, make_entry, normalised_text
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.graders.generation import TOP_UPS, EntryGenerator, Generated, GenerationUnit
 from exam_pp.llm.backends import load_llm
@@ -222,7 +222,7 @@ def bank_info(
         "gpt_model": model,
         "format_instruction": "json",
         "prompt_style": prompt.style,
-        "prompt_target": f"{kind}s",
+        TARGET: f"{kind}s",
         "test_collection": test_collection,
         "hash": prompt.hash,
         "description": "",

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exam_pp.banks import BankLine, EntryKind
+from exam_pp.banks import BankLine, EntryKind, TestBank
 from exam_pp.cli.options import log_summary
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.autojudge import read_autojudge
@@ -104,7 +104,7 @@ class Work:
     def assigned(self, reports: Iterable[Report], bank: Sequence[BankLine]) -> Path:
         """The file of the reports' answers with assigned nuggets."""
         name = self.settings.assignment_class
-        prompt = prompt_of(name) if name else assignment_prompt(self._model())
+        prompt = prompt_of(name) if name else assignment_prompt(self._model(), TestBank.from_lines(bank))
         return self.graded("Nugget assignment", "assigned.jsonl.gz", reports, bank, prompt)
 
     def graded(

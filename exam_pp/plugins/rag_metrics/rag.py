@@ -44,6 +44,7 @@ from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.report_summary import left_out_blocks
 from exam_pp.results import ANSWERED, Score
 from exam_pp.roles import DistinctNames, System, outputs_of
+from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import folder_output, read_text, safe_name, write_text
 from exam_pp.store.parsing import parse_yaml, valid
 from exam_pp.store.passages.graded_file import read_passages
@@ -279,8 +280,9 @@ class Rag:
         return self._step("nuggets.jsonl", "nuggetize", self._labelled(), *words, prompts=prompts)
 
     def _assigned(self) -> Path:
-        prompt = assignment_prompt(self.settings.model or ModelOptions(""))
-        return self._of_answers("assigned", prompt.shown, "--bank", self._nuggets())
+        bank = self._nuggets()
+        prompt = assignment_prompt(self.settings.model or ModelOptions(""), read_bank(bank))
+        return self._of_answers("assigned", prompt.shown, "--bank", bank)
 
     def _of_answers(self, name: str, prompt: str, *words: str | Path) -> Path:
         """Grades of whole answers, each of which is one passage."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from exam_pp.banks import BankLine, Question, published_id
+from exam_pp.banks import TARGET, BankLine, Question, published_id
 from exam_pp.formats.base import Format, make_reader, register
 from exam_pp.formats.dropped_fields import used
 from exam_pp.formats.sample import Fit, Sample, fits
@@ -47,7 +47,7 @@ def read_genq(path: str | Path) -> Iterator[BankLine]:
                 **_facet(facet_id),
                 **({"facet_text": facet.facet} if facet_id or facet.facet else {}),
                 query_text=facet.title,
-                info={"prompt_target": "questions"},
+                info={TARGET: "questions"},
                 items=[
                     Question(
                         query_id=query_id,

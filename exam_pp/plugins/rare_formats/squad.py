@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
-from exam_pp.banks import BankLine, Entry, Question
+from exam_pp.banks import TARGET, BankLine, Entry, Question
 from exam_pp.data_model import Id, Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError
 from exam_pp.formats.bank import of_kind
@@ -60,7 +60,7 @@ def read_squad(path: str | Path) -> Iterator[BankLine]:
             query_id=query_id,
             test_collection="squad2",
             query_text=" ".join(title.replace("_", " ").split()),
-            info={"prompt_target": "questions"},
+            info={TARGET: "questions"},
             items=[Question(**_question(query_id, qa)) for qa in paragraph.qas],
         )
 

@@ -215,3 +215,11 @@ def test_refusals(write_jsonl: WriteJsonl, change: dict[str, Any], message: str)
     line["items"][1] |= change
     with pytest.raises(exam_pp.ExamError, match=message):
         read_bank(write_jsonl("b.jsonl", [line]))
+
+
+@pytest.mark.parametrize(("weights", "criteria"), [((4, 2), False), ((4, -2), True)])
+def test_nuggets_to_avoid_are_criteria(
+    write_jsonl: WriteJsonl, weights: tuple[int, int], *, criteria: bool
+) -> None:
+    """A judge that compares words cannot tell a mistake from a warning against it."""
+    assert read_bank(write_jsonl("b.jsonl", [weighted("q1", *weights)])).has_criteria is criteria

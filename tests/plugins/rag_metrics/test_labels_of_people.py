@@ -12,37 +12,16 @@ import pytest
 from exam_pp.grade_filter import AnswerFilter
 from exam_pp.phases.review.apply_ratings import apply_ratings
 from exam_pp.plugins.rag_metrics.citations import citations
-from exam_pp.store.edits import FORMAT, Edits, file_sha256, write_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.phases.review.cited import FULL, NO, answer_lines
+from tests.phases.review.test_review_citations import edits_file, human_sets, label
 
 WriteLines = Callable[[str, list[Any]], Path]
-
-
-def label(citation: str, support: str, **more: Any) -> dict[str, Any]:
-    return {"query_id": "q", "passage_id": "rag/q#1", "citation": citation, "support": support, **more}
 
 
 @pytest.fixture
 def graded(write_jsonl: WriteLines) -> Path:
     return write_jsonl("graded.jsonl", answer_lines())
-
-
-def edits_file(
-    graded: Path, *supports: dict[str, Any], name: str = "edits.json", reviewer: str = "ana", **keys: Any
-) -> Path:
-    values = {
-        "format": FORMAT, "graded_sha256": file_sha256(graded), "reviewer": reviewer, "supports": supports,
-    }  # fmt: skip
-    path = graded.with_name(name)
-    write_edits(Edits.model_validate({**values, **keys}), path)
-    return path
-
-
-def human_sets(path: Path, name: str = "human:ana") -> list[dict[str, Any]]:
-    (line,) = path.read_text(encoding="utf-8").splitlines()
-    sets = [grades for passage in json.loads(line)[1] for grades in passage.get("support_grades") or ()]
-    return [grades for grades in sets if grades["llm"] == name]
 
 
 def test_labels_are_one_set_of_grades_of_the_part(graded: Path, tmp_path: Path) -> None:

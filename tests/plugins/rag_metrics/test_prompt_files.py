@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.store.passages.graded_file import read_passages
+from tests.cli.grading.test_prompt_files import ASK, own, run
 
 WriteLines = Callable[[str, list[Any]], Path]
 
@@ -34,24 +34,6 @@ def folder(write_jsonl: WriteLines, tmp_path: Path) -> Path:
     nugget = {"query_id": "q", "nugget_id": "q/n", "nugget_text": "ocean tides"}
     write_jsonl("nuggets.jsonl", [{"query_id": "q", "query_text": "ocean tides", "items": [nugget]}])
     return tmp_path
-
-
-def own(built_in: str, file: str = "own.toml") -> str:
-    """Write a copy of a built-in prompt with another system message, and return its name."""
-    main(["-q", "show", "prompt", built_in, "--format", "toml", "-o", file])
-    path = Path(file)
-    text = path.read_text(encoding="utf-8")
-    system = 'system = """\n'
-    text = text.replace(system, system + "Be kind. ") if system in text else f'{text}system = "Be kind."\n'
-    path.write_text(text, encoding="utf-8")
-    return f"My{built_in}"
-
-
-def run(line: str) -> None:
-    main(["-q", *line.split()])
-
-
-ASK = "--model fake -o out.jsonl"
 
 
 def test_answer_verification(folder: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.data_model import RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm.base import ModelOptions
@@ -18,35 +17,12 @@ from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import FileSummary, GradeFiles, grade_file
 from exam_pp.plugins.rag_metrics.verify_answers import verify_answers
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.answer_key import with_answer_match
-from exam_pp.prompts.base import AnswerMatch
-from exam_pp.store.passages.graded_file import read_passages
+from tests.phases.grading.test_answers import KEY, QUESTIONS, REPLIES, answering, grade_answers, sets
 
 WriteLines = Callable[[str, list[Any]], Path]
 
 
-KEY = "QuestionCompleteConcisePromptWithAnswerKey2"
-
-
 VERIFIED = "QuestionCompleteConcisePromptWithT5VerifiedAnswerKey2"
-
-
-QUESTIONS = {
-    "water": ("During very wet times, the water table will", ["rise"]),
-    "layer": ("Outer layer of the skin?", ["epidermis"]),
-    "all": ("Earth science is the study of", ["all of the above"]),
-    "none": ("Who was the first king of the moon?", []),
-    "fact": ("Is water wet?", ["true"]),
-}
-
-
-REPLIES = {
-    "water": "increase",
-    "layer": "The epidermis.",
-    "all": "everything",
-    "none": "unanswerable",
-    "fact": "Yes",
-}
 
 
 @pytest.fixture
@@ -63,26 +39,11 @@ def passages(write_jsonl: WriteLines) -> Path:
     return write_jsonl("passages.jsonl", [["q", [{"paragraph_id": "p", "text": "The skin."}]]])
 
 
-def answering(replies: dict[str, str]) -> FakeLLM:
-    texts = {text: replies[key] for key, (text, _) in QUESTIONS.items() if key in replies}
-    return FakeLLM(lambda request: texts[request.slot("question") or ""])
-
-
 @pytest.fixture
 def graded(passages: Path, bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Answers that are compared by the strict rule."""
     monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: answering(REPLIES))
     return grade_answers(passages, bank, tmp_path / "graded.jsonl", "strict")
-
-
-def grade_answers(passages: Path, bank: Path, output: Path, match: AnswerMatch) -> Path:
-    options = GradeOptions(prompts=[with_answer_match(PROMPTS.get(KEY), match)])
-    grade_file(GradeFiles(passages, output, bank), ModelOptions("fake"), options)
-    return output
-
-
-def sets(path: Path) -> list[RubricGrades]:
-    return [g for query in read_passages(path) for p in query.passages for g in p.rubric_grades or ()]
 
 
 def verify(
