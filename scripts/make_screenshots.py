@@ -9,6 +9,7 @@ that of scripts/demo. Pictures have 256 colours to keep them small.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -50,8 +51,10 @@ def run(*arguments: object) -> None:
 
 def demo_output(folder: Path) -> str:
     """What scripts/demo prints, with its folder for results."""
-    command = [sys.executable, "-m", "exam_pp", "-q", "run", str(DEMO / "study.toml"), "-o", str(folder)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    # As in a checkout, the inputs are below the working folder.
+    shutil.copytree(DEMO, folder.parent / "data" / "demo")
+    command = [sys.executable, "-m", "exam_pp", "-q", "run", "data/demo/study.toml", "-o", str(folder)]
+    done = subprocess.run(command, cwd=folder.parent, stdout=subprocess.PIPE, encoding="utf-8", check=True)
     return done.stdout.replace(str(folder), "out/demo")
 
 
