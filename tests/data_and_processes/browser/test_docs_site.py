@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data_and_processes.browser.conftest import Tab
+from tests.data_and_processes.conftest import Tab
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = ("index", "start/your-data", "reference/cli", "project/performance")

@@ -10,7 +10,7 @@ import pytest
 
 from exam_pp.rendering.document import Bar, Bars, Block, Check, Checks, Fold, Report, Statement, Table
 from exam_pp.rendering.render import render
-from tests.data_and_processes.browser.conftest import RATED, Tab, run
+from tests.data_and_processes.conftest import RATED, Tab, run
 
 OpenTab = Callable[..., Tab]
 SCREENS = 3

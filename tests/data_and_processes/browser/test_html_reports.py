@@ -11,7 +11,7 @@ import pytest
 from exam_pp.rendering.document import Block, Heading, Paragraph, Report, Table
 from exam_pp.rendering.render import render
 from tests.conftest import passage, rubric
-from tests.data_and_processes.browser.conftest import RATED, Tab, run
+from tests.data_and_processes.conftest import RATED, Tab, run
 
 ARABIC = "تنتج المد والجزر عن جاذبية القمر."
 

@@ -10,7 +10,7 @@ import pytest
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
-from tests.data_and_processes.browser.conftest import Tab, means_on, run
+from tests.data_and_processes.conftest import Tab, means_on, run
 
 OpenTab = Callable[..., Tab]
 FACTS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data_and_processes.browser.conftest import Tab, run
+from tests.data_and_processes.conftest import Tab, run
 from tests.phases.review.cited import NO, PARTIAL, answer_lines
 
 OpenTab = Callable[..., Tab]

@@ -11,7 +11,7 @@ import pytest
 
 from exam_pp.store.banks.bank_json import read_bank
 from tests.conftest import passage, rubric
-from tests.data_and_processes.browser.conftest import RATED, Tab, run
+from tests.data_and_processes.conftest import RATED, Tab, run
 
 OpenTab = Callable[..., Tab]
 GRID = ".grid td.cell"

@@ -13,7 +13,7 @@ from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.cover import cover
 from tests.conftest import passage, rubric
-from tests.data_and_processes.browser.conftest import Tab, means_on, run
+from tests.data_and_processes.conftest import Tab, means_on, run
 
 OpenTab = Callable[..., Tab]
 ENTRIES = {query: [f"{query}/{name}" for name in "xyz"] for query in ("q1", "q2")}

@@ -11,7 +11,7 @@ import pytest
 from exam_pp.store.edits import file_sha256
 from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
-from tests.data_and_processes.browser.conftest import RATED, Tab, run
+from tests.data_and_processes.conftest import RATED, Tab, run
 
 OpenTab = Callable[..., Tab]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import passage, rubric
-from tests.data_and_processes.browser.conftest import EXTRACTED, RATED, Tab, run
+from tests.data_and_processes.conftest import EXTRACTED, RATED, Tab, run
 
 OpenTab = Callable[..., Tab]
 WriteLines = Callable[[str, list[Any]], Path]

@@ -16,7 +16,7 @@ from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
-from tests.data_and_processes.browser.conftest import RATED, Tab, means_on, run
+from tests.data_and_processes.conftest import RATED, Tab, means_on, run
 
 OpenTab = Callable[..., Tab]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from exam_pp.store.games_files import read_games
-from tests.data_and_processes.browser.conftest import Tab, run
+from tests.data_and_processes.conftest import Tab, run
 from tests.plugins.games.answers import (
     answers_file,
     document,
