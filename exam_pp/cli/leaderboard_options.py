@@ -82,6 +82,13 @@ def confidence_option(help_text: str = "Confidence level of the intervals.") -> 
     )
 
 
+MEASURE_FILE = click.option(
+    "--measure-file",
+    type=FILE,
+    help="TOML file, such as study.toml, with measures of your own as [[measure]], for scores of rubrics.",
+)
+
+
 def missing_queries_option(noun: str) -> Callable[[F], F]:
     """``--missing-queries`` for queries without an answer, or without results."""
     return click.option(

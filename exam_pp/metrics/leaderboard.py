@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exam_pp.metrics.measures import MEASURES
+from exam_pp.metrics.measures import measure_named
 from exam_pp.results import ALL_QUERIES, Score
 
 
@@ -55,7 +55,7 @@ def standings(scores: Iterable[Score]) -> list[Standing]:
         else:
             mean = exact_mean(column)
             stderr = _standard_error(column, mean)
-            measure = MEASURES.get(key[1])
+            measure = measure_named(key[1])
             shown = min(1.0, max(0.0, mean)) if measure is not None and measure.clip_mean else mean
             rows.append(Standing(*key, shown, stderr, len(column)))
     return rows

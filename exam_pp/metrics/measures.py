@@ -280,19 +280,32 @@ MEASURES = {
     for measure in (*NUGGET_MEASURES, *RUBRIC_MEASURES, *EXPECTED_ANSWERS, *COVERAGE_MEASURES)
 }
 """Name to measure."""
+_OWN: dict[str, Measure] = {}
 
 
-def known_measures(measures: Sequence[Measure | str] | None, bank: TestBank) -> Sequence[Measure]:
-    """The measures by their names; None: those that fit a bank.
+def measure_named(name: str) -> Measure | None:
+    """The measure of a score by its name, also one that a user declared and that was computed."""
+    return MEASURES.get(name) or _OWN.get(name)
 
-    Raises :class:`~exam_pp.errors.UnknownNameError`.
+
+def known_measures(measures: Iterable[Measure | str]) -> list[Measure]:
+    """The measures by their names, each once.
+
+    Raises :class:`~exam_pp.errors.ExamError` for a name that is unknown, or that is of another measure.
     """
-    if measures is None:
-        return measures_of(bank)
-    if unknown := [each for each in measures if isinstance(each, str) and each not in MEASURES]:
-        hint = did_you_mean(unknown[0], MEASURES, "`exam-pp list measures` shows all.")
-        raise UnknownNameError(f"No measure named {unknown[0]!r}. {hint}")
-    return [MEASURES[each] if isinstance(each, str) else each for each in measures]
+    known = {}
+    for each in measures:
+        if isinstance(each, str) and each not in MEASURES:
+            hint = did_you_mean(each, MEASURES, "`exam-pp list measures` shows all.")
+            raise UnknownNameError(f"No measure named {each!r}. {hint}")
+        measure = MEASURES[each] if isinstance(each, str) else each
+        if MEASURES.get(measure.name, measure) != measure:
+            raise SelectionError(
+                f"The name {measure.name} is that of a measure of exam_pp: give yours another."
+            )
+        _OWN[measure.name] = measure
+        known[measure.name] = measure
+    return list(known.values())
 
 
 def measures_of(bank: TestBank) -> Sequence[Measure]:

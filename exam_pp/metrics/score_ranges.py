@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from exam_pp.errors import DataError
-from exam_pp.metrics.measures import MEASURES
+from exam_pp.metrics.measures import MEASURES, measure_named
 from exam_pp.results import Score
 
 Range = tuple[float, float]
@@ -111,7 +111,7 @@ def has_other_range(metric: str) -> bool:
 
 def lower_is_better(metric: str) -> bool:
     """Whether a measure counts what is wrong, so that the best system has the lowest score."""
-    measure = MEASURES.get(_head(metric))
+    measure = measure_named(_head(metric))
     return measure is not None and measure.lower_is_better
 
 

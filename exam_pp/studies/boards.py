@@ -12,6 +12,7 @@ from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.measures import LENGTH
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
+from exam_pp.phases.evaluation.own_measures import read_measures
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.prompts.base import with_aliases
@@ -22,7 +23,8 @@ class Board:
     """The leaderboard of a graded file with the verdict.
 
     ``assigns``: Whether answers have assigned nuggets, for nugget scores in place of Rubric-Cover.
-    ``kind`` (of the entries) and ``grader`` are those of the scores; None for all.
+    ``kind`` (of the entries) and ``grader`` are those of the scores; None for all. ``measures`` is a
+    file of measures in place of those that fit the bank.
     """
 
     graded: Path
@@ -30,13 +32,19 @@ class Board:
     assigns: bool = False
     kind: EntryKind | None = None
     grader: GradeKey | None = None
+    measures: Path | None = None
 
     def evaluation(self) -> Evaluation:
         """The scores, those of the verdict first; raises :class:`~exam_pp.errors.ExamError`."""
         model, prompt = (None, None) if self.grader is None else self.grader
         criteria = with_aliases(GradeFilter(model, prompt, self.kind))
         if self.assigns and self.bank is not None:
-            (condition,) = read_conditions([self.graded], [self.bank], grade_filter=criteria)
+            (condition,) = read_conditions(
+                [self.graded],
+                [self.bank],
+                grade_filter=criteria,
+                measures=read_measures(self.measures) if self.measures else (),
+            )
             return condition.evaluation.of_metrics(*condition.metrics, LENGTH)
         return cover(self.graded, self.bank, grade_filter=criteria)
 
@@ -46,6 +54,7 @@ class Board:
         model, prompt = (None, None) if self.grader is None else self.grader
         words = [self.graded, *options("--bank", self.bank), *options("--grader", model)]
         words += options("--prompt", prompt) + options("--grades", self.kind and f"type={self.kind}")
+        words += options("--measure-file", self.measures) if self.assigns else []
         return ["evaluate", "nuggets" if self.assigns else "cover", *map(typed, words)]
 
 

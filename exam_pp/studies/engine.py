@@ -18,6 +18,7 @@ from exam_pp.llm import packaged_e5
 from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.banks.import_bank import import_bank
 from exam_pp.phases.evaluation.contents import graded_contents
+from exam_pp.phases.evaluation.own_measures import read_measures
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
 from exam_pp.phases.grading.prompt_files import assignment_prompt, choose_prompts, rating_prompt
@@ -43,12 +44,13 @@ from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.tables import column_names, columns_named
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.studies.boards import Board, Words, options, typed
-from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_study
+from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_measures, write_study
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
-_WRITTEN = (STUDY_FILE, "steps.json", "queries.json")
+_MEASURES = "measures.toml"
+_WRITTEN = (STUDY_FILE, "steps.json", "queries.json", _MEASURES)
 """Files of a study that are of no step."""
 Work = Callable[[Path, Path, Advance], Iterable[str]]
 """Writes the output of a step, with a journal of replies; returns its summary."""
@@ -185,7 +187,9 @@ class Engine:
         results = Results()
         for known in grade_sets(graded_contents(graded, banks), sources):
             bank = None if known.bank is None else Path(known.bank)
-            results.boards.append(Board(graded, bank, known.kind == "assignment", grader=known.key))
+            results.boards.append(
+                Board(graded, bank, known.kind == "assignment", grader=known.key, measures=self._measures())
+            )
         if self._reports:
             results.reports.append(self._report("report", graded, banks, official=self.study.official))
         return results
@@ -279,7 +283,7 @@ class Engine:
         assigned = self._correct(assigned, [bank], f"assigned-corrected{suffix}")
         if self._reports:
             results.reports.append(self._report(f"report-nuggets{suffix}", assigned, [bank]))
-        results.boards.append(Board(assigned, bank, assigns=True))
+        results.boards.append(Board(assigned, bank, assigns=True, measures=self._measures()))
 
     def _compare(self, answers: Path) -> Path:
         """Let the judge compare answers.
@@ -346,15 +350,23 @@ class Engine:
         """The page with the verdict, in a folder with its tables."""
         named = None if official is None else Path(official)
         words: Words = ["evaluate", "report", graded, *options("--bank", banks)]
-        words += options("--official", named)
+        words += options("--official", named) + options("--measure-file", measures := self._measures())
         command = shlex.join(["exam-pp", *map(str, words)])
-        sources = Sources(graded, banks, official=named, command=command)
+        own = read_measures(measures) if measures else ()
+        sources = Sources(graded, banks, official=named, command=command, rubric_measures=own)
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             write_evaluation(sources, output.parent)
             return ()
 
         return self._step("Report", words, f"{name}/index.html", work)
+
+    def _measures(self) -> Path | None:
+        """The file of the measures that the study declares, if any."""
+        if not self.study.measure:
+            return None
+        write_measures(self.study, self.folder / _MEASURES)
+        return self.folder / _MEASURES
 
     def _import(self, title: str, sources: ImportSources, output: str) -> Path:
         columns = self.study.columns_of_tables

@@ -17,6 +17,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.judges import LEXICAL
 from exam_pp.llm.backends import may_be_local
 from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.evaluation.own_measures import OwnMeasure
 from exam_pp.phases.grading.settings_files import ModelSettings, SettingsFile, as_options, is_below
 from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.phases.interchange.answer_units import read_any_answers
@@ -72,6 +73,7 @@ class StudyFile(BaseModel):
     model_pipeline: str | None = None
     base_url: str | None = None
     settings: dict[str, Any] = {}
+    measure: list[OwnMeasure] = []
 
     @property
     def paths(self) -> list[Path]:
@@ -243,9 +245,28 @@ def write_study(study: StudyFile, path: Path) -> None:
 
     values = study.with_paths(relative).model_dump(exclude_defaults=True)
     settings = values.pop("settings", {})
+    values.pop("measure", None)
     lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
     if settings:
         lines += ["", "[settings]", *(f"{key} = {_toml(value)}" for key, value in settings.items())]
+    _write_lines([*lines, *_tables_of_measures(study)], path)
+
+
+def write_measures(study: StudyFile, path: Path) -> None:
+    """Write the measures of a study, unless the file has them."""
+    _write_lines(_tables_of_measures(study), path)
+
+
+def _tables_of_measures(study: StudyFile) -> list[str]:
+    tables = [measure.model_dump(exclude_defaults=True) for measure in study.measure]
+    return [
+        line
+        for table in tables
+        for line in ("", "[[measure]]", *(f"{k} = {_toml(v)}" for k, v in table.items()))
+    ]
+
+
+def _write_lines(lines: Iterable[str], path: Path) -> None:
     text = "\n".join(lines) + "\n"
     if not path.exists() or read_file(path) != text:
         forget(path)  # the command may have read it
@@ -254,4 +275,6 @@ def write_study(study: StudyFile, path: Path) -> None:
 
 def _toml(value: Any) -> str:
     """A value as TOML; texts, numbers, flags and lists of these are written as in JSON."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import OFFICIAL, SEED, measures_option, runs_option
+from exam_pp.cli.leaderboard_options import MEASURE_FILE, OFFICIAL, SEED, measures_option, runs_option
 from exam_pp.cli.options import (
     CUTOFF,
     FILE,
@@ -44,6 +44,7 @@ from exam_pp.cli.options import (
 )
 @click.option("--qrels", type=FILE, help="Qrels file with manual judgments, instead of those in GRADED.")
 @measures_option("nDCG@10, RR")
+@MEASURE_FILE
 @MIN_GRADE
 @MIN_RELEVANT
 @CUTOFF
@@ -73,6 +74,7 @@ def command(
     official: Path | None,
     qrels: Path | None,
     measures: tuple[str, ...],
+    measure_file: Path | None,
     min_grade: int | None,
     min_relevant: int,
     cutoff: int | None,
@@ -99,6 +101,7 @@ def command(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from exam_pp.cli.command_line import command_line, refuse_without
     from exam_pp.phases.evaluation.leaderboards import Statistics
+    from exam_pp.phases.evaluation.own_measures import read_measures
     from exam_pp.reports.analysis.evaluation_page import write_evaluation
     from exam_pp.reports.analysis.report_folder import Sources
 
@@ -116,6 +119,7 @@ def command(
         min_relevant,
         cutoff,
         review=review,
+        rubric_measures=read_measures(measure_file) if measure_file else (),
         command=command_line(context, without=["output"]),
         role=role,
         method=method_name,

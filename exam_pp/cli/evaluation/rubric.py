@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.leaderboard_options import LeaderboardOutput, leaderboard_options, missing_queries_option
+from exam_pp.cli.leaderboard_options import (
+    MEASURE_FILE,
+    LeaderboardOutput,
+    leaderboard_options,
+    missing_queries_option,
+)
 from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
@@ -77,6 +82,7 @@ SCORING_RULES = together(
     metavar="NAME",
     help="Measure of `exam-pp list measures`; may be repeated, and the first sorts.  [default: V, W and A]",
 )
+@MEASURE_FILE
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated.")
 @RUN_TYPES
 @click.option(
@@ -101,6 +107,7 @@ def command(
     queries: Path | None,
     names: tuple[str, ...],
     measures: tuple[str, ...],
+    measure_file: Path | None,
     systems: tuple[str, ...],
     run_types: Path | None,
     plot_length: Path | None,
@@ -133,6 +140,7 @@ def command(
         read_conditions,
         score_files,
     )
+    from exam_pp.phases.evaluation.own_measures import read_measures
     from exam_pp.reports.evaluation.leaderboard_output import scores_by_query, with_verdict
 
     rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "role", "canaries"))
@@ -144,9 +152,15 @@ def command(
         queries=queries,
         runs=systems,
         rules=rules,
-        measures=measures,
+        measures=[*measures, *(read_measures(measure_file) if measure_file else ())],
     )
-    inputs = [*(file for source in graded for file in score_files(source)), *banks, queries, run_types]
+    inputs = [
+        *(file for source in graded for file in score_files(source)),
+        *banks,
+        queries,
+        run_types,
+        measure_file,
+    ]
     _draw(conditions, output, plot_length, run_types, inputs)
     if output.form in ("jsonl", "nuggetizer", "trec_eval"):
         _write_rows(conditions, output, inputs)

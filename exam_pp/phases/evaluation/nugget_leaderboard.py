@@ -11,7 +11,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Standing, extremes, standings
-from exam_pp.metrics.measures import LENGTH, MEASURES
+from exam_pp.metrics.measures import LENGTH, MEASURES, Measure, known_measures
 from exam_pp.metrics.score_ranges import lower_is_better
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, by_means, leaderboard
@@ -99,7 +99,7 @@ def read_conditions(
     queries: PathLike | None = None,
     runs: Sequence[str] = (),
     rules: ScoringRules | None = None,
-    measures: Sequence[str] = (),
+    measures: Sequence[str | Measure] = (),
 ) -> list[Condition]:
     """The conditions of the files, in the order of the files.
 
@@ -123,7 +123,7 @@ def read_conditions(
             grade_filter,
             queries,
             rules or ScoringRules(),
-            list(dict.fromkeys(measures)),
+            known_measures(measures),
             alone=len(files) == 1,
         )
     if names and len(names) != len(conditions):
@@ -144,29 +144,27 @@ def _conditions(
     grade_filter: GradeFilter | None,
     queries: PathLike | None,
     rules: ScoringRules,
-    columns: Sequence[str],
+    measures: Sequence[Measure],
     *,
     alone: bool,
 ) -> Iterator[Condition]:
     name = Path(file).name.removesuffix(".gz")
     folder = Path(file).is_dir()
+    columns = tuple(measure.name for measure in measures) or tuple(MEASURES)
     stem = name if folder else name.rpartition(".")[0] or name
     if folder or not is_passages(file):
         origin = Provenance(leaderboards=file_names(file))
-        yield Condition(
-            stem, Evaluation(read_any_scores(file), provenance=origin), columns=columns or tuple(MEASURES)
-        )
+        yield Condition(stem, Evaluation(read_any_scores(file), provenance=origin), columns=columns)
         return
     if bank is None:
         raise SelectionError(f"{file} has graded answers; name the bank of their nuggets with --bank.")
-    measures = [MEASURES[name] for name in columns] or None
     evaluations = nugget_scores(
-        file, bank, grade_filter=grade_filter, queries=queries, measures=measures, **vars(rules)
+        file, bank, grade_filter=grade_filter, queries=queries, measures=measures or None, **vars(rules)
     )
-    sanity = sanity_scores(bank, queries=queries, measures=measures)
+    sanity = sanity_scores(bank, queries=queries, measures=measures or None)
     for grader, evaluation in evaluations.items():
         name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
-        yield Condition(name, evaluation, sanity, columns or tuple(MEASURES))
+        yield Condition(name, evaluation, sanity, columns)
 
 
 def score_files(source: PathLike) -> list[Path]:

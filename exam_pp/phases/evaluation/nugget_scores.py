@@ -21,6 +21,7 @@ from exam_pp.metrics.measures import (
     Weights,
     answer_length,
     known_measures,
+    measures_of,
     union,
 )
 from exam_pp.metrics.score_ranges import Range, range_of
@@ -111,7 +112,7 @@ def rubric_scores(
         DataError: A file is not in its format.
     """
     test_bank = bank_of(bank)
-    measures = known_measures(measures, test_bank)
+    measures = measures_of(test_bank) if measures is None else known_measures(measures)
     entries = _selected_entries(test_bank, queries, bank)
     criteria = with_aliases(grade_filter or GradeFilter())
     criteria = criteria.for_scores if reviewed else criteria
@@ -247,7 +248,7 @@ def sanity_scores(
     """
     rows: list[Score] = []
     test_bank = bank_of(bank)
-    measures = known_measures(measures, test_bank)
+    measures = measures_of(test_bank) if measures is None else known_measures(measures)
     selected = _selected_entries(test_bank, queries, bank)
     lowest = EMPTY_ANSWERS
     if any(entry.weight < 0 for entries in selected.values() for entry in entries.values()):

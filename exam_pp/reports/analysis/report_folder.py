@@ -11,6 +11,7 @@ from exam_pp.data_model import Role
 from exam_pp.defaults import MIN_JUDGMENT
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, grader_names
+from exam_pp.metrics.measures import Measure
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.phases.evaluation.contents import GradedContents, GradeKind, graded_contents
 from exam_pp.phases.evaluation.inputs import loaded
@@ -66,7 +67,8 @@ def titled(title: str, name: str) -> str:
 class Sources:
     """Inputs and settings of an evaluation; only the graded file is required.
 
-    ``review`` also writes the review page. ``command`` is the command line for the provenance. ``role`` is
+    ``review`` also writes the review page. ``rubric_measures`` are measures of nugget assignments in place of
+    those that fit the bank. ``command`` is the command line for the provenance. ``role`` is
     that of :func:`~exam_pp.phases.evaluation.cover.cover`, ``method`` that of
     :func:`~exam_pp.store.trec.runs.read_run`.
     """
@@ -85,6 +87,7 @@ class Sources:
     command: str = ""
     role: Role | None = None
     method: MethodName = "stem"
+    rubric_measures: Sequence[Measure] = ()
 
 
 @dataclass(frozen=True)

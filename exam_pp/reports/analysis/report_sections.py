@@ -103,6 +103,7 @@ def nugget_scores(inputs: Inputs, folder: ReportFolder) -> list[Leaderboard]:
             [grade_set.bank],
             grade_filter=grade_set.grade_filter,
             rules=ScoringRules(role=inputs.sources.role),
+            measures=inputs.sources.rubric_measures,
         )
         scores = nugget_leaderboard([condition], statistics=inputs.statistics)
         standings = scores.conditions[0][1]

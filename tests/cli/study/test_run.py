@@ -15,6 +15,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, MissingExtraError, ModelError
 from exam_pp.llm.lexical import LexicalLLM
+from exam_pp.phases.evaluation.own_measures import OwnMeasure
 from exam_pp.store.locks import Lock
 from exam_pp.studies.inputs import StudyFile as Study
 from exam_pp.studies.inputs import read_study, write_study
@@ -235,6 +236,20 @@ def test_runs_are_graded_against_questions_and_nuggets(
     assert "bank-2.jsonl" in (files / "study" / "report" / "index.html").read_text()
 
 
+def test_a_study_may_declare_its_measure(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("nuggets.csv").write_text(
+        "query_id,nugget,weight\nq1,air scatters blue light,3\nq1,green cheese,1\n"
+    )
+    Path("study").mkdir()
+    Path("study/study.toml").write_text('[[measure]]\nname = "Mine"\ncredit = {support = 1}\n')
+    out = run("run study --answers rag.jsonl --bank nuggets.csv --model lexical", capsys)
+    assert "exam-pp evaluate nuggets study/assigned.jsonl.gz --bank study/bank.jsonl" in out
+    assert "--measure-file study/measures.toml" in out
+    assert re.search(r"^Run ID +Mine\b", out, re.MULTILINE)
+    assert "Mine" in Path("study/report-nuggets/nuggets.tsv").read_text()
+    assert '[[measure]]\nname = "Mine"' in Path("study/study.toml").read_text()
+
+
 def test_the_judge_of_a_study_does_not_change(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(f"{WORDS} --model random", capsys)
     assert "was graded by random: leave out --model" in refusal(f"{WORDS} --model lexical", capsys)
@@ -247,6 +262,7 @@ def test_a_study_file_round_trip(tmp_path: Path) -> None:
         runs=["runs", 'odd "name" ü\t.run'], queries="irds:nfcorpus/test", top=5, games=True, bank=["b"],
         model="gpt-4o", model_pipeline="openai",
         settings={"temperature": 0.5, "stop": ["\n"], "response_format": "schema.json"},
+        measure=[OwnMeasure(name="Mine", credit={"met": 1, "partly_met": 0.25}, words={"*": 2})],
     )  # fmt: skip
     (tmp_path / "study").mkdir()
     write_study(study, tmp_path / "study" / "study.toml")
@@ -266,6 +282,9 @@ def test_a_study_file_round_trip(tmp_path: Path) -> None:
         ('model = "m"\n[settings]\ntrust_remote_code = true', "would run code of the model"),
         ('model = "m"\n[settings]\nno_such = 1', "no_such: is unknown"),
         ("runs = [", "is not valid TOML"),
+        ('[[measure]]\nname = "Mine"', "measure.1.credit: "),
+        ('[[measure]]\nname = "V"\ncredit = {support = 1}', "the name V is that of a measure of exam_pp"),
+        ('[[measure]]\nname = "Mine"\ncredit = {good = 1}', "no label named 'good'."),
         (f"{'.'.join('a' * 20_000)} = 1", "line 1: has a key of more than 20 parts."),
         (f"[settings]\nstop = {'[' * 100_000}", "is not valid TOML"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import exam_pp
+from exam_pp.cli.main import main
 from exam_pp.errors import UnknownNameError
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.nugget_scores import ONLY_MISTAKES, sanity_scores
@@ -121,6 +123,42 @@ def test_a_measure_of_ones_own(write_jsonl: WriteJsonl, bank: Path) -> None:
     evaluation = of_judge(exam_pp.rubric_scores(graded(write_jsonl, a=("MHO", "OMO")), bank, measures=[mine]))
     assert value(evaluation, "a", "q1", "Mine") == (4 + 0.25 * 2) / 6
     assert value(evaluation, "a", "q2", "Mine") == 0
+
+
+MINE = """
+[[measure]]
+name = "Mine"
+credit = {met = 1, partly_met = 0.25}
+clip = true
+
+[[measure]]
+name = "Lapses"
+credit = {not_met = 0, met = 1}
+words = {vital = 0, "*" = 1}
+empty = "none"
+lower_is_better = true
+"""
+
+
+def test_measures_of_a_file(
+    write_jsonl: WriteJsonl, bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = graded(write_jsonl, a=("MHO", "OMO"), b=("MMO", "MMO"))
+    (tmp_path / "mine.toml").write_text(MINE)
+    words = ["evaluate", "rubric", file, "--bank", bank, "--measure-file", tmp_path / "mine.toml"]
+    main([*map(str, words), "--format", "tsv"])
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines(), delimiter="\t"))[:2]
+    # b: 6 / 6 and (1 - 1) / 1; 2 of 3 criteria, twice.  a: (4 + 0.25 × 2) / 6 and 0 of 1; 1 of 3, twice.
+    shown = [(row["Run ID"], float(row["Mine"]), float(row["Lapses"])) for row in rows]
+    assert shown == [("b", 0.5, pytest.approx(2 / 3, abs=1e-6)), ("a", 0.375, pytest.approx(1 / 3, abs=1e-6))]
+
+
+def test_an_own_measure_may_count_mistakes(write_jsonl: WriteJsonl, bank: Path) -> None:
+    lapses = exam_pp.Measure("Lapses", {"met": 1}, words={None: 1}, lower_is_better=True)
+    file = graded(write_jsonl, a=("MHO", "OMO"), b=("MMO", "MMO"))
+    board = leaderboard(of_judge(exam_pp.rubric_scores(file, bank, measures=[lapses])))
+    assert list(board.systems) == ["a", "b"]
+    assert "Lapses counts mistakes, so lower is better." in str(verdict(board))
 
 
 def test_unknown_names(write_jsonl: WriteJsonl, bank: Path) -> None:
