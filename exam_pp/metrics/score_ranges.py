@@ -20,7 +20,7 @@ SHARES_BELOW_0 = frozenset({"Rubric", "Rubric_strict", "HealthBench"})
 SHARES = frozenset(
     {
         # exam_pp
-        "Cover", "nCover", "SoftCover", "Answered", *(MEASURES.keys() - SHARES_BELOW_0),
+        "Cover", "nCover", "SoftCover", "Answered", "sentence_support", *(MEASURES.keys() - SHARES_BELOW_0),
         "citation_precision", "citation_recall", "FactualConsistency", "FactualConsistency_parts",
         # ir-measures, with other names that it knows
         "Accuracy", "Judged", "P", "Precision", "R", "Recall", "Rprec", "RPrec", "SetP", "SetR", "Success",

@@ -39,8 +39,12 @@ from exam_pp.text.wording import counted, noted
 SUPPORT_VALUES: Mapping[SupportLabel, float] = dict(zip(SUPPORT_LABELS, (0.0, 0.5, 1.0), strict=True))
 """The values of the labels of a citation."""
 
-CitationRule = Literal["all", "first"]
-"""``all``: every citation of a part counts. ``first``: only the first one, as in the TREC RAG track."""
+CitationRule = Literal["all", "first", "together"]
+"""What counts of a part.
+
+``all``: every citation. ``first``: only the first one, as in the TREC RAG track. ``together``: whether it has
+citations, and all of them support it fully, as in ARGUE.
+"""
 
 
 class CitationScores(NamedTuple):
@@ -184,6 +188,14 @@ def provenance_of(grader: CitationGrader, queries: int) -> Provenance:
 
 
 METRICS = ("citation_precision", "citation_recall", "citation_F1")
+SENTENCE_SUPPORT = "sentence_support"
+
+
+def _of_rule(parts: Sequence[Mapping[str, float]], rule: CitationRule) -> Mapping[str, float]:
+    """Metric to the score of an answer."""
+    if rule == "together":
+        return {SENTENCE_SUPPORT: _mean([float(bool(part) and min(part.values()) == 1) for part in parts])}
+    return dict(zip(METRICS, citation_scores(parts, rule), strict=True))
 
 
 def citations(
@@ -203,14 +215,15 @@ def citations(
     Args:
         source: A graded file of ``exam-pp grade``, or its queries.
         selection: The grades that count; all must be by the same model, with the same prompt.
-        rule: ``all`` citations of a part count, or only the ``first``, as in the TREC RAG track.
+        rule: A :data:`CitationRule`: what counts of the citations of a part.
         queries: Ids of the queries to evaluate; None for all.
         missing_queries: ``zero``: a query without an answer of a system scores 0. ``skip``: it is not in the
             means of the system.
 
     Returns:
         Scores from 0 to 1 for each system and query: weighted precision and recall, and F1
-        (:func:`exam_pp.plugins.rag_metrics.citations.citation_scores`).
+        (:func:`exam_pp.plugins.rag_metrics.citations.citation_scores`); with ``together``, the
+        share of the parts that all their citations support.
 
     Raises:
         SelectionError: No grades match, or grades by several models or prompts do.
@@ -231,7 +244,7 @@ def citations(
         [
             Score(system, query_id, metric, value)
             for system, query_id, parts in graded
-            for metric, value in zip(METRICS, citation_scores(_values(parts, ungraded), rule), strict=True)
+            for metric, value in _of_rule(_values(parts, ungraded), rule).items()
         ]
         for ungraded in (0.0, 1.0)
     )

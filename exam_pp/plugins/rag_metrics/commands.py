@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from exam_pp.llm.embeddings import TokenEmbedder
     from exam_pp.phases.evaluation.inputs import LoadedPassages
     from exam_pp.phases.evaluation.result import MissingQueries
+    from exam_pp.plugins.rag_metrics.citations import CitationRule
     from exam_pp.rendering.document import Report
 
 
@@ -77,6 +79,19 @@ _METRICS = {
 
         \b
           exam-pp evaluate answers citations.jsonl.gz --metric first-citations
+        """,
+        ("prompt_hash", "systems", "missing_queries"),
+    ),
+    "sentence-support": Kind(
+        """Score systems by the share of the parts of their answers that all their citations support fully.
+
+        A part without citations counts 0. With parts that are sentences (`import --unit sentence`), this is
+        the sentence support of ARGUE, where no sentence is excused from citing.
+
+        Example:
+
+        \b
+          exam-pp evaluate answers citations.jsonl.gz --metric sentence-support
         """,
         ("prompt_hash", "systems", "missing_queries"),
     ),
@@ -124,6 +139,11 @@ _METRICS = {
         """,
         ("prompt_hash",),
     ),
+}
+_RULES: Mapping[str, CitationRule] = {
+    "citations": "all",
+    "first-citations": "first",
+    "sentence-support": "together",
 }
 _TITLES = {
     "criteria": "Criteria",
@@ -236,7 +256,7 @@ def answers_command(
         evaluation = citations(
             passages,
             selection=selection,
-            rule="first" if metric == "first-citations" else "all",
+            rule=_RULES[metric],
             queries=selected,
             missing_queries=missing_queries,
         )

@@ -78,6 +78,22 @@ def test_the_example_of_open_rag_eval_from_a_file() -> None:
     assert values(citations([query(*EXAMPLE)], rule="first")) == pytest.approx([0.5, 1 / 3, 0.4])
 
 
+def test_sentences_that_all_their_citations_support() -> None:
+    """ARGUE's sentence support: 4 of 11 sentences are 4 / 11, and so on; here by hand."""
+    answer = [
+        source("A"),
+        source("B"),
+        part("rag/q#1", ["A", "B"], grades(A=FULL, B=FULL)),
+        part("rag/q#2", ["A", "B"], grades(A=FULL, B=PARTIAL)),
+        part("rag/q#3", ["A", "gone"], grades(A=FULL)),
+        part("rag/q#4", ["B"], grades(B=None)),
+        part("rag/q#5", []),
+    ]
+    evaluation = citations([query(*answer)], rule="together")
+    assert [(score.metric, score.value) for score in evaluation.scores] == [("sentence_support", 1 / 5)]
+    assert [score.value for score in evaluation.best_case] == [2 / 5]
+
+
 def test_missing_passages_are_no_support_and_are_listed() -> None:
     """Open RAG Eval skips such citations, and drops a part that has no others."""
     answer = [
