@@ -45,21 +45,23 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a made-up world."""
+    """The size of a made-up world; ``mistakes``: a third of the entries have the weight -1."""
 
     queries: int = 50
     systems: int = 4
     entries: int = 8
     passages: int = 24
     cutoff: int = 10
+    mistakes: bool = False
 
 
 class World(NamedTuple):
-    """What people cover (queries × entries × passages), and which passages a system has."""
+    """What people cover (queries × entries × passages), the passages of systems, and weights of entries."""
 
     people: Bools
     members: Bools
     length: Floats
+    weights: Floats
 
 
 def make_world(rng: np.random.Generator, size: Size) -> World:
@@ -71,7 +73,9 @@ def make_world(rng: np.random.Generator, size: Size) -> World:
     skill = np.linspace(0.3, 1.5, size.systems)[:, None]
     scores = quality * skill + rng.normal(size=(size.queries, size.systems, size.passages))
     members = (-scores).argsort(axis=-1).argsort(axis=-1) < size.cutoff
-    return World(people, members, rng.random((size.queries, 1, size.passages)))
+    signs = np.where(size.mistakes & (np.arange(size.entries) % 3 == 2), -1, 1)
+    weights = signs / signs.clip(min=0).sum()
+    return World(people, members, rng.random((size.queries, 1, size.passages)), weights)
 
 
 def judged(rng: np.random.Generator, world: World, judge: Judge) -> Bools:
@@ -122,12 +126,13 @@ def draw_entries(
 
     drawn = rng.random((queries, entries, 1)) < probability
     by_judge = of_entries(judge)
+    weights = world.weights if measure == "cover" else np.full(entries, 1 / entries)
     return PairGroups(
         by_judge[:, None],
         ((of_entries(world.people) - by_judge) * drawn)[:, None],
         np.full((queries, entries, systems), probability),
         np.broadcast_to(np.eye(systems, dtype=bool)[:, None, :], (queries, systems, 1, systems)),
-        np.full((queries, systems, entries), 1 / entries),
+        np.broadcast_to(weights, (queries, systems, entries)),
         np.ones(1),
         together=True,
         labelled=np.repeat(drawn, systems, axis=2),
@@ -140,7 +145,7 @@ def as_groups(world: World, judge: Bools, drawn: Bools, probability: Floats, mea
     queries, entries, passages = judge.shape
     systems = world.members.shape[1]
     if measure == "cover":
-        weights = np.full((queries, systems, entries), 1 / entries)
+        weights = np.broadcast_to(world.weights, (queries, systems, entries))
         return PairGroups(
             judge[:, None].astype(float), errors[:, None], probability,
             world.members[:, :, None, :], weights, np.ones(1), labelled=drawn,
@@ -260,7 +265,9 @@ SETTINGS: tuple[tuple[SampledBy, int], ...] = (
 SHORT: tuple[tuple[SampledBy, int], ...] = (("even", 1000), ("entry", 1000))
 
 
-def simulated(draws: int, settings: Sequence[tuple[SampledBy, int]] = SETTINGS) -> Iterator[str]:
+def simulated(
+    draws: int, settings: Sequence[tuple[SampledBy, int]] = SETTINGS, size: Size | None = None
+) -> Iterator[str]:
     """A line of a Markdown table for each judge, sample, measure and kind of interval."""
     yield "| measure | sample | judge | intervals | corrected | labels alone | difference | ? | without ? |"
     yield "|---|---|---|---|---|---|---|---|---|"
@@ -268,7 +275,7 @@ def simulated(draws: int, settings: Sequence[tuple[SampledBy, int]] = SETTINGS) 
     for measure in measures:
         for by, labels in settings:
             for judge in JUDGES:
-                for source, of in coverage(Size(), judge, labels, by, measure, draws=draws).items():
+                for source, of in coverage(size or Size(), judge, labels, by, measure, draws=draws).items():
                     pairs = (of.coverage, of.half_width), of.alone, of.difference
                     cells = [f"{100 * share:.1f} % (± {width:.3f})" for share, width in pairs]
                     cells += [f"{100 * of.marked:.0f} %", f"{100 * of.unmarked:.1f} %"]
@@ -320,6 +327,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--draws", type=int, default=300)
+    parser.add_argument("--mistakes", action="store_true", help="a third of the entries have the weight -1")
     parser.add_argument("--short", action="store_true", help="two samples and ten draws")
     parser.add_argument("--graded", type=Path)
     parser.add_argument("--bank", type=Path)
@@ -336,7 +344,8 @@ def main() -> None:
             options.cutoff, options.draws,
         )  # fmt: skip
     else:
-        lines = simulated(*((10, SHORT) if options.short else (options.draws, SETTINGS)))
+        draws, settings = (10, SHORT) if options.short else (options.draws, SETTINGS)
+        lines = simulated(draws, settings, Size(mistakes=options.mistakes))
     for line in lines:
         print(line, flush=True)
 
