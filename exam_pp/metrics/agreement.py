@@ -139,6 +139,19 @@ def _distances(grades: Floats, totals: Floats, level: Level) -> Floats:
             return np.asarray((middle[:, None] - middle[None, :]) ** 2)
 
 
+def macro_f1(truth: Sequence[int], found: Sequence[int], labels: Iterable[int]) -> float:
+    """Mean over the labels of the F1 of ``found``, in 0..1; a label that is nowhere right has 0.
+
+    Source: ResearchRubrics, which averages it over answers, with the labels of the scale for each.
+    """
+    pairs = Counter(zip(truth, found, strict=True))
+    scores = []
+    for label in labels:
+        named = sum(n * ((a == label) + (b == label)) for (a, b), n in pairs.items())
+        scores.append(2 * pairs[label, label] / named if named else 0.0)
+    return sum(scores) / len(scores)
+
+
 class Coefficients(NamedTuple):
     """Agreement of two lists of labels: 1 is perfect; None is undefined."""
 

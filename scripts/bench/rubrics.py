@@ -3,9 +3,9 @@
 Usage: python -m scripts.bench.rubrics [--samples 1000]
 
 Made-up queries have 6 to 24 criteria with weights from 1 to 5, of which a third are negative. Systems of
-different skill meet the right ones more often and the mistakes less often. Intervals use the range of the bank
-at hand, as leaderboards do, and should contain the mean of very many queries. False claims are those on boards
-of five interchangeable systems.
+different skill meet the right ones more often and the mistakes less often. Intervals use the range of the
+bank at hand, as leaderboards do, and should contain the mean of very many queries. False claims are those on
+boards of five interchangeable systems.
 """
 
 from __future__ import annotations
