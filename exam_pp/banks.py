@@ -22,8 +22,8 @@ EntryKind = Literal["question", "nugget"]
 Combine = Literal["any", "all", "mean"]
 """How a group of entries is earned: by any of them, only by all, or by each its share."""
 
-TARGET, CRITERIA = "prompt_target", "criteria"
-"""The key of the ``info`` of a bank line for what its entries are, and its value for criteria."""
+TARGET, CRITERIA, REFERENCES = "prompt_target", "criteria", "references"
+"""The key of the ``info`` of a bank line for what its entries are, and its values for what is no fact."""
 
 ASSIGNMENT_LABELS = ("not_support", "partial_support", "support")
 """The nugget assignments (Pradeep et al., 2024, section 3.3), in the order of their ratings, from 0."""
@@ -349,11 +349,17 @@ class TestBank:
     @cached_property
     def has_criteria(self) -> bool:
         """Whether nuggets are criteria: what an answer does or should avoid, which only a reader can tell."""
-        return any(
-            (isinstance(line.info, dict) and line.info.get(TARGET) == CRITERIA)
-            or any(item.kind == "nugget" and item.weight < 0 for item in line.items)
-            for line in self.lines
+        return self._is_of(CRITERIA) or any(
+            item.kind == "nugget" and item.weight < 0 for line in self.lines for item in line.items
         )
+
+    @cached_property
+    def has_references(self) -> bool:
+        """Whether nuggets are reference answers, with which a reader compares an answer as a whole."""
+        return self._is_of(REFERENCES)
+
+    def _is_of(self, target: str) -> bool:
+        return any(isinstance(line.info, dict) and line.info.get(TARGET) == target for line in self.lines)
 
     def require_kind(self, kind: EntryKind, subject: str, hint: str = "") -> None:
         """Check that all entries are of one kind.

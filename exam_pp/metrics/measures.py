@@ -310,7 +310,7 @@ def known_measures(measures: Iterable[Measure | str]) -> list[Measure]:
 
 def measures_of(bank: TestBank) -> Sequence[Measure]:
     """The measures that fit a bank: of questions with answers, of criteria, or of nuggets."""
-    if "mean" in bank.combined:
+    if bank.has_references or "mean" in bank.combined:
         return EXPECTED_ANSWERS
     if bank.combined:
         has_words = any(entry.importance for line in bank.lines for entry in line.items)

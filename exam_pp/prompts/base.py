@@ -373,7 +373,7 @@ PROMPTS: Registry[Prompt] = Registry(
         "prompts.reasoner": ("RAGEloReasoner=ragelo-reasoner"),
         "prompts.requirements": (
             "Criterion=criterion Criterion2=criterion-2 CriterionList=criterion-list "
-            "ExpectedAnswers=expected-answers"
+            "ExpectedAnswers=expected-answers ReferenceAnswer=reference"
         ),
         "prompts.rubric": (
             "QuestionSelfRatedUnanswerablePromptWithChoices=self-rated "

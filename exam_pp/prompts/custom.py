@@ -458,7 +458,7 @@ def _check_template(template: str, keys: PromptFile, file: str | None) -> None:
             raise DataError(
                 f"contains the placeholder {{{slot}}} more than once.", file=file, field="template"
             )
-    if keys.kind == "assignment" and (LIST_SLOT in slots) == ("nugget" in slots):
+    if keys.kind == "assignment" and (LIST_SLOT in slots) == bool({"nugget", "reference"} & {*slots}):
         raise DataError(
             "must contain one of the placeholders {nuggets}, for lists of ten, and {nugget}, for one nugget.",
             file=file, field="template",

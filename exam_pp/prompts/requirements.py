@@ -14,6 +14,7 @@ ENTRY_SLOTS: Mapping[str, Callable[[Entry], str]] = {
     "sign": lambda entry: "negative" if entry.weight < 0 else "positive",
     "category": lambda entry: entry.category or "",
     "question": lambda entry: entry.group_text or "",
+    "reference": lambda entry: entry.text,
 }
 """Placeholders for what a bank says of an entry beside its text; the weight is spelled as in the bank."""
 
@@ -92,4 +93,26 @@ EXPECTED_ANSWERS = _list(
     "does not say it. contradict: the answer says the opposite, even if it also supports it.",
     "Statements",
 )
-register((CRITERION, CRITERION_2, CRITERION_LIST, EXPECTED_ANSWERS))
+_REFERENCE_LABELS = (CONTRADICT, *THREE_LABELS)
+REFERENCE = Prompt(
+    name="ReferenceAnswer",
+    short="reference",
+    kind="assignment",
+    template=(
+        "A question, a reference answer, and an answer to check.\nQuestion: {query}\n"
+        "Reference answer: {nugget}\nAnswer: {context}\n"
+        "Compare what the two say; wording, order, length and what the answer says beyond the reference do "
+        "not matter. If the reference says that there is no answer, an answer that says so has the same "
+        "facts.\nsupport: the answer has all facts of the reference. partial_support: it has some of them. "
+        "not_support: it has none of them. contradict: it says something that the reference rules out, even "
+        "if it has other facts.\nReply with one label: support, partial_support, not_support or contradict.\n"
+        "Label:"
+    ),
+    parse=assignment_reader(_REFERENCE_LABELS),
+    max_rating=2,
+    choices=_REFERENCE_LABELS,
+    style="A question, a reference answer, and an answer to check.",
+    cite="exam_pp, 2026",
+    whole_answer=True,
+)
+register((CRITERION, CRITERION_2, CRITERION_LIST, EXPECTED_ANSWERS, REFERENCE))

@@ -130,12 +130,18 @@ class Engine:
         kinds = {bank: known.kinds for bank, known in read.items()}
         study = self.study
         for bank, known in read.items():
-            if known.has_criteria and not study.answers:
-                raise SelectionError(f"{bank} has criteria, which are for whole answers: name --answers.")
+            if (known.has_criteria or known.has_references) and not study.answers:
+                what = "criteria" if known.has_criteria else "reference answers"
+                raise SelectionError(f"{bank} has {what}, which are for whole answers: name --answers.")
             if known.has_criteria and study.model is None:
                 raise SelectionError(
                     f"{bank} has criteria, and a warning against a mistake has the words of the mistake: "
                     "name a language model with --model."
+                )
+            if known.has_references and study.model in (None, LEXICAL, E5):
+                raise SelectionError(
+                    f"{bank} has reference answers, and a wrong answer has most words of the right one: name "
+                    "a language model with --model."
                 )
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}

@@ -116,3 +116,12 @@ def test_labels_of_a_prompt_file(labels: str, message: str) -> None:
     Path("p.toml").write_text(PROMPT.replace("{labels}", labels))
     with pytest.raises(DataError, match=message):
         read_prompt(Path("p.toml"))
+
+
+def test_a_prompt_file_may_name_the_reference() -> None:
+    Path("p.toml").write_text(
+        'name = "Own"\nkind = "assignment"\nreading = "assignment"\n'
+        'template = "{query} {reference} {context}"\n'
+    )
+    run = AssignmentGrader(read_prompt(Path("p.toml")), "m", {}).run(unit(criterion("Iron and water.")))
+    assert [request.text for request in next(run)] == ["Why does iron rust? Iron and water. It rusts."]

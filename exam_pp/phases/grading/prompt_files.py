@@ -15,7 +15,7 @@ from exam_pp.phases.grading.settings_files import SettingsFile
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.custom import parse_prompt
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT, NUGGET_ASSIGNMENT_POINTWISE
-from exam_pp.prompts.requirements import CRITERION, EXPECTED_ANSWERS
+from exam_pp.prompts.requirements import CRITERION, EXPECTED_ANSWERS, REFERENCE
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.store.files import read_text
 from exam_pp.store.parsing import data_error
@@ -30,10 +30,13 @@ def rating_prompt(kind: EntryKind) -> Prompt:
 def assignment_prompt(model: ModelOptions, bank: TestBank | None = None) -> Prompt:
     """The default prompt that labels the entries of a bank for answers.
 
-    Criteria are asked one by one; nuggets and expected answers all at once of models that read lists.
+    Criteria and reference answers are asked one by one; nuggets and expected answers all at once of models
+    that read lists.
     """
     if bank is not None and bank.has_criteria:
         return CRITERION
+    if bank is not None and bank.has_references:
+        return REFERENCE
     if not can_read_lists(model):
         return NUGGET_ASSIGNMENT_POINTWISE
     return EXPECTED_ANSWERS if bank is not None and "mean" in bank.combined else NUGGET_ASSIGNMENT

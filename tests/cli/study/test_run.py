@@ -250,6 +250,20 @@ def test_a_study_may_declare_its_measure(files: Path, capsys: pytest.CaptureFixt
     assert '[[measure]]\nname = "Mine"' in Path("study/study.toml").read_text()
 
 
+def test_answers_are_compared_with_reference_answers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        {"query_id": query, "query_text": text, "info": {"prompt_target": "references"},
+         "items": [{"query_id": query, "nugget_id": f"{query}/reference", "nugget_text": TEXTS["blue"]}]}
+        for query, text in QUERIES.items()
+    ]  # fmt: skip
+    Path("bank.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    words = "run --answers rag.jsonl --bank bank.jsonl -o study --model"
+    assert "a wrong answer has most words of the right one" in refusal(f"{words} lexical", capsys)
+    out = run(f"{words} fake", capsys)
+    assert "--prompt reference --model fake" in out
+    assert re.search(r"^Run ID +Supported .*Contradicted", out, re.MULTILINE)
+
+
 def test_the_judge_of_a_study_does_not_change(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(f"{WORDS} --model random", capsys)
     assert "was graded by random: leave out --model" in refusal(f"{WORDS} --model lexical", capsys)
