@@ -78,6 +78,18 @@ class Weights:
                 sizes.append(weight)
         return fsum(sizes)
 
+    def units(self, entries: int) -> list[tuple[float, Combine, list[int]]]:
+        """What counts once among the first ``entries``: its weight, how it is earned, and its positions."""
+        alone: list[tuple[int, Combine]] = [
+            (1 << bit, "any") for bit in range(entries) if not self._in_groups >> bit & 1
+        ]
+        units = []
+        for mask, combine in (*alone, *self.groups):
+            positions = [bit for bit in range(entries) if mask >> bit & 1]
+            weight = 1 if self.of_entries is None else self.of_entries[positions[0]]
+            units.append((weight, combine, positions))
+        return units
+
     @cached_property
     def _in_groups(self) -> int:
         return union(mask for mask, _ in self.groups)
@@ -312,11 +324,11 @@ def measures_of(bank: TestBank) -> Sequence[Measure]:
     """The measures that fit a bank: of questions with answers, of criteria, or of nuggets."""
     if bank.has_references or "mean" in bank.combined:
         return EXPECTED_ANSWERS
+    if bank.has_criteria:
+        return RUBRIC_MEASURES[:2]
     if bank.combined:
         has_words = any(entry.importance for line in bank.lines for entry in line.items)
         return COVERAGE_MEASURES[: 1 + has_words]
-    if bank.has_criteria:
-        return RUBRIC_MEASURES[:2]
     return NUGGET_MEASURES
 
 

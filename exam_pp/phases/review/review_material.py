@@ -14,9 +14,10 @@ from exam_pp.data_model import DIRECT_ID, DirectGrade, Passage, QueryPassages, R
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.judges import REVIEWED
+from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.metrics.measures import FULL, MEASURES
+from exam_pp.metrics.measures import MEASURES
 from exam_pp.phases.evaluation.cover import cover_of
 from exam_pp.phases.evaluation.inputs import LoadedPassages, loaded, name_of
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
@@ -297,6 +298,7 @@ def _head(
         "graded": {"name": Path(graded).name, "sha256": file_sha256(graded)},
         "bank": None if bank is None else {"name": Path(bank).name, "sha256": file_sha256(bank)},
         "kinds": sorted(test_bank.kinds) if test_bank else [],
+        "criteria": test_bank is not None and test_bank.has_criteria,
         # Models before reviewers, because the page first shows the grades of the first grader.
         "graders": sorted(material.graders, key=is_human),
         "systems": list(systems),
@@ -336,17 +338,17 @@ def _leaderboards(
 ) -> list[dict[str, Any]]:
     """The scores of every system on the page's queries, for every model, where people have not rated.
 
-    These are Rubric-Cover, or with ``of_nuggets`` the first measure of nuggets, which counts those of an
-    importance.
+    These are Rubric-Cover, or with ``of_nuggets`` the first measure that fits the bank.
 
     Reviewers get no leaderboard: they rarely rate enough pairs. ``scores`` are by system and query, so that
     the page can move the leaderboard while the reviewer rates; for that, tables get the passages of each
     system, if the page shows all of them. Then the queries of the head get ``sample``, the indexes of their
-    entries in the order of the fair sample.
+    entries in the order of the fair sample; groups of entries have no sample.
     """
     if options.blind or not head["systems"]:
         return []
     leaderboards: list[dict[str, Any]] = []
+    test_bank = None if bank is None else read_bank(bank)
     shown = {query["id"]: query for query in head["queries"]}
     # Queries of the bank that the file lacks count, unless the page shows selected queries only.
     shown_only = options.queries or (bank is None and options.pairs is None)
@@ -361,14 +363,14 @@ def _leaderboards(
         grades = read_selected(passages, bank, only, head["min_grade"], None)
         cutoff = options.cutoff or grades.file.cutoff
         evaluation = cover_of(grades, cutoff=cutoff)
+        measure = Cover(head["min_grade"], cutoff).measure
         if of_nuggets and bank is not None:
             cutoff = options.cutoff or sys.maxsize
             (scored,) = nugget_scores(passages, bank, grade_filter=only, cutoff=options.cutoff).values()
             metrics = Condition(grader, scored, sanity_scores(bank)).metrics
-            plain = [name for name in metrics if MEASURES[name].by_grade == FULL]
-            if not plain or read_bank(bank).combined:  # the page counts full labels, entry by entry
+            if not metrics:
                 continue
-            evaluation = scored.of_metrics(plain[0])
+            evaluation, measure = scored.of_metrics(metrics[0]), MEASURES[metrics[0]]
         metric = evaluation.scores[0].metric
         scores = [
             score
@@ -383,6 +385,7 @@ def _leaderboards(
             {
                 "grader": grader,
                 "metric": metric,
+                "steps": measure.by_grade,
                 "rows": [[row.system, row.mean, row.stderr] for row in rows],
                 "queries": list(dict.fromkeys(score.query_id for score in scores)),
                 "scores": by_system,
@@ -399,10 +402,19 @@ def _leaderboards(
                         for system, first in grades.file.first_ranks.items()
                     }
                     table = material.tables[query.query_id]
-                    table.score_by(tops, None if bank is None else list(query.entries))
+                    weights, entries = query.weights, list(query.entries)
+                    if of_nuggets and test_bank is not None:
+                        copies = test_bank.copies.get(query.query_id, {}).values()
+                        weights, entries = measure.weights(copies), [entry.entry_id for entry in copies]
+                    units = [
+                        (weight, combine, [table.entries.index(entries[position]) for position in of_unit])
+                        for weight, combine, of_unit in weights.units(len(entries))
+                    ]
+                    table.score_by(tops, None if bank is None else units)
+                    sampled = {table.entries[first] for weight, _, (first, *_) in units if weight}
                     shown[query.query_id]["sample"] = [
                         table.entries.index(entry_id)
-                        for entry_id in sample_order(query.query_id, query.entries)
+                        for entry_id in sample_order(query.query_id, () if weights.groups else sampled)
                     ]
     return leaderboards
 

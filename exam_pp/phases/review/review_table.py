@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from exam_pp.banks import Entry
+from exam_pp.banks import Combine, Entry
 from exam_pp.data_model import (
     DIRECT_ID,
     DirectGrade,
@@ -225,14 +225,22 @@ class QueryTable:
             "facet": entry.facet_id,
             "importance": entry.importance,
             "weight": entry.weight if entry.weight != 1 else None,
+            "category": entry.category,
+            "group": entry.group and f"{entry.combine} of: {entry.group_text or entry.group}",
             "golds": entry.gold_answers,
         }
         return required | {key: value for key, value in optional.items() if value is not None}
 
     def _counts(self, grader: str, highest: int, min_grade: int) -> dict[str, Any]:
-        """The number of pairs for each rating, and the best ratings of passages by judgment."""
+        """The number of pairs for each rating, and the best ratings of passages by judgment.
+
+        What an answer should avoid is not covered and does not make a passage better, but is a mistake.
+        """
         ratings = [0] * (highest + 1)
-        ungraded, covered = 0, set()
+        ungraded = 0
+        covered: set[str] = set()
+        mistakes: set[str] = set()
+        avoided = {key for key, entry in (self._bank or {}).items() if entry.weight < 0}
         judged: dict[int, list[int]] = {}
         for row in self._rows.values():
             best = -1
@@ -243,28 +251,32 @@ class QueryTable:
                     continue
                 level = min(max(cell.rating, 0), highest)
                 ratings[level] += 1
-                best = max(best, level)
+                if entry_id not in avoided:
+                    best = max(best, level)
                 if cell.rating >= min_grade:
-                    covered.add(entry_id)
+                    (mistakes if entry_id in avoided else covered).add(entry_id)
             if best >= 0 and row.judgments:
                 judged.setdefault(max(row.judgments), [0] * (highest + 1))[best] += 1
         return {
             "ratings": ratings,
             "ungraded": ungraded,
             "covered": len(covered),
+            "mistakes": len(mistakes),
             "judged": sorted(judged.items()),
         }
 
-    def score_by(self, tops: Mapping[str, Sequence[str]], entries: Sequence[str] | None) -> None:
+    def score_by(
+        self, tops: Mapping[str, Sequence[str]], units: Sequence[tuple[float, Combine, list[int]]] | None
+    ) -> None:
         """Set what the scores of the systems depend on besides ratings.
 
-        ``tops`` maps each system to the ids of its passages within the cutoff. ``entries`` are those of the
-        denominator, with None all that have a rating.
+        ``tops`` maps each system to the ids of its passages within the cutoff. ``units`` are what counts
+        once: its weight, how it is earned, and the places of its entries; with None, each entry that has a
+        rating.
         """
         rows = {passage_id: index for index, passage_id in enumerate(self._rows)}
-        counted = None if entries is None else [self.entries.index(entry_id) for entry_id in entries]
         places = {system: [rows[passage_id] for passage_id in top] for system, top in tops.items()}
-        self._cover = {"cover": {"tops": places, "entries": counted}}
+        self._cover = {"cover": {"tops": places, "units": units}}
 
     def shuffle(self) -> None:
         """Order the passages by a hash of their ids, so that ranks and grades cannot be guessed."""

@@ -26,6 +26,7 @@ SHARED_SCRIPTS = ("dom.js", "blocks.js", "files.js", "themes.js", "saving.js")
 SCRIPTS = (
     *SHARED_SCRIPTS,
     "data.js",
+    "mistakes.js",
     "work.js",
     "blind.js",
     "plots.js",

@@ -51,6 +51,7 @@ def test_head_and_queries(tiny_passages: Path, tiny_bank: Path) -> None:
         "ratings": [1, 1, 0, 0, 1, 1],
         "ungraded": 0,
         "covered": 2,
+        "mistakes": 0,
         "judged": [[3, [0, 0, 0, 0, 0, 1]]],
     }
     assert ratings(page) == {"p1": [5, 0], "p2": [1, 4]}

@@ -56,9 +56,9 @@ function entryChips(query, e, entry) {
     entry.edited && !entry.removed && el("span", { class: "chip own" }, "changed"),
     entry.facet && el("span", { class: "chip" }, `facet ${entry.facet}`),
     entry.importance && el("span", { class: "chip" }, entry.importance),
-    entry.weight !== undefined && entry.weight !== 1 && el("span", { class: "chip" }, `weight ${entry.weight}`),
+    ...worthChips(entry),
     entry.golds.length > 0 && el("span", { class: "chip", title: entry.golds.join("\n") }, count(entry.golds.length, "gold answer")),
-    covered !== null && el("span", { class: "faint", title: worded(`Covered by ${covered} of ${query.size} passages`) }, `${covered} / ${query.size}`),
+    covered !== null && el("span", { class: "faint", title: worded(`${avoids(entry) ? "Made" : "Covered"} by ${covered} of ${query.size} passages`) }, `${covered} / ${query.size}`),
   ];
 }
 
@@ -83,7 +83,7 @@ async function editEntry(query, e, refresh) {
   const content = [
     field("Text", text),
     field("Importance", importance),
-    field("Weight in Rubric-Cover", weight),
+    field("Weight (below 0: to avoid)", weight),
     original.kind === "question" && field("Additional gold answer (optional)", gold),
     field("Reason (optional)", reason),
   ];

@@ -6,9 +6,14 @@ async function unpackHead() {
   review.head = await unpack("head");
 }
 
-/** Words of the page, which call answers by their name. */
+const OF_ANSWERS = [["passage", "answer"], ["Passage", "Answer"]];
+const OF_CRITERIA = [["covering an entry", "meeting a criterion"], ["covering no entry", "meeting no criterion"], ["Covered", "Met"], ["Facts stated", "Criteria met"]];
+
+/** Words of the page, which call answers and criteria by their names. */
 function worded(text) {
-  return review.head.answers ? text.replaceAll("passage", "answer").replaceAll("Passage", "Answer") : text;
+  const { answers, criteria } = review.head;
+  const words = [...(answers ? OF_ANSWERS : []), ...(criteria ? OF_CRITERIA : [])];
+  return words.reduce((changed, [word, other]) => changed.replaceAll(word, other), text);
 }
 
 /** The query with this index in the head, with passages and grades. */
@@ -30,7 +35,7 @@ class Query {
     this.id = head.id;
     this.queryText = head.text;
     this.entries = head.entries;
-    this.sample = countedSample(head);
+    this.sample = head.sample ?? [];
     this.ids = chunk.ids;
     this.judgments = chunk.judgments;
     this.cover = chunk.cover;
@@ -131,9 +136,9 @@ class Query {
     return this.value("rating", p, e, g);
   }
 
-  /** The ratings that a grader gave a passage. */
+  /** The ratings that a grader gave a passage for what it should have, not for what it should avoid. */
   ratings(p, g) {
-    return this.entries.map((_, e) => this.rating(p, e, g)).filter((rating) => rating !== null);
+    return this.entries.map((entry, e) => (avoids(entry) ? null : this.rating(p, e, g))).filter((rating) => rating !== null);
   }
 }
 

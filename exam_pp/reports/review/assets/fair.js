@@ -6,17 +6,12 @@
 const fair = { queries: null, orders: new Map(), queue: [], at: 0 };
 
 function hasFairSample() {
-  return review.head.queries.some((query) => countedSample(query).length);
-}
-
-/** The entries of a query of the head in the order of the sample, which has those that the leaderboard counts. */
-function countedSample({ sample = [], entries }) {
-  return sample.filter((e) => counts(entries[e], review.head.leaderboards[0].metric));
+  return review.head.queries.some((query) => query.sample?.length);
 }
 
 /** Opens all queries with a sample. */
 async function openFair() {
-  const sampled = review.head.queries.flatMap((query, index) => (countedSample(query).length ? [index] : []));
+  const sampled = review.head.queries.flatMap((query, index) => (query.sample?.length ? [index] : []));
   fair.queries ??= await Promise.all(sampled.map(openQuery));
 }
 

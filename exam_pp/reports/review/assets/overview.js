@@ -59,7 +59,8 @@ function leaderboardPanel(leaderboard) {
 
 /** The measure; answers have no ranks, so no cutoff. */
 function shownMetric({ metric }) {
-  return review.head.answers ? `Facts stated: ${metric.replace(/@\d+$/u, "")}` : metric;
+  const { answers, criteria } = review.head;
+  return answers ? `${criteria ? "" : "Facts stated: "}${metric.replace(/@\d+$/u, "")}` : metric;
 }
 
 function leaderboardRows(rows) {
@@ -141,6 +142,7 @@ const QUERY_COLUMNS = [
   { name: "entries", label: "Entries", value: (query) => query.entries.length, number: true },
   { name: "relevant", label: "Judged > 0", value: judgedRelevant, number: true },
   { name: "covered", label: "Covered", answers: "Facts stated", value: (query) => shownCounts(query)?.covered ?? -1, number: true, open: true },
+  { name: "mistakes", label: "Mistakes", value: (query) => shownCounts(query)?.mistakes ?? -1, number: true, open: true },
   { name: "mean", label: "Ratings", value: meanRating, open: true },
   { name: "own", label: "Yours", value: askedRatings, number: true },
 ];
@@ -157,9 +159,9 @@ function meanRating(query) {
 function queryColumns() {
   const { head } = review;
   const judged = !head.blind && head.queries.some((query) => query.judged.length);
-  const named = ({ answers, ...column }) => (answers && head.answers ? { ...column, label: answers } : column);
+  const named = ({ answers, label, ...column }) => ({ ...column, label: worded(answers && head.answers ? answers : label) });
   return QUERY_COLUMNS.map(named).filter(
-    (column) => (column.name !== "relevant" || judged) && (!column.open || (!head.blind && head.graders.length)),
+    (column) => (column.name !== "relevant" || judged) && (column.name !== "mistakes" || hasMistakes()) && (!column.open || (!head.blind && head.graders.length)),
   );
 }
 
@@ -239,7 +241,8 @@ function queryRow(index, row, columns) {
       el("a", { href: `#/q/${index}`, dir: "auto" }, query.text || query.id),
       query.text ? el("span", { class: "faint" }, ` ${query.id}`) : null,
     ],
-    covered: () => `${shownCounts(query).covered} / ${query.entries.length}`,
+    covered: () => `${shownCounts(query).covered} / ${query.entries.filter((entry) => !avoids(entry)).length}`,
+    mistakes: () => `${shownCounts(query).mistakes} / ${query.entries.filter(avoids).length}`,
     mean: () => shareBar(shownCounts(query).ratings, "Ratings"),
     own: () => isSample() ? `${askedRatings(query)} / ${askedPairs(query)}` : askedRatings(query) || "",
   };

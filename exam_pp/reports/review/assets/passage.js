@@ -113,7 +113,7 @@ function entryCard(query, p, e, draw) {
   const selected = app.view.e === e;
   const select = () => navigate({ ...app.view, e }, { replace: true });
   const head = button(
-    [el("span", { class: "faint" }, `${e + 1} `), el("span", { dir: "auto" }, entry.text), " ", ratingChips(query, p, e)],
+    [el("span", { class: "faint" }, `${e + 1} `), el("span", { dir: "auto" }, entry.text), " ", el("span", { class: "chips" }, worthChips(entry)), " ", ratingChips(query, p, e)],
     select,
     { class: "plain card-head", "aria-expanded": selected ? "true" : "false", "data-focus": `card-${e}` },
   );
@@ -134,7 +134,8 @@ function ratingChips(query, p, e) {
   const own = ownRating(query, p, e);
   if (own) rated.push({ name: "you", rating: own.rating, kind: "own" });
   return rated.map(({ name, rating, kind }) => {
-    const chip = el("span", { class: `rating ${kind ?? `shade-${shade(rating)}`}`, title: name }, step(rating).label);
+    const entry = query.entries[e];
+    const chip = el("span", { class: `rating ${ratingClass(entry, rating)} ${kind ?? ""}`, title: name }, ratingLabel(entry, rating));
     return rated.length < 2 && !own ? chip : el("span", { class: "named" }, el("span", { class: "grader", title: name }, name), " ", chip);
   });
 }
@@ -165,7 +166,7 @@ function ratingControls(query, p, e, refresh) {
     { rows: 2, disabled: !own, placeholder: own ? "" : "Rate the pair first, then comment.", "data-comment": true, dir: "auto", oninput: () => setComment(query, p, e, comment.value) },
     own?.comment ?? "",
   );
-  const chosen = own && step(own.rating).meaning;
+  const chosen = own && [step(own.rating).meaning, mistakeWords(query.entries[e], own.rating)].filter(Boolean).join(" – ");
   return el(
     "div",
     { class: "own-rating" },
@@ -198,7 +199,7 @@ function graderFacts(query, p, e, g, name) {
     "dl",
     { class: "facts", "aria-label": name },
     fact("Grader", name),
-    fact("Rating", rating === null ? "ungraded" : el("span", { class: `rating shade-${shade(rating)}` }, step(rating).label)),
+    fact("Rating", rating === null ? "ungraded" : el("span", { class: `rating ${ratingClass(query.entries[e], rating)}` }, ratingLabel(query.entries[e], rating))),
     fact("Reason", rating === null ? (reason ?? "not asked") : null),
     fact("Source", sourceText(query.string("source", p, e, g))),
     fact("Margin", numberText(query.value("margin", p, e, g))),

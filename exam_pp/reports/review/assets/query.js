@@ -18,6 +18,7 @@ const FILTERS = [
   ["nonrelevant", "judged 0 or less", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0],
   ["unjudged", "without a judgment", (query, p) => query.judgment(p) === null],
   ["covering", "covering an entry", coversAnyEntry],
+  ["mistakes", "with mistakes made", (query, p) => anyEntry(query, p, (e) => isMade(query, p, e))],
   ["missed", "judged > 0, covering no entry", (query, p) => query.judgment(p) > 0 && !coversAnyEntry(query, p)],
   ["spurious", "judged 0 or less, covering an entry", (query, p) => query.judgment(p) !== null && query.judgment(p) <= 0 && coversAnyEntry(query, p)],
   ["odd", "with a rating by the default rule", (query, p) => anyEntry(query, p, (e) => (query.string("source", p, e, app.grader) ?? "").startsWith("default"))],
@@ -137,7 +138,7 @@ async function renderQuery(main, index) {
     entries,
     sides,
     controls,
-    gridLegend(),
+    gridLegend(query),
     el("div", { class: "columns wide" }, el("div", {}, shown, grid.element), selected),
   );
   draw();
@@ -161,7 +162,7 @@ function queryHeading(query) {
 
 function queryControls(query, view, draw) {
   const { head } = review;
-  const filters = FILTERS.filter(([name]) => !head.blind || BLIND_FILTERS.has(name));
+  const filters = FILTERS.filter(([name]) => (!head.blind || BLIND_FILTERS.has(name)) && (name !== "mistakes" || query.entries.some(avoids)));
   const change = (name) => (value) => {
     view[name] = value;
     if (name === "sort") view.descending = !["order", "id", "rank"].includes(value);
@@ -172,7 +173,7 @@ function queryControls(query, view, draw) {
     "div",
     { class: "controls" },
     searchField(worded("Search passages"), view.search, change("search")),
-    choice("Show", filters.map(([name, label]) => [name, label]), view.filter, change("filter")),
+    choice("Show", filters.map(([name, label]) => [name, worded(label)]), view.filter, change("filter")),
     !head.blind && head.systems.length > 0 &&
       choice("System", [["", "all"], ...head.systems.map((name, index) => [index, name])], view.system, change("system")),
     !head.blind && choice("Sort by", sortOptions(query), view.sort, change("sort")),
@@ -222,8 +223,10 @@ function gridCell(query, view, row, p, e) {
   const rating = shownRating(query, p, e, app.grader);
   const own = ownRating(query, p, e);
   const selected = row === view.row && e === view.e;
-  const shownShade = rating ?? own?.rating;
-  const shadeClass = shownShade === undefined ? "" : ` shade-${shade(shownShade)}`;
+  const entry = query.entries[e];
+  // Of a mistake, the colour is of the rating that counts, so that a correction shows.
+  const coloured = avoids(entry) ? currentRating(query, p, e) : (rating ?? own?.rating ?? null);
+  const shadeClass = coloured === null ? "" : ` ${ratingClass(entry, coloured)}`;
   return el(
     "td",
     {
@@ -235,6 +238,7 @@ function gridCell(query, view, row, p, e) {
       "data-e": e,
     },
     cellText(query, p, e, rating, own),
+    isMade(query, p, e) && " !",
   );
 }
 
@@ -248,20 +252,23 @@ function cellText(query, p, e, rating, own) {
 function cellLabel(query, p, e) {
   const rating = shownRating(query, p, e, app.grader);
   const own = ownRating(query, p, e);
-  const shown = rating === null ? "no rating shown" : `rated ${step(rating).label}`;
-  return own ? `${shown}, yours ${step(own.rating).label}` : shown;
+  const label = (value) => ratingLabel(query.entries[e], value);
+  const shown = rating === null ? "no rating shown" : `rated ${label(rating)}`;
+  return own ? `${shown}, yours ${label(own.rating)}` : shown;
 }
 
 /** The colours of the cells, and the signs of cells with a rating by the reviewer. */
-function gridLegend() {
+function gridLegend(query) {
   const grader = review.head.graders[app.grader];
   const own = (text) => el("span", { class: "rating own" }, text);
   const [first, second] = review.head.scale.slice(-2).map(([rating]) => rating);
-  if (review.head.blind || grader === undefined) return legend([own(second), "your rating"]);
+  const mistake = query.entries.some(avoids) && [[el("span", { class: "rating mistake" }, `${second} !`), "mistake made"]];
+  if (review.head.blind || grader === undefined) return legend([own(second), "your rating"], ...(mistake || []));
   return legend(
     [own(`${second} ✓`), "you agree"],
     [own(`${first}→${second}`), `${grader}: ${first}, you: ${second}`],
     [el("span", { class: "rating" }, "–"), "without a rating"],
+    ...(mistake || []),
   );
 }
 
@@ -296,7 +303,7 @@ function selectedPair(query, view) {
       pair && el("span", { class: "faint" }, ` with entry ${view.e + 1}`),
     ),
     passageText(query, p, view.e),
-    pair && el("p", { class: "entry-text", dir: "auto" }, editedEntry(query.id, query.entries[view.e]).text),
+    pair && el("p", { class: "entry-text", dir: "auto" }, editedEntry(query.id, query.entries[view.e]).text, " ", el("span", { class: "chips" }, worthChips(query.entries[view.e]))),
     pair ? pairBody(query, p, view.e, app.screen.refresh) : el("p", { class: "faint" }, "This query has no bank entries to rate."),
   ];
 }

@@ -35,6 +35,6 @@ function factList(query, pair, title, stated) {
   const facts = query.entries.filter((_, e) => pair.every((p, i) => isStated(p, e) === stated[i]));
   return facts.length > 0 && [
     el("h2", { dir: "auto" }, `${title} (${facts.length})`),
-    el("ul", {}, facts.map(({ text, importance }) => el("li", { dir: "auto" }, text, importance && [" ", el("span", { class: "chip" }, importance)]))),
+    el("ul", {}, facts.map((entry) => el("li", { dir: "auto" }, entry.text, " ", el("span", { class: "chips" }, entry.importance && el("span", { class: "chip" }, entry.importance), worthChips(entry), avoids(entry) && stated.includes(true) && el("span", { class: "rating mistake" }, "mistake made"))))),
   ];
 }

@@ -1,4 +1,4 @@
-// The leaderboard and the counts with the reviewer's ratings, as `exam-pp evaluate cover` and `nuggets` compute them after `exam-pp apply`.
+// The leaderboard and the counts with the reviewer's ratings, as `exam-pp evaluate cover` and `rubric` compute them after `exam-pp apply`.
 
 /** The rows [system, mean, error, mean before] of a leaderboard, with the ratings of this visit; the page recomputes rated queries only. */
 async function standingsOf(leaderboard) {
@@ -10,7 +10,7 @@ async function standingsOf(leaderboard) {
     const query = index < 0 ? null : await openQuery(index);
     if (!query?.cover) continue; // the page does not show all passages, so it cannot score
     const place = queries.includes(id) ? queries.indexOf(id) : queries.push(id) - 1;
-    for (const [system, score] of coverOf(query, leaderboard)) scores.get(system)[place] = score;
+    for (const [system, score] of scoresOf(query, leaderboard)) scores.get(system)[place] = score;
   }
   const before = new Map(leaderboard.rows.map(([system, mean]) => [system, mean]));
   return [...scores].map(([system, values]) => {
@@ -20,42 +20,27 @@ async function standingsOf(leaderboard) {
   });
 }
 
-/** The importance that the first measure of nuggets counts; it is W_strict only without vital nuggets. */
-const IMPORTANCE = { V_strict: "vital", W_strict: "okay" };
-
-/** Whether a measure has the weights of the bank, which are below 0 for what an answer should avoid. */
-function hasWeights(metric) {
-  return metric.startsWith("Cover") || metric === "Rubric_strict";
-}
-
-/** Whether a measure counts an entry. */
-function counts({ importance, weight = 1 }, metric) {
-  if (hasWeights(metric)) return weight !== 0;
-  return !Object.hasOwn(IMPORTANCE, metric) || importance === IMPORTANCE[metric];
-}
-
-/** The share of a query's entries that each system covers, and that all passages cover. */
-function coverOf(query, { grader, metric, scores }) {
-  const { tops, entries } = query.cover;
+/** The score of every system for a query: Σ credit × weight of what reaches a grade, as a share of the positive weights (measures.py). */
+function scoresOf(query, { grader, steps, scores }) {
   const judge = review.head.graders.indexOf(grader);
   const passages = [...Array(query.size).keys()];
-  const reached = passages.map(() => new Set());
-  const rated = new Set();
-  for (const p of passages) {
-    for (const e of query.entries.keys()) {
-      const rating = reviewedRating(query, p, e, judge);
-      if (rating === null) continue;
-      rated.add(e);
-      if (rating >= review.head.min_grade) reached[p].add(e);
-    }
-  }
-  const counted = (entries ?? [...rated]).filter((e) => counts(query.entries[e], metric));
-  // Measures of nuggets have no weights.
-  const weight = (e) => (hasWeights(metric) ? query.entries[e].weight ?? 1 : 1);
-  const size = (covered) => total(counted.filter((e) => covered(e)).map(weight));
-  const whole = size((e) => weight(e) > 0);
-  const share = (top) => (whole ? size((e) => top.some((p) => reached[p].has(e))) / whole : 0);
-  return Object.keys(scores).map((system) => [system, share(system === "_overall_" ? passages : (tops[system] ?? []))]);
+  const ratings = passages.map((p) => query.entries.map((_, e) => reviewedRating(query, p, e, judge)));
+  const rated = [...query.entries.keys()].filter((e) => ratings.some((of) => of[e] !== null));
+  const units = query.cover.units ?? rated.map((e) => [1, "any", [e]]);
+  const whole = total(units.map(([weight]) => Math.max(0, weight)));
+  const score = (top) => {
+    const contradicts = (e) => top.some((p) => ratings[p][e] === -1);
+    const reaches = (grade) => (e) => top.some((p) => ratings[p][e] !== null && ratings[p][e] >= grade) && !contradicts(e);
+    const earned = steps.flatMap(([grade, credit]) => units.map((unit) => credit * unit[0] * partOf(unit, reaches(grade))));
+    return whole ? total(earned) / whole : 0;
+  };
+  return Object.keys(scores).map((system) => [system, score(system === "_overall_" ? passages : (query.cover.tops[system] ?? []))]);
+}
+
+/** The part of its weight that a unit of entries earns: of a group, by any of them, by all, or by each its share (mean). */
+function partOf([, combine, entries], reached) {
+  const share = entries.filter(reached).length / entries.length;
+  return combine === "mean" ? share : Number(combine === "any" ? share > 0 : share === 1);
 }
 
 /** The rating that counts: that of people where there is one, else the judge's. */
@@ -92,7 +77,7 @@ function shownCounts(query) {
 function countsOf(query) {
   const highest = review.head.scale.at(-1)[0];
   const ratings = Array(highest + 1).fill(0);
-  const covered = new Set(), judged = new Map();
+  const covered = new Set(), mistakes = new Set(), judged = new Map();
   let ungraded = 0;
   for (const p of query.ids.keys()) {
     let best = -1;
@@ -104,15 +89,16 @@ function countsOf(query) {
       }
       const level = Math.min(Math.max(rating, 0), highest);
       ratings[level]++;
-      best = Math.max(best, level);
-      if (rating >= review.head.min_grade) covered.add(e);
+      const avoided = avoids(query.entries[e]);
+      if (!avoided) best = Math.max(best, level);
+      if (rating >= review.head.min_grade) (avoided ? mistakes : covered).add(e);
     }
     const judgment = query.judgment(p);
     if (best < 0 || judgment === null) continue;
     if (!judged.has(judgment)) judged.set(judgment, Array(highest + 1).fill(0));
     judged.get(judgment)[best]++;
   }
-  return { ratings, ungraded, covered: covered.size, judged: [...judged] };
+  return { ratings, ungraded, covered: covered.size, mistakes: mistakes.size, judged: [...judged] };
 }
 
 /** The rating by people, of several the lower median; null without one. */

@@ -158,7 +158,7 @@ function setRating(query, p, e, rating) {
   if (known && ratingKey(known) !== key) work.ratings.delete(ratingKey(known));
   work.ratings.set(key, { ...pair, ...(known ?? work.removed.get(key)), rating });
   workChanged();
-  announce(`Rated ${step(rating).label}`);
+  announce(`Rated ${ratingLabel(query.entries[e], rating)}`);
 }
 
 function removeRating(query, p, e) {
