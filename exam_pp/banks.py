@@ -82,6 +82,16 @@ class _Entry(Record):
         """The text of the question or nugget."""
         return str(getattr(self, f"{self.kind}_text"))
 
+    @property
+    def to_avoid(self) -> bool:
+        """Whether an answer should not have it: then it is a mistake, and covers nothing."""
+        return self.weight < 0
+
+    @property
+    def listed(self) -> str:
+        """The text in lists for readers, which says what is to be avoided."""
+        return f"{self.text} (to avoid)" if self.to_avoid else self.text
+
 
 class Question(_Entry):
     """An exam question. ``gold_answers: []`` means that the correct answer is "unanswerable"."""

@@ -75,6 +75,7 @@ def command(
       too-hard        no passage covers it
       non-relevant    3 non-relevant passages or more, half of the judged ones, cover it
       discrimination  it does not correlate with the rest of the exam (r is 0.1 or less)
+      always-made     95 % of the passages or more make this mistake (its weight is below 0)
 
     The report also shows how much the leaderboard depends on single entries. If GRADED is a file of `exam-pp
     grade --closed-book`, too-easy are the entries that the model answers without a passage. `exam-pp bank

@@ -116,7 +116,7 @@ class Problem(NamedTuple):
 def importance(bank: TestBank) -> Iterator[Problem]:
     """A warning for nuggets of which none is vital."""
     nuggets = [entry for query in bank for entry in query.entries.values() if entry.kind == "nugget"]
-    if nuggets and not any(entry.importance == "vital" for entry in nuggets):
+    if nuggets and not bank.has_criteria and not any(entry.importance == "vital" for entry in nuggets):
         problem = "no nugget has the importance vital, so nugget scores are only A and A_strict"
         yield Problem("warning", "all", None, problem)
 
@@ -198,6 +198,7 @@ def counts(bank: TestBank) -> list[Block]:
         ("with gold answers", sum(map(bool, golds))),
         ("unanswerable", golds.count([])),
         ("with a weight", sum(entry.weight != 1 for entry in entries)),
+        ("to avoid", sum(entry.to_avoid for entry in entries)),
         ("duplicate ids", len(bank.duplicates)),
     ]
     return [Table(("statistic", "value"), [row for row in rows if row[1] != 0], decimals=2)]

@@ -45,6 +45,7 @@ SIGNS = {
     "too-hard": "Covered by no passage",
     "non-relevant": "Covered mostly by non-relevant passages",
     "discrimination": "Not related to the rest of the exam",
+    "always-made": "Mistakes that nearly all passages make",
 }
 """The signs of a bad entry, in the order of reports, with their titles."""
 
@@ -56,9 +57,10 @@ class EntryHealth:
     ``asked`` and ``passing`` count passages with a grade, and with a grade of at least the threshold.
     Of the ``passing``, ``judged`` counts those with a judgment and ``non_relevant`` those judged
     non-relevant. ``discrimination`` is the point-biserial correlation of passing this entry with the number
-    of other entries passed (None if either is constant). ``systems`` counts the systems that cover the entry
-    within the cutoff. ``tau`` is Kendall's τ-b between the leaderboards without and with the entry.
-    ``closed_book`` is the grade without a passage. ``signs`` maps the name of a sign to the reason.
+    of other entries passed, which no mistakes are among (None if either is constant). ``systems`` counts the
+    systems that cover the entry within the cutoff. ``tau`` is Kendall's τ-b between the leaderboards without
+    and with the entry. A passage that passes an entry ``to_avoid`` makes a mistake. ``closed_book`` is the
+    grade without a passage. ``signs`` maps the name of a sign to the reason.
     """
 
     query_id: str
@@ -71,6 +73,7 @@ class EntryHealth:
     discrimination: float | None
     systems: int
     tau: float | None
+    to_avoid: bool = False
     signs: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -161,10 +164,11 @@ def _examined(
             # Equal fractions become equal floats, so ties stay ties.
             without = [float(total - old + new) for total, old, new in parts]
             passing = [index for index, mask in enumerate(reached) if mask >> bit & 1]
+            entry = bank.entries(query.query_id)[entry_id]
             health = EntryHealth(
                 query.query_id,
                 entry_id,
-                bank.entries(query.query_id)[entry_id].text,
+                entry.listed,
                 asked=sum(passage.graded >> bit & 1 for passage in query.passages),
                 passing=len(passing),
                 judged=sum(judged[index] is not None for index in passing),
@@ -172,6 +176,7 @@ def _examined(
                 discrimination=_discrimination(query, reached, bit),
                 systems=sum(mask >> bit & 1 for mask in masks),
                 tau=kendall(without, list(map(float, totals))) if len(totals) > 1 else None,
+                to_avoid=entry.to_avoid,
             )
             yield replace(health, signs=dict(_signs(health, data.min_grade)) if health.asked else {})
 
@@ -185,14 +190,22 @@ def _shares(query: GradedQuery, masks: Iterable[int], of: int) -> list[Fraction]
 def _discrimination(query: GradedQuery, reached: Sequence[int], bit: int) -> float | None:
     asked = [mask for mask, each in zip(reached, query.passages, strict=True) if each.graded >> bit & 1]
     item = np.array([float(mask >> bit & 1) for mask in asked])
-    rest = np.array([mask.bit_count() for mask in asked]) - item
+    others = ~(query.weights.negative | 1 << bit)
+    rest = np.array([(mask & others).bit_count() for mask in asked])
     if len(item) < 3 or item.std() == 0 or rest.std() == 0:
         return None
     return float(np.corrcoef(item, rest)[0, 1])
 
 
 def _signs(entry: EntryHealth, min_grade: int) -> Iterator[tuple[str, str]]:
-    """The signs of a graded entry, with reasons."""
+    """The signs of a graded entry, with reasons; of a mistake, only that nearly all passages make it."""
+    if entry.to_avoid:
+        if entry.passing / entry.asked >= TOO_EASY:
+            yield (
+                "always-made",
+                f"{entry.passing} of {entry.asked} passages make it, by grade {min_grade} or more",
+            )
+        return
     of_asked = f"{entry.passing} of {entry.asked} passages cover it with grade {min_grade} or more"
     if entry.passing / entry.asked >= TOO_EASY:
         yield "too-easy", of_asked

@@ -130,12 +130,13 @@ def _kind(grades: AnyGrades) -> GradeKind:
 
 
 class CoveredEntry(NamedTuple):
-    """An entry, and the systems that cover it within their cutoff."""
+    """An entry, and the systems that cover it within their cutoff, or make this mistake."""
 
     query_id: str
     entry_id: str
     text: str
     systems: Collection[str]
+    to_avoid: bool = False
 
 
 def covered_entries(grades: SelectedGrades, cutoff: int | None) -> Iterator[CoveredEntry]:
@@ -145,9 +146,10 @@ def covered_entries(grades: SelectedGrades, cutoff: int | None) -> Iterator[Cove
         masks = cover.covered(query, grades.file.first_ranks)
         known = grades.bank.entries(query.query_id) if grades.bank is not None else {}
         for entry_id, position in query.entries.items():
-            text = known[entry_id].text if entry_id in known else entry_id
+            text = known[entry_id].listed if entry_id in known else entry_id
             systems = [system for system, mask in masks.items() if mask >> position & 1]
-            yield CoveredEntry(query.query_id, entry_id, text, systems)
+            to_avoid = bool(query.weights.negative >> position & 1)
+            yield CoveredEntry(query.query_id, entry_id, text, systems, to_avoid)
 
 
 class MissingGrades(NamedTuple):

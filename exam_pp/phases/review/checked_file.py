@@ -104,13 +104,17 @@ def checked_file(
         merged = merge_passages(line.query_id, [(Path(graded), line)])
         # The selector sees all grades, so that its errors do not depend on which passages are shown.
         passages = checked_passages(merged, selector, shown.answers_class, _read_again)
-        entries, unknown = entries_of(passages, test_bank.entries(line.query_id) if test_bank else None)
+        of_bank = test_bank.entries(line.query_id) if test_bank else None
+        entries, unknown = entries_of(passages, of_bank)
+        avoided = {key for key, entry in (of_bank or {}).items() if entry.to_avoid}
         foreign += len(unknown)
         text = (bank_query.query_text if bank_query else "") or line.query_text
         query = queries.setdefault(line.query_id, CheckedQuery(line.query_id, text, {}, []))
         query.entries.update(entries)
         shown_ids = {passage.passage_id for passage in merged if shown.shows(passage)}
-        query.passages.extend(in_bank_order(p, entries) for p in passages if p.passage_id in shown_ids)
+        query.passages.extend(
+            in_bank_order(p, entries, avoided) for p in passages if p.passage_id in shown_ids
+        )
     _check_shown(graded, shown, lines, systems, classes)
     if bank is not None and lines and not queries:
         raise SelectionError(f"The bank {bank} has no entries for the queries of {graded}.")

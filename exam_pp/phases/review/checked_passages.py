@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -43,7 +43,8 @@ class GradedPair(NamedTuple):
     rating was read, or None if the file does not record it. ``reply`` is the model's reply, or None if it is
     only the rating; ``again`` is the reading of that reply by the prompt's current rule, or None for an
     unknown prompt. ``judgment`` is a number, several numbers in a string, or None. ``text`` is the start of
-    the passage. ``asked`` is False if the file has neither a grade nor an error for the pair.
+    the passage. ``asked`` is False if the file has neither a grade nor an error for the pair. An entry
+    ``to_avoid`` is not covered, whatever its rating.
     """
 
     passage_id: str
@@ -57,6 +58,7 @@ class GradedPair(NamedTuple):
     tokens_cut: int = 0
     again: Reading | None = None
     asked: bool = False
+    to_avoid: bool = False
 
     @property
     def by_default(self) -> bool:
@@ -95,15 +97,22 @@ class CheckedPassage:
     @property
     def best_rating(self) -> int | None:
         """The highest rating over the entries, or None if no entry is graded."""
-        return max((pair.rating for pair in self.pairs.values() if pair.rating is not None), default=None)
+        return max((rating for rating, _ in self.rated()), default=None)
 
     def reaching(self, min_grade: int) -> list[str]:
         """Ids of the entries that are rated at least ``min_grade``, best first."""
         return [key for rating, key in self.rated() if rating >= min_grade]
 
     def rated(self) -> list[tuple[int, str]]:
-        """Ratings and ids of the entries that have one, best first; ties in the order of the bank."""
-        rated = [(pair.rating, key) for key, pair in self.pairs.items() if pair.rating is not None]
+        """Ratings and ids of the entries that have one, best first; ties in the order of the bank.
+
+        What a passage should avoid is left out.
+        """
+        rated = [
+            (pair.rating, key)
+            for key, pair in self.pairs.items()
+            if pair.rating is not None and not pair.to_avoid
+        ]
         return sorted(rated, key=lambda item: -item[0])
 
 
@@ -158,12 +167,18 @@ def entries_of(
         return {DIRECT_ID: "direct grade"}, frozenset()
     if entries is None:
         return {entry_id: entry_id for entry_id in asked}, frozenset()
-    return {key: entry.text for key, entry in entries.items()}, frozenset(asked.keys() - entries.keys())
+    return {key: entry.listed for key, entry in entries.items()}, frozenset(asked.keys() - entries.keys())
 
 
-def in_bank_order(passage: CheckedPassage, entries: Iterable[str]) -> CheckedPassage:
-    """The passage with only the pairs of these entries, in their order."""
-    pairs = {entry_id: passage.pairs[entry_id] for entry_id in entries if entry_id in passage.pairs}
+def in_bank_order(
+    passage: CheckedPassage, entries: Iterable[str], avoided: Collection[str] = ()
+) -> CheckedPassage:
+    """The passage with only the pairs of these entries, in their order; some are to be avoided."""
+    pairs = {
+        entry_id: passage.pairs[entry_id]._replace(to_avoid=entry_id in avoided)
+        for entry_id in entries
+        if entry_id in passage.pairs
+    }
     return replace(passage, pairs=pairs)
 
 

@@ -240,7 +240,7 @@ class QueryTable:
         ungraded = 0
         covered: set[str] = set()
         mistakes: set[str] = set()
-        avoided = {key for key, entry in (self._bank or {}).items() if entry.weight < 0}
+        avoided = {key for key, entry in (self._bank or {}).items() if entry.to_avoid}
         judged: dict[int, list[int]] = {}
         for row in self._rows.values():
             best = -1

@@ -10,6 +10,7 @@ from itertools import permutations
 from typing import Any
 
 from exam_pp.errors import SelectionError
+from exam_pp.metrics.measures import MEASURES, NUGGET_METRICS
 from exam_pp.phases.analysis.agreement import rated_passages, separation
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
 from exam_pp.phases.evaluation.contents import CoveredEntry
@@ -107,12 +108,16 @@ def nugget_scores(inputs: Inputs, folder: ReportFolder) -> list[Leaderboard]:
         )
         scores = nugget_leaderboard([condition], statistics=inputs.statistics)
         standings = scores.conditions[0][1]
+        metric = standings.metrics[0]
+        about = f"Share of the {'vital ' * metric.startswith('V')}facts that an answer states"
+        if metric not in NUGGET_METRICS:
+            about = MEASURES[metric].meaning.rstrip(".") if metric in MEASURES else ""
         board = Leaderboard(
-            titled("Nugget scores", grade_set.name),
+            titled("Nugget scores" if metric in NUGGET_METRICS else "Rubric scores", grade_set.name),
             f"nuggets{grade_set.suffix}",
             standings,
             grade_set.key,
-            f"Share of the {'vital ' * standings.metrics[0].startswith('V')}facts that an answer states",
+            about,
         )
         folder.table(f"{board.stem}.tsv", nugget_report(scores, formatted=False), board.title)
         _write_queries(folder, board, condition.evaluation)
@@ -128,7 +133,8 @@ def differences(
 ) -> Iterator[Block]:
     """Write which systems cover the entries; yields what each of the first two has and the other lacks.
 
-    Queries come first in which a system gains most. ``addresses`` are those of the queries.
+    Queries come first in which a system gains most. ``addresses`` are those of the queries. Mistakes are
+    no entries that a system has, and come after these.
     """
     if not entries or len(leaderboards[0].systems) < 2:
         return
@@ -137,8 +143,13 @@ def differences(
         ["query", "entry id", "entry", *board.systems],
         [[*each[:3], *(str(int(name in each.systems)) for name in board.systems)] for each in entries],
     )
-    folder.table("entries.tsv", Report("", [table]), "the entries, with 1 if a system covers them")
+    mistakes = [each for each in entries if each.to_avoid]
+    about = "the entries, with 1 if a system covers them" + " or makes this mistake" * bool(mistakes)
+    folder.table("entries.tsv", Report("", [table]), about)
     verb, noun = ("covers", "entry") if board.stem.startswith("cover") else ("states", "fact")
+    if board.title.startswith("Rubric scores"):
+        verb, noun = "meets", "requirement"
+    entries = [each for each in entries if not each.to_avoid]
     number = Counter((each.query_id, name) for each in entries for name in (*each.systems, ""))
     for has, lacks in permutations(board.systems[:2]):
         only = [each for each in entries if has in each.systems and lacks not in each.systems]
@@ -164,6 +175,18 @@ def differences(
                 about,
                 [shown, Link("entries.tsv: all, for every system", "entries.tsv")],
             )
+    if made := [each for each in mistakes if not set(board.systems[:2]).isdisjoint(each.systems)]:
+        sums = [f"{name} makes {sum(name in each.systems for each in made)}" for name in board.systems[:2]]
+        listed = Table(
+            ["query", *board.systems[:2], "mistake"],
+            [
+                [q, *("made" * (name in by) for name in board.systems[:2]), text]
+                for q, _, text, by, _ in made[:_ROWS]
+            ],
+            title=f"The first {min(len(made), _ROWS)} of {len(made)}",
+            links=links_of_queries([each.query_id for each in made[:_ROWS]], 0, addresses),
+        )
+        yield Fold("Mistakes", f"{', '.join(sums)} of {counted(len(mistakes), 'mistake')}", [listed])
 
 
 def manual_judgments(inputs: Inputs, folder: ReportFolder) -> Leaderboard | None:

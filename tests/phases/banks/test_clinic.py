@@ -160,3 +160,20 @@ def test_signs_begin_at_their_limits(write_jsonl: WriteLines, bank: Path) -> Non
     examination = examine(write_jsonl("g.jsonl", [["q1", passages]]), bank)
     signs = signs_of(examination)
     assert ("too-easy" in signs["always"], "too-easy" in signs.get("hard", ())) == (True, False)
+
+
+def test_mistakes_have_one_sign_of_their_own(write_jsonl: WriteLines, graded: Path) -> None:
+    """Nobody should make a mistake, so only one that everybody makes says nothing about the systems."""
+    items = [
+        {"query_id": "q1", "question_id": key, "question_text": text}
+        | ({"weight": -2} if key in ("always", "nonsense", "nobody") else {})
+        for key, text in TEXTS.items()
+    ]
+    bank = write_jsonl("avoid.jsonl", [{"query_id": "q1", "query_text": "hubble", "items": items}])
+    examination = examine(graded, bank)
+    assert signs_of(examination) == {"always": {"always-made"}}
+    health = {entry.entry_id: entry for entry in examination.entries}
+    assert health["always"].signs["always-made"] == "8 of 8 passages make it, by grade 4 or more"
+    assert health["nobody"].text.endswith(" (to avoid)")
+    # The rest of `hard` is without mistakes: 2 2 2 2 2 0 0 0 for 1 1 1 0 0 0 0 0.
+    assert health["hard"].discrimination == pytest.approx(0.6)

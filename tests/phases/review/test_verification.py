@@ -13,7 +13,7 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.review.checked_file import Shown, checked_file
-from exam_pp.rendering.document import Report
+from exam_pp.rendering.document import Report, Table
 from exam_pp.reports.review.verification.grading import grading
 from exam_pp.reports.review.verification.grid import grid
 from exam_pp.reports.review.verification.spurious import spurious
@@ -147,3 +147,27 @@ def test_a_query_on_two_lines(
         assert flat(split, report=report) == flat(tiny_passages, report=report)
     assert "1 query" in caplog.text
     assert "exam-pp merge" in caplog.text
+
+
+def test_a_mistake_covers_nothing(write_jsonl: Write) -> None:
+    judgment = {"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q"}
+    passages = [
+        passage(f"p{n}", paragraph_data={"judgments": [judgment | {"relevance": relevance}], "rankings": []},
+                exam_grades=[rubric({"q/a": 1, "q/b": 5})])
+        for n, relevance in enumerate((1, 0, 0, 0))
+    ]  # fmt: skip
+    items = [
+        {"query_id": "q", "question_id": f"q/{key}", "question_text": f"About {key}", "weight": weight}
+        for key, weight in (("a", 1), ("b", -1))
+    ]
+    bank = write_jsonl("bank.jsonl", [{"query_id": "q", "items": items}])
+    graded = write_jsonl("graded.jsonl", [["q", passages]])
+    checked = checked_file(graded, EVERYTHING, bank=bank)
+    (row,) = rows_of(uncovered(checked, flat=True))
+    assert (row["passage_id"], row["best_grade"], row["entry_id"]) == ("p0", 1, "q/a")
+    assert not rows_of(spurious(checked, flat=True)), "mistakes are what such passages may make"
+    page = grid(checked)
+    legend, table = [block for block in page.blocks if isinstance(block, Table)]
+    assert [row[:3] for row in legend.rows] == [[1, 0, "About a"], [2, 4, "About b (to avoid)"]]
+    assert list(table.rows[0][:6]) == [1, 1, 0, "p0", 1, "5 !"]
+    assert not table.boxed

@@ -121,3 +121,21 @@ def test_what_one_system_has_and_the_other_lacks(
     ]  # fmt: skip
     assert f"<h1>{title}</h1>" in page
     assert measure in page
+
+
+def test_mistakes_are_no_entries_that_a_system_has(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    lines = [["q1", [answer("v2", "q1", "SSN"), answer("v1", "q1", "SPS")]]]
+    bank = bank_line("q1", "???")
+    bank["items"][2]["weight"] = -1
+    sources = Sources(
+        write_jsonl("study.jsonl", lines), [write_jsonl("bank.jsonl", [bank])], command="x", review=False
+    )
+    page = unescape(write_evaluation(sources, tmp_path / "report").read_text())
+    about = "v2 meets 1 requirement that v1 lacks, v1 meets 0 that v2 lacks, both 1, neither 0"
+    assert [fold[:2] for fold in FOLD.findall(page)] == [("What v2 has and v1 lacks", about)]
+    assert "v2 makes 0, v1 makes 1 of 1 mistake" in page
+    assert "nugget 3 of q1 (to avoid)" in page
+    assert "Weight that an answer earns or loses" in page
+    assert "Rubric scores" in page
+    row = (tmp_path / "report" / "entries.tsv").read_text().splitlines()[3]
+    assert row.split("\t")[2:] == ["nugget 3 of q1 (to avoid)", "0", "1"]

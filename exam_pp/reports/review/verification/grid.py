@@ -68,7 +68,12 @@ def grid(
         covering += len(kept)
         characters = _PAGE if form == "html" else _KEPT
         shown = [replace(passage, text=text_start(passage.text, characters)) for passage in kept[:limit]]
-        covered = Counter(entry_id for entries, _ in reached for entry_id in entries)
+        covered = Counter(
+            entry_id
+            for passage in query.passages
+            for entry_id, pair in passage.pairs.items()
+            if pair.rating is not None and pair.rating >= checked.min_grade
+        )
         grids.append(_Rows(query, shown, len(kept) - len(shown), covered))
     summary = f"{counted(len(grids), 'query')}, {counted(passages, 'passage')}."
     if min_answers:
@@ -136,7 +141,7 @@ def _legend(rows: _Rows, min_grade: int) -> Table:
 
 
 def _grid(rows: _Rows, min_grade: int, *, in_cells: bool) -> Table:
-    """The grid; covered cells are boxed, and ungraded pairs have empty cells."""
+    """The grid; covered cells are boxed, mistakes have a mark, and ungraded pairs have empty cells."""
     numbers = [str(number) for number, _ in enumerate(rows.query.entries, 1)]
     columns = ("judgment", "best", f"≥{min_grade}", "passage", *numbers, "text")
     cells_of: list[list[Cell]] = []
@@ -146,10 +151,12 @@ def _grid(rows: _Rows, min_grade: int, *, in_cells: bool) -> Table:
         for column, entry_id in enumerate(rows.query.entries, _FIRST_ENTRY):
             pair = passage.pairs.get(entry_id)
             rating = pair.rating if pair else None
-            if rating is not None and rating >= min_grade:
+            made = rating is not None and rating >= min_grade
+            if pair and made and not pair.to_avoid:
                 boxed.add((len(cells_of), column))
+            shown = f"{rating} !" if pair and made and pair.to_avoid else rating
             answer = pair.answer if pair and in_cells and rating is not None else None
-            cells.append(f"{rating} · {text_start(answer, _ANSWER)}" if answer else rating)
+            cells.append(f"{shown} · {text_start(answer, _ANSWER)}" if answer else shown)
         covered = len(passage.reaching(min_grade))
         cells_of.append(
             [passage.judgment, passage.best_rating, covered, passage.passage_id, *cells,

@@ -89,7 +89,10 @@ def _entry(query: CheckedQuery, entry_id: str, min_judgment: int, min_grade: int
     rated = [
         (pair.rating, max(passage.judgments), pair)
         for passage in query.passages
-        if passage.judgments and (pair := passage.pairs.get(entry_id)) and pair.rating is not None
+        if passage.judgments
+        and (pair := passage.pairs.get(entry_id))
+        and pair.rating is not None
+        and not pair.to_avoid
     ]
     rated.sort(key=lambda item: (-item[0], item[1], item[2].passage_id))
     coverage = [
