@@ -16,6 +16,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--fill-holes": "Qrels whose judgments are kept",
         "--from": "Format of the input, in `import` with its file",
         "--games": "Games file; in `run`, whether answers play games",
+        "--measure-file": "File with measures of your own",
         "--method-name": "Where the name of a run's system comes from",
         "--official": "Official leaderboard",
         "--columns": "Columns of tables that have other names",

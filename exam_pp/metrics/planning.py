@@ -42,9 +42,9 @@ class PlannedQueries(NamedTuple):
         between = "two systems" if self.systems == 2 else f"two of {self.systems} systems"
         sure = f"{self.needed.low} to {self.needed.high}, by how scores vary here"
         if self.spread is not None:
-            sure = f"if paired differences have a standard deviation of {self.spread:g}"
+            sure = f"if paired differences have a standard deviation of {self.spread:.3g}"
         return (
-            f"A true difference of {self.difference:g} between {between} takes about {self.needed.queries} "
+            f"A true difference of {self.difference:.3g} between {between} takes about {self.needed.queries} "
             f"queries to show with a probability of 80 % ({sure})."
         )
 

@@ -166,7 +166,7 @@ def command(
         _write_rows(conditions, output, inputs)
     elif output.per_query:
         condition = _single_condition(conditions, "--per-query")
-        report = scores_by_query(condition.evaluation, "Nugget scores", output.written)
+        report = scores_by_query(condition.evaluation, condition.title, output.written)
         emit_report(report, output.form, output.path, inputs)
     else:
         from exam_pp.reports.evaluation.nugget_leaderboard import nugget_report

@@ -11,7 +11,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import Standing, extremes, standings
-from exam_pp.metrics.measures import LENGTH, MEASURES, Measure, known_measures
+from exam_pp.metrics.measures import LENGTH, MEASURES, NUGGET_METRICS, Measure, known_measures
 from exam_pp.metrics.score_ranges import lower_is_better
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, by_means, leaderboard
@@ -44,6 +44,12 @@ class Condition:
     def means(self, metric: str) -> dict[str, float]:
         """System to its mean of a metric."""
         return {row.system: row.mean for row in standings(self.evaluation.scores) if row.metric == metric}
+
+    @property
+    def title(self) -> str:
+        """What the scores are."""
+        is_rubric = any(metric not in NUGGET_METRICS for metric in self.metrics[:1])
+        return "Rubric scores" if is_rubric else "Nugget scores"
 
     @property
     def metrics(self) -> list[str]:
@@ -88,6 +94,7 @@ class NuggetLeaderboard:
     types: Mapping[str, str]
     sanity: Sequence[tuple[int, Standing]] = ()
     extremes: Sequence[tuple[int, Standing]] = ()
+    title: str = "Nugget scores"
 
 
 def read_conditions(
@@ -273,4 +280,5 @@ def nugget_leaderboard(
             for name, value in zip(("Min", "Median", "Max"), row, strict=True)
             if len(systems) > 1
         ],
+        conditions[0].title,
     )

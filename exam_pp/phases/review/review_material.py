@@ -17,7 +17,7 @@ from exam_pp.judges import REVIEWED
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.metrics.measures import MEASURES
+from exam_pp.metrics.measures import Measure, known_measures, measures_of
 from exam_pp.phases.evaluation.cover import cover_of
 from exam_pp.phases.evaluation.inputs import LoadedPassages, loaded, name_of
 from exam_pp.phases.evaluation.nugget_leaderboard import Condition
@@ -51,6 +51,7 @@ class ReviewOptions:
     reviewers, and the systems, until the reviewer has rated.
     ``min_grade`` is the threshold: by default 4, or the end of a shorter scale. With ``pairs``, a file of
     sampled pairs, the page asks only about these; ``force`` accepts pairs of another version of the file.
+    ``measures``: In place of those that fit a bank of nuggets; the first is that of the leaderboard.
     """
 
     answers_class: str | None = None
@@ -63,6 +64,7 @@ class ReviewOptions:
     cutoff: int | None = None
     pairs: str | Path | None = None
     force: bool = False
+    measures: Sequence[Measure] = ()
 
 
 @dataclass(frozen=True)
@@ -366,11 +368,17 @@ def _leaderboards(
         measure = Cover(head["min_grade"], cutoff).measure
         if of_nuggets and bank is not None:
             cutoff = options.cutoff or sys.maxsize
-            (scored,) = nugget_scores(passages, bank, grade_filter=only, cutoff=options.cutoff).values()
-            metrics = Condition(grader, scored, sanity_scores(bank)).metrics
+            measures = known_measures(options.measures or measures_of(read_bank(bank)))
+            (scored,) = nugget_scores(
+                passages, bank, grade_filter=only, cutoff=options.cutoff, measures=measures
+            ).values()
+            columns = {measure.name: measure for measure in measures}
+            metrics = Condition(
+                grader, scored, sanity_scores(bank, measures=measures), tuple(columns)
+            ).metrics
             if not metrics:
                 continue
-            evaluation, measure = scored.of_metrics(metrics[0]), MEASURES[metrics[0]]
+            evaluation, measure = scored.of_metrics(metrics[0]), columns[metrics[0]]
         metric = evaluation.scores[0].metric
         scores = [
             score

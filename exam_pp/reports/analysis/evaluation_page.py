@@ -203,7 +203,12 @@ def _review_page(inputs: Inputs, folder: ReportFolder) -> dict[str, str]:
         return {}
     reviewed = (inputs.rated or inputs.sets)[0]
     prompt_class = reviewed.key.prompt_class
-    options = ReviewOptions(min_grade=sources.min_grade, cutoff=sources.cutoff, study=_study(sources))
+    options = ReviewOptions(
+        min_grade=sources.min_grade,
+        cutoff=sources.cutoff,
+        study=_study(sources),
+        measures=sources.rubric_measures,
+    )
     criteria = with_aliases(replace(sources.grade_filter, prompt_class=prompt_class))
     try:
         material = review_material(inputs.passages, criteria, bank=reviewed.bank, options=options)

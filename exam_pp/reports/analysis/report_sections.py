@@ -10,7 +10,7 @@ from itertools import permutations
 from typing import Any
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.measures import MEASURES, NUGGET_METRICS
+from exam_pp.metrics.measures import NUGGET_METRICS, measure_named
 from exam_pp.phases.analysis.agreement import rated_passages, separation
 from exam_pp.phases.analysis.correlation import Correlations, OfficialRanks, correlation
 from exam_pp.phases.evaluation.contents import CoveredEntry
@@ -111,9 +111,10 @@ def nugget_scores(inputs: Inputs, folder: ReportFolder) -> list[Leaderboard]:
         metric = standings.metrics[0]
         about = f"Share of the {'vital ' * metric.startswith('V')}facts that an answer states"
         if metric not in NUGGET_METRICS:
-            about = MEASURES[metric].meaning.rstrip(".") if metric in MEASURES else ""
+            measure = measure_named(metric)
+            about = measure.meaning.rstrip(".") if measure is not None else ""
         board = Leaderboard(
-            titled("Nugget scores" if metric in NUGGET_METRICS else "Rubric scores", grade_set.name),
+            titled(condition.title, grade_set.name),
             f"nuggets{grade_set.suffix}",
             standings,
             grade_set.key,

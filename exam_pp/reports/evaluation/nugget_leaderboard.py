@@ -21,7 +21,6 @@ from exam_pp.reports.evaluation.leaderboards import (
 )
 from exam_pp.text.wording import counted, listed
 
-TITLE = "Nugget scores"
 _DECIMALS = 4
 
 
@@ -87,7 +86,7 @@ def nugget_report(leaderboard: NuggetLeaderboard, *, formatted: bool = True, nar
     ]
     provenance = combined(standings.provenance for _, standings in leaderboard.conditions)
     warnings = [note for _, standings in leaderboard.conditions for note in standings.notes]
-    return Report(TITLE, [*tables, *map(Paragraph, notes), *pictures], provenance, warnings)
+    return Report(leaderboard.title, [*tables, *map(Paragraph, notes), *pictures], provenance, warnings)
 
 
 def _columns(standings: Standings, formatted: bool) -> list[Column]:
