@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.nugget_scores import nugget_scores, rubric_scores
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
-    from exam_pp.phases.trust.consensus import consensus
     from exam_pp.prompts import PROMPTS, Prompt
     from exam_pp.results import Grades, LabelAgreement, Leaderboard, Qrel, RunLine, Score
     from exam_pp.store.banks.bank_json import read_bank
@@ -83,7 +82,6 @@ __all__ = [
     "Study",
     "TestBank",
     "agreement",
-    "consensus",
     "correlate",
     "cover",
     "grade",
@@ -149,7 +147,6 @@ _HOMES = {
     "Evaluation": "phases.evaluation.result",
     "cover": "phases.evaluation.cover",
     "rubric_qrels": "phases.evaluation.rubric_qrels",
-    "consensus": "phases.trust.consensus",
     "PROMPTS": "prompts",
     "Prompt": "prompts",
     "Grades": "results",

@@ -41,14 +41,12 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "review": ("evaluation", "passages"),
         "banks": ("evaluation", "grading", "passages"),
         "interchange": ("banks", "evaluation"),
-        "trust": ("evaluation", "grading", "passages"),
         "validation": ("evaluation",),
     },
     "reports": {
         "evaluation": (),
         "analysis": ("evaluation", "review"),
         "review": (),
-        "trust": (),
         "validation": (),
     },
     "store": {
@@ -65,7 +63,6 @@ ROOMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "review": (),
         "evaluation": (),
         "analysis": ("evaluation",),
-        "trust": (),
         "validation": (),
     },
 }

@@ -54,7 +54,7 @@ def test_modules_import_what_the_tables_allow() -> None:
     ("module", "other", "why"),
     [
         ("phases.banks.clinic", "cli.main", "of a layer above"),
-        ("phases.banks.clinic", "phases.trust.consensus", "of another room"),
+        ("phases.banks.clinic", "phases.review.checked_file", "of another room"),
         ("phases.banks.clinic", "plugins.sql.query", "of a plug-in"),
         ("plugins.autojudge.judge", "plugins.sql.query", "of a plug-in"),
         ("plugins.sql.command", "cli.options", ""),

@@ -77,10 +77,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "analyze": ("analyze", "Compare leaderboards, graders and settings: correlation, agreement, sweeps."),
         "diff": ("diff", "Compare two gradings: changed ratings, labels and ranks of systems."),
     },
-    "trust": {
-        "consensus": ("consensus", "Add the consensus of several graders, as a grader of its own name."),
-        "canaries": ("canaries", "Add systems that deserve no score, and show what graders gave them."),
-    },
     "validation": {
         "validate": ("validate", "Check the format and the consistency of files."),
     },

@@ -19,10 +19,10 @@ from exam_pp.metrics.qrels import rubric_qrels
 from exam_pp.metrics.significance import better, rank_intervals
 from exam_pp.metrics.uncertainty import ScoreMatrix, score_matrices
 from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, loaded, name_of, views
-from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, panel_members
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.selected_grades import depth_notes, threshold
 from exam_pp.plugins.trust.graders import GraderAgreement, Ratings, agreement_of, alpha_table
+from exam_pp.plugins.trust.panel_members import MIN_GRADERS, panel_members
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.rendering.document import Block, Paragraph, Report, Table
 from exam_pp.rendering.pictures.grids import matrix, rank_grid
@@ -115,7 +115,7 @@ def analyze_panel(
     Args:
         graded: Graded passages with rankings: a file, or queries.
         bank: Test bank, whose entries count. Default: the entries that any grader rated.
-        rule: How ratings become one rating, as for :func:`exam_pp.phases.trust.consensus.consensus`.
+        rule: How ratings become one rating, as for :func:`exam_pp.plugins.trust.consensus.consensus`.
         min_graders: Number of graders that must have rated a pair.
         grade_filter: Further criteria for the grades.
         graders: Only these models and reviewers. Default: all but stored consensuses.

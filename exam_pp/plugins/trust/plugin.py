@@ -7,6 +7,14 @@ _COMMANDS = "exam_pp.plugins.trust.commands"
 PLUGIN = Plugin(
     title="Trust",
     commands={
+        "consensus": (
+            "exam_pp.plugins.trust.consensus_command:command",
+            "Add the consensus of several graders, as a grader of its own name.",
+        ),
+        "canaries": (
+            "exam_pp.plugins.trust.canaries_command:command",
+            "Add systems that deserve no score, and show what graders gave them.",
+        ),
         "grade-panel": (
             f"{_COMMANDS}:grade_panel_command",
             "Grade passages with the graders of a panel, into one file.",
@@ -38,8 +46,12 @@ PLUGIN = Plugin(
     },
     public={
         "analyze_panel": "plugins.trust.panel",
+        "consensus": "plugins.trust.consensus",
         "corrected_scores": "plugins.trust.corrected",
         "gate": "plugins.trust.gate",
     },
-    offers={"sections of the report": "exam_pp.plugins.trust.graders:agreement_of_graders"},
+    offers={
+        "scores of canaries": "exam_pp.plugins.trust.canaries:canary_scores",
+        "sections of the report": "exam_pp.plugins.trust.graders:agreement_of_graders",
+    },
 )

@@ -18,7 +18,6 @@ from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
-from exam_pp.phases.trust.canaries import canary_scores
 from exam_pp.plugins import offered
 from exam_pp.prompts.base import with_aliases
 from exam_pp.provenance import Provenance
@@ -46,7 +45,6 @@ from exam_pp.reports.analysis.report_summary import (
 from exam_pp.reports.evaluation.leaderboard_pictures import score_heatmap
 from exam_pp.reports.evaluation.short_names import for_readers
 from exam_pp.reports.review.page import render_page
-from exam_pp.roles import canaries_of
 from exam_pp.store.files import folder_output, write_text
 from exam_pp.store.passages.graded_file import without_garbage_collection
 from exam_pp.store.trec.runs import systems_of, warn_of_other_names
@@ -133,6 +131,13 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
             ],
         ),
     }
+    # A plug-in offers a function of inputs and grades that returns the scores of canaries by system.
+    canaries = {
+        system: score
+        for scores in offered("scores of canaries")
+        if first is not None
+        for system, score in scores(inputs, first).items()
+    }
     systems = leaderboards[0].systems if leaderboards else []
     return Report(
         page_title(_study(sources), systems, Path(sources.graded).name),
@@ -142,15 +147,7 @@ def _report(inputs: Inputs, folder: ReportFolder) -> Report:
                 leaderboards,
                 judged,
                 missing=None if first is None else missing_grades(inputs.read(first), sources.cutoff),
-                canaries=None
-                if first is None or not any(map(canaries_of, inputs.passages.queries))
-                else canary_scores(
-                    inputs.passages,
-                    first.bank,
-                    first.grade_filter,
-                    min_grade=sources.min_grade,
-                    cutoff=sources.cutoff,
-                ),
+                canaries=canaries,
                 official=None if correlated is None else correlated.measures[0].correlation.kendall,
             ),
             *of_systems,

@@ -11,7 +11,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.plugins import offered
 from tests.cli.test_analyze import folder, shown
-from tests.phases.trust import test_canaries
+from tests.plugins.trust import test_canaries
 from tests.test_provenance import files, run
 
 __all__ = ["files", "folder", "shown"]

@@ -12,7 +12,7 @@ from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.cover import cover
-from exam_pp.phases.trust.consensus import consensus
+from exam_pp.plugins.trust.consensus import consensus
 from exam_pp.plugins.trust.panel import PanelAnalysis, analyze_panel, panel_report
 from exam_pp.records import replace
 from exam_pp.rendering.render import REPORT_FORMATS, render

@@ -45,7 +45,7 @@ def command(
       exam-pp consensus two-models.jsonl.gz -o with-consensus.jsonl.gz
       exam-pp consensus two-models.jsonl.gz --rule mean --name both -o with-mean.jsonl.gz
     """
-    from exam_pp.phases.trust.consensus import consensus
+    from exam_pp.plugins.trust.consensus import consensus
 
     summary = consensus(
         graded,

@@ -14,15 +14,13 @@ from typing import Any, NamedTuple
 
 from exam_pp.data_model import CANARY, Passage, PassageData, QueryPassages, QueryView, RankingEntry, Role
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.cover import cover
-from exam_pp.phases.evaluation.inputs import Passages
-from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.phases.trust.canary_texts import CANARIES, Material
+from exam_pp.plugins.trust.canary_texts import CANARIES, Material
+from exam_pp.reports.analysis.report_folder import GradeSet, Inputs
 from exam_pp.roles import (
     System,
     accepted_entries,
@@ -43,7 +41,7 @@ from exam_pp.text.wording import counted, listed
 class CanaryOptions:
     """Options of :func:`add_canaries`.
 
-    ``names``: Names in :data:`~exam_pp.phases.trust.canary_texts.CANARIES`; empty for all. ``original`` is
+    ``names``: Names in :data:`~exam_pp.plugins.trust.canary_texts.CANARIES`; empty for all. ``original`` is
     added to ``doubled`` and ``negated``, because they are compared with it.
     """
 
@@ -279,17 +277,17 @@ def _passages(name: str, query_id: str, texts: Sequence[str], role: Role | None)
         yield Passage(passage_id=passage_id, text=text, data=PassageData(judgments=[], rankings=[entry]))
 
 
-def canary_scores(
-    graded: Passages,
-    bank: PathLike | None,
-    grade_filter: GradeFilter,
-    *,
-    min_grade: int | None = None,
-    cutoff: int | None = None,
-) -> dict[str, float]:
+def canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
     """Rubric-Cover of the canaries that deserve no score; empty if the passages have none."""
+    if not any(map(canaries_of, inputs.passages.queries)):
+        return {}
     scores = cover(
-        graded, bank, grade_filter=grade_filter, min_grade=min_grade, cutoff=cutoff, canaries=True
+        inputs.passages,
+        grade_set.bank,
+        grade_filter=grade_set.grade_filter,
+        min_grade=inputs.sources.min_grade,
+        cutoff=inputs.sources.cutoff,
+        canaries=True,
     ).scores
     # Canaries that are made of a good passage of the query deserve a score.
     undeserved = {f"{CANARY}{name}" for name, canary in CANARIES.items() if not canary.of_own}

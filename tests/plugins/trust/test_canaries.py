@@ -16,10 +16,10 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
-from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
-from exam_pp.phases.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, negated
+from exam_pp.plugins.trust.canaries import CanaryOptions, add_canaries
+from exam_pp.plugins.trust.canary_report import REAL, canary_report
+from exam_pp.plugins.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, negated
 from exam_pp.rendering.document import Report
-from exam_pp.reports.trust.canaries import REAL, canary_report
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.passages.graded_file import read_passages
 from scripts.command_tree import is_here

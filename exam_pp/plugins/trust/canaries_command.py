@@ -24,7 +24,7 @@ from exam_pp.cli.options import (
     output_option,
 )
 from exam_pp.cli.ranges import IntRange
-from exam_pp.phases.trust.canary_texts import CANARIES
+from exam_pp.plugins.trust.canary_texts import CANARIES
 
 _KINDS = {
     "add": Kind(
@@ -125,7 +125,7 @@ def command(
       exam-pp canaries report graded-canaries.jsonl.gz
     """
     if kind == "report":
-        from exam_pp.reports.trust.canaries import canary_report
+        from exam_pp.plugins.trust.canary_report import canary_report
 
         report = canary_report(
             passages,
@@ -135,7 +135,7 @@ def command(
         )
         emit_report(report, form, output, [passages])
         return
-    from exam_pp.phases.trust.canaries import CanaryOptions, add_canaries
+    from exam_pp.plugins.trust.canaries import CanaryOptions, add_canaries
 
     if (bank is None) == (queries is None):
         raise click.UsageError("Use either --bank or --queries for the texts of the queries.")

@@ -14,7 +14,7 @@ from exam_pp.metrics.leaderboard import exact_mean
 from exam_pp.phases.evaluation.inputs import views
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import selectors, threshold
-from exam_pp.phases.trust.canary_texts import control_of
+from exam_pp.plugins.trust.canary_texts import control_of
 from exam_pp.provenance import graded_by
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 

@@ -12,8 +12,8 @@ from exam_pp.data_model import CONSENSUS, HUMAN, AnyGrades, is_consensus
 from exam_pp.decided_grades import ConsensusRule, consensus_ratings, decided_grades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
-from exam_pp.phases.evaluation.panel_members import MIN_GRADERS, PanelMembers, panel_members
 from exam_pp.phases.passages.transform import rewrite
+from exam_pp.plugins.trust.panel_members import MIN_GRADERS, PanelMembers, panel_members
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.files import check_output
 from exam_pp.store.guarded_inputs import reading

@@ -14,7 +14,7 @@ from exam_pp.data_model import DirectGrade, RubricGrades
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.cover import cover
-from exam_pp.phases.trust.consensus import consensus
+from exam_pp.plugins.trust.consensus import consensus
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 

@@ -1,1 +1,0 @@
-"""Commands that measure how far a grader can be trusted."""

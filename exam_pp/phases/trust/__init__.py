@@ -1,1 +1,0 @@
-"""Trust in a grader: panels, samples for people, canaries, and the gate."""

@@ -1,1 +1,0 @@
-"""Reports on canaries, and on a new version of a system."""
