@@ -14,20 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.rendering.document import Picture, Report
-from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix, rank_grid, win_matrix
-from exam_pp.rendering.pictures.points import (
-    Cloud,
-    Level,
-    Line,
-    Point,
-    ReliabilityBin,
-    clouds,
-    lines,
-    mean_difference,
-    reliability_diagram,
-    scatter,
-)
-from exam_pp.rendering.pictures.rows import Bar, Box, box_plot, dot_plot, share_bars
+from exam_pp.rendering.pictures.grids import heatmap, win_matrix
+from exam_pp.rendering.pictures.points import Cloud, Line, Point, clouds, lines, scatter
+from exam_pp.rendering.pictures.rows import Bar, dot_plot
 from exam_pp.rendering.pictures.svg import HEAT, Axis, svg, svg_file, text_width
 from exam_pp.rendering.render import render
 
@@ -65,25 +54,11 @@ def all_charts(name: str) -> list[Picture]:
     return [
         dot_plot([Bar(name, 0.5, 0.4, 0.6), Bar(other, 0.2)], name, name, name),
         heatmap([name, other], [name, other], [[0.5, None], [0.1, 1.0]], name, name),
-        confusion([name, other], [name], [[1], [2]], name, row_noun=name, column_noun=name, boxed={(0, 0)}),
-        matrix([name, other], {(name, other): 0.5}, name),
-        rank_grid([name, other], [name, other], [[1, 2], [2, None]], name),
         scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name),
         clouds([Cloud(name, {name: (1, 2)}, [(2, 1)])], name, name, name, front=[(1, 2)], remarks=[name]),
         lines([Line(name, {name: 0.5, other: 1.0}, {name: 0.1})], [name, other], name, name, name),
         win_matrix([name, other], [[math.nan, 0.5], [0.25, math.nan]], name),
-        mean_difference(
-            [(1, 0.5), (2, -1)], Level(0.1, -0.2, 0.4), Level(-1, -2, 0), Level(1.2), name, items=3
-        ),
-        reliability_diagram([ReliabilityBin(0.4, 0.5, 9, 0.45, 0.7)], name, ece=0.25),
-        box_plot([box(name), box(other)], name, name, name),
-        share_bars([box(name), box(other)], name, name, name),
     ]
-
-
-def box(name: str, low: float | None = 0.4, high: float | None = 0.7) -> Box:
-    """A box whose mean, median and quartiles are different."""
-    return Box(name, 0.55, low, high, (0.3, 0.5, 0.8), (0.1, 0.9), (0.0, 1.0))
 
 
 @pytest.mark.parametrize("picture", all_charts(HOSTILE), ids=lambda picture: picture.shapes[:4])
@@ -112,20 +87,10 @@ DOTS = dot_plot(
     [Bar("a", 0.9, 0.7, 1.0), Bar("b", 0.5), Bar("undefined", math.nan), Bar("c", 0.1, 0.0, 0.4)],
     "nDCG@10", "Title", "95 % intervals",
 )  # fmt: skip
-BOXES = box_plot([box("a"), box("b", None, None)], "F1", "Title", "95 % intervals")
-SHARES = share_bars(
-    [Box(name, share, None, None, (0, 0, 1), (0, 1)) for name, share in (("a", 1.0), ("b", 0.25))],
-    "share", "Questions answered",
-)  # fmt: skip
 HEATMAP = heatmap(
     ["weak", "strong"], ["hard", "easy", "missing"], [[0.0, 0.2, None], [0.4, 1.0, math.nan]], "nDCG@10",
     "Title",
 )  # fmt: skip
-CONFUSION = confusion(
-    ["0", "1"], ["0", "1"], [[90, 10], [0, 1]], "Title", row_noun="before", column_noun="after",
-    boxed={(0, 0), (1, 1)},
-)  # fmt: skip
-RANKS = rank_grid(["a", "b"], ["all", "x"], [[1, 2], [2, None]], "Ranks")
 WINS = win_matrix(["a", "b"], [[math.nan, 0.75], [0.125, math.nan]], "Share of games won")
 SCATTER = scatter(
     [Point("short", 10, 0.5, True), Point("long", 30, 0.4), Point("best", 20, 0.9, True),
@@ -136,10 +101,6 @@ CLOUDS = clouds(
     [Cloud("RAG", {"a": (10, 0.5), "b": (20, 0.9)}, [(9, 0.4), (11, 0.6)]), Cloud("AG", {"c": (30, 0.7)})],
     "L", "V", "Title", front=[(20, 0.9), (10, 0.5)], remarks=["τ run: 0.5"],
 )  # fmt: skip
-RELIABILITY = reliability_diagram(
-    [ReliabilityBin(0.1, 0.2, 4, 0.15, 0.25), ReliabilityBin(0.8, 0.9, 16, 0.85, 0.5)], "Title", ece=0.3
-)
-DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Level(3), "d", items=9)
 
 
 @pytest.mark.parametrize(
@@ -151,23 +112,11 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             "95 % intervals",
         ),
         (
-            BOXES, ["a", "b", "F1"],
-            "F1 of 2 systems. a: mean 0.550 [0.400, 0.700], median 0.500, quartiles 0.300 and 0.800. b: mean "
-            "0.550, median 0.500, quartiles 0.300 and 0.800.",
-            "Diamonds: means with 95 % intervals.",
-        ),
-        (SHARES, ["a", "b"], "share of 2 systems: a 1.000, b 0.250.", ""),
-        (
             HEATMAP, ["1.00", "0.40", "0.20", "0.00"],
             "nDCG@10 of 2 systems on 3 queries, from 0 to 1. Best system: strong, mean 0.700. Easiest query: "
             "easy, mean 0.600. Hardest query: hard, mean 0.200.",
             "",
         ),
-        (
-            CONFUSION, ["90", "10"],
-            "before with after: 91 of 101 in the boxed cells. 0 with 0: 90; 0 with 1: 10; 1 with 1: 1.", "",
-        ),
-        (RANKS, ["2", "2"], "Ranks on the leaderboards of all, x: a 1, 2, b 2, no rank.", ""),
         (WINS, ["75", "12"], "", ""),
         (
             SCATTER, ["short", "long", "best"],
@@ -178,16 +127,8 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             CLOUDS, ["RAG run, small: RAG query/run", "AG run", "dashed: Pareto front", "τ run: 0.5"],
             "3 runs: V against L. τ run: 0.5.", "",
         ),
-        (
-            RELIABILITY, [],
-            "20 pairs in 2 bins. Expected calibration error 0.300. Largest gap: probability 0.850, share "
-            "0.500.",
-            "",
-        ),
-        (DIFFERENCES, [], "Bias 1.000. Upper limit 3.000.", "2 of 9 items"),
     ],
-    ids=["dots", "boxes", "shares", "heat map", "confusion", "ranks", "wins", "scatter", "clouds",
-         "reliability", "differences"],
+    ids=["dots", "heat map", "wins", "scatter", "clouds"],
 )  # fmt: skip
 def test_labels_descriptions_and_captions(
     picture: Picture, labels: list[str], description: str, caption: str
@@ -206,27 +147,6 @@ def test_dots_and_whiskers() -> None:
     assert ends[0][0] < places[0][0] < ends[0][1]
     assert ends[1][0] < places[2][0] < ends[1][1]
     assert len(ends) == 2
-
-
-def test_boxes_whiskers_outliers_and_means() -> None:
-    """From left to right: outlier, whisker, box with median, whisker, outlier."""
-    of_a, of_b = [node for node in tree(BOXES).iter("g") if node.find("title") is not None][:2]
-    (rect,) = of_a.findall("rect")
-    left, right = number(rect, "x"), number(rect, "x") + number(rect, "width")
-    before, after, median = of_a.findall("line")
-    first, last = of_a.findall("circle")
-    assert number(before, "x2") == pytest.approx(left, abs=0.11)
-    assert number(after, "x1") == pytest.approx(right, abs=0.11)
-    assert left < number(median, "x1") == number(median, "x2") < right
-    assert number(first, "cx") < number(before, "x1") < left
-    assert right < number(after, "x2") < number(last, "cx")
-    assert number(of_b.findall("circle")[0], "cy") > number(first, "cy")
-
-
-def test_bars_of_shares_begin_at_zero() -> None:
-    whole, quarter = tree(SHARES).iter("rect")
-    assert number(whole, "x") == number(quarter, "x")
-    assert number(quarter, "width") == pytest.approx(number(whole, "width") / 4, abs=0.1)
 
 
 def test_heatmap() -> None:
@@ -257,11 +177,7 @@ def test_many_names_are_thinned(count: int) -> None:
 
 
 def test_colours_of_cells() -> None:
-    """Rank 1 has the strongest colour; a cell without a rank or a game is empty."""
-    assert cells(CONFUSION) == {(0, 0): 5, (0, 1): 0, (1, 0): 0, (1, 1): 5}
-    levels = cells(RANKS)
-    assert set(levels) == {(0, 0), (0, 1), (1, 0)}
-    assert levels[0, 0] > levels[0, 1] == levels[1, 0]
+    """A cell without a game is empty."""
     assert set(cells(WINS)) == {(0, 1), (1, 0)}
 
 
@@ -343,23 +259,6 @@ def test_names_of_points_do_not_overlap() -> None:
         assert not any(abs(y - b) < 10 and left < c and a < right for a, b, c in boxes[:n])
 
 
-def test_reliability_diagram() -> None:
-    """A higher share is higher on the page, and a bar goes from it to the probability."""
-    drawn = tree(RELIABILITY)
-    low, high = drawn.iter("circle")
-    assert [node[0].text for node in (low, high)] == [
-        "0.1 to 0.2: 4 pairs, probability 0.150, share 0.250",
-        "0.8 to 0.9: 16 pairs, probability 0.850, share 0.500",
-    ]
-    assert number(low, "cx") < number(high, "cx")
-    assert number(low, "cy") > number(high, "cy")
-    assert number(low, "r") < number(high, "r")
-    ends = [re.findall(r"M[\d.]+ [\d.]+V([\d.]+)", path.get("d", "")) for path in drawn.iter("path")
-            if path.get("stroke-width") == "2"]  # fmt: skip
-    heights = pytest.approx([number(low, "cy"), number(high, "cy")], abs=0.11)
-    assert [list(map(float, each)) for each in ends if len(each) == 2] == [heights]
-
-
 @pytest.mark.parametrize(
     "draw",
     [
@@ -369,8 +268,6 @@ def test_reliability_diagram() -> None:
         lambda: heatmap(["a", "b"], ["q", "r"], [[1.7e308, 1.7e308], [-1.7e308, 0.0]], "m", "t"),
         lambda: heatmap([], [], [], "m", "t"),
         lambda: heatmap(["a"], ["q"], [[None]], "m", "t"),
-        lambda: confusion([], [], [], "t", row_noun="r", column_noun="c"),
-        lambda: matrix([], {}, "t"),
         lambda: scatter([], "x", "y", "t"),
         lambda: scatter([Point("a", 1, 1)], "x", "y", "t"),
         lambda: clouds([], "x", "y", "t"),
@@ -388,18 +285,3 @@ def test_ticks_are_on_the_axis(low: float, span: float) -> None:
     axis = Axis.over([low, low + span], 0, 100)
     assert 2 <= len(set(axis.ticks)) <= 7
     assert all(-1e-6 <= axis(tick) <= 100 + 1e-6 for tick in axis.ticks)
-
-
-def test_differences_have_lines_at_bias_and_limits() -> None:
-    """Lines and bands are at the positions of their values on the axis of the points."""
-    paths = [node.get("d", "") for node in tree(DIFFERENCES).iter("path")]
-    band, bias, upper = (
-        sorted({float(y) for _, y in re.findall(r"([\d.]+) ([\d.]+)", path)})
-        for path in paths if path.count("L")
-    )  # fmt: skip
-    dots = next(path for path in paths if path.endswith("h0"))
-    low, high = (float(y) for _, y in re.findall(r"M([\d.]+) ([\d.]+)h0", dots))
-
-    assert band == pytest.approx([high, low], abs=0.11)
-    assert bias == pytest.approx([(low + high) / 2], abs=0.11)
-    assert upper == pytest.approx([high - (low - high) / 2], abs=0.11)

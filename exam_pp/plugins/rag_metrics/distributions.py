@@ -16,9 +16,9 @@ from exam_pp.metrics.uncertainty import FEWEST_FOR_T, GAFFKE, mean_interval
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.plugins.rag_metrics.consistency import score_consistency
 from exam_pp.plugins.rag_metrics.open_rag_eval import read_result_rows
+from exam_pp.plugins.rag_metrics.pictures import Box, box_plot, share_bars
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.rendering.pictures.rows import Box, box_plot, share_bars
 from exam_pp.results import ANSWERED, OVERALL_SYSTEM, Score
 from exam_pp.roles import repeat_of
 from exam_pp.text.wording import counted, listed

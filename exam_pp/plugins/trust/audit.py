@@ -32,9 +32,9 @@ from exam_pp.plugins.trust.audit_numbers import (
     correlation_within,
     difference_in_differences,
 )
+from exam_pp.plugins.trust.pictures import reliability_diagram
 from exam_pp.provenance import file_names, graded_by
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
-from exam_pp.rendering.pictures.points import reliability_diagram
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.edits import human_model
 from exam_pp.store.families import Families, known_families

@@ -27,7 +27,7 @@ from scipy.stats import rankdata
 from exam_pp.metrics.entry_values import Bools, Floats, Ints
 from exam_pp.metrics.uncertainty import Interval, intervals, query_counts
 from exam_pp.phases.evaluation.leaderboards import Statistics
-from exam_pp.rendering.pictures.points import ReliabilityBin
+from exam_pp.plugins.trust.pictures import ReliabilityBin
 
 BINS = 10
 _BLOCK = 1_000_000

@@ -50,10 +50,10 @@ from exam_pp.plugins.trust.corrected_pairs import (
     not_drawable,
     rated_pairs,
 )
+from exam_pp.plugins.trust.pictures import confusion
 from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.grids import confusion
 from exam_pp.rendering.pictures.rows import Bar, dot_plot
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.pair_samples import read_pair_sample

@@ -25,6 +25,7 @@ from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import selectors
 from exam_pp.plugins import needed
 from exam_pp.plugins.trust.alternative_annotator import COSTS, Replacement, Test, alternative_annotator_test
+from exam_pp.plugins.trust.pictures import Level, matrix, mean_difference
 from exam_pp.plugins.trust.rating_correlation import (
     BlandAltman,
     Estimate,
@@ -35,8 +36,6 @@ from exam_pp.plugins.trust.rating_correlation import (
 )
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Picture, Report, Table
-from exam_pp.rendering.pictures.grids import matrix
-from exam_pp.rendering.pictures.points import Level, mean_difference
 from exam_pp.reports.analysis.agreement import COEFFICIENTS
 from exam_pp.reports.analysis.correlation import formatted_interval
 from exam_pp.reports.analysis.report_folder import Inputs, ReportFolder

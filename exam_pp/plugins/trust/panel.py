@@ -23,9 +23,9 @@ from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.selected_grades import depth_notes, threshold
 from exam_pp.plugins.trust.graders import GraderAgreement, Ratings, agreement_of, alpha_table
 from exam_pp.plugins.trust.panel_members import MIN_GRADERS, panel_members
+from exam_pp.plugins.trust.pictures import matrix, rank_grid
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.rendering.document import Block, Paragraph, Report, Table
-from exam_pp.rendering.pictures.grids import matrix, rank_grid
 from exam_pp.reports.analysis.agreement import COEFFICIENTS
 from exam_pp.results import OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted, listed

@@ -1,9 +1,9 @@
-"""Pictures of tables as shaded cells: heatmaps, confusion matrices and coefficients of pairs."""
+"""Pictures of tables as shaded cells: heatmaps, and shares of games."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -23,7 +23,6 @@ from exam_pp.rendering.pictures.svg import (
     margin,
     path,
     row_height,
-    some,
     text_width,
     thinned,
 )
@@ -229,49 +228,6 @@ def heatmap(
     return Picture(title, description, caption, width, height, grid + legend)
 
 
-def confusion(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    counts: Sequence[Sequence[int]],
-    title: str,
-    *,
-    row_noun: str,
-    column_noun: str,
-    boxed: Collection[tuple[int, int]] = (),
-) -> Picture:
-    """Draw a confusion matrix: a stronger colour is a larger share of the row, and cells show their counts.
-
-    ``boxed`` are the (row, column) of the cells that agree.
-    """
-    shades = [[count / (sum(row) or 1) for count in row] for row in counts]
-    texts = [[str(count) for count in row] for row in counts]
-    grid, width, height = cell_grid(rows, columns, shades, texts, boxed=boxed)
-    total = sum(map(sum, counts))
-    agreeing = sum(counts[row][column] for row, column in boxed)
-    numbers = [
-        f"{row} with {column}: {count}"
-        for row, of_row in zip(rows, counts, strict=True)
-        for column, count in zip(columns, of_row, strict=True)
-        if count
-    ]
-    description = f"{row_noun} with {column_noun}: {agreeing} of {total} in the boxed cells."
-    description += f" {'; '.join(numbers)}." if numbers else ""
-    caption = f"Rows: {row_noun}. Columns: {column_noun}. A stronger colour is a larger share of the row."
-    return Picture(title, description, caption, width, height, grid)
-
-
-def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None], title: str) -> Picture:
-    """Draw the coefficients of every two of ``names``; ``values`` has each pair once, in any order."""
-    cells = [[values.get((a, b), values.get((b, a))) if a != b else None for b in names] for a in names]
-    shades = [[math.nan if value is None else max(0.0, value) for value in row] for row in cells]
-    texts = [["" if value is None else f"{value:z.2f}" for value in row] for row in cells]
-    short = shortened(names)  # cut in the middle, two prompt classes may look the same
-    grid, width, height = cell_grid(short, short, shades, texts)
-    pairs = [f"{a} and {b} {value:z.2f}" for (a, b), value in values.items() if value is not None]
-    caption = "A stronger colour is a higher coefficient; an empty cell is undefined."
-    return Picture(title, f"{title}: {', '.join(pairs) or 'undefined'}.", caption, width, height, grid)
-
-
 def win_matrix(systems: Sequence[str], shares: Sequence[Sequence[float]], title: str) -> Picture:
     """Draw the shares of games that the system of a row won against that of a column; NaN stays empty."""
     texts = [["" if math.isnan(share) else f"{100 * share:.0f}" for share in row] for row in shares]
@@ -279,26 +235,6 @@ def win_matrix(systems: Sequence[str], shares: Sequence[Sequence[float]], title:
     grid, width, height = cell_grid(short, short, shares, texts)
     description = f"{title}, in %: {', '.join(systems)}."
     caption = "Rows: the winner. Columns: its opponent. The rest of both shares are ties."
-    return Picture(title, description, caption, width, height, grid)
-
-
-def rank_grid(
-    systems: Sequence[str],
-    columns: Sequence[str],
-    ranks: Sequence[Sequence[int | None]],
-    title: str,
-) -> Picture:
-    """Draw the ranks of systems (rows) on several leaderboards (columns); empty cells have no rank."""
-    last = max((rank for row in ranks for rank in row if rank is not None), default=1)
-    shades = [[math.nan if rank is None else 1 - (rank - 1) / last for rank in row] for row in ranks]
-    texts = [["" if rank is None else str(rank) for rank in row] for row in ranks]
-    grid, width, height = cell_grid(shortened(systems), shortened(columns), shades, texts)
-    rows = [
-        f"{system} {', '.join('no rank' if rank is None else str(rank) for rank in row)}"
-        for system, row in zip(systems, ranks, strict=True)
-    ]
-    description = f"Ranks on the leaderboards of {', '.join(columns)}: {some(rows)}."
-    caption = "Rows: systems. Columns: leaderboards. A stronger colour is a better rank."
     return Picture(title, description, caption, width, height, grid)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of points on two axes: scatter plots, lines and reliability."""
+"""Pictures of points on two axes: scatter plots and lines."""
 
 from __future__ import annotations
 
@@ -47,14 +47,6 @@ class Point(NamedTuple):
     marked: bool = False
 
 
-class Level(NamedTuple):
-    """A value that a line marks; ``low`` and ``high`` are None without an interval."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
 class Cloud(NamedTuple):
     """Points of a type of run, such as RAG: run to its point, and the points of its query/run pairs."""
 
@@ -71,16 +63,6 @@ class Line(NamedTuple):
     errors: Mapping[str, float]
 
 
-class ReliabilityBin(NamedTuple):
-    """A bin of a reliability diagram: its ends, number of pairs, mean probability and share by people."""
-
-    low: float
-    high: float
-    pairs: int
-    probability: float
-    share: float
-
-
 def scatter(
     points: Sequence[Point],
     x: str,
@@ -91,7 +73,7 @@ def scatter(
 ) -> Picture:
     """Draw named points; points with an undefined coordinate are left out."""
     known = [(point, a, b) for point in points if defined(a := point.x) and defined(b := point.y)]
-    across, up, shapes = _axes([a for _, a, _ in known], [b for _, _, b in known], 260, x, y)
+    across, up, shapes = axes([a for _, a, _ in known], [b for _, _, b in known], 260, x, y)
     places = [(across(a), up(b)) for _, a, b in known]
     for marked, colour, radius in ((False, SERIES[0], 3.5), (True, SERIES[1], 4.5)):
         drawn = [(a, b, row) for (a, b), row in zip(places, known, strict=True) if row[0].marked == marked]
@@ -124,85 +106,6 @@ def scatter(
     return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
 
 
-def mean_difference(
-    points: Sequence[tuple[float, float]],
-    bias: Level,
-    lower: Level | None,
-    upper: Level | None,
-    title: str,
-    *,
-    items: int,
-) -> Picture:
-    """Draw a Bland-Altman plot: differences of two graders against their means.
-
-    ``lower``: Lower limit of agreement; None if it is undefined. ``upper``: Upper limit of agreement; None if
-    it is undefined.
-    """
-    lines = [(name, line) for name, line in (("bias", bias), ("lower", lower), ("upper", upper)) if line]
-    ends = [end for _, line in lines for end in line if defined(end)]
-    heights = [difference for _, difference in points] + ends
-    across, up, shapes = _axes(
-        [mean for mean, _ in points], heights, 220, "mean of both ratings", "difference"
-    )
-    description = f"Differences of {counted(items, 'item')}."
-    for name, line in lines:
-        colour = SERIES[1] if name == "bias" else SERIES[2]
-        if defined(line.low) and defined(line.high):
-            band = [(x, up(y)) for x, y in ((across.start, line.low), (across.end, line.low))]
-            band += [(x, up(y)) for x, y in ((across.end, line.high), (across.start, line.high))]
-            shapes += path(_line(band), "none", fill=colour, fill_opacity=0.15)
-        dashes = {} if name == "bias" else {"stroke_dasharray": "5 3"}
-        ends_of_line = [(across.start, up(line.value)), (across.end, up(line.value))]
-        shapes += path(_line(ends_of_line), colour, stroke_width=1.5, **dashes)
-        description += f" {'Bias' if name == 'bias' else f'{name.capitalize()} limit'} {line.value:z.3f}."
-    dots = "".join(f"M{across(mean):.1f} {up(difference):.1f}h0" for mean, difference in points)
-    shapes += path(dots, SERIES[0], stroke_width=4, stroke_linecap="round", stroke_opacity=0.5)
-    caption = (
-        "Each dot is one item; dots of an ordinal scale are shifted a little, so that they can be counted."
-    )
-    caption += " Solid line: bias. Dashed lines: limits of agreement. Bands: 95 % intervals."
-    if len(points) < items:
-        caption += f" Drawn: {len(points)} of {items} items, drawn at random."
-    return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
-
-
-def reliability_diagram(bins: Sequence[ReliabilityBin], title: str, *, ece: float | None = None) -> Picture:
-    """Draw the share by people against the probability, with the diagonal of a calibrated grader.
-
-    Source: the reliability diagram of Guo et al., "On calibration of modern neural networks", ICML 2017.
-    """
-    name = "mean probability of the bin"
-    across, up, shapes = _axes([0.0, 1.0], [0.0, 1.0], 300, name, "share of pairs that people label so")
-    diagonal = [(across(0.0), up(0.0)), (across(1.0), up(1.0))]
-    shapes += path(_line(diagonal), SERIES[2], stroke_width=1.5, stroke_dasharray="5 3")
-    known = [each for each in bins if defined(each.probability) and defined(each.share)]
-    gaps = "".join(
-        f"M{across(each.probability):.1f} {up(each.probability):.1f}V{up(each.share):.1f}" for each in known
-    )
-    shapes += path(gaps, SERIES[1], stroke_width=2)
-    most = max((each.pairs for each in known), default=1)
-    dots = [
-        dot(
-            across(each.probability),
-            up(each.share),
-            3 + 6 * (each.pairs / most) ** 0.5,
-            f"{each.low:.3g} to {each.high:.3g}: {counted(each.pairs, 'pair')}, probability "
-            f"{each.probability:.3f}, share {each.share:.3f}",
-        )
-        for each in known
-    ]
-    shapes += element("g", "".join(dots), fill=SERIES[0], fill_opacity=0.85)
-    description = f"{counted(sum(each.pairs for each in known), 'pair')} in {counted(len(known), 'bin')}."
-    if ece is not None:
-        description += f" Expected calibration error {ece:.3f}."
-    if known:
-        worst = max(known, key=lambda each: (abs(each.share - each.probability), each.low))
-        description += f" Largest gap: probability {worst.probability:.3f}, share {worst.share:.3f}."
-    caption = "Each dot is a bin; its size grows with the number of pairs. Dashed: a calibrated grader."
-    caption += " Orange: the difference from it."
-    return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
-
-
 def clouds(
     groups: Sequence[Cloud],
     x: str,
@@ -214,11 +117,11 @@ def clouds(
 ) -> Picture:
     """Draw runs as large and query/run pairs as small dots (Pradeep et al. 2024, figures 6 and 7)."""
     points = [place for group in groups for place in (*group.runs.values(), *group.queries)]
-    across, up, shapes = _axes([a for a, _ in points], [b for _, b in points], 260, x, y)
+    across, up, shapes = axes([a for a, _ in points], [b for _, b in points], 260, x, y)
     for colour, group in zip(cycle(SERIES), groups, strict=False):
         small = "".join(f"M{across(a):.1f} {up(b):.1f}h0" for a, b in group.queries)
         shapes += path(small, colour, stroke_width=4, stroke_linecap="round", stroke_opacity=0.45)
-    line = path(_line([(across(a), up(b)) for a, b in sorted(front)]), FG, stroke_dasharray="4 3")
+    line = path(line_path([(across(a), up(b)) for a, b in sorted(front)]), FG, stroke_dasharray="4 3")
     shapes += line if front else ""
     rows = []
     for colour, group in zip(cycle(SERIES), groups, strict=False):
@@ -278,7 +181,7 @@ def lines(drawn: Sequence[Line], places: Sequence[str], x: str, y: str, title: s
             dot(*spot, 3, f"{line.name}, {place}: {line.values[place]:.3f}")
             for spot, place in zip(route, known, strict=True)
         ]
-        shapes += path(_line(route), colour, stroke_dasharray=dashes) + path(bars, colour)
+        shapes += path(line_path(route), colour, stroke_dasharray=dashes) + path(bars, colour)
         shapes += element("g", "".join(dots), fill=colour)
         rows.append((colour, line.name))
     legend, height = _legend(rows, under + 10)
@@ -297,7 +200,7 @@ def _legend(rows: Sequence[tuple[str, str]], top: float) -> tuple[str, float]:
     return "".join(shapes), top + 16 * len(rows) + 4
 
 
-def _axes(
+def axes(
     across: Sequence[float], up: Sequence[float], height: float, x: str, y: str
 ) -> tuple[Axis, Axis, str]:
     """A horizontal and a vertical axis over the values, with their shapes."""
@@ -306,7 +209,8 @@ def _axes(
     return *axes, axes[0].bottom(top + height, top, x) + axes[1].left(left, right, y)
 
 
-def _line(places: Sequence[tuple[float, float]]) -> str:
+def line_path(places: Sequence[tuple[float, float]]) -> str:
+    """The line over these places, as data of an SVG path."""
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places) if places else ""
 
 
