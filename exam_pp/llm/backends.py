@@ -27,8 +27,7 @@ BACKENDS: Registry[Callable[[ModelOptions], LLM]] = Registry("model pipeline", "
 _OPENAI_NAME = re.compile(r"(chat)?gpt-[0-9]|o[0-9](-|$)")
 _OWN_MODELS = {"fake": "fake", "lexical": "lexical", "random": "random", "constant": "constant", E5: E5}
 """Names of models without a checkpoint, with their backends."""
-_SIMILARITY = "sentence-similarity"
-_PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering", "text-classification", _SIMILARITY)
+_PIPELINES_WITHOUT_LISTS = ("text2text", "question-answering", "text-classification", "sentence-similarity")
 _PIPELINES_OF_CHECKPOINTS = (*_PIPELINES_WITHOUT_LISTS, "text-generation")
 
 
@@ -163,8 +162,6 @@ BACKENDS.add("text2text", _seq2seq)
 BACKENDS.add("text-generation", _causal)
 for _name, _module, _class in (
     ("question-answering", "extractive", "ExtractiveLLM"),
-    ("text-classification", "pair_scorer", "ClassifierPairScorer"),
-    (_SIMILARITY, "embeddings", "load_similarity"),
     (E5, "packaged_e5", "load_e5"),
     ("openai", "endpoint", "EndpointLLM"),
     ("openai-completions", "endpoint", "CompletionsLLM"),

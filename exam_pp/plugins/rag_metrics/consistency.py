@@ -31,7 +31,7 @@ from exam_pp.text.wording import noted
 if TYPE_CHECKING:
     import numpy
 
-    from exam_pp.llm.embeddings import TokenEmbedder, TokenVectors
+    from exam_pp.plugins.rag_metrics.embeddings import TokenEmbedder, TokenVectors
 
 
 @dataclass(frozen=True)

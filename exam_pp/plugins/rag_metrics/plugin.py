@@ -35,6 +35,10 @@ PLUGIN = Plugin(
         "grade_citations": "plugins.rag_metrics.python",
     },
     registered={
+        "backends": {
+            "plugins.rag_metrics.embeddings": "sentence-similarity",
+            "plugins.rag_metrics.pair_scorer": "text-classification",
+        },
         "prompts": {
             "plugins.rag_metrics.prompts": (
                 "FactualConsistency=factual-consistency CitationSupport=citation-support "

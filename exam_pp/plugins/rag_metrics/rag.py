@@ -23,7 +23,6 @@ from exam_pp.formats.base import known_format
 from exam_pp.formats.dropped_fields import DroppedFields, count_unused, used
 from exam_pp.grade_filter import AnswerFilter, GradeFilter, check_one
 from exam_pp.llm.base import ModelOptions
-from exam_pp.llm.embeddings import TokenEmbedder
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation, noted_names
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
@@ -35,6 +34,7 @@ from exam_pp.plugins.rag_metrics.answers import answered, factual_consistency
 from exam_pp.plugins.rag_metrics.citations import citations
 from exam_pp.plugins.rag_metrics.consistency import consistency, default_layer, repeated_answers
 from exam_pp.plugins.rag_metrics.distributions import distributions_report
+from exam_pp.plugins.rag_metrics.embeddings import TokenEmbedder
 from exam_pp.plugins.rag_metrics.open_rag_eval import ResultRow, write_result_rows
 from exam_pp.prompts import PROMPTS
 from exam_pp.prompts.base import with_aliases

@@ -20,7 +20,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None]]:
     def make(options: ModelOptions, layer: int | None) -> None:
         found.append((options.model, layer))
 
-    monkeypatch.setattr("exam_pp.llm.embeddings.TokenEmbedder", make)
+    monkeypatch.setattr("exam_pp.plugins.rag_metrics.embeddings.TokenEmbedder", make)
     return found
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from exam_pp.errors import SelectionError
-from exam_pp.llm.embeddings import TokenEmbedder, TokenVectors
 from exam_pp.plugins.rag_metrics.consistency import answer_consistency, score_consistency
+from exam_pp.plugins.rag_metrics.embeddings import TokenEmbedder, TokenVectors
 
 pytest.importorskip("rouge_score")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exam_pp._version import __version__
 from exam_pp.errors import ModelError
+from exam_pp.llm.backends import BACKENDS
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batch_plan import plan_batches
 from exam_pp.llm.checkpoint import ModelCheckpoint, PlacedModel, longest_input
@@ -193,3 +194,6 @@ def load_similarity(options: ModelOptions) -> SimilarityLLM:
         )
     prefixes: Mapping[Side, str] = {"query": options.query_prefix, "passage": options.passage_prefix}
     return SimilarityLLM(SentenceEmbedder(options, prefixes), options.cut_points)
+
+
+BACKENDS.add("sentence-similarity", load_similarity)

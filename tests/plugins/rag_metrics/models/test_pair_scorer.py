@@ -13,8 +13,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, T5Co
 
 from exam_pp.errors import ModelError
 from exam_pp.llm import ModelOptions, load_llm
-from exam_pp.llm.pair_scorer import UNLIMITED_TOKENS, PairCheckpoint
 from exam_pp.llm_requests import Completion, Request, pair_request
+from exam_pp.plugins.rag_metrics.pair_scorer import UNLIMITED_TOKENS, PairCheckpoint
 from exam_pp.prompts import PROMPTS
 from scripts.bench.keyed_model import TINY, make_tokenizer
 from tests.llm.asking import answers

@@ -15,6 +15,7 @@ from typing import Any
 
 from exam_pp._version import __version__
 from exam_pp.errors import ModelError
+from exam_pp.llm.backends import BACKENDS
 from exam_pp.llm.base import ModelOptions
 from exam_pp.llm.batched import EncoderLLM
 from exam_pp.llm.checkpoint import ModelCheckpoint, identity, longest_input
@@ -236,3 +237,6 @@ def _template(checkpoint: PairCheckpoint) -> str | None:
         if 0 <= positions[0] < positions[1]:
             return template
     return None
+
+
+BACKENDS.add("text-classification", ClassifierPairScorer)
