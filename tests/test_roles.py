@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exam_pp.cli.passages.remove_and_rename import Changes, change_file
 from exam_pp.data_model import Passage, PassageData, QueryPassages, RankingEntry, Role, parse_line
 from exam_pp.errors import ExamError, SelectionError
 from exam_pp.phases.evaluation.cover import cover
@@ -18,7 +19,7 @@ from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
-from exam_pp.phases.passages.filter import FilterOptions, filter_file
+from exam_pp.phases.passages.filter import FilterOptions
 from exam_pp.results import Qrel
 from exam_pp.roles import System, choose_role, outputs_of, role_of
 from exam_pp.store.passages.graded_file import read_passages, write_passages
@@ -111,7 +112,7 @@ def test_a_role_is_what_the_filter_keeps(
     seen = places(views(folder / "all.jsonl", role))
     assert places(views(lines, role)) == seen, "files and objects"
     try:
-        filter_file(folder / "all.jsonl", folder / "kept.jsonl", FilterOptions(role=role))
+        change_file(folder / "all.jsonl", folder / "kept.jsonl", Changes(FilterOptions(role=role)))
     except SelectionError:
         assert not seen
     else:

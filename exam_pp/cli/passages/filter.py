@@ -134,8 +134,7 @@ def command(
         --rename system=bm25=BM25 -o renamed.jsonl.gz
       exam-pp filter all.games.jsonl.gz --system bm25 --system gen-long -o two.games.jsonl.gz
     """
-    from exam_pp.cli.passages.change import Changes, change_file
-    from exam_pp.cli.passages.remove_and_rename import Renaming, StripOptions
+    from exam_pp.cli.passages.remove_and_rename import Changes, Renaming, StripOptions, change_file
     from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.passages.filter import FilterOptions
     from exam_pp.store.trec.queries import read_queries

@@ -9,6 +9,7 @@ import click
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.options import FILE, log_notes, log_summary, required_output
+from exam_pp.plugins import offered
 from exam_pp.text.wording import counted
 
 
@@ -49,13 +50,10 @@ def command(files: tuple[Path, ...], output: Path, like: Path | None, strict: bo
         refuse_without("passages files or games files", "like")
         log_summary([*merge_banks(files, output, strict=strict).lines(), f"Written: {output}"])
         return
-    from exam_pp.phases.passages.merge import are_games, merge_files, merge_games
+    from exam_pp.phases.passages.merge import merge_files
 
-    if are_games(files):
-        merged = merge_games(files, output, like, strict=strict)
-        log_notes(merged.lines())
-        contents = f"{counted(merged.queries, 'query')}, {counted(merged.games, 'game')}"
-        log_summary([f"Merged {counted(merged.files, 'file')}: {contents}. Written: {output}"])
+    # A plug-in offers a function that returns whether the files have its content, and merges them if so.
+    if any(merge(files, output, like, strict=strict) for merge in offered("merge")):
         return
     summary = merge_files(files, output, like, strict=strict)
     log_notes(summary.conflicts.lines())

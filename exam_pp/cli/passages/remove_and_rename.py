@@ -1,4 +1,4 @@
-"""Removal of parts and renaming of models, prompt classes and systems in passages files."""
+"""Selection, removal of parts and renaming in passages files, in one pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from operator import is_
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from msgspec import UNSET
 
@@ -25,12 +25,15 @@ from exam_pp.data_model import (
 )
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
-from exam_pp.phases.passages.transform import Rewritten, Step
+from exam_pp.phases.passages.filter import FilterOptions, filter_step
+from exam_pp.phases.passages.transform import Rewritten, Step, in_turn, rewrite
+from exam_pp.plugins import offered
 from exam_pp.records import replace
 from exam_pp.roles import System
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 
 K = TypeVar("K", str, GradeKey)
+Q = TypeVar("Q")
 Named = TypeVar("Named", bound="AnyGrades | AnswerGrades")
 
 AnswerGrades = ConsistencyGrade | SupportGrades | CriteriaGrades
@@ -306,3 +309,54 @@ def selects(criteria: GradeFilter, grade: OfOneModel) -> bool:
         and criteria.prompt_class in (None, grade.prompt_class)
         and criteria.prompt_hash in (None, grade.prompt_hash)
     )
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of a file, in this order: parts to keep, parts to remove, and new names.
+
+    ``required_queries`` are those of ``keep`` that must be in the file.
+    """
+
+    keep: FilterOptions = field(default_factory=FilterOptions)
+    remove: StripOptions = field(default_factory=StripOptions)
+    names: Renaming = field(default_factory=Renaming)
+    required_queries: Collection[str] = ()
+
+    def needed(self, keep: Step[Q], remove: Step[Q], rename: Step[Q]) -> list[Step[Q]]:
+        """The steps that change something: a filter without conditions would drop empty queries."""
+        changed = (self.keep != FilterOptions(), self.remove != StripOptions(), self.names != Renaming())
+        return [step for step, is_needed in zip((keep, remove, rename), changed, strict=True) if is_needed]
+
+    def renamed(self, source: Path) -> str:
+        """The name in messages of what gets new names."""
+        return str(source) if self.keep == FilterOptions() else f"The selected part of {source}"
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The numbers of queries and passages, or of units of another content, and of removed parts by type."""
+
+    rewritten: Rewritten
+    removed: Counter[str]
+
+
+def change_file(source: Path, output: Path, changes: Changes, *, inputs: Collection[Path] = ()) -> Changed:
+    """Write a passages file or games file with the changes; unchanged parts of passages keep their bytes.
+
+    ``inputs`` are further files that must not be overwritten. Raises
+    :class:`~exam_pp.errors.SelectionError` for names that are not in the file, or if no part is kept.
+    """
+    # A plug-in offers the same function for files of its content; it returns None for others.
+    for change in offered("filter"):
+        if (result := change(source, output, changes, inputs)) is not None:
+            return cast("Changed", result)
+    removed: Counter[str] = Counter()
+    step = in_turn(
+        changes.needed(
+            filter_step(source, changes.keep, changes.required_queries),
+            strip_step(source, changes.remove, removed),
+            rename_step(changes.renamed(source), changes.names),
+        )
+    )
+    return Changed(rewrite(source, output, step.change, check=step.check, inputs=inputs), removed)

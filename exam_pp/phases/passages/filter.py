@@ -9,7 +9,7 @@ from pathlib import Path
 from exam_pp.data_model import AnyGrades, RankingEntry, Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
-from exam_pp.phases.passages.transform import Rewritten, Step, rewrite
+from exam_pp.phases.passages.transform import Rewritten, Step
 from exam_pp.records import replace
 from exam_pp.roles import accepted_entries, role_of
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
@@ -37,12 +37,6 @@ class FilterOptions:
     min_judgment: int | None = None
     role: Role | None = None
     canaries: bool = True
-
-
-def filter_file(source: Path, output: Path, options: FilterOptions) -> Rewritten:
-    """Write the part of a passages file that :func:`filter_step` keeps."""
-    step = filter_step(source, options)
-    return rewrite(source, output, step.change, check=step.check)
 
 
 def filter_step(

@@ -35,6 +35,8 @@ PLUGIN = Plugin(
         },
     },
     offers={
+        "merge": f"{_GAMES}.merge:merge",
+        "filter": f"{_GAMES}.change:change_games",
         "games of answers": f"{_GAMES}.compare:play",
         "decisions on games": f"{_GAMES}.decisions:apply_games",
         "biases of judges": f"{_GAMES}.biases:game_biases",

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_pp.cli.passages.change import Changes, change_file
-from exam_pp.cli.passages.remove_and_rename import StripOptions
+from exam_pp.cli.passages.remove_and_rename import Changes, StripOptions, change_file
 from exam_pp.cli.passages.split import split_in_parts
 from exam_pp.data_model import LEGACY_PROMPT_CLASS
 from exam_pp.phases.passages.merge import merge_files

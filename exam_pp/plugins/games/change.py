@@ -1,86 +1,49 @@
-"""Selection, removal of parts and renaming in passages files and games files, in one pass."""
+"""Selection, removal of parts and renaming in games files, in one pass."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from exam_pp.cli.passages.remove_and_rename import (
+    Changed,
+    Changes,
     Renaming,
     StripOptions,
     Stripper,
     check_new_names,
-    rename_step,
     selects,
-    strip_step,
 )
 from exam_pp.data_model import is_canary, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.games import EVALUATION, Game, GameSet, QueryGames
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.models import Record
-from exam_pp.phases.passages.filter import FilterOptions, filter_step
-from exam_pp.phases.passages.transform import Rewritten, Step, changed, in_turn, rewrite
+from exam_pp.phases.passages.filter import FilterOptions
+from exam_pp.phases.passages.transform import Rewritten, Step, changed, in_turn
 from exam_pp.store.games_files import is_games_file, read_games, write_games
 from exam_pp.text.wording import counted
 
-
-@dataclass(frozen=True)
-class Changes:
-    """Changes of a file, in this order: parts to keep, parts to remove, and new names.
-
-    ``required_queries`` are those of ``keep`` that must be in the file.
-    """
-
-    keep: FilterOptions = field(default_factory=FilterOptions)
-    remove: StripOptions = field(default_factory=StripOptions)
-    names: Renaming = field(default_factory=Renaming)
-    required_queries: Collection[str] = ()
+R = TypeVar("R", bound=Record)
 
 
-@dataclass(frozen=True)
-class Changed:
-    """The numbers of queries and passages or games, and the number of removed parts of each type."""
-
-    rewritten: Rewritten
-    removed: Counter[str]
-
-
-def change_file(source: Path, output: Path, changes: Changes, *, inputs: Collection[Path] = ()) -> Changed:
-    """Write a passages file or games file with the changes; unchanged parts of passages keep their bytes.
-
-    ``inputs`` are further files that must not be overwritten. Raises
-    :class:`~exam_pp.errors.SelectionError` for names that are not in the file, or if no part is kept.
-    """
+def change_games(source: Path, output: Path, changes: Changes, inputs: Collection[Path]) -> Changed | None:
+    """Write a games file with the changes; None if the source is another file."""
+    if not is_games_file(source):
+        return None
     removed: Counter[str] = Counter()
-    keeps_all = changes.keep == FilterOptions()
-    renamed = str(source) if keeps_all else f"The selected part of {source}"
-    # A filter without conditions would drop queries without passages.
-    needed = (not keeps_all, changes.remove != StripOptions(), changes.names != Renaming())
-    if is_games_file(source):
-        games = (
+    step = in_turn(
+        changes.needed(
             filter_games(source, changes.keep, changes.required_queries),
             strip_games(source, changes.remove, removed),
-            rename_games(renamed, changes.names),
+            rename_games(changes.renamed(source), changes.names),
         )
-        of_games = in_turn([step for step, is_needed in zip(games, needed, strict=True) if is_needed])
-        counts = Rewritten("game")
-        queries = changed(read_games(source), of_games, _number_of_games, counts)
-        write_games(queries, output, inputs=[source, *inputs])
-        return Changed(counts, removed)
-    passages = (
-        filter_step(source, changes.keep, changes.required_queries),
-        strip_step(source, changes.remove, removed),
-        rename_step(renamed, changes.names),
     )
-    step = in_turn([step for step, is_needed in zip(passages, needed, strict=True) if is_needed])
-    return Changed(rewrite(source, output, step.change, check=step.check, inputs=inputs), removed)
-
-
-R = TypeVar("R", bound=Record)
+    counts = Rewritten("game")
+    write_games(changed(read_games(source), step, _number_of_games, counts), output, inputs=[source, *inputs])
+    return Changed(counts, removed)
 
 
 def _number_of_games(query: QueryGames) -> int:
