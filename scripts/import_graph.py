@@ -84,7 +84,7 @@ def modules() -> dict[str, Path]:
 
 
 def room_of(module: str) -> tuple[str, str]:
-    """The part and the room of a module such as ``phases.banks.clinic``; the room is "" if it is in none."""
+    """The part and the room of a module such as ``phases.banks.compare``; the room is "" if it is in none."""
     part, *rest = module.split(".")
     return part, rest[0] if rest and rest[0] in ROOMS.get(part, {}) else ""
 

@@ -53,13 +53,13 @@ def test_modules_import_what_the_tables_allow() -> None:
 @pytest.mark.parametrize(
     ("module", "other", "why"),
     [
-        ("phases.banks.clinic", "cli.main", "of a layer above"),
-        ("phases.banks.clinic", "phases.review.checked_file", "of another room"),
-        ("phases.banks.clinic", "plugins.sql.query", "of a plug-in"),
+        ("phases.banks.compare", "cli.main", "of a layer above"),
+        ("phases.banks.compare", "phases.review.checked_file", "of another room"),
+        ("phases.banks.compare", "plugins.sql.query", "of a plug-in"),
         ("plugins.autojudge.judge", "plugins.sql.query", "of a plug-in"),
         ("plugins.sql.command", "cli.options", ""),
-        ("phases.banks.clinic", "phases.passages.merge", ""),
-        ("phases.banks.clinic", "rendering.document", "which only reports and commands may import"),
+        ("phases.banks.compare", "phases.passages.merge", ""),
+        ("phases.banks.compare", "rendering.document", "which only reports and commands may import"),
         ("store.files", "store.trec.runs", "of another room"),
         ("llm.base", "store.files", "of the same layer"),
         ("api.files", "cli.main", ""),

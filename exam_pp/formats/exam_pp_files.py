@@ -1,11 +1,10 @@
-"""The files of exam_pp itself, apart from banks: passages, games, edits, samples of pairs, manifests."""
+"""The files of exam_pp itself, apart from banks: passages, games, edits, manifests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from exam_pp import pair_sample
 from exam_pp.data_model import Id, Passage, QueryPassages
 from exam_pp.errors import DataError
 from exam_pp.formats.base import Format, Schema, Source, format_of, make_reader, make_writer, register
@@ -17,7 +16,6 @@ from exam_pp.splicing import duplicate_key
 from exam_pp.store import edits, manifests
 from exam_pp.store.files import read_lines
 from exam_pp.store.games_files import read_games, write_games
-from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.store.passages.graded_file import parse_query, write_passages
 
 
@@ -86,14 +84,6 @@ register(
         "edits", "edits", "edits file of a reviewer",
         fits(lambda sample: sample.object.get("format") == edits.FORMAT), _changes, "change",
         schema=Schema("edits", "an edits file", edits.Edits),
-    ),
-    Format(
-        "pair-sample", "pairs", "sample of pairs for people to label",
-        fits(lambda sample: sample.object.get("format") == pair_sample.FORMAT),
-        lambda path: read_pair_sample(path).pairs, "pair",
-        read_by="exam-pp review --pairs",
-        written_by="exam-pp sample-pairs",
-        schema=Schema("pair-sample", "a sample of pairs", pair_sample.PairSample),
     ),
     Format(
         "manifest", "manifest", "manifest of an output",

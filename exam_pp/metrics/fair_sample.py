@@ -8,6 +8,8 @@ leaderboard pleases deceives nobody.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.metrics.measures import Measure, Weights, union
-from exam_pp.pair_sample import draw
 
 _FEWEST = 5
 """Ratings from which the mean rating of a judge's value is taken by itself."""
@@ -156,3 +157,12 @@ def level(units: Sequence[DecidedUnits], entries: int, alpha: float) -> float:
     if len(numbers) == 1:
         return alpha
     return alpha / 2 if entries == numbers[-1] else alpha / 2 / (len(numbers) - 1)
+
+
+def draw(seed: int, *names: object) -> float:
+    """A number from 0 to 1 that depends only on the seed and the names.
+
+    So a draw for a query is the same in every shard, in every order of the file, and with further systems.
+    """
+    data = json.dumps([seed, *names]).encode()
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "big") / 2**64

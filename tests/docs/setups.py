@@ -15,9 +15,9 @@ from string import ascii_letters
 
 from exam_pp.cli.main import main
 from exam_pp.plugins.games.page import open_games
+from exam_pp.plugins.trust.pair_sample_files import read_pair_sample
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import BankEdit, Edits, HumanRating, file_sha256, write_edits
-from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
 from tests.car_collection import TITLES, outline, write_collection
 from tests.docs.pages import Block, blocks, read, shown_files

@@ -17,9 +17,5 @@ command = LazyGroup(
             "exam_pp.cli.banks.apply",
             "Apply the changes of an edits file to BANK, or split it into a public and a secret part.",
         ),
-        "clinic": (
-            "exam_pp.cli.banks.clinic",
-            "Find bad entries of a test bank from the grades in GRADED.",
-        ),
     },
 )

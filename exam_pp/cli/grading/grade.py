@@ -36,6 +36,7 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.progress import asking, progress
 from exam_pp.llm.base import ModelOptions
+from exam_pp.plugins import needed, offered
 from exam_pp.rendering.document import Report
 from exam_pp.rendering.render import REPORT_FORMATS
 
@@ -310,9 +311,7 @@ def _grade_passages(
     grade_options = GradeOptions(prompts, **take(options, *_GRADE_OPTIONS))
     shard = Shard.parse(options["shard_text"]) if options["shard_text"] else None
     if options["again"]:
-        from exam_pp.cli.grading.again import grade_again
-
-        report = grade_again(files, model, grade_options, options["again"])
+        report = needed("grades given again", "trust")(files, model, grade_options, options["again"])
         emit_rendered(report, options["form"], Path("-"))
     elif options["planned"]:
         _plan(files, model, grade_options, shard, options["form"])
@@ -329,7 +328,6 @@ def _grade_answers(
     called with the files, the model, the prompt (or None), the options and the progress.
     """
     from exam_pp.phases.grading.closed_book import closed_book
-    from exam_pp.plugins import offered
 
     if kind == "closed-book":
         if len(prompts) != 1 or options["regrade"]:
@@ -350,9 +348,8 @@ def _examine(options: dict[str, Any]) -> None:
 
         report, sound = Report("exam-pp grade --plan", [machine()]), True
     else:
-        from exam_pp.cli.grading.again import examine_model
-
-        report, sound = examine_model(take_model_options(options))
+        # The plug-in offers a function that returns a report, and whether replies depend only on the prompt.
+        report, sound = needed("examination of a model", "trust")(take_model_options(options))
     emit_rendered(report, options["form"], Path("-"))
     if not sound:
         sys.exit(1)

@@ -27,9 +27,9 @@ from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE, read_se
 from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.checked_passages import extracted_answers
 from exam_pp.phases.review.content_keys import entry_keys, query_text_of, scale_of
-from exam_pp.phases.review.pairs_to_label import PairsToLabel, read_pairs_to_label
 from exam_pp.phases.review.rating_scale import ScaleStep, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, citations_of
+from exam_pp.plugins import needed
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256
@@ -115,7 +115,8 @@ def review_material(
     passages, graded = loaded(graded), path
     pairs = None
     if options.pairs is not None:
-        pairs = read_pairs_to_label(options.pairs, graded, force=options.force)
+        # The plug-in offers the reader of a sample of pairs: which they are, and for what grades they hold.
+        pairs = needed("pairs to label", "trust")(options.pairs, graded, force=options.force)
         grade_filter = pairs.restrict(grade_filter)
     test_bank = read_bank(bank) if bank is not None else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
@@ -169,7 +170,7 @@ def _read(
     bank: TestBank | None,
     selector: GradeSelector,
     options: ReviewOptions,
-    pairs: PairsToLabel | None,
+    pairs: Any,
 ) -> _Reading:
     material = _Reading()
     for query in queries:
@@ -226,7 +227,7 @@ def _graded(
     return cells_by_grader
 
 
-def _ask_only(material: _Reading, pairs: PairsToLabel, where: str, options: ReviewOptions) -> None:
+def _ask_only(material: _Reading, pairs: Any, where: str, options: ReviewOptions) -> None:
     """Drop all pairs that were not sampled; raises DataError if the file or the bank lacks a sampled pair."""
     for query_id in options.queries:
         if not pairs.of(query_id):

@@ -19,7 +19,7 @@ from exam_pp.graders.base import Grading
 from exam_pp.graders.make import RATING_TOKENS
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Completion, Request
-from exam_pp.pair_sample import draw
+from exam_pp.metrics.fair_sample import draw
 from exam_pp.phases.grading.grade import DECISIVE
 from exam_pp.phases.grading.grading_run import (
     CHAT_PIPELINES,

@@ -48,7 +48,7 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.progress import Advance, progress
 from exam_pp.cli.ranges import IntRange, NumberRange
-from exam_pp.pair_sample import SampledBy
+from exam_pp.plugins.trust.pair_sample import SampledBy
 
 FAILED = 4
 """Exit code of a gate that failed."""
@@ -338,8 +338,8 @@ def sample_pairs_command(
         --prompt self-rated --count 300 --by disagreement \\
         -o pairs.json
     """
+    from exam_pp.plugins.trust.pair_sample_files import write_pair_sample
     from exam_pp.plugins.trust.sample_pairs import sample_pairs
-    from exam_pp.store.pair_samples import write_pair_sample
 
     if len(graders) > 1 and by != "disagreement":
         raise click.UsageError(f"--by {by} uses the grades of one grader; name --grader only once.")

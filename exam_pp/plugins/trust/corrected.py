@@ -17,7 +17,6 @@ from exam_pp.metrics.entry_values import Ints
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery
 from exam_pp.metrics.measures import measures_of
 from exam_pp.metrics.uncertainty import FEWEST_FOR_T
-from exam_pp.pair_sample import PairSample
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, loaded, query_ids, views
 from exam_pp.phases.evaluation.result import PathLike, check_names, counted_names, lacking, noted_names
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, entry_kind, read_selected
@@ -50,13 +49,14 @@ from exam_pp.plugins.trust.corrected_pairs import (
     not_drawable,
     rated_pairs,
 )
+from exam_pp.plugins.trust.pair_sample import PairSample
+from exam_pp.plugins.trust.pair_sample_files import read_pair_sample
 from exam_pp.plugins.trust.pictures import confusion
 from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.rows import Bar, dot_plot
 from exam_pp.results import OVERALL_SYSTEM
-from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.text.wording import counted, listed, noted
 
 CorrectedMeasure = Literal["cover", "pair-share", "label-mean", "nuggets"]

@@ -11,9 +11,9 @@ from exam_pp.data_model import DIRECT_ID, QueryView, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
 from exam_pp.metrics.qrels import judgment_qrels
-from exam_pp.pair_sample import Block, PairSample
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.plugins.trust.corrected_pairs import LabelledPair
+from exam_pp.plugins.trust.pair_sample import Block, PairSample
 from exam_pp.store.edits import human_model
 from exam_pp.text.wording import listed
 

@@ -33,7 +33,7 @@ from scipy.optimize import brentq
 
 from exam_pp.metrics.entry_values import Bools, Floats, Ints
 from exam_pp.metrics.grade_masks import GradedQuery
-from exam_pp.pair_sample import Block
+from exam_pp.plugins.trust.pair_sample import Block
 
 FEWEST_ERRORS = 5
 """With fewer labels that contradict the judge, the variance of the labels says nothing."""

@@ -7,6 +7,10 @@ _COMMANDS = "exam_pp.plugins.trust.commands"
 PLUGIN = Plugin(
     title="Trust",
     commands={
+        "bank clinic": (
+            "exam_pp.plugins.trust.clinic_command:command",
+            "Find bad entries of a test bank from the grades in GRADED.",
+        ),
         "consensus": (
             "exam_pp.plugins.trust.consensus_command:command",
             "Add the consensus of several graders, as a grader of its own name.",
@@ -50,7 +54,11 @@ PLUGIN = Plugin(
         "corrected_scores": "plugins.trust.corrected",
         "gate": "plugins.trust.gate",
     },
+    registered={"file_formats": {"plugins.trust.pair_sample_files": "pair-sample"}},
     offers={
+        "examination of a model": "exam_pp.plugins.trust.again:examine_model",
+        "grades given again": "exam_pp.plugins.trust.again:grade_again",
+        "pairs to label": "exam_pp.plugins.trust.pairs_to_label:read_pairs_to_label",
         "scores of canaries": "exam_pp.plugins.trust.canaries:canary_scores",
         "sections of the report": "exam_pp.plugins.trust.graders:agreement_of_graders",
     },

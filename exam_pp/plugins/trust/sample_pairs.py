@@ -17,7 +17,6 @@ from exam_pp.data_model import Role
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.grade_masks import GradedPassage, GradedQuery, gather, ratings_of_pairs
-from exam_pp.pair_sample import Block, PairSample, SampledBy, SampledPair, drawn_number
 from exam_pp.phases.evaluation.inputs import LoadedPassages, loaded, views
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import (
@@ -27,6 +26,7 @@ from exam_pp.phases.evaluation.selected_grades import (
     read_selected,
     selectors,
 )
+from exam_pp.plugins.trust.pair_sample import Block, PairSample, SampledBy, SampledPair, drawn_number
 from exam_pp.prompts.base import with_aliases
 from exam_pp.store.edits import file_sha256
 from exam_pp.store.guarded_inputs import reading

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from exam_pp.plugins.trust.pair_sample_files import read_pair_sample
 from exam_pp.store.edits import file_sha256
-from exam_pp.store.pair_samples import read_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
 from tests.data_and_processes.conftest import RATED, Tab, run
 

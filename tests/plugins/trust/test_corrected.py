@@ -12,10 +12,10 @@ import pytest
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.plugins.trust.corrected import Corrected, corrected_report, corrected_scores
+from exam_pp.plugins.trust.pair_sample import Block, PairSample, SampledPair
 from exam_pp.plugins.trust.sample_pairs import sample_pairs
 from tests.conftest import passage, rubric
 from tests.phases.nugget_material import answer, bank_line

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.pair_sample import SampledBy
+from exam_pp.plugins.trust.pair_sample import SampledBy
 from scripts.bench.corrected import Size, coverage, of_file
 from tests.plugins.trust.test_corrected import ANA, GRADES, JUDGE, WriteJsonl, written
 

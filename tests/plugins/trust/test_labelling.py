@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.store.pair_samples import read_pair_sample
+from exam_pp.plugins.trust.pair_sample_files import read_pair_sample
 from exam_pp.store.passages.graded_file import read_passages
-from tests.phases.review.test_pairs_to_label import asked, run
+from tests.plugins.trust.test_pairs_to_label import asked, run
 from tests.review_pages import blocks
 
 

@@ -16,10 +16,10 @@ from exam_pp.cli.main import main
 from exam_pp.data_model import DIRECT_ID
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.pair_sample import PairSample, SampledBy
+from exam_pp.plugins.trust.pair_sample import PairSample, SampledBy
+from exam_pp.plugins.trust.pair_sample_files import read_pair_sample
 from exam_pp.plugins.trust.sample_pairs import sample_pairs
 from exam_pp.store.edits import file_sha256
-from exam_pp.store.pair_samples import read_pair_sample
 from tests.conftest import passage, rubric, without_times
 
 WriteLines = Callable[[str, list[Any]], Path]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.plugins.trust.corrected import corrected_scores
 from exam_pp.plugins.trust.corrected_estimates import Interval
+from exam_pp.plugins.trust.pair_sample import Block, PairSample, SampledPair
 from exam_pp.store.passages.graded_file import read_passages
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from exam_pp.pair_sample import SampledBy
 from exam_pp.plugins.trust import sample_pairs as trust_pairs
+from exam_pp.plugins.trust.pair_sample import SampledBy
 from tests.plugins.trust.test_pairs import Key, _once, drawn, graded, keys, probabilities  # noqa: F401 - a fixture
 
 

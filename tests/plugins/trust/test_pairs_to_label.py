@@ -12,11 +12,11 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.pair_sample import Block, PairSample, SampledPair
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
+from exam_pp.plugins.trust.pair_sample import Block, PairSample, SampledPair
+from exam_pp.plugins.trust.pair_sample_files import write_pair_sample
 from exam_pp.reports.review.page import render_page
 from exam_pp.store.edits import file_sha256
-from exam_pp.store.pair_samples import write_pair_sample
 from tests.conftest import data_error, passage, rubric
 from tests.review_pages import blocks, ratings
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from exam_pp.errors import DataError
-from exam_pp.pair_sample import FORMAT, PairSample, drawn_number
+from exam_pp.formats.base import Format, Schema, register
+from exam_pp.formats.sample import fits
+from exam_pp.plugins.trust.pair_sample import FORMAT, PairSample, drawn_number
 from exam_pp.store.files import write_text
 from exam_pp.store.parsing import read_document
 
@@ -63,3 +65,15 @@ def write_pair_sample(sample: PairSample, path: str | Path, *, inputs: Iterable[
     """Write a file of sampled pairs atomically; raises :class:`OutputError` if it would replace an input."""
     text = sample.model_dump_json(by_alias=True, exclude_none=True, indent=1)
     write_text(path, text + "\n", inputs=inputs)
+
+
+register(
+    Format(
+        "pair-sample", "pairs", "sample of pairs for people to label",
+        fits(lambda sample: sample.object.get("format") == FORMAT),
+        lambda path: read_pair_sample(path).pairs, "pair",
+        read_by="exam-pp review --pairs",
+        written_by="exam-pp sample-pairs",
+        schema=Schema("pair-sample", "a sample of pairs", PairSample),
+    ),
+)  # fmt: skip

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.pair_sample import PairSample
 from exam_pp.phases.evaluation.result import counted_names
+from exam_pp.plugins.trust.pair_sample import PairSample
+from exam_pp.plugins.trust.pair_sample_files import read_pair_sample
 from exam_pp.prompts.base import with_aliases
 from exam_pp.store.edits import file_sha256
-from exam_pp.store.pair_samples import read_pair_sample
 
 
 @dataclass(frozen=True)

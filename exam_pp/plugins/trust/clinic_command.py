@@ -23,12 +23,12 @@ from exam_pp.cli.options import (
     log_summary,
     output_option,
 )
-from exam_pp.phases.banks.clinic import SIGNS
+from exam_pp.plugins.trust.clinic import SIGNS
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
-    from exam_pp.phases.banks.clinic import Examination
+    from exam_pp.plugins.trust.clinic import Examination
 
 
 @click.command("clinic", cls=Command)
@@ -88,7 +88,7 @@ def command(
       exam-pp bank clinic graded.jsonl.gz --bank questions.jsonl --propose too-easy \\
         --also edits=removals.json
     """
-    from exam_pp.phases.banks.clinic import examine, proposed_edits
+    from exam_pp.plugins.trust.clinic import examine, proposed_edits
     from exam_pp.store.edits import write_edits
     from exam_pp.store.files import check_output
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from itertools import product
 from typing import Annotated, Literal
@@ -11,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from exam_pp.data_model import WHOLE, Id, Integer, Number
+from exam_pp.metrics.fair_sample import draw
 from exam_pp.models import Record
 
 FORMAT: Literal["exam_pp.pair-sample.v2"] = "exam_pp.pair-sample.v2"
@@ -22,15 +21,6 @@ probability."""
 
 Probability = Annotated[Number, Field(ge=1e-9, le=1)]
 """A pair stands for 1 / probability pairs, and no file has more than a billion."""
-
-
-def draw(seed: int, *names: object) -> float:
-    """A number from 0 to 1 that depends only on the seed and the names.
-
-    So a draw for a query is the same in every shard, in every order of the file, and with further systems.
-    """
-    data = json.dumps([seed, *names]).encode()
-    return int.from_bytes(hashlib.sha256(data).digest()[:8], "big") / 2**64
 
 
 class SampledPair(Record):

@@ -11,7 +11,7 @@ import pytest
 from exam_pp.cli.main import main
 from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Request
-from exam_pp.phases.banks.clinic import Examination, examine, proposed_edits
+from exam_pp.plugins.trust.clinic import Examination, examine, proposed_edits
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import FORMAT, file_sha256, read_edits
 from tests.conftest import passage, rubric

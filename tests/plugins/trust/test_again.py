@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.grading import again
-from exam_pp.cli.grading.again import PASSAGES, QUESTIONS, examine_model, grade_again
 from exam_pp.cli.main import main
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import Batch, ModelOptions
@@ -17,6 +15,8 @@ from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import GradeFiles
+from exam_pp.plugins.trust import again
+from exam_pp.plugins.trust.again import PASSAGES, QUESTIONS, examine_model, grade_again
 from exam_pp.prompts.rubric import QUESTION_SELF_RATED
 from exam_pp.rendering.document import Cell, Report, Table
 from exam_pp.store.passages.graded_file import read_passages

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError
-from exam_pp.pair_sample import Block, PairSample, SampledBy, SampledPair, drawn_number
-from exam_pp.store.pair_samples import read_pair_sample, write_pair_sample
+from exam_pp.plugins.trust.pair_sample import Block, PairSample, SampledBy, SampledPair, drawn_number
+from exam_pp.plugins.trust.pair_sample_files import read_pair_sample, write_pair_sample
 
 Change = Callable[[dict[str, Any]], object]
 
