@@ -44,8 +44,6 @@ PACKAGES = {
     "pytrec-eval-terrier": "pytrec_eval",
 }
 """Packages that numbers or texts may depend on, and their modules; a manifest names the imported ones."""
-_NOT_OUTPUTS = frozenset(("journal", "status_file"))
-"""Parameters of files that record how a command files."""
 _MAX_WEIGHTS = 2 * 2**30
 """Files of a model above this size in bytes are named without a digest, which would take many seconds."""
 DATA_SET = "irds:"
@@ -63,7 +61,7 @@ def write_manifests(files: CommandFiles, parameters: Iterable[click.Parameter]) 
     output is complete.
     """
     written = [Path(path) for path in files.running.written]
-    outputs = [output for output in files.outputs.values() if output.parameter.name not in _NOT_OUTPUTS]
+    outputs = [output for output in files.outputs.values() if output.parameter.name != "journal"]
     try:
         contents = [
             content.model_copy(update={"parameter": parameter_name(output.parameter)})

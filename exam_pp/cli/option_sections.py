@@ -39,7 +39,6 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Model and prompt": {
         "--answers-cite": "Say in the prompt that answers cite documents",
         "--answer-match": "Comparison of extracted answers with gold answers",
-        "--cut-points": "Lowest cosines of the grades from 1 on",
         "--factors": "Factors that a judge of two answers considers",
         "--base-url": "URL of the endpoint",
         "--device": "Device of the model",
@@ -132,7 +131,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--rename": "New names in the file",
         "--review": "Write the review page, too",
         "--save": "Database to write of all tables",
-        "--status": "File with the progress",
         "--test-collection": "Name of the collection that the bank stores",
         "--to": "Format to write",
     },
@@ -178,7 +176,6 @@ ADVANCED = frozenset(
         "--shard",
         "--soft",
         "--sources",
-        "--status",
         "--test-collection",
         "--threads",
         "--tie-margin",

@@ -726,7 +726,7 @@ def emit_rendered(
     """Write a report in a format, without a log of its notes.
 
     Readers see short names of prompts, except with ``names_in_files``. On a terminal, plain text is fitted to
-    the width, and a long report goes through a pager.
+    the width.
     """
     note_report(report.provenance)
     if form in READER_FORMATS and not names_in_files:
@@ -734,11 +734,9 @@ def emit_rendered(
 
         report = for_readers(report)
     if form == "text" and str(output) == "-" and sys.stdout.isatty():
-        from exam_pp.cli.pager import paged
         from exam_pp.rendering.text import text
 
-        shown = text(report, get_terminal_size().columns)
-        paged(shown, lambda unpaged: emit(unpaged, output, inputs))
+        emit(text(report, get_terminal_size().columns), output, inputs)
         return
     emit(render(report, form), output, inputs)
 

@@ -17,8 +17,7 @@ from rapidfuzz.distance import Levenshtein
 
 from exam_pp.banks import Entry
 from exam_pp.data_model import SUPPORT_LABELS
-from exam_pp.llm_requests import cosine_in, grade_of
-from exam_pp.prompts.base import Reader, ReadingRule, ReadReply, Unparsed
+from exam_pp.prompts.base import ReadingRule, ReadReply, Unparsed
 from exam_pp.prompts.markup import END_OF_TURN, without_markup
 from exam_pp.prompts.rating_forms import locate_final_score, locate_rating, rating_of
 
@@ -295,19 +294,6 @@ SUPPORT = label_rule(
     [label.removesuffix("_support") for label in SUPPORT_LABELS],
     in_markup=True,
 )
-
-
-def by_cut_points(rule: Reader, cut_points: Sequence[float]) -> Reader:
-    """Adapt a rule of ratings to replies with a cosine: the rating is the number of cut points it reaches."""
-
-    def read(reply: str, entry: Entry | None, unparsed: Unparsed) -> ReadReply:
-        cosine = cosine_in(reply)
-        if cosine is None:
-            return rule(reply, entry, unparsed)
-        rating = grade_of(cosine, cut_points)
-        return ReadReply(rating, rating > 0)
-
-    return read
 
 
 YES_NO = yes_no_reader()

@@ -50,7 +50,7 @@ _MORE = (
     f"evaluate qrels graded.jsonl {_SET} --runs runs -o out --also qrels=qrels.out",
     f"evaluate report graded.jsonl --bank bank.jsonl {_SET} -o out",
     "convert graded.jsonl --from graded --to qrels -o out --also dropped-fields=dropped.json",
-    f"grade graded.jsonl --bank bank.jsonl --model fake --prompt {RATED} -o out --status status",
+    f"grade graded.jsonl --bank bank.jsonl --model fake --prompt {RATED} -o out",
     "generate answers queries.jsonl --model fake -o out",
     "compare compared.jsonl --queries queries.tsv --model fake --games judged-games.jsonl -o out "
     "--journal compare.journal",
@@ -74,7 +74,7 @@ SYSTEM_CALLS = (
 )
 """System calls that change files or folders."""
 
-_GROWING = ("status", "compare.journal", "queries.journal")
+_GROWING = ("compare.journal", "queries.journal")
 """Files that a command writes while it works, so that the next one can go on where it was stopped."""
 
 Point = tuple[str, int]

@@ -12,7 +12,6 @@ import click
 
 from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse
-from exam_pp.cli.grading.status import status
 from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     FILE,
@@ -66,7 +65,7 @@ _GRADE_OPTIONS = (
 
 _ENTRIES = {
     "bank", "queries", "soft", "reply", "unparsed", "answer_match", "repairs", "only_unjudged",
-    "role", "max_queries", "max_passages", "shard_text", "status_file", "planned", "again", "form",
+    "role", "max_queries", "max_passages", "shard_text", "planned", "again", "form",
 }  # fmt: skip
 _USES = {
     "": _ENTRIES,
@@ -142,13 +141,6 @@ _OF_ALL = {
     help="Grade and write only shard I (1 to N) of N shards of about equal work; `exam-pp merge` merges "
     "them.",
 )  # fmt: skip
-@click.option(
-    "--status",
-    "status_file",
-    type=OUTPUT_PATH,
-    metavar="FILE",
-    help="Write the progress to this JSON file every few seconds, for dashboards.",
-)
 @click.option(
     "--plan", "planned", is_flag=True,
     help="Estimate requests and time, without grading; a sample of the requests is timed.",
@@ -316,7 +308,7 @@ def _grade_passages(
     elif options["planned"]:
         _plan(files, model, grade_options, shard, options["form"])
     else:
-        _grade(files, model, grade_options, shard, options["status_file"])
+        _grade(files, model, grade_options, shard)
 
 
 def _grade_answers(
@@ -355,13 +347,7 @@ def _examine(options: dict[str, Any]) -> None:
         sys.exit(1)
 
 
-def _grade(
-    files: GradeFiles,
-    model: ModelOptions,
-    options: GradeOptions,
-    shard: Shard | None,
-    status_file: Path | None,
-) -> None:
+def _grade(files: GradeFiles, model: ModelOptions, options: GradeOptions, shard: Shard | None) -> None:
     from exam_pp.phases.grading.distributed import process_group_from_environment
     from exam_pp.phases.grading.grading_run import grade_file
     from exam_pp.signals import STOP
@@ -369,13 +355,7 @@ def _grade(
     with STOP.on_sigterm(), process_group_from_environment() as group:
         if not group.leads:
             logging.getLogger().setLevel(logging.WARNING)
-            status_file = None
-        with progress("Grading", "pairs") as bar, status(status_file, "Grading", "pairs") as report:
-
-            def advance(steps: int, total: int | None) -> None:
-                bar(steps, total)
-                report(steps, total)
-
+        with progress("Grading", "pairs") as advance:
             summary = grade_file(files, model, options, advance, shard=shard, group=group)
     log_summary(summary.lines())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +21,6 @@ from exam_pp.cli.options import (
 )
 
 
-def _cut_points(context: click.Context, option: click.Parameter, text: str | None) -> tuple[float, ...]:
-    try:
-        numbers = tuple(float(part) for part in text.split(",")) if text is not None else ()
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a list of numbers.", context, option) from None
-    if any(low >= high for low, high in pairwise(numbers)):
-        raise click.BadParameter(f"{text!r} is not ascending.", context, option)
-    return numbers
-
-
 @click.command("reread", cls=Command)
 @GRADED
 @required_output("Graded file to write.")
@@ -41,12 +30,6 @@ def _cut_points(context: click.Context, option: click.Parameter, text: str | Non
     "Test bank with the gold answers; required for prompts that compare extracted answers with them."
 )
 @prompt_file_option("TOML file with your own prompt that the grades were made with; may be repeated.")
-@click.option(
-    "--cut-points",
-    metavar="A,B,...",
-    callback=_cut_points,
-    help="Lowest cosines of the grades from 1 on, ascending: cut grades by similarity again.",
-)
 @filter_options
 def command(
     graded: Path,
@@ -55,15 +38,13 @@ def command(
     answer_match: Any,
     bank: Path | None,
     prompt_files: tuple[Path, ...],
-    cut_points: tuple[float, ...],
     **criteria: Any,
 ) -> None:
     """Read ratings from the stored replies in GRADED again, without a model.
 
     The command applies the reading rule of the prompt (see --unparsed) to the replies of all selected grades.
     Extracted answers are compared with the gold answers of --bank (see --answer-match). Ratings that change
-    are marked as reread. With --cut-points, grades by similarity (`--model e5`) are cut from their cosines
-    again, and no others are read. Failed requests and ratings by reviewers stay as they are.
+    are marked as reread. Failed requests and ratings by reviewers stay as they are.
 
     Example:
 
@@ -80,7 +61,6 @@ def command(
         answer_match=answer_match,
         bank=bank,
         prompts={prompt.name: prompt for prompt in choose_prompts((), prompt_files)},
-        cut_points=cut_points,
         grade_filter=grade_filter(**criteria),
     )
     log_summary(summary.lines())

@@ -121,13 +121,12 @@ def command(
             passages, decisions, output, games=games, queries=queries, reviewer=reviewer, seed=seed
         ).lines()
     elif kind == SPREADSHEET:
-        from exam_pp.cli.review.apply_spreadsheet import apply_criteria_ratings
-
         if reviewer is None:
             raise click.UsageError(
                 f"{decisions[0]} is no edits file, and a spreadsheet needs --reviewer NAME."
             )
-        lines = apply_criteria_ratings(
+        # As for games; the function returns the lines.
+        lines = needed("ratings of answers by criteria", "rag_metrics")(
             passages, decisions, output,
             reviewer=reviewer, prompt_class=prompt_class, max_rating=max_rating,
         )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +18,6 @@ from exam_pp.phases.passages.transform import Rewritten, rewrite
 from exam_pp.prompts import PROMPTS, Prompt
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Unparsed
-from exam_pp.prompts.reading import by_cut_points
-from exam_pp.records import replace as replaced
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output
 from exam_pp.store.passages.raw_passages import RawQuery
@@ -71,7 +69,6 @@ class Rereader:
     prompts: Mapping[str, Prompt]
     bank: TestBank | None
     summary: RereadSummary
-    cut_points: tuple[float, ...] = ()
 
     def query(self, query: RawQuery) -> RawQuery:
         """Replace the grades of a query's passages, set by set."""
@@ -89,9 +86,6 @@ class Rereader:
             after = reread_rubric(before, prompt, self.unparsed, entries)
         else:
             after = reread_direct(before, prompt, self.unparsed)
-        if self.cut_points:
-            info = {**(after.prompt_info or {}), "cut_points": list(self.cut_points)}
-            after = replaced(after, prompt_info=info)
         self.summary.add(before, after)
         return after
 
@@ -115,10 +109,6 @@ class Rereader:
             reason = "the prompt compares replies with gold answers (use --bank)"
         elif (prompt.kind == "direct") != is_direct:
             reason = "they are not of the prompt's kind"
-        elif self.cut_points and not (grades.model_options or {}).get("cut_points"):
-            reason = "no similarity was cut into their grades"
-        elif self.cut_points and len(prompt.labels) != len(self.cut_points) + 1:
-            reason = f"the prompt needs {len(prompt.labels) - 1} cut points"
         elif not is_direct and prompt.is_rated != grades.is_rated:
             reason = "they are not on the prompt's scale"
         if reason is not None:
@@ -126,8 +116,6 @@ class Rereader:
             return None
         if prompt is None:
             return None
-        if self.cut_points:
-            return replace(prompt, parse=by_cut_points(prompt.parse, self.cut_points))
         return with_answer_match(prompt, self.answer_match)
 
 
@@ -140,12 +128,11 @@ def reread(
     grade_filter: GradeFilter | None = None,
     bank: Path | None = None,
     prompts: Mapping[str, Prompt] | None = None,
-    cut_points: tuple[float, ...] = (),
 ) -> RereadSummary:
     """Write the graded file with the selected grades read again from their stored replies.
 
     Prompts with an answer key need ``bank``; ``answer_match`` is their rule. ``prompts`` has prompts that are
-    not in the registry, by name. With ``cut_points``, only grades by similarity are read again.
+    not in the registry, by name.
     Raises :class:`SelectionError` if no selected grade can be read again.
     """
     inputs = [] if bank is None else [bank]
@@ -155,7 +142,7 @@ def reread(
         check_answer_keys(test_bank, bank, answer_match)
     summary = RereadSummary(output=str(output))
     criteria = grade_filter or GradeFilter()
-    reader = Rereader(criteria, unparsed, answer_match, prompts or {}, test_bank, summary, cut_points)
+    reader = Rereader(criteria, unparsed, answer_match, prompts or {}, test_bank, summary)
 
     def check(_counts: Rewritten) -> None:
         if not summary.read:

@@ -51,6 +51,9 @@ PLUGIN = Plugin(
         },
     },
     offers={
+        "ratings of answers by criteria": (
+            "exam_pp.plugins.rag_metrics.apply_spreadsheet:apply_criteria_ratings"
+        ),
         "ratings by criteria": "exam_pp.plugins.rag_metrics.paired_criteria:criteria_ratings",
         "grades of answers": "exam_pp.plugins.rag_metrics.grading:GRADERS",
         "verify": f"{_COMMANDS}:CITATIONS",

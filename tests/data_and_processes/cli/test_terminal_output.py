@@ -1,4 +1,4 @@
-"""Reports on a terminal: fitted to its width, and long ones in a pager, unlike in files and pipes.
+"""Reports on a terminal: fitted to its width, unlike in files and pipes.
 
 Also outputs and messages without standard output or standard error.
 """
@@ -21,12 +21,12 @@ from exam_pp.cli.main import main
 EXAM_PP = (sys.executable, "-m", "exam_pp")
 
 
-def on_terminal(*arguments: str, columns: int = 80, **variables: str) -> str:
+def on_terminal(*arguments: str, columns: int = 80) -> str:
     """What a command writes to a terminal, without the carriage returns."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "PAGER"}}
-    environment |= {"TERM": "xterm", "PAGER": "", **variables}
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environment["TERM"] = "xterm"
     with subprocess.Popen(
         [*EXAM_PP, *arguments], stdin=follower, stdout=follower, stderr=follower, env=environment
     ) as process:
@@ -51,14 +51,6 @@ def test_a_table_is_as_wide_as_the_terminal(capsys: pytest.CaptureFixture[str]) 
     assert sorted("".join(narrow.split()).replace("-", "")) == sorted("".join(piped.split()).replace("-", ""))
     assert "11135332352" in narrow
     assert on_terminal("list", "models", columns=200) == piped
-
-
-def test_a_long_report_goes_through_the_pager(tmp_path: Path, demo_data: Path) -> None:
-    """A pager that writes what it gets to a file."""
-    paged = tmp_path / "paged.txt"
-    words = ("bank", "show", str(demo_data / "questions.jsonl"))
-    assert on_terminal(*words, PAGER=f"sh -c 'cat > {paged}'") == ""
-    assert paged.read_text() == on_terminal(*words, PAGER="")
 
 
 @pytest.mark.parametrize(

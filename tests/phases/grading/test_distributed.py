@@ -1,15 +1,12 @@
-"""Commands in the environment of a process group, and the status file of a failed run."""
+"""Commands in the environment of a process group."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from exam_pp.cli.main import main
-
-RATING = "QuestionSelfRatedUnanswerablePromptWithChoices"
 
 
 @pytest.mark.parametrize(
@@ -28,14 +25,3 @@ def test_only_grade_supports_process_groups(
         main(arguments)
     assert "`exam-pp grade`" in capsys.readouterr().err
     assert not (tmp_path / "bank.jsonl").exists()
-
-
-def test_the_status_file_of_a_failed_run_holds_the_error(tiny_passages: Path, tmp_path: Path) -> None:
-    status, bank = tmp_path / "status.json", tmp_path / "bank.jsonl"
-    bank.write_text("{\n")
-    with pytest.raises(SystemExit):
-        main(["-q", "grade", str(tiny_passages), "-o", str(tmp_path / "out"), "--bank", str(bank),
-              "--model", "fake", "--prompt", RATING, "--status", str(status)])  # fmt: skip
-    values = json.loads(status.read_text())
-    assert values["state"] == "failed"
-    assert "bank.jsonl" in values["error"]

@@ -339,23 +339,3 @@ def test_a_journal_of_another_model_is_not_continued_and_not_deleted(
     assert "is kept" in caplog.text
     with Journal(journal_path(output)) as journal:
         assert len(journal) == 3
-
-
-@pytest.mark.parametrize("taken", ["passages", "bank", "output", "journal", "link"])
-def test_a_status_file_that_is_a_file_of_the_grading_is_refused(
-    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], taken: str
-) -> None:
-    output, link = tmp_path / "out.jsonl", tmp_path / "link.jsonl"
-    link.symlink_to(tiny_passages)
-    status = {"passages": tiny_passages, "bank": tiny_bank, "output": output, "link": link}
-    status["journal"] = journal_path(output)
-    before = tiny_passages.read_bytes(), tiny_bank.read_bytes()
-    with pytest.raises(SystemExit) as stop:
-        cli_grade(
-            tiny_passages, tiny_bank, output, "--prompt", RATING, "--status", str(status[taken])
-        )  # fmt: skip
-    assert stop.value.code == (2 if taken in {"output", "journal"} else 1)
-    assert f"{status[taken]} is also" in capsys.readouterr().err
-    assert (tiny_passages.read_bytes(), tiny_bank.read_bytes()) == before
-    assert not output.exists()
-    assert not journal_path(output).exists()

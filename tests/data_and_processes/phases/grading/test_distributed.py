@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
@@ -104,13 +103,12 @@ def test_accelerate_launch_writes_the_output_of_a_single_process(
     several: bool, many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
 ) -> None:
     pytest.importorskip("accelerate")
-    output, status = tmp_path / "group.jsonl.gz", tmp_path / "status.json"
-    arguments = command(many, tiny_bank, output, "--status", str(status))
+    output = tmp_path / "group.jsonl.gz"
+    arguments = command(many, tiny_bank, output)
     done = launch("-m", "exam_pp", *arguments, several=several)
     assert done.returncode == 0, done.stderr
     assert output.read_bytes() == whole
     assert done.stderr.count("230 pairs graded") == 1  # only rank 0 logs
-    assert json.loads(status.read_text())["done"] == 230
     assert not list(tmp_path.glob("*.journal*"))
 
 
@@ -211,15 +209,13 @@ def test_replies_are_kept_if_a_process_dies(
 def test_sigterm_finishes_the_batch_and_the_same_command_continues(
     many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
 ) -> None:
-    output, status = tmp_path / "out.jsonl.gz", tmp_path / "status.json"
-    arguments = command(many, tiny_bank, output, "--status", str(status))
+    output = tmp_path / "out.jsonl.gz"
+    arguments = command(many, tiny_bank, output)
     process = start(arguments, tmp_path / "mark", ENDED="0", SIGNAL="SIGTERM")
     _, stderr = process.communicate()
     assert process.returncode == 143
     assert stderr.strip().splitlines()[-1].startswith("exam-pp: stopped by SIGTERM")
-    assert json.loads(status.read_text())["state"] == "stopped"
     with Journal(journal_path(output)) as journal:
         assert len(journal) == 32  # the second batch, in which the signal came, was finished
     main(["-q", *arguments])
     assert output.read_bytes() == whole
-    assert json.loads(status.read_text())["state"] == "done"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.review.apply_spreadsheet import apply_criteria_ratings
 from exam_pp.errors import DataError, ExamError, SelectionError
+from exam_pp.plugins.rag_metrics.apply_spreadsheet import apply_criteria_ratings
 from exam_pp.store.passages.graded_file import read_passages
 from tests.phases.analysis.criteria_files import answer
 
