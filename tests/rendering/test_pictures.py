@@ -14,17 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.rendering.document import Picture, Report
-from exam_pp.rendering.pictures.grids import confusion, heatmap, matrix, rank_grid, win_matrix
+from exam_pp.rendering.pictures.grids import confusion, heatmap, win_matrix
 from exam_pp.rendering.pictures.points import (
     Cloud,
     Level,
     Line,
     Point,
-    ReliabilityBin,
     clouds,
     lines,
     mean_difference,
-    reliability_diagram,
     scatter,
 )
 from exam_pp.rendering.pictures.rows import Bar, Box, box_plot, dot_plot, share_bars
@@ -66,8 +64,6 @@ def all_charts(name: str) -> list[Picture]:
         dot_plot([Bar(name, 0.5, 0.4, 0.6), Bar(other, 0.2)], name, name, name),
         heatmap([name, other], [name, other], [[0.5, None], [0.1, 1.0]], name, name),
         confusion([name, other], [name], [[1], [2]], name, row_noun=name, column_noun=name, boxed={(0, 0)}),
-        matrix([name, other], {(name, other): 0.5}, name),
-        rank_grid([name, other], [name, other], [[1, 2], [2, None]], name),
         scatter([Point(name, 1, 2, True), Point(other, 2, 1)], name, name, name, mark=name),
         clouds([Cloud(name, {name: (1, 2)}, [(2, 1)])], name, name, name, front=[(1, 2)], remarks=[name]),
         lines([Line(name, {name: 0.5, other: 1.0}, {name: 0.1})], [name, other], name, name, name),
@@ -75,7 +71,6 @@ def all_charts(name: str) -> list[Picture]:
         mean_difference(
             [(1, 0.5), (2, -1)], Level(0.1, -0.2, 0.4), Level(-1, -2, 0), Level(1.2), name, items=3
         ),
-        reliability_diagram([ReliabilityBin(0.4, 0.5, 9, 0.45, 0.7)], name, ece=0.25),
         box_plot([box(name), box(other)], name, name, name),
         share_bars([box(name), box(other)], name, name, name),
     ]
@@ -125,7 +120,6 @@ CONFUSION = confusion(
     ["0", "1"], ["0", "1"], [[90, 10], [0, 1]], "Title", row_noun="before", column_noun="after",
     boxed={(0, 0), (1, 1)},
 )  # fmt: skip
-RANKS = rank_grid(["a", "b"], ["all", "x"], [[1, 2], [2, None]], "Ranks")
 WINS = win_matrix(["a", "b"], [[math.nan, 0.75], [0.125, math.nan]], "Share of games won")
 SCATTER = scatter(
     [Point("short", 10, 0.5, True), Point("long", 30, 0.4), Point("best", 20, 0.9, True),
@@ -136,9 +130,6 @@ CLOUDS = clouds(
     [Cloud("RAG", {"a": (10, 0.5), "b": (20, 0.9)}, [(9, 0.4), (11, 0.6)]), Cloud("AG", {"c": (30, 0.7)})],
     "L", "V", "Title", front=[(20, 0.9), (10, 0.5)], remarks=["τ run: 0.5"],
 )  # fmt: skip
-RELIABILITY = reliability_diagram(
-    [ReliabilityBin(0.1, 0.2, 4, 0.15, 0.25), ReliabilityBin(0.8, 0.9, 16, 0.85, 0.5)], "Title", ece=0.3
-)
 DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Level(3), "d", items=9)
 
 
@@ -167,7 +158,6 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             CONFUSION, ["90", "10"],
             "before with after: 91 of 101 in the boxed cells. 0 with 0: 90; 0 with 1: 10; 1 with 1: 1.", "",
         ),
-        (RANKS, ["2", "2"], "Ranks on the leaderboards of all, x: a 1, 2, b 2, no rank.", ""),
         (WINS, ["75", "12"], "", ""),
         (
             SCATTER, ["short", "long", "best"],
@@ -178,16 +168,10 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             CLOUDS, ["RAG run, small: RAG query/run", "AG run", "dashed: Pareto front", "τ run: 0.5"],
             "3 runs: V against L. τ run: 0.5.", "",
         ),
-        (
-            RELIABILITY, [],
-            "20 pairs in 2 bins. Expected calibration error 0.300. Largest gap: probability 0.850, share "
-            "0.500.",
-            "",
-        ),
         (DIFFERENCES, [], "Bias 1.000. Upper limit 3.000.", "2 of 9 items"),
     ],
-    ids=["dots", "boxes", "shares", "heat map", "confusion", "ranks", "wins", "scatter", "clouds",
-         "reliability", "differences"],
+    ids=["dots", "boxes", "shares", "heat map", "confusion", "wins", "scatter", "clouds",
+         "differences"],
 )  # fmt: skip
 def test_labels_descriptions_and_captions(
     picture: Picture, labels: list[str], description: str, caption: str
@@ -257,11 +241,8 @@ def test_many_names_are_thinned(count: int) -> None:
 
 
 def test_colours_of_cells() -> None:
-    """Rank 1 has the strongest colour; a cell without a rank or a game is empty."""
+    """A larger share has a stronger colour; a cell without a game is empty."""
     assert cells(CONFUSION) == {(0, 0): 5, (0, 1): 0, (1, 0): 0, (1, 1): 5}
-    levels = cells(RANKS)
-    assert set(levels) == {(0, 0), (0, 1), (1, 0)}
-    assert levels[0, 0] > levels[0, 1] == levels[1, 0]
     assert set(cells(WINS)) == {(0, 1), (1, 0)}
 
 
@@ -343,23 +324,6 @@ def test_names_of_points_do_not_overlap() -> None:
         assert not any(abs(y - b) < 10 and left < c and a < right for a, b, c in boxes[:n])
 
 
-def test_reliability_diagram() -> None:
-    """A higher share is higher on the page, and a bar goes from it to the probability."""
-    drawn = tree(RELIABILITY)
-    low, high = drawn.iter("circle")
-    assert [node[0].text for node in (low, high)] == [
-        "0.1 to 0.2: 4 pairs, probability 0.150, share 0.250",
-        "0.8 to 0.9: 16 pairs, probability 0.850, share 0.500",
-    ]
-    assert number(low, "cx") < number(high, "cx")
-    assert number(low, "cy") > number(high, "cy")
-    assert number(low, "r") < number(high, "r")
-    ends = [re.findall(r"M[\d.]+ [\d.]+V([\d.]+)", path.get("d", "")) for path in drawn.iter("path")
-            if path.get("stroke-width") == "2"]  # fmt: skip
-    heights = pytest.approx([number(low, "cy"), number(high, "cy")], abs=0.11)
-    assert [list(map(float, each)) for each in ends if len(each) == 2] == [heights]
-
-
 @pytest.mark.parametrize(
     "draw",
     [
@@ -370,7 +334,6 @@ def test_reliability_diagram() -> None:
         lambda: heatmap([], [], [], "m", "t"),
         lambda: heatmap(["a"], ["q"], [[None]], "m", "t"),
         lambda: confusion([], [], [], "t", row_noun="r", column_noun="c"),
-        lambda: matrix([], {}, "t"),
         lambda: scatter([], "x", "y", "t"),
         lambda: scatter([Point("a", 1, 1)], "x", "y", "t"),
         lambda: clouds([], "x", "y", "t"),

@@ -1,9 +1,9 @@
-"""Pictures of tables as shaded cells: heatmaps, confusion matrices and coefficients of pairs."""
+"""Pictures of tables as shaded cells: heatmaps, confusion matrices and shares of wins."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -23,7 +23,6 @@ from exam_pp.rendering.pictures.svg import (
     margin,
     path,
     row_height,
-    some,
     text_width,
     thinned,
 )
@@ -260,18 +259,6 @@ def confusion(
     return Picture(title, description, caption, width, height, grid)
 
 
-def matrix(names: Sequence[str], values: Mapping[tuple[str, str], float | None], title: str) -> Picture:
-    """Draw the coefficients of every two of ``names``; ``values`` has each pair once, in any order."""
-    cells = [[values.get((a, b), values.get((b, a))) if a != b else None for b in names] for a in names]
-    shades = [[math.nan if value is None else max(0.0, value) for value in row] for row in cells]
-    texts = [["" if value is None else f"{value:z.2f}" for value in row] for row in cells]
-    short = shortened(names)  # cut in the middle, two prompt classes may look the same
-    grid, width, height = cell_grid(short, short, shades, texts)
-    pairs = [f"{a} and {b} {value:z.2f}" for (a, b), value in values.items() if value is not None]
-    caption = "A stronger colour is a higher coefficient; an empty cell is undefined."
-    return Picture(title, f"{title}: {', '.join(pairs) or 'undefined'}.", caption, width, height, grid)
-
-
 def win_matrix(systems: Sequence[str], shares: Sequence[Sequence[float]], title: str) -> Picture:
     """Draw the shares of games that the system of a row won against that of a column; NaN stays empty."""
     texts = [["" if math.isnan(share) else f"{100 * share:.0f}" for share in row] for row in shares]
@@ -279,26 +266,6 @@ def win_matrix(systems: Sequence[str], shares: Sequence[Sequence[float]], title:
     grid, width, height = cell_grid(short, short, shares, texts)
     description = f"{title}, in %: {', '.join(systems)}."
     caption = "Rows: the winner. Columns: its opponent. The rest of both shares are ties."
-    return Picture(title, description, caption, width, height, grid)
-
-
-def rank_grid(
-    systems: Sequence[str],
-    columns: Sequence[str],
-    ranks: Sequence[Sequence[int | None]],
-    title: str,
-) -> Picture:
-    """Draw the ranks of systems (rows) on several leaderboards (columns); empty cells have no rank."""
-    last = max((rank for row in ranks for rank in row if rank is not None), default=1)
-    shades = [[math.nan if rank is None else 1 - (rank - 1) / last for rank in row] for row in ranks]
-    texts = [["" if rank is None else str(rank) for rank in row] for row in ranks]
-    grid, width, height = cell_grid(shortened(systems), shortened(columns), shades, texts)
-    rows = [
-        f"{system} {', '.join('no rank' if rank is None else str(rank) for rank in row)}"
-        for system, row in zip(systems, ranks, strict=True)
-    ]
-    description = f"Ranks on the leaderboards of {', '.join(columns)}: {some(rows)}."
-    caption = "Rows: systems. Columns: leaderboards. A stronger colour is a better rank."
     return Picture(title, description, caption, width, height, grid)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of points on two axes: scatter plots, lines and reliability."""
+"""Pictures of points on two axes: scatter plots, differences and lines."""
 
 from __future__ import annotations
 
@@ -69,16 +69,6 @@ class Line(NamedTuple):
     name: str
     values: Mapping[str, float]
     errors: Mapping[str, float]
-
-
-class ReliabilityBin(NamedTuple):
-    """A bin of a reliability diagram: its ends, number of pairs, mean probability and share by people."""
-
-    low: float
-    high: float
-    pairs: int
-    probability: float
-    share: float
 
 
 def scatter(
@@ -163,43 +153,6 @@ def mean_difference(
     caption += " Solid line: bias. Dashed lines: limits of agreement. Bands: 95 % intervals."
     if len(points) < items:
         caption += f" Drawn: {len(points)} of {items} items, drawn at random."
-    return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
-
-
-def reliability_diagram(bins: Sequence[ReliabilityBin], title: str, *, ece: float | None = None) -> Picture:
-    """Draw the share by people against the probability, with the diagonal of a calibrated grader.
-
-    Source: the reliability diagram of Guo et al., "On calibration of modern neural networks", ICML 2017.
-    """
-    name = "mean probability of the bin"
-    across, up, shapes = _axes([0.0, 1.0], [0.0, 1.0], 300, name, "share of pairs that people label so")
-    diagonal = [(across(0.0), up(0.0)), (across(1.0), up(1.0))]
-    shapes += path(_line(diagonal), SERIES[2], stroke_width=1.5, stroke_dasharray="5 3")
-    known = [each for each in bins if defined(each.probability) and defined(each.share)]
-    gaps = "".join(
-        f"M{across(each.probability):.1f} {up(each.probability):.1f}V{up(each.share):.1f}" for each in known
-    )
-    shapes += path(gaps, SERIES[1], stroke_width=2)
-    most = max((each.pairs for each in known), default=1)
-    dots = [
-        dot(
-            across(each.probability),
-            up(each.share),
-            3 + 6 * (each.pairs / most) ** 0.5,
-            f"{each.low:.3g} to {each.high:.3g}: {counted(each.pairs, 'pair')}, probability "
-            f"{each.probability:.3f}, share {each.share:.3f}",
-        )
-        for each in known
-    ]
-    shapes += element("g", "".join(dots), fill=SERIES[0], fill_opacity=0.85)
-    description = f"{counted(sum(each.pairs for each in known), 'pair')} in {counted(len(known), 'bin')}."
-    if ece is not None:
-        description += f" Expected calibration error {ece:.3f}."
-    if known:
-        worst = max(known, key=lambda each: (abs(each.share - each.probability), each.low))
-        description += f" Largest gap: probability {worst.probability:.3f}, share {worst.share:.3f}."
-    caption = "Each dot is a bin; its size grows with the number of pairs. Dashed: a calibrated grader."
-    caption += " Orange: the difference from it."
     return Picture(title, description, caption, WIDTH, up.start + 38, shapes)
 
 

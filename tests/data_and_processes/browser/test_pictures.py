@@ -8,17 +8,15 @@ from typing import Any
 import pytest
 
 from exam_pp.rendering.document import Report
-from exam_pp.rendering.pictures.grids import confusion, heatmap, rank_grid, win_matrix
+from exam_pp.rendering.pictures.grids import confusion, heatmap, win_matrix
 from exam_pp.rendering.pictures.points import (
     Cloud,
     Level,
     Line,
     Point,
-    ReliabilityBin,
     clouds,
     lines,
     mean_difference,
-    reliability_diagram,
     scatter,
 )
 from exam_pp.rendering.pictures.rows import Bar, Box, box_plot, dot_plot, share_bars
@@ -64,13 +62,9 @@ def page_of_pictures(tmp_path: Path) -> Path:
             "Lines",
         ),
         win_matrix(SYSTEMS[:9], [[n / 9 for n in range(9)]] * 9, "Wins"),
-        reliability_diagram(
-            [ReliabilityBin(n / 10, n / 10 + 0.1, n, n / 10, n / 20) for n in range(10)], "Bins"
-        ),
         confusion(["4–5", "0+1+2+3"], ["0", "ungraded"], counts, "Counts", row_noun="a", column_noun="b"),
         box_plot(boxes, "nDCG@10", "Boxes", "95 % intervals"),
         share_bars(boxes[:5], "share of questions", "Shares"),
-        rank_grid(SYSTEMS, SYSTEMS[:4], [[n + 1, 75 - n, 7, None] for n in range(75)], "Places"),
     ]
     path = tmp_path / "pictures.html"
     path.write_text(render(Report("Pictures", blocks), "html"), encoding="utf-8")
@@ -87,6 +81,6 @@ def test_labels_fit(page_of_pictures: Path, browser: Any, width: int, theme: str
     sizes = page.evaluate(
         "[...document.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect().width)"
     )
-    assert len(sizes) == 13
+    assert len(sizes) == 11
     assert all(150 <= size <= 1100 for size in sizes)
     page.close()

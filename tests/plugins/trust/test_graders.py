@@ -54,7 +54,7 @@ def test_too_few_items_to_replace_people(write_jsonl: WriteLines) -> None:
     path = write_jsonl("few.jsonl", [[f"q{q}", [passage(exam_grades=of)]] for q, of in enumerate(sets)])
     rows = tables_of(graders_report(graders(path, per_entry=True)))["May the judge replace people?"].rows
     assert [row[-1] for row in rows] == ["too few items"] * 3
-    published = graders_report(graders(path, per_entry=True, test="published"))
+    published = graders_report(graders(path, per_entry=True), test="published")
     assert "May the judge replace people?" not in tables_of(published)
     assert "needs 30 items" in notes_of(published)
 
