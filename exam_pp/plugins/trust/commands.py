@@ -18,7 +18,6 @@ from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
     GRADED,
-    LABEL_RULE,
     MIN_GRADE,
     ONLY_QUERIES,
     PASSAGES,
@@ -604,7 +603,6 @@ def panel_command(
 @click.command("graders", cls=Command)
 @GRADED
 @bank_option("Test bank; only its entries count.", default="all graded entries")
-@LABEL_RULE
 @click.option(
     "--by",
     type=click.Choice(["label", "entry", "criterion"]),
@@ -637,7 +635,6 @@ def graders_command(
     *,
     graded: Path,
     bank: Path | None,
-    label_rule: str | None,
     by: str,
     test: Any,
     graders: tuple[str, ...],
@@ -650,10 +647,10 @@ def graders_command(
 ) -> None:
     """Measure the agreement of the graders of a file with each other and with the judgments.
 
-    A grader is a model with a prompt, or a reviewer. The command compares the labels of passages. It
-    writes tables for every two graders: Cohen's κ, weighted κ and Krippendorff's α; Kendall's τ-b and
-    Spearman's ρ with p-values and intervals; bias and limits of agreement (Bland and Altman). A further table
-    has α of all graders. If three reviewers or more rated the same items, the alternative annotator test
+    A grader is a model with a prompt, or a reviewer. The command compares the labels of passages, which are
+    their best ratings. It writes tables for every two graders: Cohen's κ, weighted κ and Krippendorff's α;
+    Kendall's τ-b and Spearman's ρ with p-values and intervals; bias and limits of agreement (Bland and
+    Altman). A further table has α of all graders. If three reviewers or more rated the same items, the alternative annotator test
     (Calderon et al., 2025) says whether a model may replace them.
 
     Reviewers often rate only some pairs of passage and entry (`exam-pp apply`). To include them, use
@@ -666,7 +663,6 @@ def graders_command(
       exam-pp analyze graders two-models.jsonl.gz --by entry --plot differences=differences.svg
     """
     from exam_pp.grade_filter import AnswerFilter
-    from exam_pp.metrics.qrels import LabelRule
     from exam_pp.plugins.trust import graders as trust
 
     if by == "criterion":
@@ -674,12 +670,12 @@ def graders_command(
         selection = AnswerFilter(prompt_class=criteria["prompt_class"], prompt_hash=criteria["prompt_hash"])
         compared = trust.criteria_graders(graded, selection=selection, models=graders)
     else:
-        rule = None if label_rule is None else LabelRule.parse(label_rule)
+        if by == "label":
+            refuse_without("--by entry or criterion", "test")
         compared = trust.graders(
-            graded, bank=bank, grade_filter=grade_filter(None, **criteria), models=graders, labelling=rule,
+            graded, bank=bank, grade_filter=grade_filter(None, **criteria), models=graders,
             per_entry=by == "entry",
         )  # fmt: skip
-    refuse_without(*(("--by entry or criterion", "test") if by == "label" else ("--by label", "label_rule")))
     inputs = [graded, bank]
     if plot_differences is not None:
         emit_figure(trust.difference_pictures(compared, seed), plot_differences, inputs)

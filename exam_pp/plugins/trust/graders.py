@@ -12,9 +12,8 @@ from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import AnswerFilter, GradeFilter, GradeKey, grader_names
 from exam_pp.metrics.agreement import coefficients, krippendorff_alpha
 from exam_pp.metrics.grade_masks import gather, ratings_of_pairs
-from exam_pp.metrics.qrels import KthBest, judgment_qrels
+from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.metrics.uncertainty import few_units_note
-from exam_pp.phases.analysis.agreement import Labelling
 from exam_pp.phases.evaluation.inputs import Passages, loaded, name_of
 from exam_pp.phases.evaluation.judgments import outside_scale_notes
 from exam_pp.phases.evaluation.leaderboards import Statistics
@@ -83,17 +82,17 @@ def graders(
     bank: PathLike | None = None,
     grade_filter: GradeFilter | None = None,
     models: Collection[str] = (),
-    labelling: Labelling | None = None,
     per_entry: bool = False,
 ) -> Graders:
     """The graders of a file: every model and prompt class that matches the filter, then reviewers.
 
-    The judgments (the highest of several) are the last grader of labels of passages.
+    The label of a passage is its best rating. The judgments (the highest of several) are the last grader of
+    labels of passages.
 
     ``bank``: Test bank; only its entries count. ``models``: Only these models and reviewers, and the
     judgments. Default: all.
     """
-    source, label = loaded(graded), labelling or KthBest()
+    source = loaded(graded)
     lines = list(without_canaries(source))
     found = selectors(lines, grade_filter or GradeFilter(), source)
     test_bank = read_bank(bank) if bank is not None else None
@@ -103,10 +102,10 @@ def graders(
         by_grader[key] = ratings_of_pairs(file)
         if not per_entry:
             by_grader[key] = {
-                (query_id, passage.passage_id): label(passage.ratings)
+                (query_id, passage.passage_id): passage.best_grade
                 for query_id, query in file.queries.items()
                 for passage in query.passages
-                if passage.levels
+                if passage.best_grade is not None
             }
     judged = [] if per_entry else judgment_qrels(lines)
     labels: Ratings = {(line.query_id, line.passage_id): line.whole for line in judged}
