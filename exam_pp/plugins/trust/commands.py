@@ -650,8 +650,8 @@ def graders_command(
     A grader is a model with a prompt, or a reviewer. The command compares the labels of passages, which are
     their best ratings. It writes tables for every two graders: Cohen's κ, weighted κ and Krippendorff's α;
     Kendall's τ-b and Spearman's ρ with p-values and intervals; bias and limits of agreement (Bland and
-    Altman). A further table has α of all graders. If three reviewers or more rated the same items, the alternative annotator test
-    (Calderon et al., 2025) says whether a model may replace them.
+    Altman). A further table has α of all graders. If three reviewers or more rated the same items, the
+    alternative annotator test (Calderon et al., 2025) says whether a model may replace them.
 
     Reviewers often rate only some pairs of passage and entry (`exam-pp apply`). To include them, use
     --by entry.
@@ -678,5 +678,9 @@ def graders_command(
         )  # fmt: skip
     inputs = [graded, bank]
     if plot_differences is not None:
-        emit_figure(trust.difference_pictures(compared, seed), plot_differences, inputs)
+        drawn = trust.difference_pictures(compared, seed)
+        if drawn:
+            emit_figure(drawn, plot_differences, inputs)
+        else:
+            log_notes([f"{plot_differences} is not written: the graders have no common items."])
     emit_report(trust.graders_report(compared, test=test, samples=samples, seed=seed), form, output, inputs)

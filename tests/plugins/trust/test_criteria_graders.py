@@ -190,6 +190,17 @@ def test_the_command(rated: Path, tmp_path: Path) -> None:
     assert "Differences: gpt − human:ann, accuracy" in figure.read_text()
 
 
+def test_no_figure_without_common_items(
+    write_jsonl: WriteLines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_jsonl("rated.jsonl", [["q", [answer("q", "RAG", {"gpt": {"a": 1}, "human:ann": {"b": 1}})]]])
+    figure = tmp_path / "differences.svg"
+    main(["analyze", "graders", str(path), "--by", "criterion", "--plot", f"differences={figure!s}"])
+
+    assert not figure.exists()
+    assert "is not written: the graders have no common items" in capsys.readouterr().err
+
+
 def test_kappa_of_each_criterion(rated: Path) -> None:
     """The pooled κ has a row of its own."""
     result = criteria_graders(rated)
