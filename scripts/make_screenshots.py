@@ -32,9 +32,7 @@ CUTOFF = 5
 REPORTS = ("clinic", "grid", "disagreements")
 FIGURES = {
     "elo-ratings": ("elo.html", 0),
-    "trust-ranks": ("panel.html", 2),
     "trust-corrected": ("corrected.html", 0),
-    "trust-calibration": ("audit.html", 0),
 }
 """Name of a picture of a single chart to its page, and the number of the chart there."""
 DEVICES = {
@@ -100,14 +98,9 @@ def make_pages(folder: Path) -> None:
 
 
 def make_trust_pages(folder: Path, graded: Path) -> None:
-    """Write pages about graders: a panel, corrected scores, an audit, games and a gate."""
+    """Write pages about graders: corrected scores, games and a gate."""
     bank, rated = ("--bank", DEMO / "questions.jsonl"), ("--prompt", RATED)
     by_e5, page = (*rated, "--grader", "e5"), ("--format", "html", "-o")
-    run("grade", graded, "-o", folder / "three.jsonl.gz", *bank, *rated, "--model", "random")
-    run(
-        "analyze", "panel", folder / "three.jsonl.gz", *bank, *rated, "--cutoff", CUTOFF,
-        *page, folder / "panel.html",
-    )  # fmt: skip
     run(
         "sample-pairs", graded, *bank, *rated, "--grader", "lexical", "--count", 1000, "--by", "entry",
         "--cutoff", CUTOFF, "-o", folder / "pairs.json",
@@ -115,15 +108,6 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
     run(
         "evaluate", "corrected", graded, *bank, "--pairs", folder / "pairs.json", "--reviewer", "e5",
         *page, folder / "corrected.html",
-    )  # fmt: skip
-    run(
-        "grade", folder / "demo" / "passages.jsonl.gz", "-o", folder / "labelled.jsonl.gz",
-        "--queries", DEMO / "queries.jsonl", "--prompt", "relevance", "--model", "lexical",
-        "--soft",
-    )  # fmt: skip
-    run(
-        "analyze", "audit", folder / "labelled.jsonl.gz", "--min-grade", 2, "--min-judgment", 2,
-        *page, folder / "audit.html",
     )  # fmt: skip
     run(
         "evaluate", "elo", graded, *bank, *by_e5, "--cutoff", CUTOFF,

@@ -195,7 +195,7 @@ REPEATABLE_ONLY_IN = {
     "--grader": "in `evaluate cover`, `evaluate qrels` and `evaluate elo`, for columns of each; "
     "in `analyze graders` and `sample-pairs`, to compare these; in `diff`, for each grading; in `consensus` "
     "and `analyze panel`, for the members",
-    "--measure": "except in `convert` and `analyze panel`, which rank by one measure",
+    "--measure": "except in `convert`, which ranks by one measure",
     "--min-answers": "in `analyze agreement`, for several tables",
     "--min-grade": "where several thresholds give columns or rows",
     "--prompt": "in `grade`, to ask with several prompts; in `diff`, for each grading; in "

@@ -341,7 +341,7 @@ _GRADED_COMMANDS = (
     f"analyze agreement {{}} {_SET} -o out",
     f"analyze graders {{}} --prompt {RATED} -o out",
     f"analyze panel {{}} --bank bank.jsonl --prompt {RATED} -o out",
-    "analyze panel {} --measure nDCG@5 --rule mean --format html -o out",
+    "analyze panel {} --rule mean --format html -o out",
     f"diff {{}} other.jsonl {_SET} -o out",
     f"reread {{}} {_SET} -o out",
     f"evaluate elo {{}} --bank bank.jsonl {_SET} --elo tournaments=3 -S samples=100 -o out",
@@ -412,7 +412,6 @@ _GAMES_COMMANDS = (
     "evaluate elo {} --grader model -m bradley-terry --head-to-head -S samples=100 --format html -o out",
     "analyze audit {} -o out",
     "analyze audit {} --families families.toml --format tsv -o out",
-    "analyze graders {} -S samples=100 -o out",
 )
 _GAMES_KEEPING_COMMANDS = (
     "merge {} -o out",

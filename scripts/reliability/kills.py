@@ -58,8 +58,7 @@ _MORE = (
     "evaluate elo all.games.jsonl --grader model --elo tournaments=3 -S samples=100 -o out "
     "--plot ratings.svg --plot matrix=matrix.svg",
     "evaluate answers cited.jsonl --metric criteria -o out --plot criteria.svg",
-    "analyze graders rated.jsonl --by criterion -S samples=100 -o out --plot kappa.svg "
-    "--plot differences=differences.svg",
+    "analyze graders rated.jsonl --by criterion -S samples=100 -o out --plot differences=differences.svg",
     "apply compared.jsonl decisions.json --games judged-games.jsonl -o out",
     "query graded.jsonl --bank bank.jsonl --runs runs --save out",
     "query graded.jsonl --bank bank.jsonl --runs runs --format parquet --save out",

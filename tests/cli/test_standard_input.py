@@ -70,7 +70,6 @@ evaluate report <graded.jsonl --bank <bank.jsonl --runs !runs/a.run --official <
 analyze correlation <board.tsv --official <official.json
 analyze audit <all.games.jsonl --families <families.toml
 analyze audit <graded.jsonl --bank <bank.jsonl --grader model --grades type=question
-analyze graders <all.games.jsonl
 query <graded.jsonl 'SELECT count(*) FROM grades'
 query <graded.jsonl --bank <bank.jsonl --queries <queries.tsv --scores <eval.txt --runs !runs/a.run \\
     --save out

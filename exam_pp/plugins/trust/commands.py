@@ -18,9 +18,7 @@ from exam_pp.cli.options import (
     FIGURE_PATH,
     FILE,
     GRADED,
-    LABEL_RULE,
     MIN_GRADE,
-    MIN_RELEVANT,
     ONLY_QUERIES,
     PASSAGES,
     PROMPT,
@@ -43,7 +41,6 @@ from exam_pp.cli.options import (
     output_option,
     panel_members,
     part_to_grade,
-    plot_option,
     required_output,
 )
 from exam_pp.cli.progress import Advance, progress
@@ -465,12 +462,6 @@ def corrected_command(
 @click.command("audit", cls=Command)
 @click.argument("files", metavar="[GRADED] [GAMES]...", nargs=-1, required=True, type=FILE)
 @bank_option("Test bank, with the models that it was made by.", default="all graded entries")
-@click.option(
-    "--reviewer",
-    metavar="NAME",
-    help="Labels of people: the ratings of this reviewer (human:NAME), or the judgments (judgments).  "
-    "[default: the judgments, if there are some]",
-)
 @click.option("--qrels", type=FILE, help="Judgments in place of those in GRADED (a qrels file).")
 @click.option("--families", type=FILE, help="Families of models and systems (TOML or JSON).")
 @click.option(
@@ -478,7 +469,6 @@ def corrected_command(
 )
 @filter_options
 @MIN_GRADE
-@MIN_RELEVANT
 @CUTOFF
 @ROLE
 @confidence_option()
@@ -490,12 +480,10 @@ def audit_command(
     *,
     files: tuple[Path, ...],
     bank: Path | None,
-    reviewer: str | None,
     qrels: Path | None,
     families: Path | None,
     bank_writer: str | None,
     min_grade: int | None,
-    min_relevant: int,
     cutoff: int | None,
     role: Any,
     confidence: float,
@@ -505,12 +493,11 @@ def audit_command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """Audit a grader, or judges of games: length, families, calibration, places.
+    """Audit a grader, or judges of games: length, families, places.
 
     Every section ends with a verdict: evidence, no evidence, or undecided. Sections are: correlation of
-    grades with length at the same label of people; biases of the judges of games; grader, bank writer and
-    systems of one family; calibration of soft grades.
-    A section without its input names what is missing.
+    grades with length at the same judgment; biases of the judges of games; grader, bank writer and systems of
+    one family. A section without its input names what is missing.
 
     GAMES are games files, as exam-pp or RAGElo writes them. Without GRADED, the command writes for each judge
     and prompt the share of wins of place A, of the longer answer and of the judge's own family, with
@@ -538,26 +525,22 @@ def audit_command(
         raise click.UsageError("Name at most one graded file, and games files.")
     if not graded:
         refuse_without(
-            "a graded file", "bank", "reviewer", "qrels", "bank_writer", "min_grade",
-            "min_relevant", "cutoff", "role", "samples", "seed", *criteria,
+            "a graded file", "bank", "qrels", "bank_writer", "min_grade", "cutoff", "role", "samples", "seed",
+            *criteria,
         )  # fmt: skip
         biases = game_biases(games, families=families, confidence=confidence)
         emit_report(biases.report(decimals), form, output, [*games, families])
         return
-    if reviewer is not None and reviewer != "judgments" and qrels is not None:
-        raise click.UsageError("--qrels are judgments; use --reviewer judgments with them, or leave it out.")
     report = audit(
         *graded,
         bank=bank,
         grade_filter=grade_filter(**criteria),
-        reviewer=reviewer,
         qrels=qrels,
         families=families,
         bank_writer=bank_writer,
         games=games,
         role=role,
         min_grade=min_grade,
-        min_judgment=min_relevant,
         cutoff=cutoff,
         statistics=Statistics(confidence=confidence, samples=samples, seed=seed),
         decimals=decimals,
@@ -571,13 +554,6 @@ def audit_command(
 @panel_members
 @MIN_GRADE
 @CUTOFF
-@click.option(
-    "-m",
-    "--measure",
-    metavar="NAME",
-    help="Score the rankings by this measure, with the best rating of a passage as its label, such as "
-    "nDCG@10.  [default: Rubric-Cover]",
-)
 @ROLE
 @confidence_option()
 @SEED
@@ -593,7 +569,6 @@ def panel_command(
     min_graders: int,
     min_grade: int | None,
     cutoff: int | None,
-    measure: str | None,
     role: Any,
     confidence: float,
     seed: int,
@@ -601,35 +576,33 @@ def panel_command(
     output: Path,
     **criteria: Any,
 ) -> None:
-    """Show how far the leaderboard depends on the grader: agreement, leaderboards, places of systems.
+    """Show how far the leaderboard depends on the grader: leaderboards, places of systems.
 
-    A grader is a model with a prompt, or a reviewer. The report has the agreement of the graders on
-    pairs of passage and entry, the leaderboard of every grader and of their consensus, and the consensus
-    without each grader. The command computes the consensus itself; a consensus in GRADED
-    (`exam-pp consensus`) counts as a grader only if --grader names it.
+    A grader is a model with a prompt, or a reviewer. The report has the leaderboard by Rubric-Cover of every
+    grader and of their consensus, and the consensus without each grader. The command computes the consensus
+    itself; a consensus in GRADED (`exam-pp consensus`) counts as a grader only if --grader names it.
 
     Examples:
 
     \b
       exam-pp analyze panel two-models.jsonl.gz --bank questions.jsonl
-      exam-pp analyze panel two-models.jsonl.gz --bank questions.jsonl --measure nDCG@10 --rule mean
+      exam-pp analyze panel two-models.jsonl.gz --bank questions.jsonl --rule mean
     """
     from exam_pp.plugins.trust.panel import analyze_panel, panel_report
 
     result = analyze_panel(
         graded, bank,
         rule=rule, min_graders=min_graders, grade_filter=grade_filter(None, None, **criteria),
-        graders=graders, prompt_classes=prompt_classes, min_grade=min_grade, cutoff=cutoff, measure=measure,
-        role=role, confidence=confidence, seed=seed,
+        graders=graders, prompt_classes=prompt_classes, min_grade=min_grade, cutoff=cutoff, role=role,
+        confidence=confidence, seed=seed,
     )  # fmt: skip
     report = panel_report(result, decimals=6 if form == "tsv" else 3)
     emit_report(report, form, output, [graded, bank])
 
 
 @click.command("graders", cls=Command)
-@click.argument("files", metavar="GRADED|GAMES...", nargs=-1, required=True, type=FILE)
+@GRADED
 @bank_option("Test bank; only its entries count.", default="all graded entries")
-@LABEL_RULE
 @click.option(
     "--by",
     type=click.Choice(["label", "entry", "criterion"]),
@@ -651,7 +624,6 @@ def panel_command(
 @SEED
 @format_option()
 @output_option()
-@plot_option("the weighted κ of every two graders")
 @click.option(
     "--plot differences",
     "plot_differences",
@@ -661,15 +633,13 @@ def panel_command(
 )
 def graders_command(
     *,
-    files: tuple[Path, ...],
+    graded: Path,
     bank: Path | None,
-    label_rule: str | None,
     by: str,
     test: Any,
     graders: tuple[str, ...],
     samples: int,
     seed: int,
-    plot: Path | None,
     plot_differences: Path | None,
     form: str,
     output: Path,
@@ -677,73 +647,40 @@ def graders_command(
 ) -> None:
     """Measure the agreement of the graders of a file with each other and with the judgments.
 
-    A grader is a model with a prompt, or a reviewer. The command compares the labels of passages. It
-    writes tables for every two graders: Cohen's κ, weighted κ and Krippendorff's α; Kendall's τ-b and
-    Spearman's ρ with p-values and intervals; bias and limits of agreement (Bland and Altman). A further table
-    has α of all graders. If three reviewers or more rated the same items, the alternative annotator test
-    (Calderon et al., 2025) says whether a model may replace them.
+    A grader is a model with a prompt, or a reviewer. The command compares the labels of passages, which are
+    their best ratings. It writes tables for every two graders: Cohen's κ, weighted κ and Krippendorff's α;
+    Kendall's τ-b and Spearman's ρ with p-values and intervals; bias and limits of agreement (Bland and
+    Altman). A further table has α of all graders. If three reviewers or more rated the same items, the
+    alternative annotator test (Calderon et al., 2025) says whether a model may replace them.
 
     Reviewers often rate only some pairs of passage and entry (`exam-pp apply`). To include them, use
     --by entry.
-
-    GAMES are games files, as exam-pp or RAGElo writes them, such as one of a model and one of a person. For
-    every two judges of the same games, the command writes the share of equal and of opposite verdicts,
-    Cohen's κ with an interval, weighted κ, and the rank correlations. Two games are the same if they compare
-    the same systems on the same query, in whatever places.
 
     Examples:
 
     \b
       exam-pp analyze graders two-models.jsonl.gz --bank questions.jsonl
       exam-pp analyze graders two-models.jsonl.gz --by entry --plot differences=differences.svg
-      exam-pp analyze graders games.jsonl human-games.jsonl
     """
-    from exam_pp.formats.exam_pp_files import contains_games
-
-    if all(map(contains_games, files)):
-        refuse_without(
-            "a graded file", "bank", "label_rule", "by", "test", "plot", "plot_differences", *criteria
-        )
-        from exam_pp.plugins.trust.judges import verdicts_report
-
-        report = verdicts_report(files, models=graders, samples=samples, seed=seed)
-        emit_report(report, form, output, files)
-        return
-    if len(files) > 1:
-        raise click.UsageError("Name one graded file, or games files; exam-pp merge joins graded files.")
-    (graded,) = files
     from exam_pp.grade_filter import AnswerFilter
-    from exam_pp.metrics.qrels import LabelRule
-    from exam_pp.plugins.trust.graders import (
-        criteria_graders,
-        difference_pictures,
-        graders_report,
-        kappa_picture,
-    )
-    from exam_pp.plugins.trust.graders import graders as compare
+    from exam_pp.plugins.trust import graders as trust
 
-    if by == "label":
-        refuse_without("--by entry or criterion", "test")
-    else:
-        refuse_without("--by label", "label_rule")
     if by == "criterion":
         refuse_without("--by label or entry", "bank", "prompt_type", "question_set", "grade_choice")
         selection = AnswerFilter(prompt_class=criteria["prompt_class"], prompt_hash=criteria["prompt_hash"])
-        result = criteria_graders(
-            graded, selection=selection, models=graders, test=test, samples=samples, seed=seed
-        )
+        compared = trust.criteria_graders(graded, selection=selection, models=graders)
     else:
-        rule = None if label_rule is None else LabelRule.parse(label_rule)
-        result = compare(
-            graded, bank=bank, grade_filter=grade_filter(None, **criteria), models=graders, labelling=rule,
-            per_entry=by == "entry", test=test, samples=samples, seed=seed,
+        if by == "label":
+            refuse_without("--by entry or criterion", "test")
+        compared = trust.graders(
+            graded, bank=bank, grade_filter=grade_filter(None, **criteria), models=graders,
+            per_entry=by == "entry",
         )  # fmt: skip
-    if plot is not None:
-        emit_figure([kappa_picture(result)], plot, [graded, bank])
+    inputs = [graded, bank]
     if plot_differences is not None:
-        drawn = difference_pictures(result)
+        drawn = trust.difference_pictures(compared, seed)
         if drawn:
-            emit_figure(drawn, plot_differences, [graded, bank])
+            emit_figure(drawn, plot_differences, inputs)
         else:
             log_notes([f"{plot_differences} is not written: the graders have no common items."])
-    emit_report(graders_report(result), form, output, [graded, bank])
+    emit_report(trust.graders_report(compared, test=test, samples=samples, seed=seed), form, output, inputs)

@@ -262,6 +262,9 @@ def _scores_of(
     tables: dict[str, dict[str, dict[str, float]]] = {}
     for score in read_query_scores(source) if isinstance(source, PathLike) else source:
         if score.query_id != ALL_QUERIES and score.system != OVERALL_SYSTEM:
+            if not isfinite(score.value):
+                where = f"the {score.metric} of the query {score.query_id}"
+                raise DataError(f"{score.value!r}, {where}, is not a score.", file=name)
             of_system = tables.setdefault(score.system, {})
             of_system.setdefault(score.metric, {})[score.query_id] = score.value
     systems = list(tables)
@@ -277,11 +280,6 @@ def _scores_of(
             f"{name} has no scores of the system {chosen!r} (systems: {listed(systems)}); choose one with "
             "--system."
         )
-    for measure, values in tables[chosen].items():
-        for query_id, value in values.items():
-            if not isfinite(value):
-                where = f"the {measure} of the query {query_id}"
-                raise DataError(f"{value!r}, {where}, is not a score.", file=name)
     return chosen, tables[chosen]
 
 
@@ -293,10 +291,8 @@ def _chosen(measures: Sequence[str], old: Mapping[str, _Values], new: Mapping[st
             f"The baseline and the new version have no measure in common ({listed(list(old))}; "
             f"{listed(list(new))})."
         )
-    if not measures and len(common) > 1:
-        raise SelectionError(
-            f"The baseline and the new version have {len(common)} measures; choose with -m: {listed(common)}."
-        )
+    if not measures:
+        check_one(common, f"The baseline and the new version have {len(common)} measures", "-m")
     for measure in measures:
         if measure.endswith(PARTLY):
             name = measure.removesuffix(PARTLY)
@@ -316,24 +312,19 @@ def _chosen(measures: Sequence[str], old: Mapping[str, _Values], new: Mapping[st
 def _notes(
     rows: Sequence[MeasureGate], missing_queries: MissingQueries, worst_drop: float | None
 ) -> Iterator[str]:
-    effect = "left out"
-    if missing_queries == "zero":
-        effect = "each counts as 0"
-        if worst_drop is not None:
-            effect += f", or as a drop by {worst_drop:g} for a measure with scores below 0"
-    yield from _grouped(rows, "missing", f"without a score of the new version: {effect}.")
-    yield from _grouped(rows, "unmatched", "without a score of the baseline: left out.")
-
-
-def _grouped(rows: Sequence[MeasureGate], attribute: str, text: str) -> Iterator[str]:
     """A note for each list of queries, with its measures if they do not all have this list."""
+    effect = "each counts as 0" if missing_queries == "zero" else "left out"
+    if missing_queries == "zero" and worst_drop is not None:
+        effect += f", or as a drop by {worst_drop:g} for a measure with scores below 0"
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
-        groups.setdefault(tuple(getattr(row, attribute)), []).append(row.measure)
-    for query_ids, of_measures in groups.items():
+        groups.setdefault((f"new version: {effect}.", *row.missing), []).append(row.measure)
+    for row in rows:
+        groups.setdefault(("baseline: left out.", *row.unmatched), []).append(row.measure)
+    for (version, *query_ids), measures in groups.items():
         if query_ids:
-            prefix = "" if len(of_measures) == len(rows) else f"{listed(of_measures)}: "
-            yield f"{prefix}{counted_names(query_ids, 'query', 'queries')} {text}"
+            prefix = "" if len(measures) == len(rows) else f"{listed(measures)}: "
+            yield f"{prefix}{counted_names(query_ids, 'query', 'queries')} without a score of the {version}"
 
 
 def query_plan_report(
@@ -466,8 +457,7 @@ def _explanations(result: Gate) -> Iterator[str]:
         f"which shows a drop by more than {result.max_drop:g}. Passed: p (within) is at most {alpha}, which "
         "shows that the drop is not larger."
     )
-    worst = f"The bounds assume that no query changes by more than {result.worst:g}"
+    reason = " (--worst-drop)"
     if result.worst_drop is None:
-        yield f"{worst}, as all scores are from 0 to 1; --worst-drop names the range of another measure."
-    else:
-        yield f"{worst} (--worst-drop)."
+        reason = ", as all scores are from 0 to 1; --worst-drop names the range of another measure"
+    yield f"The bounds assume that no query changes by more than {result.worst:g}{reason}."

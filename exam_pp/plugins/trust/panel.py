@@ -1,4 +1,4 @@
-"""Analysis of a panel of graders: agreement, leaderboards of each grader, and places of systems."""
+"""Analysis of a panel of graders: leaderboards of each grader and of the others, and places of systems."""
 
 from __future__ import annotations
 
@@ -15,25 +15,17 @@ from exam_pp.metrics.correlation import kendall
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedFile, GradedPassage, GradedQuery, gather, ratings_of_pairs
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.qrels import rubric_qrels
 from exam_pp.metrics.significance import better, rank_intervals
 from exam_pp.metrics.uncertainty import ScoreMatrix, score_matrices
 from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, loaded, name_of, views
-from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.selected_grades import depth_notes, threshold
-from exam_pp.plugins.trust.graders import GraderAgreement, Ratings, agreement_of, alpha_table
+from exam_pp.plugins.trust.graders import Ratings
 from exam_pp.plugins.trust.panel_members import MIN_GRADERS, panel_members
-from exam_pp.plugins.trust.pictures import matrix, rank_grid
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.rendering.document import Block, Paragraph, Report, Table
-from exam_pp.reports.analysis.agreement import COEFFICIENTS
-from exam_pp.results import OVERALL_SYSTEM, Score
+from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, listed
 
-FAR = 0.5
-"""A grader with a lower τ with the others is far from the rest: more than a quarter of pairs are swapped."""
-FEW = 0.5
-"""A grader with a smaller share of the pairs of the panel has rated few pairs."""
 _DECIMALS = 12
 """Means are rounded to this number of decimals, so that rounding errors do not break ties."""
 
@@ -72,15 +64,14 @@ class PanelGrader:
 
 @dataclass(frozen=True)
 class PanelAnalysis:
-    """A panel of graders, compared by their ratings and by their leaderboards.
+    """A panel of graders, compared by their leaderboards.
 
-    ``agreement``: That of the ratings. ``consensus``: The leaderboard of the consensus; None without
+    ``consensus``: The leaderboard of the consensus; None without
     rankings. ``places``: System, best first, to the ranks by the consensus that significant differences on
     the queries of all systems leave possible.
     """
 
     graders: Sequence[PanelGrader]
-    agreement: GraderAgreement
     measure: str
     rule: ConsensusRule
     min_graders: int
@@ -102,7 +93,6 @@ def analyze_panel(
     prompt_classes: Collection[str] = (),
     min_grade: int | None = None,
     cutoff: int | None = None,
-    measure: str | None = None,
     role: Role | None = None,
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -123,8 +113,6 @@ def analyze_panel(
         min_grade: Lowest grade at which an entry is covered. Default as for :func:`exam_pp.cover`.
         cutoff: Number of ranks of each system that Rubric-Cover evaluates. Default as for
             :func:`exam_pp.cover`.
-        measure: A measure of ir-measures, by which the rankings are scored with the best rating of a passage
-            as its label (Rubric-Qrels). Default: Rubric-Cover.
         role: As for :func:`exam_pp.cover`.
         confidence: Level of the intervals.
         seed: Seed of the tests behind the places.
@@ -171,15 +159,9 @@ def analyze_panel(
         if not base.first_ranks or not rated:
             return None
         queries = _rated_queries(base, rated, entries)
-        scores: Iterable[Score]
-        if measure is None:
-            scores = (score for query in queries for score in cover(query, base.first_ranks))
-        else:
-            least = cover.min_grade
-            labels = [label for query in queries for label in rubric_qrels(query, "max", least)]
-            scores = score_rankings(labels, passages, [measure], default_min_grade=least, role=role).scores
-        scores = (score for score in scores if score.system != OVERALL_SYSTEM)
-        return next(iter(score_matrices(scores).values()), None)
+        scores = (score for query in queries for score in cover(query, base.first_ranks))
+        systems = (score for score in scores if score.system != OVERALL_SYSTEM)
+        return next(iter(score_matrices(systems).values()), None)
 
     together = consensus_ratings(ratings.values(), rule, min_graders)
     matrix = scored(together)
@@ -202,29 +184,36 @@ def analyze_panel(
                 sum(without.ranks.get(system, rank) != rank for system, rank in board.ranks.items()),
             )
         )
-    agreement = agreement_of(ratings, {}, "pairs")
     notes = []
     if unrated := len(set().union(*ratings.values()) - together.keys()):
         have = counted(unrated, "pair was", "pairs were")
         notes.append(f"{have} rated by fewer than {min_graders} graders: not rated by the consensus.")
-    notes += _notes(compared, ratings, min_grade, has_rankings=bool(base.first_ranks))
-    depth = depth_notes(base, cutoff, source) if measure is None else []
+    queries = {grader.leaderboard.queries for grader in compared}
+    if not base.first_ranks:
+        notes.append(
+            "The file has no rankings, so there are no leaderboards; import runs with `exam-pp import`."
+        )
+    elif len(queries) > 1:
+        numbers = listed([str(number) for number in sorted(queries)])
+        notes.append(
+            f"The graders graded different numbers of queries ({numbers}): a leaderboard has the queries of "
+            "its grader only."
+        )
     return PanelAnalysis(
         compared,
-        agreement,
-        measure or str(cover),
+        str(cover),
         rule,
         min_graders,
         None if matrix is None else board,
         {} if matrix is None else _places(matrix, board, 1 - confidence, seed),
         confidence,
-        [*notes, *depth],
+        [*notes, *depth_notes(base, cutoff, source)],
         replace(
             graded_by(members.keys),
             banks=file_names(bank) if test_bank is not None else (),
-            cutoff=cutoff if measure is None else None,
+            cutoff=cutoff,
             min_grades=(min_grade,),
-            queries=agreement.provenance.queries,
+            queries=len({unit[0] for rated in ratings.values() for unit in rated}),
         ),
     )
 
@@ -280,57 +269,14 @@ def _places(
     return dict(sorted(rows, key=lambda row: (board.ranks[row[0]], row[0])))
 
 
-def _notes(
-    graders: Sequence[PanelGrader], ratings: Mapping[str, Ratings], min_grade: int, *, has_rankings: bool
-) -> Iterator[str]:
-    most = max(grader.rated for grader in graders)
-    for grader in graders:
-        if grader.rated < FEW * most:
-            yield (
-                f"{grader.name} rated {grader.rated:,} pairs, another grader {most:,}: its leaderboard "
-                "counts all other pairs as not covered, so its ranks say little."
-            )
-        given = set(ratings[grader.name].values())
-        if len(given) == 1:
-            yield f"All ratings of {grader.name} are equal: its agreement with other graders is undefined."
-        elif max(given) < min_grade:
-            yield f"No rating of {grader.name} reaches --min-grade {min_grade}."
-    if not has_rankings:
-        yield "The file has no rankings, so there are no leaderboards; import runs with `exam-pp import`."
-        return
-    queries = {grader.leaderboard.queries for grader in graders}
-    if len(queries) > 1:
-        yield (
-            f"The graders graded different numbers of queries ({listed([str(n) for n in sorted(queries)])}): "
-            "a leaderboard has the queries of its grader only."
-        )
-    far = [
-        (grader, grader.kendall) for grader in graders if grader.kendall is not None and grader.kendall < FAR
-    ]
-    if len(far) == len(graders):
-        taus = listed([f"{grader.name} {tau:.2f}" for grader, tau in far])
-        yield (
-            f"No leaderboard is close to the consensus of the other graders (τ: {taus}; all below {FAR}): "
-            "the order of the systems depends on the grader."
-        )
-        return
-    for grader, tau in far:
-        yield (
-            f"{grader.name} is far from the rest: τ {tau:.2f} of its leaderboard with the consensus of the "
-            f"other graders (below {FAR})."
-        )
-
-
 def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
-    """Tables of the graders, their agreement, all leaderboards, and the systems that change places.
+    """Tables of the graders, all leaderboards, and the systems that change places.
 
     ``decimals`` are those of all tables.
     """
     graders, names = result.graders, [grader.name for grader in result.graders]
-    board, pairs = result.consensus or PanelLeaderboard({}, {}, 0), result.agreement.pairs
+    board = result.consensus or PanelLeaderboard({}, {}, 0)
     boards = result.consensus is not None
-    kappas = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in pairs}
-    taus = {(a.name, b.name): _kendall(a.leaderboard, b.leaderboard) for a, b in combinations(graders, 2)}
     ranks = {system: [of.leaderboard.ranks.get(system) for of in graders] for system in result.places}
     known = {system: [rank for rank in of if rank is not None] for system, of in ranks.items()}
     tables = [
@@ -346,13 +292,12 @@ def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
             decimals=decimals,
         ),
         Table(
-            ["grader", "other grader", "pairs", *COEFFICIENTS, "τ of leaderboards"],
-            [[pair.first, pair.second, pair.common, *pair.coefficients, taus[pair.first, pair.second]]
-             for pair in pairs],
+            ["grader", "other grader", "τ of leaderboards"],
+            [[a.name, b.name, _kendall(a.leaderboard, b.leaderboard)]
+             for a, b in combinations(graders, 2) if boards],
             title="Agreement of every two graders",
             decimals=decimals,
         ),
-        alpha_table(result.agreement, decimals),
         Table(
             ["system", "consensus", *names],
             [[system, board.means[system], *(of.leaderboard.means.get(system) for of in graders)]
@@ -379,13 +324,7 @@ def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
         ),
     ]  # fmt: skip
     blocks: list[Block] = [table for table in tables if table.rows]
-    blocks += [Paragraph(note) for note in [*_panel_explanations(result), *result.notes]]
-    if len(names) > 2:
-        blocks.append(matrix(names, kappas, COEFFICIENTS[2]))
-        blocks += [matrix(names, taus, "Kendall's τ-b of leaderboards")] * boards
-    if boards:
-        of_all = [[board.ranks[system], *of] for system, of in ranks.items()]
-        blocks.append(rank_grid(list(ranks), ["consensus", *names], of_all, "Ranks by each grader"))
+    blocks += [Paragraph(note) for note in [*_explanations(result), *result.notes]]
     return Report("Panel of graders", blocks, result.provenance, result.notes)
 
 
@@ -396,19 +335,18 @@ _RULES = {
 }
 
 
-def _panel_explanations(result: PanelAnalysis) -> Iterator[str]:
-    yield (
+def _explanations(result: PanelAnalysis) -> list[str]:
+    consensus = (
         f"Consensus: the rating of a pair is {_RULES[result.rule]}, if at least {result.min_graders} graders "
         "rated it. τ: Kendall's τ-b."
     )
     if result.consensus is None:
-        return
-    yield (
+        return [consensus]
+    return [
+        consensus,
         "τ with the others: the leaderboard of the grader with the consensus of the other graders. τ without "
-        "it: this consensus with that of all graders; moved: the number of systems with another rank."
-    )
-    yield (
+        "it: this consensus with that of all graders; moved: the number of systems with another rank.",
         "Places: rank by the consensus, the ranks that significant differences on the queries of all systems "
         f"leave possible (paired randomisation tests, step-down maxT, α = {1 - result.confidence:.2g}), best "
-        "and worst rank by a single grader. Tied systems share the best rank."
-    )
+        "and worst rank by a single grader. Tied systems share the best rank.",
+    ]

@@ -45,7 +45,7 @@ PLUGIN = Plugin(
         ),
         "analyze audit": (
             f"{_COMMANDS}:audit_command",
-            "Audit a grader, or judges of games: length, families, calibration, places.",
+            "Audit a grader, or judges of games: length, families, places.",
         ),
     },
     public={

@@ -7,16 +7,13 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 from scipy.stats import kendalltau
 
-from exam_pp.defaults import SAMPLES
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval, intervals, query_counts
-
-_CELLS = 2_000_000
-"""Number of cells of resampled tables in memory at a time."""
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T, Interval
+from exam_pp.phases.evaluation.leaderboards import Statistics
+from exam_pp.plugins.trust.resampling import Estimate, over_queries
 
 
 class RatedItem(NamedTuple):
@@ -27,88 +24,47 @@ class RatedItem(NamedTuple):
     second: float
 
 
-class RankCorrelation(NamedTuple):
-    """A correlation from -1 to 1, with its two-sided p-value under no association and its interval.
-
-    ``value`` and ``p_value`` are None if all ratings of a grader are equal. ``interval`` is None for a single
-    query, and if the correlation is undefined in all samples.
-    """
-
-    value: float | None
-    p_value: float | None
-    interval: Interval | None
-
-
 class RatingCorrelation(NamedTuple):
     """Correlation of the ratings of two graders.
 
     ``first_ties``: Pairs of items that only the first grader rates equal, T of τ-b. ``second_ties``: Pairs of
-    items that only the second grader rates equal, U of τ-b.
+    items that only the second grader rates equal, U of τ-b. ``kendall`` and ``spearman`` are from -1 to 1,
+    and undefined if all ratings of a grader are equal. The p-values are two-sided, under no association.
     """
 
-    items: int
     queries: int
     first_ties: int
     second_ties: int
-    kendall: RankCorrelation
-    spearman: RankCorrelation
+    kendall: Estimate
+    p_of_kendall: float | None
+    spearman: Estimate
+    p_of_spearman: float | None
 
 
-def rating_correlation(
-    items: Sequence[RatedItem], *, samples: int = SAMPLES, seed: int = 0
-) -> RatingCorrelation:
+def rating_correlation(items: Sequence[RatedItem], statistics: Statistics) -> RatingCorrelation:
     """Correlate the ratings of two graders over items of all queries.
 
     With P concordant and Q discordant pairs, τ-b = (P − Q) / √((P + Q + T)(P + Q + U)). The p-values are
     those of :func:`scipy.stats.kendalltau` and :func:`scipy.stats.spearmanr`, which treat items as
-    independent. The 95 % intervals resample queries with all their items, so they allow for dependent items
-    of a query.
+    independent. The intervals resample queries with all their items, so they allow for dependent items of a
+    query.
 
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945); Rackauckas et al.,
     "Evaluating RAG-Fusion with RAGElo", 2024, equation 2.
     """
     tables = _tables(items)
     total = tables.sum(axis=0)
-    tied = _pairs(total)
-    rows, columns = total.sum(axis=1), total.sum(axis=0)
-    if min(len(rows), len(columns)) < 2:
-        taus = rhos = RankCorrelation(None, None, None)
-    else:
-        tau_interval, rho_interval = _intervals(tables.astype(float), samples, seed)
+    tied, first_tied, second_tied = map(_pairs, (total, total.sum(axis=1), total.sum(axis=0)))
+    tau = rho = Estimate(None, None)
+    p_of_tau = p_of_rho = None
+    if min(total.shape) > 1:
         # A square root adds rounding error, so equal orders would not be exactly 1.
-        tau, rho = _coefficients(total[None].astype(float))[:, 0].round(12).tolist()
-        taus = RankCorrelation(tau, _p_value_of_tau(items, rows, columns, tau), tau_interval)
-        rhos = RankCorrelation(rho, _p_value_of_rho(len(items), rho), rho_interval)
-    return RatingCorrelation(
-        len(items),
-        len(tables),
-        _pairs(rows) - tied,
-        _pairs(columns) - tied,
-        taus,
-        rhos,
-    )
-
-
-def _p_value_of_tau(
-    items: Sequence[RatedItem], rows: NDArray[np.int64], columns: NDArray[np.int64], tau: float
-) -> float:
-    """Exact without ties; otherwise from the normal distribution, with the variance for ties.
-
-    Source: Kendall, "Rank Correlation Methods", 4th edition (1970), section 4.
-    """
-    size = len(items)
-    if max(*rows, *columns) == 1:
-        return float(kendalltau([item.first for item in items], [item.second for item in items]).pvalue)
-    first, second = (
-        [float((counts * (counts - 1) * factor).sum()) for factor in (1, counts - 2, 2 * counts + 5)]
-        for counts in (rows, columns)
-    )
-    ordered = size * (size - 1)
-    variance = (ordered * (2 * size + 5) - first[2] - second[2]) / 18 + first[0] * second[0] / (2 * ordered)
-    if size > 2:
-        variance += first[1] * second[1] / (9 * ordered * (size - 2))
-    excess = tau * sqrt((ordered - first[0]) * (ordered - second[0])) / 2
-    return float(2 * ndtr(-abs(excess) / sqrt(variance)))
+        tau, rho = (over_queries(tables, each, statistics) for each in (_taus, _rhos))
+        tau, rho = (Estimate(round(of.value or 0, 12), of.interval) for of in (tau, rho))
+        p_of_tau = float(kendalltau([item.first for item in items], [item.second for item in items]).pvalue)
+        p_of_rho = _p_value_of_rho(len(items), rho.value or 0)
+    ties = int(first_tied - tied), int(second_tied - tied)
+    return RatingCorrelation(len(tables), *ties, tau, p_of_tau, rho, p_of_rho)
 
 
 def _p_value_of_rho(size: int, rho: float) -> float | None:
@@ -118,89 +74,78 @@ def _p_value_of_rho(size: int, rho: float) -> float | None:
     return 0.0 if abs(rho) == 1 else float(2 * stdtr(size - 2, -abs(rho) * sqrt((size - 2) / (1 - rho**2))))
 
 
-def _tables(items: Sequence[RatedItem]) -> NDArray[np.int64]:
+def _tables(items: Sequence[RatedItem]) -> Floats:
     """For each query, the number of items by first and second rating: queries × ratings × ratings."""
+    # Queries are in their order, so that a seed draws the same ones.
     queries = {query_id: row for row, query_id in enumerate(dict.fromkeys(item.query_id for item in items))}
-    firsts = {rating: row for row, rating in enumerate(sorted({item.first for item in items}))}
-    seconds = {rating: column for column, rating in enumerate(sorted({item.second for item in items}))}
-    tables = np.zeros((len(queries), len(firsts), len(seconds)), dtype=np.int64)
-    for query_id, first, second in items:
-        tables[queries[query_id], firsts[first], seconds[second]] += 1
+    numbers = [(queries[item.query_id], item.first, item.second) for item in items]
+    places = [np.unique(column, return_inverse=True) for column in np.reshape(numbers, (-1, 3)).T]
+    tables = np.zeros([len(values) for values, _ in places])
+    np.add.at(tables, tuple(positions for _, positions in places), 1)
     return tables
 
 
-def _pairs(counts: NDArray[np.int64]) -> int:
+def _pairs(counts: Floats) -> float:
     """Number of pairs of items in the same cell."""
-    return int((counts * (counts - 1) // 2).sum())
+    return float((counts * (counts - 1) / 2).sum())
 
 
-def _intervals(tables: Floats, samples: int, seed: int) -> tuple[Interval | None, Interval | None]:
-    """Intervals of τ-b and ρ over resampled queries."""
-    queries = len(tables)
-    weights = query_counts(queries, samples, seed)
-    block = max(1, _CELLS // tables[0].size)
-    drawn = [
-        _coefficients(np.tensordot(weights[start : start + block], tables, axes=1))
-        for start in range(0, len(weights), block)
-    ]
-    of_tau, of_rho = intervals(np.hstack(drawn).T, queries, 0.95)
-    return of_tau, of_rho
-
-
-def _coefficients(tables: Floats) -> Floats:
-    """τ-b and ρ of tables of counts, 2 × tables; NaN if all ratings of a grader are equal."""
-    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
-    total = rows.sum(axis=1)
+def _taus(tables: Floats) -> Floats:
+    """τ-b of each table of counts; NaN if all ratings of a grader are equal."""
     # The items below and left of a cell, without its row and column, are concordant with those in the cell.
-    before = np.zeros_like(tables)
+    before, above = np.zeros_like(tables), np.zeros_like(tables)
     before[:, 1:, 1:] = tables.cumsum(axis=1).cumsum(axis=2)[:, :-1, :-1]
-    above = np.zeros_like(tables)
     above[:, 1:, :-1] = tables[:, :, ::-1].cumsum(axis=1).cumsum(axis=2)[:, :-1, :-1][:, :, ::-1]
     difference = (tables * (before - above)).sum(axis=(1, 2))
+    total = tables.sum(axis=(1, 2))
     pairs = total * (total - 1) / 2
-    untied = [pairs - (counts * (counts - 1) / 2).sum(axis=1) for counts in (rows, columns)]
-    ranks = [
-        counts.cumsum(axis=1) - counts / 2 - total[:, None] / 2 for counts in (rows, columns)
-    ]  # centred average ranks
-    covariance = np.einsum("sij,si,sj->s", tables, ranks[0], ranks[1])
-    variances = [(counts * rank**2).sum(axis=1) for counts, rank in zip((rows, columns), ranks, strict=True)]
-    result = np.full((2, len(tables)), np.nan)
-    np.divide(difference, np.sqrt(untied[0] * untied[1]), out=result[0], where=untied[0] * untied[1] > 0)
-    scale = np.sqrt(variances[0] * variances[1])
-    np.divide(covariance, scale, out=result[1], where=untied[0] * untied[1] > 0)
-    return result
+    return _ratio(
+        difference,
+        *(
+            pairs - (counts * (counts - 1) / 2).sum(axis=1)
+            for counts in (tables.sum(axis=2), tables.sum(axis=1))
+        ),
+    )
+
+
+def _rhos(tables: Floats) -> Floats:
+    """Spearman's ρ of each table of counts; NaN if all ratings of a grader are equal."""
+    half = tables.sum(axis=(1, 2))[:, None] / 2
+    sides = tables.sum(axis=2), tables.sum(axis=1)
+    ranks = [counts.cumsum(axis=1) - counts / 2 - half for counts in sides]  # centred average ranks
+    covariance = np.einsum("sij,si,sj->s", tables, *ranks)
+    return _ratio(
+        covariance, *((counts * rank**2).sum(axis=1) for counts, rank in zip(sides, ranks, strict=True))
+    )
+
+
+def _ratio(numerator: Floats, first: Floats, second: Floats) -> Floats:
+    """The numerator by the geometric mean of two numbers; NaN if that is 0."""
+    found = np.full(len(numerator), np.nan)
+    np.divide(numerator, np.sqrt(first * second), out=found, where=first * second > 0)
+    return found
 
 
 WITHIN_LIMITS = 1.96
 """Number of standard deviations from the mean within which 95 % of normally distributed values are."""
-
-
 _JITTER = 0.25
 """Largest shift of a point, as a share of the distance of neighbouring values."""
 
 
-class Estimate(NamedTuple):
-    """A value and its confidence interval; None for too few items or queries, and without any spread."""
-
-    value: float
-    interval: Interval | None
-
-
 class BlandAltman(NamedTuple):
-    """Differences of two graders, first − second, on the same items.
+    """Differences of two graders, first − second, on the same items; values are None without items.
 
-    ``sd``: Standard deviation of the differences, with n − 1; None for a single item. ``lower``: Lower limit
-    of agreement; None for a single item. ``upper``: Upper limit of agreement; None for a single item.
+    ``sd``: Standard deviation of the differences, with n − 1. ``lower`` and ``upper`` are the limits of
+    agreement. All three need two items.
     """
 
-    items: int
-    sd: float | None
     bias: Estimate
-    lower: Estimate | None
-    upper: Estimate | None
+    sd: float | None = None
+    lower: Estimate = Estimate(None, None)
+    upper: Estimate = Estimate(None, None)
 
 
-def bland_altman(differences: Sequence[float], *, deviations: float = WITHIN_LIMITS) -> BlandAltman | None:
+def bland_altman(differences: Sequence[float], *, deviations: float = WITHIN_LIMITS) -> BlandAltman:
     """Bias and limits of agreement: mean ± 1.96 standard deviations of the differences.
 
     With n differences of standard deviation s, the standard error of the bias is √(s²/n), that of a limit
@@ -210,17 +155,12 @@ def bland_altman(differences: Sequence[float], *, deviations: float = WITHIN_LIM
     Source: Bland and Altman, "Statistical methods for assessing agreement between two methods of clinical
     measurement", The Lancet 327 (1986).
 
-    ``differences``: The first rating minus the second, of each item. Returns the analysis; None without
-    differences.
+    ``differences``: The first rating minus the second, of each item.
     """
-    count = len(differences)
-    if not count:
-        return None
-    values = np.asarray(differences, dtype=float)
-    mean = float(values.mean())
-    if count == 1:
-        return BlandAltman(1, None, Estimate(mean, None), None, None)
-    sd = float(values.std(ddof=1))
+    count, values = len(differences), np.asarray(differences, dtype=float)
+    if count < 2:
+        return BlandAltman(Estimate(float(values.mean()) if count else None, None))
+    mean, sd = float(values.mean()), float(values.std(ddof=1))
     quantile = float(stdtrit(count - 1, 0.975))
 
     def estimate(value: float, error: float) -> Estimate:
@@ -230,9 +170,8 @@ def bland_altman(differences: Sequence[float], *, deviations: float = WITHIN_LIM
 
     of_limit = sqrt(3 * sd**2 / count)
     return BlandAltman(
-        count,
-        sd,
         estimate(mean, sd / sqrt(count)),
+        sd,
         estimate(mean - deviations * sd, of_limit),
         estimate(mean + deviations * sd, of_limit),
     )

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import pstdev
 from typing import Any
 
 import pytest
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import rankdata
 
 from exam_pp.banks import BankLine, TestBank, writers, written_by
 from exam_pp.cli.main import main
-from exam_pp.errors import SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
-from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.plugins import offered
 from exam_pp.plugins.trust.audit import audit
@@ -23,7 +20,7 @@ from exam_pp.rendering.document import Heading, Paragraph, Report, Table
 from exam_pp.store.families import Families, Family
 from exam_pp.store.games_files import write_games
 from tests.conftest import passage, rubric, written
-from tests.tables import notes_of, pictures_of, tables_of
+from tests.tables import notes_of, tables_of
 
 WriteLines = Callable[[str, list[Any]], Path]
 FAMILIES = Families({"gpt": Family(models=["gpt-*"], systems=["gpt-*"])})
@@ -61,15 +58,6 @@ def graded(
         },
         **keys,
     )
-
-
-def direct(rating: int, probabilities: Sequence[float] | None = None) -> dict[str, Any]:
-    """A direct grade on the scale 0 to 1, with or without probabilities."""
-    soft = {} if probabilities is None else {"probabilities": list(probabilities)}
-    return {
-        "correctAnswered": bool(rating), "answer": str(rating), "llm": "gpt-4", "self_ratings": rating,
-        **soft, "prompt_info": {"prompt_class": "Own", "max_rating": 1},
-    }  # fmt: skip
 
 
 def bank_line(query_id: str, *keys: str, **more: Any) -> dict[str, Any]:
@@ -184,41 +172,6 @@ def test_without_people_length_is_not_separated(write_jsonl: WriteLines) -> None
     verdict = verdict_of(result, "Length")
     assert verdict.startswith("Undecided: ")
     assert "within queries is 1.000, but without labels of people" in verdict
-    assert verdict_of(result, "Calibration") == "Undecided: the file has no labels of people."
-
-
-def test_a_reviewer_labels_pairs(write_jsonl: WriteLines) -> None:
-    """Units are pairs; judgments do not count."""
-    passages = [
-        graded("q", f"p{n}", rubric({"q/a": a, "q/b": b}, llm="gpt-4"), rubric({"q/a": c}, llm="human:ana"),
-               words=10 * n, judgment=0)
-        for n, (a, b, c) in enumerate([(1, 0, 0), (3, 5, 2), (2, 1, 3), (5, 4, 1)])
-    ]  # fmt: skip
-    path = write_jsonl("graded.jsonl", [["q", passages]])
-    result = audit(path, grade_filter=GradeFilter(model="gpt-4"), reviewer="ana", statistics=QUICK)
-    rows = rows_of_length(result)
-    assert "labels of people: human:ana. " in notes_of(result)
-    words, grades = [0, 0, 10, 10, 20, 20, 30, 30], [1, 0, 3, 5, 2, 1, 5, 4]
-    assert rows["pairs", "grade", "query"] == pytest.approx(spearmanr(words, grades).statistic)
-    x, y, z = [0, 10, 20, 30], [1, 3, 2, 5], [0, 2, 3, 1]
-    r, s, t = (spearmanr(*pair).statistic for pair in ((x, y), (x, z), (y, z)))
-    partial = (r - s * t) / ((1 - s * s) * (1 - t * t)) ** 0.5
-    assert rows["pairs", "grade", "query, reviewer's rating"] == pytest.approx(partial)
-    with pytest.raises(SelectionError, match=r"no grades by 'human:eve' \(reviewers: human:ana\)"):
-        audit(path, grade_filter=GradeFilter(model="gpt-4"), reviewer="human:eve")
-
-
-def test_a_reviewer_without_ratings_of_the_graded_pairs(write_jsonl: WriteLines) -> None:
-    """The reason is the missing labels, not constant grades or lengths."""
-    passages = [
-        graded("q", f"p{n}", rubric({"q/a": n}, llm="gpt-4"), rubric({"q/b": n}, llm="human:ana"), words=n)
-        for n in range(4)
-    ]
-    bank = write_jsonl("bank.jsonl", [bank_line("q", "a")])
-    path = write_jsonl("graded.jsonl", [["q", passages]])
-    chosen = GradeFilter(model="gpt-4")
-    found = audit(path, bank=bank, grade_filter=chosen, reviewer="ana", statistics=QUICK)
-    assert verdict_of(found, "Length") == "Undecided: no graded passage or pair has a reviewer's rating."
 
 
 # Three systems with a passage each per query; the grader prefers gpt-rag, people do not.
@@ -285,22 +238,24 @@ def test_missing_families(systems: Path, families: Families | None, reason: str)
     assert verdict_of(report, "Circularity") == f"Undecided: {reason}."
 
 
-def test_other_graders_are_compared_without_judgments(write_jsonl: WriteLines) -> None:
-    lines = [
-        [q, [graded(q, f"{q}-{name}", rubric({f"{q}/a": a}, llm="gpt-4"), rubric({f"{q}/a": b}, llm="t5"),
-                    rubric({f"{q}/a": 0}, llm="human:ana"), ranks={name: 1})
-             for name, (a, b) in {"gpt-x": (5, 0), "bm25": (0, 5), "dpr": (5, 5 * (q != TEN[0]))}.items()]]
-        for q in TEN
-    ]  # fmt: skip
-    path = write_jsonl("graded.jsonl", lines)
-    found = audit(path, grade_filter=GradeFilter(model="gpt-4"), families=FAMILIES, statistics=QUICK)
+def test_without_judgments_a_better_score_can_be_quality(systems: Path, write_jsonl: WriteLines) -> None:
+    """Labels of another source, such as another grader, come as qrels: here 1/2, 1 and 1 by the cutoff."""
+    lines = [json.loads(line) for line in systems.read_text().splitlines()]
+    for _, passages in lines:
+        for of_passage in passages:
+            of_passage["paragraph_data"]["judgments"] = []
+    path = write_jsonl("unjudged.jsonl", lines)
+    found = audit(path, families=FAMILIES, cutoff=2, statistics=QUICK)
     table = tables_of(found)["Advantage of the systems of the family gpt"]
-    assert [row[0] for row in table.rows] == ["gpt-4", "t5"]
-    verdict = verdict_of(found, "Circularity")
-    assert verdict.startswith("Evidence: ")
-    # Means 1, 0, 1 and 0, 1, 0.9: advantages 1/2 and -0.95, over the deviations sqrt(2)/3 and that of t5.
-    difference = 0.5 / (2**0.5 / 3) + 0.95 / pstdev([0, 1, 0.9])
-    assert f"by t5, by {difference:.3f} standard deviations" in verdict
+    assert [row[0] for row in table.rows] == ["gpt-4"]
+    assert "the file has no judgments" in verdict_of(found, "Circularity")
+    qrels = written(
+        systems.with_name("other.qrels"),
+        "".join(f"{q} 0 {q}-{name} {judgment}\n" for q in TEN for name, (_, judgment) in SYSTEMS.items()),
+    )
+    by_others = audit(path, qrels=qrels, families=FAMILIES, cutoff=2, statistics=QUICK)
+    judged = audit(systems, families=FAMILIES, cutoff=2, statistics=QUICK)
+    assert verdict_of(by_others, "Circularity") == verdict_of(judged, "Circularity")
 
 
 def test_writers_of_a_bank() -> None:
@@ -321,57 +276,6 @@ def test_a_bank_without_writer(systems: Path, write_jsonl: WriteLines) -> None:
     assert "Warning: The bank does not record who wrote it; use --bank-writer NAME." in notes_of(result)
     named = audit(systems, bank=bank, families=FAMILIES, bank_writer="gpt-4o", statistics=QUICK)
     assert "The grader (gpt-4) and the bank writer (gpt-4o) are of one family (gpt)." in notes_of(named)
-
-
-def soft_file(write_jsonl: WriteLines, probabilities: Sequence[tuple[float, int]]) -> Path:
-    return write_jsonl("graded.jsonl", [
-        [q, [graded(q, f"p{n}", judgment=judgment, grades=[direct(int(p > 0.5), (1 - p, p))])
-             for n, (p, judgment) in enumerate(probabilities)]]
-        for q in TEN
-    ])  # fmt: skip
-
-
-def test_calibration_by_hand(write_jsonl: WriteLines) -> None:
-    """|1 - 0.9| · 1/4 + |1/2 - 0.25| · 2/4 + |0 - 0.75| · 1/4 with judgments of at least 2."""
-    path = soft_file(write_jsonl, [(0.9, 3), (0.25, 2), (0.25, 1), (0.75, 1)])
-    found = audit(path, min_judgment=2, statistics=QUICK)
-    table = tables_of(found)["Probability of a grade of at least 1 against a judgment of at least 2"]
-    assert row_of(table, "ECE")["value"] == pytest.approx(0.025 + 0.125 + 0.1875)
-    brier = (0.1**2 + 0.75**2 + 0.25**2 + 0.75**2) / 4
-    assert row_of(table, "Brier score")["value"] == pytest.approx(brier)
-    assert "40 of 40 pairs have soft grades" in notes_of(found)
-
-
-def test_evidence_of_miscalibration(write_jsonl: WriteLines) -> None:
-    path = soft_file(write_jsonl, [(0.9, 0)] * 10 + [(0.2, 0)] * 10)
-    verdict = verdict_of(audit(path, statistics=QUICK), "Calibration")
-    assert verdict.startswith("Evidence: the ECE on 200 pairs is 0.550")
-    assert verdict.endswith("Probabilities are on average 0.550 too high.")
-    well = soft_file(write_jsonl, [(0.9, 1)] * 9 + [(0.9, 0)])
-    assert verdict_of(audit(well, statistics=QUICK), "Calibration").startswith("No evidence: ")
-
-
-def test_hard_grades_are_no_probabilities(write_jsonl: WriteLines) -> None:
-    passages = [graded("q", f"p{n}", judgment=n % 2, grades=[direct(1)]) for n in range(4)]
-    verdict = verdict_of(
-        audit(write_jsonl("graded.jsonl", [["q", passages]]), statistics=QUICK), "Calibration"
-    )
-    assert verdict.startswith("Undecided: ")
-    assert "wrong in a share of 0.500 of 4 pairs" in verdict
-
-
-def test_calibration_by_a_reviewer(write_jsonl: WriteLines) -> None:
-    """Soft ratings of entries: the probability of 4 and 5 against the reviewer's rating."""
-    grades = rubric({"q/a": 5}, llm="gpt-4")
-    grades["self_ratings"][0]["probabilities"] = [0.1, 0.1, 0.1, 0.1, 0.2, 0.4]
-    passages = [graded("q", "p", grades, rubric({"q/a": 4}, llm="human:ana"))]
-    found = audit(
-        write_jsonl("graded.jsonl", [["q", passages]]), grade_filter=GradeFilter(model="gpt-4"),
-        reviewer="human:ana", statistics=QUICK,
-    )  # fmt: skip
-    table = tables_of(found)["Probability of a grade of at least 4 against a reviewer's rating of at least 4"]
-    assert row_of(table, "mean probability")["value"] == pytest.approx(0.6)
-    assert row_of(table, "share by people")["value"] == 1
 
 
 @pytest.mark.skipif(not offered("biases of judges"), reason="the plug-in games is deleted")
@@ -417,18 +321,11 @@ def test_few_queries_give_no_verdict(systems: Path, write_jsonl: WriteLines) -> 
         assert verdict_of(found, title).startswith(expected)
 
 
-def test_every_section_ends_with_a_verdict(systems: Path, write_jsonl: WriteLines) -> None:
+def test_every_section_ends_with_a_verdict(systems: Path) -> None:
     report = audit(systems, families=FAMILIES, statistics=QUICK)
     outcomes = {row[0]: row[1] for row in tables_of(report)["Verdicts"].rows}
-    assert outcomes == {
-        "Length": "undecided",
-        GAMES: "undecided",
-        "Circularity": "evidence",
-        "Calibration": "undecided",
-    }
+    assert outcomes == {"Length": "undecided", GAMES: "undecided", "Circularity": "evidence"}
     assert "Undecided: no games files are given." in notes_of(report)
-    soft = audit(soft_file(write_jsonl, [(0.9, 3), (0.1, 0)]), statistics=QUICK)
-    assert list(pictures_of(soft)) == ["Reliability of the probabilities"]
 
 
 def test_a_threshold_above_all_grades_has_a_note(systems: Path) -> None:
@@ -441,5 +338,5 @@ def test_a_threshold_above_all_grades_has_a_note(systems: Path) -> None:
 def test_the_command(systems: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     families = written(tmp_path / "families.toml", '[gpt]\nmodels = ["gpt-*"]\nsystems = ["gpt-*"]\n')
     arguments = [str(systems), "--families", str(families), "-S", "samples=100", "--format", "json"]
-    main(["-q", "analyze", "audit", *arguments, "--reviewer", "judgments", "--cutoff", "2"])
+    main(["-q", "analyze", "audit", *arguments, "--cutoff", "2"])
     assert json.loads(capsys.readouterr().out)["title"] == "Audit of gpt-4"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import math
 from collections.abc import Sequence
 from itertools import chain
 
@@ -15,112 +13,19 @@ from scipy.stats import pearsonr, rankdata, spearmanr
 
 from exam_pp.metrics.uncertainty import expanded_tail
 from exam_pp.phases.evaluation.leaderboards import Statistics
-from exam_pp.plugins.trust import audit_numbers
 from exam_pp.plugins.trust.audit_numbers import (
-    Calibration,
     advantage,
-    calibration,
     correlation_within,
     difference_in_differences,
-    equal_width,
 )
 
 QUICK = Statistics(samples=100)
-PAIRS = st.lists(st.tuples(st.integers(0, 20).map(lambda n: n / 20), st.booleans()), min_size=1, max_size=40)
-
-
-def calibrated(queries: list[list[tuple[float, bool]]], samples: int = 100) -> Calibration:
-    found = calibration(queries, Statistics(samples=samples))
-    assert found is not None
-    return found
-
-
-def test_numbers_by_hand() -> None:
-    """Bins (0.2, 0.3] and (0.8, 0.9]: |1/2 - 0.25| · 2/4 + |1 - 0.85| · 2/4 = 0.2."""
-    found = calibrated([[(0.25, True), (0.25, False)], [(0.8 + 1e-3, True), (0.9 - 1e-3, True)]])
-    assert [each[:3] for each in found.bins] == [(0.2, 0.3, 2), (0.8, 0.9, 2)]
-    assert [each[3:] for each in found.bins] == [
-        pytest.approx((0.25, 0.5)), pytest.approx((0.85, 1.0)),
-    ]  # fmt: skip
-    assert found.ece.value == pytest.approx(0.2)
-    assert (found.pairs, found.queries, found.share) == (4, 2, 0.75)
-    assert found.bias.value == pytest.approx(0.55 - 0.75)
-    squares = [0.75**2, 0.25**2, 0.199**2, 0.101**2]
-    assert found.brier.value == pytest.approx(sum(squares) / 4)
-
-
-def test_bins_are_those_of_guo() -> None:
-    """Bin m is ((m - 1) / M, m / M], section 2; 0 is in the first bin."""
-    assert equal_width([0, 1e-9, 0.1, 0.1000001, 0.3, 0.30001, 0.7, 0.999, 1]).tolist() == [
-        0, 0, 0, 1, 2, 3, 6, 9, 9,
-    ]  # fmt: skip
-
-
-@given(PAIRS)
-def test_the_error_in_plain_python(pairs: list[tuple[float, bool]]) -> None:
-    found = calibrated([pairs])
-    cells: dict[int, list[tuple[float, bool]]] = {}
-    for p, label in pairs:
-        cells.setdefault(max(1, math.ceil(round(20 * p) / 2)), []).append((p, label))
-    expected = sum(
-        len(cell)
-        / len(pairs)
-        * abs(sum(y for _, y in cell) / len(cell) - sum(p for p, _ in cell) / len(cell))
-        for cell in cells.values()
-    )
-    assert found.ece.value == pytest.approx(expected, abs=1e-12)
-    assert sum(each.pairs for each in found.bins) == len(pairs)
-    assert (found.ece.value or 0) >= abs(found.bias.value or 0) - 1e-12
-
-
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=6))
-def test_the_error_of_calibrated_data_is_0(groups: list[tuple[int, int]]) -> None:
-    """Of 10 n pairs with the probability k/10, k n have the label."""
-    pairs = [(k / 10, index < k * n) for k, n in groups for index in range(10 * n)]
-    found = calibrated([pairs, pairs])
-    assert found.ece.value == pytest.approx(0, abs=1e-12)
-    assert found.bias.interval is None
-
-
-@given(PAIRS)
-def test_certain_probabilities_have_the_error_rate(pairs: list[tuple[float, bool]]) -> None:
-    certain = [(float(p >= 0.5), label) for p, label in pairs]
-    wrong = sum(bool(p) != label for p, label in certain) / len(pairs)
-    found = calibrated([certain])
-    assert (found.brier.value, found.ece.value) == pytest.approx((wrong, wrong))
-    assert (found.expected_ece, found.highest_ece) == (0, 0)
-
-
-def test_few_pairs_bias_the_error_upwards() -> None:
-    """A calibrated grader with the probability 1/2 and a single pair has the error 1/2."""
-    one = calibrated([[(0.5, True)]])
-    assert (one.expected_ece, one.highest_ece, one.ece.value, one.ece.interval) == (0.5, 0.5, 0.5, None)
-    many = calibrated([[(0.5, n % 2 == 0) for n in range(400)]], samples=2000)
-    # E|B/400 - 1/2| of a binomial B(400, 1/2) is about sqrt(2 / pi) / 40, by the normal approximation.
-    assert many.expected_ece == pytest.approx(math.sqrt(2 / math.pi) / 40, rel=0.05)
-    assert many.highest_ece == pytest.approx(1.96 / 40, rel=0.1)
-
-
-def test_intervals_are_over_queries() -> None:
-    """Six queries, errors 0.1 and 0.3 on one pair each: the ends are samples of one kind alone."""
-    found = calibrated([[(0.9, True)], [(0.7, True)]] * 3, samples=10_000)
-    assert found.ece.value == pytest.approx(0.2)
-    assert found.ece.interval == pytest.approx((0.1, 0.3))
-    assert found.brier.interval == pytest.approx((0.01, 0.09))
-    assert calibrated([[(0.9, True)], [(0.7, True)]] * 2).ece.interval is None
-    assert calibration([[], []], Statistics()) is None
-
-
-def test_the_examples_of_the_docstrings() -> None:
-    assert doctest.testmod(audit_numbers) == (0, 1)
-
-
 ROWS = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 5), st.integers(0, 3)), min_size=2, max_size=9)
 QUERIES = st.lists(ROWS, min_size=1, max_size=5)
 
 
 def within(queries: Sequence[Sequence[Sequence[float]]]) -> float | None:
-    return correlation_within([[query] for query in queries], QUICK).value
+    return correlation_within([[query] for query in queries], QUICK).estimate.value
 
 
 def residuals(queries: Sequence[Sequence[Sequence[float]]], column: int) -> np.ndarray:
@@ -137,7 +42,7 @@ def test_one_query_is_the_plain_correlation() -> None:
     rows = [(10, 1), (20, 3), (30, 2), (35, 5), (90, 4), (20, 1)]
     x, y = zip(*rows, strict=True)
     assert within([rows]) == pytest.approx(spearmanr(x, y).statistic)
-    assert correlation_within([[rows]], QUICK).interval is None
+    assert correlation_within([[rows]], QUICK).estimate.interval is None
 
 
 @given(QUERIES)
@@ -163,7 +68,7 @@ def test_a_confounder_is_held_constant() -> None:
     assert within([[row[:2] for row in rows]]) == pytest.approx(0.956, abs=1e-3)
     assert within([rows]) is None, "the judgment explains the grade, so nothing is left to correlate"
     strata = [[row[:2] for row in rows if row[2] == label] for label in (1, 2, 3)]
-    assert correlation_within([strata], QUICK).value is None
+    assert correlation_within([strata], QUICK).estimate.value is None
 
 
 @given(QUERIES, st.randoms())
@@ -181,8 +86,8 @@ def test_relabelling_changes_nothing(queries: list[list[tuple[int, int, int]]], 
 
 def test_undefined_and_counted_units() -> None:
     constant = correlation_within([[[(10, 3), (20, 3)]], [[(5, 1)]]], QUICK)
-    assert constant == (None, None, 2, 1)
-    assert correlation_within([[], [[(5, 1)]]], QUICK) == (None, None, 0, 0)
+    assert constant == ((None, None), 2, 1)
+    assert correlation_within([[], [[(5, 1)]]], QUICK) == ((None, None), 0, 0)
     assert within([[(1, 1, 2), (2, 2, 2), (3, 4, 2)]]) == pytest.approx(1), "a constant z explains nothing"
 
 
@@ -198,7 +103,7 @@ def test_the_interval_of_a_correlation_is_that_of_resampled_queries() -> None:
         drawn = np.vstack([scaled[n] for n in range(14) for _ in range(count[n])])
         values.append(pearsonr(*drawn.T).statistic)
     tail = expanded_tail(14)
-    assert found.interval == pytest.approx(tuple(np.quantile(values, [tail, 1 - tail])))
+    assert found.estimate.interval == pytest.approx(tuple(np.quantile(values, [tail, 1 - tail])))
 
 
 OWN = [True, False, False]
@@ -211,7 +116,7 @@ def test_advantages_by_hand() -> None:
     """Means 0.8, 0.4, 0.3; mean 0.5 and standard deviation sqrt(0.14 / 3)."""
     found = advantage(GRADER, OWN, QUICK)
     assert found[:3] == pytest.approx((0.8, 0.35, 1))
-    assert found.standardised == pytest.approx(0.45 / (0.14 / 3) ** 0.5)
+    assert found[3].value == pytest.approx(0.45 / (0.14 / 3) ** 0.5)
     people = advantage(PEOPLE, OWN, QUICK)
     assert people[:3] == pytest.approx((1, 1.5, 2.5)), "tied with the last system"
     compared = difference_in_differences(GRADER, PEOPLE, OWN, QUICK)
@@ -249,5 +154,5 @@ def test_scales_do_not_matter(scores: list[list[int]], factor: int, shift: int) 
 
 
 def test_a_single_query_has_no_interval() -> None:
-    assert advantage([[1], [2], [3]], OWN, QUICK).interval is None
+    assert advantage([[1], [2], [3]], OWN, QUICK)[3].interval is None
     assert difference_in_differences([[1], [2], [3]], [[3], [1], [1]], OWN, QUICK).interval is None

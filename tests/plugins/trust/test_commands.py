@@ -33,11 +33,6 @@ def test_an_audit_of_games(shown: Callable[[str], str]) -> None:
     assert "position" in audit
 
 
-@pytest.mark.usefixtures("games")
-def test_judges_of_games(shown: Callable[[str], str]) -> None:
-    assert "Every two judges" in shown("analyze graders games.jsonl")
-
-
 def test_graders_by_entry(shown: Callable[[str], str]) -> None:
     assert "Every two graders" in shown("analyze graders graded.jsonl --by entry")
 

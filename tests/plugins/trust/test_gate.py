@@ -259,7 +259,7 @@ def test_the_common_measure_is_compared() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "options", "message"),
     [
-        (TWO, TWO, {}, r"have 2 measures; choose with -m: F1, RR\."),
+        (TWO, TWO, {}, r"have 2 measures; choose one with -m: F1, RR\."),
         (TWO, ONE, {"measures": ["RR"]}, r"do not both have the measure 'RR' \(measures of both: F1\)"),
         (ONE, scores([0.5, 0.4], measure="AP"), {}, r"no measure in common \(F1; AP\)"),
         *((ONE, ONE, {"max_drop": drop}, r"^--max-drop is .*; expected a number of at least 0\.")

@@ -10,7 +10,6 @@ import pytest
 
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.qrels import LabelRule
 from exam_pp.plugins.trust.graders import graders, graders_report
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from tests.conftest import passage, rubric
@@ -54,7 +53,7 @@ def test_too_few_items_to_replace_people(write_jsonl: WriteLines) -> None:
     path = write_jsonl("few.jsonl", [[f"q{q}", [passage(exam_grades=of)]] for q, of in enumerate(sets)])
     rows = tables_of(graders_report(graders(path, per_entry=True)))["May the judge replace people?"].rows
     assert [row[-1] for row in rows] == ["too few items"] * 3
-    published = graders_report(graders(path, per_entry=True, test="published"))
+    published = graders_report(graders(path, per_entry=True), test="published")
     assert "May the judge replace people?" not in tables_of(published)
     assert "needs 30 items" in notes_of(published)
 
@@ -124,6 +123,5 @@ def test_the_highest_of_several_judgments_is_that_of_the_judges(
 def test_labels_that_no_judge_could_give_have_a_note(write_jsonl: WriteLines) -> None:
     judgment = {"paragraphId": "a", "query": "q", "relevance": 3, "titleQuery": "q"}
     read = passage("a", paragraph_data={"judgments": [judgment]}, exam_grades=[rubric({"e": 5}, llm="m")])
-    rule = LabelRule.parse("1st>=5:5, else -1")
-    result = graders(write_jsonl("g.jsonl", [["q", [read]]]), labelling=rule)
+    result = graders(write_jsonl("g.jsonl", [["q", [read]]]))
     assert result.notes[0].endswith(": 1 label is outside the scale of the judgments (0 to 3): 5.")

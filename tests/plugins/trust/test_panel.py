@@ -18,7 +18,7 @@ from exam_pp.records import replace
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
-from tests.tables import notes_of, pictures_of, tables_of
+from tests.tables import notes_of, tables_of
 
 WriteLines = Callable[[str, list[Any]], Path]
 Ratings = Mapping[str, tuple[int, int]]
@@ -81,17 +81,11 @@ def test_leaderboards_and_leave_one_grader_out(disputed: Path) -> None:
     assert [(g.name, g.kendall, g.kendall_without, g.moved) for g in result.graders] == [
         ("x", 0.0, 0.0, 3), ("y", 0.0, 0.0, 3), ("z", -1.0, 1.0, 0),
     ]  # fmt: skip
-    assert (
-        "No leaderboard is close to the consensus of the other graders (τ: x 0.00, y 0.00, z -1.00; all below"
-        in " ".join(result.notes)
-    )
 
 
 def test_a_grader_that_is_far_from_the_rest(write_jsonl: WriteLines) -> None:
     """Without w, x or y, the median is that of the other two, who outvote z."""
     result = analyze_panel(write_jsonl("graded.jsonl", lines({"w": X, "x": X, "y": X, "z": Z})), cutoff=1)
-    (note,) = result.notes
-    assert note.startswith("z is far from the rest: τ -1.00 of its leaderboard")
     assert [of_grader.kendall for of_grader in result.graders] == [1.0, 1.0, 1.0, -1.0]
 
 
@@ -113,15 +107,9 @@ def test_places_need_significant_differences(
     assert list(result.places.values()) == places
 
 
-def test_agreement(disputed: Path) -> None:
-    """Units with ratings 5, 5, 0: 8 of 12. D_o = 4/9, D_e = 648/1260, so α is 1 − 560/648."""
-    result = analyze_panel(disputed)
-    kappas = {(pair.first, pair.second): pair.coefficients.quadratic_kappa for pair in result.agreement.pairs}
-    assert kappas == pytest.approx({("x", "y"): 1, ("x", "z"): -1 / 3, ("y", "z"): -1 / 3})
-    rows = tables_of(panel_report(result))["Agreement of every two graders"].rows
-    assert [(row[2], row[-1]) for row in rows] == [(12, 1.0), (12, -1.0), (12, -1.0)]
-    assert result.agreement.alphas[0] == pytest.approx(1 - 560 / 648)
-    assert result.agreement.shared == 12
+def test_agreement_of_leaderboards(disputed: Path) -> None:
+    rows = tables_of(panel_report(analyze_panel(disputed)))["Agreement of every two graders"].rows
+    assert [list(row) for row in rows] == [["x", "y", 1.0], ["x", "z", -1.0], ["y", "z", -1.0]]
 
 
 def test_the_order_of_graders_has_no_effect(disputed: Path, write_jsonl: WriteLines) -> None:
@@ -157,23 +145,12 @@ def test_the_consensus_is_that_of_the_command(disputed: Path, tmp_path: Path, ru
     assert [of_grader.name for of_grader in result.graders] == ["x", "y", "z"]
 
 
-def test_qrels_measure(disputed: Path) -> None:
-    """The best rating is the label, so b has the label of a; precision at 1 with level 5."""
-    result = analyze_panel(disputed, measure="P@1", min_grade=5)
-    assert grader(result, "z").leaderboard.means == {"a": 0.0, "b": 1.0, "c": 1.0}
-    assert grader(result, "z").leaderboard.ranks == {"a": 3, "b": 1, "c": 1}
-    assert result.measure == "P@1"
-
-
-def test_a_reviewer_with_few_pairs_and_equal_ratings(write_jsonl: WriteLines) -> None:
+def test_a_reviewer_with_few_pairs(write_jsonl: WriteLines) -> None:
     """Models come before reviewers; the consensus needs ratings of two graders."""
     graders = {"human:ann": {"c": GOOD}, "x": X, "low": dict.fromkeys("abc", (1, 1))}
     result = analyze_panel(write_jsonl("graded.jsonl", lines(graders)))
-    notes = " ".join(result.notes)
     assert [of_grader.name for of_grader in result.graders] == ["low", "x", "human:ann"]
-    assert "human:ann rated 4 pairs, another grader 12: its leaderboard counts all other pairs" in notes
-    assert "All ratings of human:ann are equal" in notes
-    assert "All ratings of low are equal" in notes
+    assert [of_grader.rated for of_grader in result.graders] == [12, 12, 4]
     assert result.consensus.means == {"a": 0.0, "b": 0.0, "c": 0.0}  # type: ignore[union-attr]
 
 
@@ -214,9 +191,7 @@ def test_files_without_rankings_have_agreement_only(write_jsonl: WriteLines) -> 
     result = analyze_panel(write_jsonl("graded.jsonl", values))
     report = panel_report(result)
     assert result.consensus is None
-    assert list(tables_of(report)) == [
-        "Graders", "Agreement of every two graders", "Krippendorff's α of all graders",
-    ]  # fmt: skip
+    assert list(tables_of(report)) == ["Graders"]
     assert "The file has no rankings" in notes_of(report)
 
 
@@ -231,9 +206,6 @@ def test_report(disputed: Path) -> None:
     report = panel_report(analyze_panel(disputed))
     tables = tables_of(report)
     assert [list(row) for row in tables["Graders"].rows][2] == ["z", 12, 2, 2.5, -1.0, 1.0, 0]
-    assert list(pictures_of(report)) == [
-        "weighted κ (quadratic)", "Kendall's τ-b of leaderboards", "Ranks by each grader",
-    ]  # fmt: skip
     assert (report.provenance.models, report.provenance.min_grades) == (("x", "y", "z"), (4,))  # type: ignore[union-attr]
 
 

@@ -8,16 +8,12 @@ import pytest
 
 from exam_pp.plugins.trust.pictures import (
     Level,
-    ReliabilityBin,
     confusion,
-    matrix,
     mean_difference,
-    rank_grid,
-    reliability_diagram,
 )
 from exam_pp.rendering.document import Picture
 from tests.rendering import test_pictures as pictures
-from tests.rendering.test_pictures import number, tree
+from tests.rendering.test_pictures import tree
 
 
 def all_charts(name: str) -> list[Picture]:
@@ -25,12 +21,9 @@ def all_charts(name: str) -> list[Picture]:
     other = f"{name}2"
     return [
         confusion([name, other], [name], [[1], [2]], name, row_noun=name, column_noun=name, boxed={(0, 0)}),
-        matrix([name, other], {(name, other): 0.5}, name),
-        rank_grid([name, other], [name, other], [[1, 2], [2, None]], name),
         mean_difference(
             [(1, 0.5), (2, -1)], Level(0.1, -0.2, 0.4), Level(-1, -2, 0), Level(1.2), name, items=3
         ),
-        reliability_diagram([ReliabilityBin(0.4, 0.5, 9, 0.45, 0.7)], name, ece=0.25),
     ]
 
 
@@ -46,10 +39,6 @@ CONFUSION = confusion(
     ["0", "1"], ["0", "1"], [[90, 10], [0, 1]], "Title", row_noun="before", column_noun="after",
     boxed={(0, 0), (1, 1)},
 )  # fmt: skip
-RANKS = rank_grid(["a", "b"], ["all", "x"], [[1, 2], [2, None]], "Ranks")
-RELIABILITY = reliability_diagram(
-    [ReliabilityBin(0.1, 0.2, 4, 0.15, 0.25), ReliabilityBin(0.8, 0.9, 16, 0.85, 0.5)], "Title", ece=0.3
-)
 DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Level(3), "d", items=9)
 
 
@@ -60,13 +49,6 @@ DIFFERENCES = mean_difference([(1.0, 0.0), (2.0, 2.0)], Level(1, 0, 2), None, Le
             CONFUSION, ["90", "10"],
             "before with after: 91 of 101 in the boxed cells. 0 with 0: 90; 0 with 1: 10; 1 with 1: 1.", "",
         ),
-        (RANKS, ["2", "2"], "Ranks on the leaderboards of all, x: a 1, 2, b 2, no rank.", ""),
-        (
-            RELIABILITY, [],
-            "20 pairs in 2 bins. Expected calibration error 0.300. Largest gap: probability 0.850, share "
-            "0.500.",
-            "",
-        ),
         (DIFFERENCES, [], "Bias 1.000. Upper limit 3.000.", "2 of 9 items"),
     ],
 )  # fmt: skip
@@ -76,28 +58,8 @@ def test_labels_descriptions_and_captions(
     pictures.test_labels_descriptions_and_captions(picture, labels, description, caption)
 
 
-def test_reliability_diagram() -> None:
-    """A higher share is higher on the page, and a bar goes from it to the probability."""
-    drawn = tree(RELIABILITY)
-    low, high = drawn.iter("circle")
-    assert [node[0].text for node in (low, high)] == [
-        "0.1 to 0.2: 4 pairs, probability 0.150, share 0.250",
-        "0.8 to 0.9: 16 pairs, probability 0.850, share 0.500",
-    ]
-    assert number(low, "cx") < number(high, "cx")
-    assert number(low, "cy") > number(high, "cy")
-    assert number(low, "r") < number(high, "r")
-    ends = [re.findall(r"M[\d.]+ [\d.]+V([\d.]+)", path.get("d", "")) for path in drawn.iter("path")
-            if path.get("stroke-width") == "2"]  # fmt: skip
-    heights = pytest.approx([number(low, "cy"), number(high, "cy")], abs=0.11)
-    assert [list(map(float, each)) for each in ends if len(each) == 2] == [heights]
-
-
-@pytest.mark.parametrize(
-    "picture", [confusion([], [], [], "t", row_noun="r", column_noun="c"), matrix([], {}, "t")]
-)
-def test_little_data(picture: Picture) -> None:
-    pictures.test_little_data(lambda: picture)
+def test_little_data() -> None:
+    pictures.test_little_data(lambda: confusion([], [], [], "t", row_noun="r", column_noun="c"))
 
 
 def test_differences_have_lines_at_bias_and_limits() -> None:
@@ -116,8 +78,5 @@ def test_differences_have_lines_at_bias_and_limits() -> None:
 
 
 def test_colours_of_cells() -> None:
-    """Rank 1 has the strongest colour; a cell without a rank is empty."""
+    """A larger share of a row has a stronger colour."""
     assert pictures.cells(CONFUSION) == {(0, 0): 5, (0, 1): 0, (1, 0): 0, (1, 1): 5}
-    levels = pictures.cells(RANKS)
-    assert set(levels) == {(0, 0), (0, 1), (1, 0)}
-    assert levels[0, 0] > levels[0, 1] == levels[1, 0]

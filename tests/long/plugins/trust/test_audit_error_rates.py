@@ -7,7 +7,7 @@ import pytest
 
 from exam_pp.metrics.uncertainty import Interval
 from exam_pp.phases.evaluation.leaderboards import Statistics
-from exam_pp.plugins.trust.audit_numbers import calibration, correlation_within, difference_in_differences
+from exam_pp.plugins.trust.audit_numbers import correlation_within, difference_in_differences
 
 DRAWS = 200
 HIGHEST = 0.09
@@ -35,7 +35,10 @@ def share_with_evidence_of_length(queries: int, slope: float, seed: int) -> floa
             rows = np.column_stack([words, grade, judgment]).tolist()
             whole.append([rows])
             strata.append([[row[:2] for row in rows if row[2] == label] for label in range(4)])
-        sides = {side(correlation_within(data, Statistics(seed=draw)).interval) for data in (whole, strata)}
+        sides = {
+            side(correlation_within(data, Statistics(seed=draw)).estimate.interval)
+            for data in (whole, strata)
+        }
         hits += sides in ({1}, {-1})
     return hits / DRAWS
 
@@ -47,20 +50,6 @@ def test_length_has_few_false_alarms(queries: int) -> None:
 
 def test_length_that_matters_is_detected() -> None:
     assert share_with_evidence_of_length(25, 0.3, seed=2) >= 0.7
-
-
-def test_calibrated_graders_cause_few_alarms() -> None:
-    rng = np.random.default_rng(3)
-    alarms = 0
-    for draw in range(DRAWS):
-        queries = []
-        for _ in range(25):
-            p = rng.beta(1, 2, 40)
-            queries.append(list(zip(p.tolist(), (rng.random(40) < p).tolist(), strict=True)))
-        found = calibration(queries, Statistics(seed=draw))
-        assert found is not None
-        alarms += (found.ece.value or 0) > found.highest_ece
-    assert alarms / DRAWS <= HIGHEST
 
 
 def test_two_fair_sources_of_scores_cause_few_alarms() -> None:
