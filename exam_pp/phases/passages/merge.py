@@ -27,7 +27,7 @@ from exam_pp.splicing import (
 )
 from exam_pp.store.files import read_lines
 from exam_pp.store.games_files import is_games_file, read_games, write_games
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
 from exam_pp.text.wording import counted
