@@ -13,11 +13,17 @@ from scipy.stats import binomtest
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import AnswerFilter
-from exam_pp.metrics.bounded_mean import share_interval
 from exam_pp.metrics.entry_values import Floats, Ints
 from exam_pp.metrics.leaderboard import Standing
 from exam_pp.metrics.significance import holm, rating_ranks
-from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, Interval, intervals, query_counts
+from exam_pp.metrics.uncertainty import (
+    FEW_UNITS,
+    FEWEST_UNITS,
+    Interval,
+    intervals,
+    query_counts,
+    share_interval,
+)
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation, counted_names, joined_notes
 from exam_pp.plugins.games import TOURNAMENTS
@@ -414,7 +420,7 @@ def head_to_head(
 
     A query counts in the sign test for the system that won more of its games; queries without a difference
     count for neither system. Intervals are those of
-    :func:`~exam_pp.metrics.bounded_mean.share_interval`, with queries as groups.
+    :func:`~exam_pp.metrics.uncertainty.share_interval`, with queries as groups.
 
     Source: sign test with ties dropped, as Conover, "Practical Nonparametric Statistics" (1999), section
     3.4; Holm's correction, see :func:`~exam_pp.metrics.significance.holm`.
