@@ -24,7 +24,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.entry_values import Floats, Ints
-from exam_pp.metrics.score_ranges import ROUNDING, Range, check_range
+from exam_pp.metrics.measures import ROUNDING, Range, check_range
 from exam_pp.results import ALL_QUERIES, Score
 
 if TYPE_CHECKING:

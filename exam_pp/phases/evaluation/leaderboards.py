@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.metrics.score_ranges import Range, has_bounds, lower_is_better
+from exam_pp.metrics.measures import MeasureName, Range
 from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims, level_of
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
@@ -51,10 +51,9 @@ class SystemUncertainty(NamedTuple):
 
     ``low`` and ``high`` are the confidence interval of the mean, ``first`` and ``last`` that of its rank.
     Systems that share a letter of ``letters`` do not differ significantly. Ranks and letters come from the
-    same tests, so that they agree. ``worst`` and ``best`` are the
-    means with the lowest and highest grades of ungraded pairs: bounds, or two cases if a grade can also lower
-    the score (:func:`~exam_pp.metrics.score_ranges.has_bounds`). ``order_open`` is True if these grades could
-    change the order of the system and another system.
+    same tests, so that they agree. ``worst`` and ``best`` are the means with the lowest and highest grades of
+    ungraded pairs: bounds, or two cases if a grade can also lower the score (``MeasureName.has_bounds``).
+    ``order_open`` is True if these grades could change the order of the system and another system.
     """
 
     low: float | None = None
@@ -167,7 +166,7 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
 
 def _bounds_notes(systems: Mapping[tuple[str, str], SystemUncertainty]) -> Iterator[str]:
     metrics = list(dict.fromkeys(metric for _, metric in systems))
-    two_cases = [metric for metric in metrics if not has_bounds(metric)]
+    two_cases = [metric for metric in metrics if not MeasureName(metric).has_bounds]
     if len(two_cases) < len(metrics):
         yield "Bounds: lowest and highest score over all grades that ungraded pairs could have."
     if two_cases:
@@ -201,7 +200,7 @@ def _add_places(
         rank_intervals,
     )
 
-    scores = -matrix.values if lower_is_better(matrix.metric) else matrix.values
+    scores = -matrix.values if MeasureName(matrix.metric).lower_is_better else matrix.values
     means = np.nanmean(scores, axis=1)
     order = [
         row
@@ -292,7 +291,7 @@ class Standings:
     ``provenance`` are those of the ``evaluation``.
     """
 
-    metrics: Sequence[str]
+    metrics: Sequence[MeasureName]
     systems: Sequence[str]
     rows: Mapping[tuple[str, str], Standing]
     statistics: Statistics
@@ -347,15 +346,15 @@ def leaderboard(
     options = statistics or Statistics()
     shown = evaluation.of_metrics(*metrics) if metrics else evaluation
     rows = standings(shown.scores)
-    metrics = metrics or list(dict.fromkeys(row.metric for row in rows))
-    sign = -1 if metrics and lower_is_better(metrics[0]) else 1
-    means = {row.system: sign * row.mean for row in rows if row.metric == metrics[0]}
+    columns = list(map(MeasureName, metrics or dict.fromkeys(row.metric for row in rows)))
+    sign = -1 if columns and columns[0].lower_is_better else 1
+    means = {row.system: sign * row.mean for row in rows if row.metric == columns[0]}
     return Standings(
-        metrics,
+        columns,
         by_means(dict.fromkeys(row.system for row in rows), means),
         {(row.system, row.metric): row for row in rows},
         options,
-        uncertainty(shown.of_metrics(metrics[0]) if only_first else shown, options),
+        uncertainty(shown.of_metrics(columns[0]) if only_first else shown, options),
         evaluation.notes,
         evaluation.provenance,
         evaluation,

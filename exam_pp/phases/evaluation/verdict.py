@@ -8,7 +8,7 @@ from math import isclose
 
 from exam_pp.data_model import is_human
 from exam_pp.judges import card, own_family
-from exam_pp.metrics.score_ranges import is_share, lower_is_better
+from exam_pp.metrics.measures import MeasureName
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
@@ -137,15 +137,15 @@ def page_title(study: str, systems: Collection[str], file: str) -> str:
     return f"{study}: {compared}" if study else compared
 
 
-def _distinct(metric: str, scores: Sequence[float]) -> list[str]:
+def _distinct(metric: MeasureName, scores: Sequence[float]) -> list[str]:
     """Different scores for readers, with as many digits as they need to look different."""
     shown = ([shown_score(metric, score, more) for score in scores] for more in range(12))
     return next((row for row in shown if len(set(row)) == len(row)), [str(score) for score in scores])
 
 
-def shown_score(metric: str, score: float, more_digits: int = 0) -> str:
+def shown_score(metric: MeasureName, score: float, more_digits: int = 0) -> str:
     """A score for readers: in percent if it is a share, else with three digits."""
-    if is_share(metric):
+    if metric.is_share:
         return f"{100 * score:.{more_digits}f} %".replace("-", "−")
     return f"{score:#.{3 + more_digits}g}".rstrip(".")
 
@@ -163,7 +163,7 @@ def _doubts(standings: Standings) -> str:
     metric, basis = standings.metrics[0], standings.uncertainty.basis
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
     is_open = any(row.order_open for row in rows)
-    doubts = f" {metric} counts mistakes, so lower is better." if lower_is_better(metric) else ""
+    doubts = f" {metric} counts mistakes, so lower is better." if metric.lower_is_better else ""
     doubts += " Pairs without a grade could change the order." if is_open else ""
     lacking = [
         f"{counted(number, 'query', 'queries')} of {in_one_line(system)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from exam_pp.metrics.score_ranges import is_share
+from exam_pp.metrics.measures import MeasureName
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.pictures.grids import heatmap
@@ -37,7 +37,7 @@ def leaderboard_picture(standings: Standings) -> Picture:
                 bar if error is None else bar._replace(low=bar.value - error, high=bar.value + error)
                 for bar, error in zip(bars, errors, strict=True)
             ]
-    if not is_share(metric):
+    if not metric.is_share:
         return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
     bars = [Bar(bar.system, 100 * bar.value, _hundredfold(bar.low), _hundredfold(bar.high)) for bar in bars]
     return dot_plot(bars, in_percent(metric), f"Systems by {metric}", whiskers, decimals=SHARE_DECIMALS)
@@ -58,7 +58,7 @@ def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
         return None
     title = f"{metric} by system and query"
     rows = [[of_system.get(query) for query in queries] for of_system in values.values()]
-    if not is_share(metric):
+    if not MeasureName(metric).is_share:
         return heatmap(list(values), queries, rows, metric, title)
     rows = [list(map(_hundredfold, row)) for row in rows]
     return heatmap(list(values), queries, rows, in_percent(metric), title, decimals=SHARE_DECIMALS)

@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.cover import is_normalised
 from exam_pp.metrics.leaderboard import Standing, standings, with_means
-from exam_pp.metrics.score_ranges import has_bounds, is_share
+from exam_pp.metrics.measures import MeasureName
 from exam_pp.phases.evaluation.corrections import marked
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.phases.evaluation.result import Evaluation
@@ -65,7 +64,7 @@ def leaderboard_report(
     systems = [s for s in standings.systems if s != OVERALL_SYSTEM or not for_readers]
     counts = {system: standings.queries[system] for system in systems}
     uneven = len(set(counts.values())) > 1
-    percent = {metric for metric in standings.metrics if for_readers and is_share(metric)}
+    percent = {metric for metric in standings.metrics if for_readers and metric.is_share}
     number = max(standings.queries.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
     notes += _upper_bound(standings, percent)
@@ -103,7 +102,7 @@ def _upper_bound(standings: Standings, percent: Collection[str]) -> list[str]:
     bounds = {
         metric: f"{100 * standings.rows[OVERALL_SYSTEM, metric].mean:.{SHARE_DECIMALS}f} %"
         for metric in standings.metrics
-        if metric in percent and (OVERALL_SYSTEM, metric) in standings.rows and not is_normalised(metric)
+        if metric in percent and (OVERALL_SYSTEM, metric) in standings.rows and not metric.is_normalised
     }
     if not bounds:
         return []
@@ -124,7 +123,7 @@ Column = tuple[str, Callable[[str], Cell]]
 
 def metric_columns(
     standings: Standings,
-    metric: str,
+    metric: MeasureName,
     *,
     formatted: bool,
     decimals: int = 3,
@@ -156,7 +155,7 @@ def metric_columns(
         return f"{pair} ?" if pair and row.order_open else pair
 
     columns: list[Column] = [(in_percent(metric) if percent else metric, _cell(means, mean))]
-    enclosed = has_bounds(metric)
+    enclosed = metric.has_bounds
     parts: Mapping[str, Sequence[tuple[str, Callable[[SystemUncertainty], Cell]]]]
     if formatted:
         parts = {
