@@ -347,6 +347,8 @@ def answer_length(text: str) -> int:
 Range = tuple[float, float]
 """The lowest and highest possible score of a measure."""
 
+SHARE_DECIMALS = 1
+"""Decimals of scores in percent."""
 ROUNDING = 1e-9
 """Scores outside of the range by at most this are rounding errors, or by this share of an end above 1."""
 
@@ -442,6 +444,11 @@ class MeasureName(str):
     def is_share(self) -> bool:
         """Whether scores are shares, which readers see in percent; those of nDCG, for example, are not."""
         return self._is_in(SHARES) or self._is_in(SHARES_BELOW_0)
+
+    @property
+    def in_percent(self) -> str:
+        """The name above numbers in percent."""
+        return f"{self} %"
 
     @property
     def is_normalised(self) -> bool:

@@ -300,6 +300,14 @@ class Standings:
     provenance: Provenance | None = None
     evaluation: Evaluation = field(default_factory=Evaluation, repr=False, compare=False)
 
+    @property
+    def with_places(self) -> Standings:
+        """Itself, if it has intervals of the ranks; else a leaderboard of the first metric that has them."""
+        if self.statistics.intervals:
+            return self
+        options = replace(self.statistics, significance=False, places=True)
+        return leaderboard(self.evaluation.of_metrics(self.metrics[0]), options)
+
     @cached_property
     def claims(self) -> Standings:
         """The leaderboard on whose places claims rest: itself, unless people checked its grades in part."""

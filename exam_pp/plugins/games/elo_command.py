@@ -290,7 +290,7 @@ def command(
     extra = None
     if official is not None:
         from exam_pp.phases.analysis.correlation import ranked
-        from exam_pp.reports.evaluation.official_ranks import rank_column
+        from exam_pp.reports.evaluation.leaderboards import rank_column
 
         extra = rank_column(ranked(scores_of(standings), official))
     # TSV has the leaderboard alone, so that other commands can read it.

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from exam_pp.metrics.measures import MeasureName
+from exam_pp.metrics.measures import SHARE_DECIMALS, MeasureName
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.rendering.document import Picture
 from exam_pp.rendering.pictures.grids import heatmap
 from exam_pp.rendering.pictures.rows import Bar, dot_plot
-from exam_pp.reports.evaluation.leaderboards import SHARE_DECIMALS, in_percent
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 
 
@@ -40,7 +39,7 @@ def leaderboard_picture(standings: Standings) -> Picture:
     if not metric.is_share:
         return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
     bars = [Bar(bar.system, 100 * bar.value, _hundredfold(bar.low), _hundredfold(bar.high)) for bar in bars]
-    return dot_plot(bars, in_percent(metric), f"Systems by {metric}", whiskers, decimals=SHARE_DECIMALS)
+    return dot_plot(bars, metric.in_percent, f"Systems by {metric}", whiskers, decimals=SHARE_DECIMALS)
 
 
 def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
@@ -58,10 +57,11 @@ def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
         return None
     title = f"{metric} by system and query"
     rows = [[of_system.get(query) for query in queries] for of_system in values.values()]
-    if not MeasureName(metric).is_share:
+    name = MeasureName(metric)
+    if not name.is_share:
         return heatmap(list(values), queries, rows, metric, title)
     rows = [list(map(_hundredfold, row)) for row in rows]
-    return heatmap(list(values), queries, rows, in_percent(metric), title, decimals=SHARE_DECIMALS)
+    return heatmap(list(values), queries, rows, name.in_percent, title, decimals=SHARE_DECIMALS)
 
 
 def _bars(standings: Standings) -> list[Bar]:
