@@ -50,15 +50,18 @@ PARTLY = "[checked-in-part]"
 """The end of the name of a measure with corrections of some pairs, on which no claim may rest."""
 
 
-def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
-    """On what claims on the first measure rest; None without ratings of people in the scores, or systems."""
+def basis_of_claims(evaluation: Evaluation, alpha: float, metric: str = "") -> Basis | None:
+    """On what claims on a measure rest; None without ratings of people in the scores, or systems.
+
+    ``metric``: The measure; default: the first one.
+    """
     if evaluation.corrections is None or not evaluation.corrections.systems:
         return None
     import numpy as np  # noqa: PLC0415 - slow to import
 
     from exam_pp.metrics.fair_sample import complete_look, level, looks, sample_scores  # noqa: PLC0415
 
-    metric = evaluation.scores[0].metric
+    metric = metric or evaluation.scores[0].metric
     systems, by = evaluation.corrections.systems, evaluation.corrections.by
     queries = [query for query in evaluation.corrections.queries(metric) if query.judged.size]
     numbers = looks(max((len(query.weights) for query in queries), default=1))
@@ -79,14 +82,17 @@ def basis_of_claims(evaluation: Evaluation, alpha: float) -> Basis | None:
         for column, query in enumerate(queries)
         for row, system in enumerate(systems)
     }
-    known = [score for score in evaluation.of_metrics(metric).scores if score[:2] in estimates]
-    of_sample = [score._replace(value=estimates[score[:2]]) for score in known]
+    of_sample = [
+        score._replace(value=estimates[score[:2]])
+        for score in evaluation.scores
+        if score.metric == metric and score[:2] in estimates
+    ]
     return Basis("sample", by, Evaluation(of_sample), alpha, look, numbers[-1], checked)
 
 
 def level_of(evaluation: Evaluation, metric: str, alpha: float) -> float | None:
     """The error that tests of a metric may have; None if people checked only some of its grades."""
-    basis = None if metric == LENGTH else basis_of_claims(evaluation.of_metrics(metric), alpha)
+    basis = None if metric == LENGTH else basis_of_claims(evaluation, alpha, metric)
     if basis is not None:
         return basis.alpha if basis.kind == "people" else None
     partly = evaluation.provenance is not None and bool(evaluation.provenance.partly_reviewed)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from exam_pp.defaults import CONFIDENCE, SAMPLES
-from exam_pp.metrics.leaderboard import Standing, standings
+from exam_pp.metrics.leaderboard import Standing, by_means, standings
 from exam_pp.metrics.measures import MeasureName, Range
 from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims, level_of
 from exam_pp.phases.evaluation.result import Evaluation
@@ -142,6 +142,8 @@ def _update(result: Uncertainty, system: str, metric: str, **values: float | int
 
 
 def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertainty]:
+    if not evaluation.best_case:
+        return {}
     best = {(row.system, row.metric): row.mean for row in standings(evaluation.best_case)}
     score = {
         (r.system, r.metric): r.mean for r in standings(evaluation.scores) if (r.system, r.metric) in best
@@ -349,10 +351,11 @@ def leaderboard(
     """The leaderboard of an evaluation.
 
     ``metrics``: Its columns; empty for all metrics. With ``only_first``, statistics are those of the first
-    metric. Raises :class:`~exam_pp.errors.SelectionError` for statistics that a metric does not support.
+    of these. Raises :class:`~exam_pp.errors.SelectionError` for statistics that a metric does not support.
     """
     options = statistics or Statistics()
     shown = evaluation.of_metrics(*metrics) if metrics else evaluation
+    uncertain = uncertainty(shown.of_metrics(*metrics[:1]) if only_first else shown, options)
     rows = standings(shown.scores)
     columns = list(map(MeasureName, metrics or dict.fromkeys(row.metric for row in rows)))
     sign = -1 if columns and columns[0].lower_is_better else 1
@@ -362,19 +365,8 @@ def leaderboard(
         by_means(dict.fromkeys(row.system for row in rows), means),
         {(row.system, row.metric): row for row in rows},
         options,
-        uncertainty(shown.of_metrics(columns[0]) if only_first else shown, options),
+        uncertain,
         evaluation.notes,
         evaluation.provenance,
         evaluation,
-    )
-
-
-def by_means(systems: Iterable[str], *means: Mapping[str, float]) -> list[str]:
-    """The systems by their means, and those with equal means by the next ones.
-
-    Systems without a mean are behind all others, and the overall system comes last.
-    """
-    return sorted(
-        systems,
-        key=lambda s: (s == OVERALL_SYSTEM, *((s not in of, -of.get(s, 0.0)) for of in means), s),
     )

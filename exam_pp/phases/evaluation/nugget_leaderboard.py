@@ -10,7 +10,7 @@ from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.leaderboard import Standing, extremes, standings
+from exam_pp.metrics.leaderboard import Standing, by_means, extremes, standings
 from exam_pp.metrics.measures import (
     LENGTH,
     MEASURES,
@@ -20,7 +20,7 @@ from exam_pp.metrics.measures import (
     known_measures,
 )
 from exam_pp.phases.evaluation.judgments import is_passages
-from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, by_means, leaderboard
+from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard
 from exam_pp.phases.evaluation.nugget_scores import (
     nugget_scores,
     sanity_scores,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isclose
 
 from exam_pp.data_model import is_human
@@ -44,20 +44,21 @@ def verdict(standings: Standings) -> Verdict | None:
     """
     basis = standings.uncertainty.basis
     said = _said(standings.claims)
-    if said is None or basis is None or basis.kind == "people":
-        return said and replace(said, sentence=said.sentence + _doubts(standings))
-    if basis.kind == "judge":
-        by = "The judge alone"
+    if said is None:
+        return None
+    by = beside = ""
+    if basis is not None and basis.kind == "judge":
+        by = "The judge alone: "
         beside = f" Corrected scores make no claim: {basis.shares}; rate the fair sample."
-    else:
+    elif basis is not None and basis.kind == "sample":
         sample = f"{basis.look} of {counted(basis.entries, 'entry', 'entries')} of each query"
-        by = f"By estimates from a fair sample that {basis.by} rated ({sample})"
+        by = f"By estimates from a fair sample that {basis.by} rated ({sample}): "
         alone = standings.judge_alone and _said(standings.judge_alone)
         beside = f" The judge alone: {alone.headline}." if alone else ""
         if len(said.leaders) > 1:
             beside = f" More of the sample may show it, too.{beside}"
-    sentence = f"{by}: {said.sentence}{beside}{_doubts(standings)}"
-    return Verdict(f"{by}: {said.headline}", sentence, said.leaders)
+    sentence = f"{by}{said.sentence}{beside}{_doubts(standings)}"
+    return Verdict(f"{by}{said.headline}", sentence, said.leaders)
 
 
 def _said(standings: Standings) -> Verdict | None:
