@@ -1,9 +1,9 @@
-"""Leaderboards in each form that is written: reports, texts for other programs, columns of official ranks."""
+"""Leaderboards in each form that is written: reports, pictures, texts for other programs, official ranks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
@@ -24,7 +24,7 @@ from exam_pp.plugins import offered
 from exam_pp.prompts import PROMPTS
 from exam_pp.rendering.cells import format_cell
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
-from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def leaderboard_output(evaluation: Evaluation, title: str, form: LeaderboardForm
     else:
         extra = None if form.official is None else rank_column(_ranked(evaluation, form.official))
         standings = leaderboard(evaluation, form.statistics_of(evaluation))
-        pictures = _pictures(standings) if form.form == "html" else ()
+        pictures = leaderboard_pictures(standings) if form.form == "html" else ()
         report = leaderboard_report(standings, title, audience=form.audience, extra=extra, pictures=pictures)
         content = with_verdict(report, standings, form)
     return LeaderboardOutput(content, notes, plotted(evaluation, form, standings))
@@ -99,19 +99,9 @@ def _ranked(evaluation: Evaluation, official: Path) -> RankedEvaluation:
     return ranked(evaluation, official)
 
 
-def _pictures(standings: Standings) -> Sequence[Picture]:
-    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures  # noqa: PLC0415
-
-    return leaderboard_pictures(standings)
-
-
 def scores_by_query(evaluation: Evaluation, title: str, form: LeaderboardForm) -> Report:
     """The scores of each query, on pages below a picture of the first metric."""
-    picture = None
-    if form.form == "html":
-        from exam_pp.reports.evaluation.leaderboard_pictures import score_heatmap  # noqa: PLC0415
-
-        picture = score_heatmap(evaluation.scores)
+    picture = score_heatmap(evaluation.scores) if form.form == "html" else None
     return per_query_report(evaluation, title, picture)
 
 
@@ -133,8 +123,6 @@ def plotted(
     """The first metric with its intervals, which are computed unless the standings have them."""
     if not form.plot:
         return None
-    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture  # noqa: PLC0415
-
     if standings is None or not standings.statistics.intervals:
         standings = leaderboard(evaluation, form.statistics.intervals_only)
     return leaderboard_picture(standings)
@@ -361,6 +349,75 @@ def official_json(evaluation: Evaluation) -> str:
     ranks = ranks_of({row.system: row.mean for row in rows if row.system != OVERALL_SYSTEM})
     whole_ranks = {system: int_if_whole(rank) for system, rank in ranks.items()}
     return json.dumps(whole_ranks, ensure_ascii=False, indent=2) + "\n"
+
+
+def leaderboard_pictures(standings: Standings, condition: str = "") -> list[Picture]:
+    """Intervals and heatmap of the first metric; ``condition`` is put before their titles."""
+    several = len({*standings.systems} - {OVERALL_SYSTEM}) > 1
+    shown = [leaderboard_picture(standings)] if several else []
+    scores = score_heatmap(standings.evaluation.scores, standings.metrics[0] if standings.metrics else "")
+    shown += [scores] if scores is not None else []
+    if not condition:
+        return shown
+    return [replace(picture, title=f"{condition}: {picture.title}") for picture in shown]
+
+
+def leaderboard_picture(standings: Standings) -> Picture:
+    """The systems by the first metric with intervals or standard errors."""
+    from exam_pp.rendering.pictures.rows import Bar, dot_plot  # noqa: PLC0415 - for few leaderboards
+
+    metric, uncertain = standings.metrics[0], standings.uncertainty.systems
+    rows = [row for row in standings.rows.values() if row.metric == metric]
+    every_bar = [
+        Bar(row.system, row.mean, *uncertain.get((row.system, metric), SystemUncertainty())[:2])
+        for row in sorted(rows, key=lambda row: (-row.mean, row.system))
+    ]
+    bars = [bar for bar in every_bar if bar.system != OVERALL_SYSTEM]
+    if any(bar.low is not None for bar in every_bar):
+        options = standings.statistics
+        units = "queries" if options.intervals == "queries" else "queries and entries"
+        whiskers = f"{100 * options.confidence:g} % intervals over {units}"
+    else:
+        whiskers = ""
+        errors = [standings.rows[bar.system, metric].stderr for bar in bars]
+        if any(errors):
+            whiskers = "± standard error"
+            bars = [
+                bar if error is None else bar._replace(low=bar.value - error, high=bar.value + error)
+                for bar, error in zip(bars, errors, strict=True)
+            ]
+    if not metric.is_share:
+        return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
+    bars = [Bar(bar.system, 100 * bar.value, _hundredfold(bar.low), _hundredfold(bar.high)) for bar in bars]
+    return dot_plot(bars, metric.in_percent, f"Systems by {metric}", whiskers, decimals=SHARE_DECIMALS)
+
+
+def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
+    """A metric of every system on every query; None for fewer than two systems or queries.
+
+    The default is the metric of the first score.
+    """
+    values: dict[str, dict[str, float]] = {}
+    for score in scores:
+        metric = metric or score.metric
+        if score.metric == metric and score.query_id != ALL_QUERIES and score.system != OVERALL_SYSTEM:
+            values.setdefault(score.system, {})[score.query_id] = score.value
+    queries = list(dict.fromkeys(query for of_system in values.values() for query in of_system))
+    if len(values) < 2 or len(queries) < 2:
+        return None
+    title = f"{metric} by system and query"
+    rows = [[of_system.get(query) for query in queries] for of_system in values.values()]
+    from exam_pp.rendering.pictures.grids import heatmap  # noqa: PLC0415 - for few leaderboards
+
+    name = MeasureName(metric)
+    if not name.is_share:
+        return heatmap(list(values), queries, rows, metric, title)
+    rows = [list(map(_hundredfold, row)) for row in rows]
+    return heatmap(list(values), queries, rows, name.in_percent, title, decimals=SHARE_DECIMALS)
+
+
+def _hundredfold(value: float | None) -> float | None:
+    return None if value is None else 100 * value
 
 
 def rank_column(result: RankedEvaluation) -> ExtraColumn:
