@@ -17,8 +17,7 @@ from operator import or_
 from typing import TYPE_CHECKING, cast
 
 from exam_pp.banks import LABEL_RATINGS
-from exam_pp.errors import DataError, SelectionError, UnknownNameError
-from exam_pp.results import Score
+from exam_pp.errors import SelectionError, UnknownNameError
 from exam_pp.text.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -349,8 +348,6 @@ Range = tuple[float, float]
 
 SHARE_DECIMALS = 1
 """Decimals of scores in percent."""
-ROUNDING = 1e-9
-"""Scores outside of the range by at most this are rounding errors, or by this share of an end above 1."""
 
 SHARES_BELOW_0 = frozenset({"Rubric", "Rubric_strict", "HealthBench"})
 """Shares that weights below 0 lower; the bank says by how much. Their names leave the range open."""
@@ -470,19 +467,3 @@ class MeasureName(str):
 def range_of_differences(bounds: Range | None) -> Range | None:
     """The lowest and highest possible difference of two scores of a measure."""
     return None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-
-
-def is_outside(value: float, bounds: Range) -> bool:
-    """Whether a score is outside of the range of its measure by more than a rounding error."""
-    low, high = bounds
-    return not low - ROUNDING * max(1.0, abs(low)) <= value <= high + ROUNDING * max(1.0, abs(high))
-
-
-def check_range(score: Score, bounds: Range | None, file: str | None = None) -> None:
-    """Raise :class:`~exam_pp.errors.DataError` for a score outside of the range of its measure."""
-    if bounds is not None and is_outside(score.value, bounds):
-        raise DataError(
-            f"{score.metric} is from {bounds[0]:g} to {bounds[1]:g}, but the score of {score.system} for the "
-            f"query {score.query_id!r} is {score.value:g}; divide the scores, or rename the measure.",
-            file=file,
-        )

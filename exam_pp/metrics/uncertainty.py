@@ -23,8 +23,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
 
 from exam_pp.defaults import CONFIDENCE
+from exam_pp.errors import DataError
 from exam_pp.metrics.entry_values import Floats, Ints
-from exam_pp.metrics.measures import ROUNDING, Range, check_range
+from exam_pp.metrics.measures import Range
 from exam_pp.results import ALL_QUERIES, Score
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ FEWEST_FOR_T = 6
 """With fewer values, no interval of their mean is made that assumes normal ones."""
 NO_SPREAD = 1e-12
 """Numbers that differ by less are equal but for rounding errors."""
+ROUNDING = 1e-9
+"""Scores outside of their range by at most this are rounding errors, or by this share of an end above 1."""
 _NODES = 400
 """Enough for 5,000 different scores: limits of binary ones agree with Clopper and Pearson to 1e-7."""
 _TINY = 1e-16
@@ -259,6 +262,22 @@ def mean_interval(values: ArrayLike, bounds: Range | None, confidence: float = C
     error = float(scores.std(ddof=1)) / scores.size**0.5
     half = float(stdtrit(scores.size - 1, (1 + confidence) / 2)) * error
     return Interval((float(scores.mean()) - half) * scale, (float(scores.mean()) + half) * scale)
+
+
+def is_outside(value: float, bounds: Range) -> bool:
+    """Whether a score is outside of the range of its measure by more than a rounding error."""
+    low, high = bounds
+    return not low - ROUNDING * max(1.0, abs(low)) <= value <= high + ROUNDING * max(1.0, abs(high))
+
+
+def check_range(score: Score, bounds: Range | None, file: str | None = None) -> None:
+    """Raise :class:`~exam_pp.errors.DataError` for a score outside of the range of its measure."""
+    if bounds is not None and is_outside(score.value, bounds):
+        raise DataError(
+            f"{score.metric} is from {bounds[0]:g} to {bounds[1]:g}, but the score of {score.system} for the "
+            f"query {score.query_id!r} is {score.value:g}; divide the scores, or rename the measure.",
+            file=file,
+        )
 
 
 def mean_intervals(matrix: ScoreMatrix, bounds: Range | None, confidence: float) -> dict[str, Interval]:

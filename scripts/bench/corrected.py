@@ -29,7 +29,7 @@ import numpy as np
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.entry_values import Bools, Floats
-from exam_pp.metrics.measures import ROUNDING
+from exam_pp.metrics.uncertainty import ROUNDING
 from exam_pp.pair_sample import SampledBy
 from exam_pp.plugins.trust.corrected import CorrectedMeasure, corrected_scores
 from exam_pp.plugins.trust.corrected_estimates import Estimate, Interval, Sampling, Source, estimates

@@ -14,9 +14,9 @@ from exam_pp.metrics.measures import (
     SHARES,
     MeasureName,
     Range,
-    is_outside,
 )
 from exam_pp.metrics.trec_measures import trec_eval_names
+from exam_pp.metrics.uncertainty import is_outside
 from exam_pp.results import ANSWERED
 
 OWN = {

@@ -11,8 +11,8 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.base import known_format
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.metrics.leaderboard import distribution, exact_mean
-from exam_pp.metrics.measures import MeasureName, check_range
-from exam_pp.metrics.uncertainty import FEWEST_FOR_T, GAFFKE, mean_interval
+from exam_pp.metrics.measures import MeasureName
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T, GAFFKE, check_range, mean_interval
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.plugins.rag_metrics.consistency import score_consistency
 from exam_pp.plugins.rag_metrics.open_rag_eval import read_result_rows

@@ -13,7 +13,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.grade_filter import check_one
 from exam_pp.metrics.leaderboard import exact_mean
-from exam_pp.metrics.measures import MeasureName, is_outside
+from exam_pp.metrics.measures import MeasureName
 from exam_pp.metrics.noninferiority import (
     TOLERANCE,
     DropBounds,
@@ -24,7 +24,7 @@ from exam_pp.metrics.noninferiority import (
 )
 from exam_pp.metrics.planning import labels_needed, plan_queries
 from exam_pp.metrics.significance import QueriesNeeded, holm
-from exam_pp.metrics.uncertainty import GAFFKE, score_matrices
+from exam_pp.metrics.uncertainty import GAFFKE, is_outside, score_matrices
 from exam_pp.phases.evaluation.corrections import PARTLY
 from exam_pp.phases.evaluation.result import MissingQueries, PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
