@@ -199,8 +199,7 @@ def _write_rows(
     conditions: Sequence[Condition], output: LeaderboardOutput, inputs: list[Path | None]
 ) -> None:
     from exam_pp.metrics.leaderboard import with_means
-    from exam_pp.phases.evaluation.corrections import marked
-    from exam_pp.reports.evaluation.leaderboards import text_of
+    from exam_pp.reports.evaluation.leaderboards import marked, text_of
     from exam_pp.store.trec.scores import write_score_rows
 
     condition = _single_condition(conditions, f"--format {output.form}")

@@ -53,7 +53,7 @@ def verdict(standings: Standings) -> Verdict | None:
     elif basis is not None and basis.kind == "sample":
         sample = f"{basis.look} of {counted(basis.entries, 'entry', 'entries')} of each query"
         by = f"By estimates from a fair sample that {basis.by} rated ({sample}): "
-        alone = standings.judge_alone and _said(standings.judge_alone)
+        alone = standings.of_judge and _said(standings.of_judge)
         beside = f" The judge alone: {alone.headline}." if alone else ""
         if len(said.leaders) > 1:
             beside = f" More of the sample may show it, too.{beside}"
@@ -175,8 +175,8 @@ def _doubts(standings: Standings) -> str:
     provenance = standings.provenance or Provenance()
     for changes in provenance.reviewed:
         doubts += f" {changes}"
-        if standings.judge_alone is not None and basis is not None and basis.kind == "people":
-            before, now = (_places(of.uncertainty, metric) for of in (standings.judge_alone, standings))
+        if standings.of_judge is not None and basis is not None and basis.kind == "people":
+            before, now = (_places(of.uncertainty, metric) for of in (standings.of_judge, standings))
             moved = sum(before[system] != now[system] for system in before.keys() & now.keys())
             who = counted(moved, "system has", "systems have") if moved else "no system has"
             doubts += f"; {who} another place"

@@ -25,10 +25,10 @@ from exam_pp.metrics.noninferiority import (
 from exam_pp.metrics.planning import labels_needed, plan_queries
 from exam_pp.metrics.significance import QueriesNeeded, holm
 from exam_pp.metrics.uncertainty import GAFFKE, is_outside, score_matrices
-from exam_pp.phases.evaluation.corrections import PARTLY
 from exam_pp.phases.evaluation.result import MissingQueries, PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.rendering.document import Block, Paragraph, Report, Table
+from exam_pp.reports.evaluation.leaderboards import PARTLY
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted, listed
 

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.metrics.leaderboard import Standing, standings, with_means
 from exam_pp.metrics.measures import SHARE_DECIMALS, MeasureName
-from exam_pp.phases.evaluation.corrections import marked
 from exam_pp.phases.evaluation.leaderboards import (
     Standings,
     Statistics,
     SystemUncertainty,
     differences_can_show,
     leaderboard,
+    level_of,
 )
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.plugins import offered
@@ -38,6 +39,8 @@ SCRIPT_DECIMALS = 6
 Audience = Literal["readers", "papers", "scripts"]
 """``readers``: shares in percent, and the upper bound in a sentence. ``papers``: formatted fractions, with a
 row of the upper bound. ``scripts``: the same rows with numeric columns."""
+PARTLY = "[checked-in-part]"
+"""The end of the name of a measure with corrections of some pairs, on which no claim may rest."""
 _COVER_COLUMNS = {"Cover": ("exam", "exam-std"), "nCover": ("n-exam", "n-exam-std")}
 
 
@@ -97,6 +100,24 @@ def _ranked(evaluation: Evaluation, official: Path) -> RankedEvaluation:
     from exam_pp.phases.analysis.correlation import ranked  # noqa: PLC0415 - for few leaderboards
 
     return ranked(evaluation, official)
+
+
+def marked(evaluation: Evaluation) -> Evaluation:
+    """The scores for other programs: those that people checked in part have a name of their own.
+
+    Beside them are the scores of the judge alone.
+    """
+    metrics = dict.fromkeys(score.metric for score in evaluation.scores)
+    partly = {metric for metric in metrics if level_of(evaluation, metric, 1 - CONFIDENCE) is None}
+    if not partly:
+        return evaluation
+    alone = [] if evaluation.corrections is None else evaluation.corrections.judge_alone().scores
+    scores = [
+        score._replace(metric=f"{score.metric}{PARTLY}") if score.metric in partly else score
+        for score in evaluation.scores
+    ]
+    scores += [score._replace(metric=f"{score.metric}[judge]") for score in alone if score.metric in partly]
+    return replace(evaluation, scores=scores)
 
 
 def scores_by_query(evaluation: Evaluation, title: str, form: LeaderboardForm) -> Report:
