@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+
 from exam_pp.defaults import CONFIDENCE, SAMPLES
 from exam_pp.metrics.leaderboard import Standing, by_means, standings
 from exam_pp.metrics.measures import LENGTH, MeasureName, Range
@@ -135,8 +137,6 @@ def basis_of_claims(evaluation: Evaluation, alpha: float, metric: str = "") -> B
     """
     if evaluation.corrections is None or not evaluation.corrections.systems:
         return None
-    import numpy as np  # noqa: PLC0415 - slow to import
-
     from exam_pp.metrics.fair_sample import complete_look, level, looks, sample_scores  # noqa: PLC0415
 
     metric = metric or evaluation.scores[0].metric
@@ -274,8 +274,6 @@ def _add_places(
 
     ``alpha`` is the error of the tests; None for scores that cannot be tested.
     """
-    import numpy as np  # noqa: PLC0415 - slow to import
-
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
         better,
         can_differ,
