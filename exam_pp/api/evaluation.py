@@ -163,7 +163,7 @@ def leaderboard(
 
 def leaderboard_of(result: leaderboards.Standings) -> Leaderboard:
     """The rows of a leaderboard, by metric and rank, with its notes."""
-    order = {metric: number for number, metric in enumerate(result.metrics)}
+    order: dict[str, int] = {metric: number for number, metric in enumerate(result.metrics)}
     rows = sorted(
         result.rows.values(),
         key=lambda row: (order[row.metric], row.system == OVERALL_SYSTEM, -row.mean, row.system),

@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from exam_pp.provenance import Provenance
-    from exam_pp.store.guarded_inputs import Running
+    from exam_pp.store.inputs import Running
 
 WITH_MANIFESTS = f"{__name__}.with_manifests"
 """Key of the context: whether outputs get manifests."""
@@ -79,7 +79,7 @@ def guarded(context: click.Context) -> Iterator[CommandFiles]:
     The block gets the files of the command, with those that it has written so far.
     """
     from exam_pp.store.files import check_output
-    from exam_pp.store.guarded_inputs import reading
+    from exam_pp.store.inputs import reading
 
     files = _files(context)
     _note_journal(context)
@@ -116,7 +116,7 @@ def _note_journal(context: click.Context) -> None:
 
 def _note_model_files(context: click.Context) -> None:
     """Note the files of a local model, whose option also has other values."""
-    from exam_pp.store.guarded_inputs import model_files
+    from exam_pp.store.inputs import model_files
 
     value = context.params.get("model")
     if isinstance(value, str) and Path(value).exists() and (files := model_files(value)) is not None:

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from exam_pp.phases.evaluation.leaderboards import Statistics
     from exam_pp.phases.evaluation.result import Evaluation
     from exam_pp.rendering.document import Picture
-    from exam_pp.reports.evaluation.leaderboard_output import LeaderboardForm
-    from exam_pp.reports.evaluation.leaderboards import Audience
+    from exam_pp.reports.evaluation.leaderboards import Audience, LeaderboardForm
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -176,7 +175,7 @@ class LeaderboardOutput:
     @property
     def written(self) -> LeaderboardForm:
         """The options of what is written."""
-        from exam_pp.reports.evaluation.leaderboard_output import LeaderboardForm
+        from exam_pp.reports.evaluation.leaderboards import LeaderboardForm
 
         is_debugged = logging.getLogger("exam_pp").isEnabledFor(logging.DEBUG)
         return LeaderboardForm(
@@ -184,7 +183,6 @@ class LeaderboardOutput:
             self._audience,
             self.statistics,
             self.per_query,
-            with_verdict=self.form in READER_FORMATS,
             with_method=self.form == "html" or is_debugged,  # in text it needs -v
             official=self.official,
             plot=self.plot is not None,
@@ -207,7 +205,7 @@ class LeaderboardOutput:
 
     def write(self, evaluation: Evaluation, title: str, inputs: Iterable[Path | None]) -> None:
         """Write the leaderboard in the chosen format, and its picture."""
-        from exam_pp.reports.evaluation.leaderboard_output import leaderboard_output
+        from exam_pp.reports.evaluation.leaderboards import leaderboard_output
 
         made = leaderboard_output(evaluation, title, self.written)
         sources = [*inputs, self.official]

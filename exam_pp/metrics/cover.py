@@ -89,11 +89,6 @@ class Cover:
             )
 
 
-def is_normalised(metric: str) -> bool:
-    """Whether a measure is nCover by its name, so that its upper bound is 1."""
-    return metric.startswith("nCover(")
-
-
 @dataclass(frozen=True)
 class SoftCover:
     """Mean over the entries of the highest probability, within the cutoff, of reaching ``min_grade``.

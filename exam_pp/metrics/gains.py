@@ -240,8 +240,8 @@ def score_bounds(
     For each system only its own passages within the measure's cutoff get other labels. The best labels can
     lower a score, because nDCG, AP and recall divide by the number of relevant passages; the results are
     therefore the smaller and the larger of the two values, which are no bounds of these measures
-    (:func:`~exam_pp.metrics.score_ranges.has_bounds`). Measures that :func:`supports` does not accept, or
-    whose scores do not change, have none.
+    (``MeasureName.has_bounds``). Measures that :func:`supports` does not accept, or whose scores do not
+    change, have none.
     """
     plain = runs.gains(qrels)
     zeros = Ungraded(dict.fromkeys(ungraded.labels, 0), dict.fromkeys(ungraded.unlabelled, 0))

@@ -8,7 +8,7 @@ Source: Tukey, "Exploratory Data Analysis" (1977), chapter 2, with linear interp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exam_pp.metrics.measures import measure_named
-from exam_pp.results import ALL_QUERIES, Score
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 
 
 class Standing(NamedTuple):
@@ -59,6 +59,17 @@ def standings(scores: Iterable[Score]) -> list[Standing]:
             shown = min(1.0, max(0.0, mean)) if measure is not None and measure.clip_mean else mean
             rows.append(Standing(*key, shown, stderr, len(column)))
     return rows
+
+
+def by_means(systems: Iterable[str], *means: Mapping[str, float]) -> list[str]:
+    """The systems by their means, and those with equal means by the next ones.
+
+    Systems without a mean are behind all others, and the overall system comes last.
+    """
+    return sorted(
+        systems,
+        key=lambda s: (s == OVERALL_SYSTEM, *((s not in of, -of.get(s, 0.0)) for of in means), s),
+    )
 
 
 def with_means(scores: Iterable[Score]) -> list[Score]:

@@ -1,5 +1,6 @@
-"""One formula for scores of graded entries: the weight that is earned as a share of the weight that counts.
+"""Measures: one formula for scores of graded entries, and what the name of any measure says of its scores.
 
+The formula is the weight that is earned as a share of the weight that counts,
 ``Σ credit × weight(entries that reach the grade) / weight(entries that count)``, where the entries of a
 positive weight count. Rubric-Cover, the nugget scores V, W and A, and the scores of rubrics are rows of one
 table.
@@ -7,6 +8,7 @@ table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -339,3 +341,129 @@ LENGTH = "L"
 def answer_length(text: str) -> int:
     """The measure L of a text."""
     return len(text.split())
+
+
+Range = tuple[float, float]
+"""The lowest and highest possible score of a measure."""
+
+SHARE_DECIMALS = 1
+"""Decimals of scores in percent."""
+
+SHARES_BELOW_0 = frozenset({"Rubric", "Rubric_strict", "HealthBench"})
+"""Shares that weights below 0 lower; the bank says by how much. Their names leave the range open."""
+
+SHARES = frozenset(
+    {
+        # exam_pp
+        "Cover", "nCover", "SoftCover", "Answered", "sentence_support", *(MEASURES.keys() - SHARES_BELOW_0),
+        "citation_precision", "citation_recall", "FactualConsistency", "FactualConsistency_parts",
+        # ir-measures, with other names that it knows
+        "Accuracy", "Judged", "P", "Precision", "R", "Recall", "Rprec", "RPrec", "SetP", "SetR", "Success",
+        "StRecall",
+        # trec_eval; names at a cutoff are without it
+        "recall", "success", "set_P", "set_recall",
+    }
+)  # fmt: skip
+"""Measures that are shares, such as those of entries or of passages; readers see them in percent."""
+
+OTHER_FROM_0_TO_1 = frozenset(
+    {
+        # exam_pp
+        "citation_F1", "ROUGE-1", "ROUGE-2", "ROUGE-L",
+        # ir-measures, with other names that it knows
+        "AP", "MAP", "AP_top", "Bpref", "BPref", "Compat", "ERR", "IPrec", "RBP", "RR", "MRR", "SetAP",
+        "SetF", "SetRelP", "infAP", "nDCG", "NDCG", "AP_IA", "MAP_IA", "ERR_IA", "nERR_IA", "NRBP", "nNRBP",
+        "P_IA", "alpha_nDCG", "α_nDCG",
+        # trec_eval; names at a cutoff are without it
+        "map", "map_cut", "bpref", "ndcg", "ndcg_cut", "recip_rank", "set_map", "set_F", "set_relative_P",
+        "iprec_at_recall",
+    }
+)  # fmt: skip
+"""Measures whose scores are also from 0 to 1, but are no shares."""
+
+OTHER_RANGES = frozenset(
+    {
+        # Sums, counts and lengths
+        "L", "alpha_DCG", "α_DCG", "NumQ", "NumRel", "NumRelRet", "NumRet", "num_q", "num_rel", "num_rel_ret",
+        "num_ret", "utility",
+        # The highest label is not in the name.
+        "MeanLabel",
+        # Rescaled with a baseline, scores are below 0 without a limit.
+        "BERTScore",
+        *SHARES_BELOW_0,
+        # Other packages compute these, in units of their own.
+        "BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG",
+    }
+)  # fmt: skip
+"""Measures with another range, which their names leave open."""
+
+_BY_RELEVANT = frozenset({"AP", "AP_top", "R", "Rprec", "nDCG"})
+"""Measures that divide by what is relevant, so that a label can raise and lower their score."""
+
+_GRADER = re.compile(r"\[.*\]$")
+_OVER_REPEATS = re.compile(r"(?:mean|adjusted)\((.*)\)$")
+_CUTOFF = re.compile(r"_\d+(?:\.\d+)?$")
+
+
+class MeasureName(str):
+    """The name of a measure in scores, and what it says of them.
+
+    Cutoffs, parameters and graders change nothing, nor does ``mean(M)`` or ``adjusted(M)`` of repeats.
+
+    >>> name = MeasureName("Cover(min_grade=4)@20[human:ann]")
+    >>> name.range, name.is_share, name.has_bounds, name.lower_is_better
+    ((0.0, 1.0), True, True, False)
+    >>> MeasureName("P_10").range, MeasureName("adjusted(RR)").range, MeasureName("nDCG@10").has_bounds
+    ((0.0, 1.0), (0.0, 1.0), False)
+    """
+
+    @cached_property
+    def _head(self) -> str:
+        name = _GRADER.sub("", self)
+        while over_repeats := _OVER_REPEATS.match(name):
+            name = over_repeats[1]
+        return name.partition("@")[0].partition("(")[0]
+
+    def _is_in(self, measures: frozenset[str]) -> bool:
+        return self._head in measures or _CUTOFF.sub("", self._head) in measures
+
+    @property
+    def range(self) -> Range | None:
+        """The range of the scores, such as 0 to 1 of ``nDCG@10``; None if the name leaves it open."""
+        return (0.0, 1.0) if self._is_in(SHARES) or self._is_in(OTHER_FROM_0_TO_1) else None
+
+    @property
+    def has_other_range(self) -> bool:
+        """Whether the range is known to be another one than 0 to 1, whatever the scores of a file are."""
+        return self._head in OTHER_RANGES
+
+    @property
+    def is_share(self) -> bool:
+        """Whether scores are shares, which readers see in percent; those of nDCG, for example, are not."""
+        return self._is_in(SHARES) or self._is_in(SHARES_BELOW_0)
+
+    @property
+    def in_percent(self) -> str:
+        """The name above numbers in percent."""
+        return f"{self} %"
+
+    @property
+    def is_normalised(self) -> bool:
+        """Whether the upper bound ``_overall_`` is 1 by definition."""
+        return self.startswith("nCover(")
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether the lowest and highest labels of ungraded passages give the lowest and highest score."""
+        return self._head not in _BY_RELEVANT
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether scores count what is wrong, so that the best system has the lowest."""
+        measure = measure_named(self._head)
+        return measure is not None and measure.lower_is_better
+
+
+def range_of_differences(bounds: Range | None) -> Range | None:
+    """The lowest and highest possible difference of two scores of a measure."""
+    return None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])

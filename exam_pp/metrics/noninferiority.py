@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from exam_pp.defaults import CONFIDENCE
-from exam_pp.metrics.bounded_mean import cdf, lower, upper
 from exam_pp.metrics.significance import QueriesNeeded, queries_to_detect_range
+from exam_pp.metrics.uncertainty import dirichlet_cdf, lower_limit, upper_limit
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,7 +38,7 @@ def drop_bounds(
 ) -> DropBounds:
     """Bounds of the mean drop, and one-sided p-values of whether it is larger than a limit.
 
-    The bounds are Gaffke's (:mod:`exam_pp.metrics.bounded_mean`). The upper one adds an unseen query that
+    The bounds are Gaffke's (:mod:`exam_pp.metrics.uncertainty`). The upper one adds an unseen query that
     drops by ``worst``, and the lower one an unseen query that rises by it. If all drops are equal, the upper
     bound is drop + (worst − drop) · (1 − (1 − confidence)^(1/n)), which is the rule of three (Hanley and
     Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249, 1983).
@@ -50,10 +50,10 @@ def drop_bounds(
     """
     values = np.asarray(drops, dtype=float)
     return DropBounds(
-        lower(values, -worst, 1 - confidence),
-        upper(values, worst, 1 - confidence),
-        cdf(np.append(values, -worst), limit),
-        1 - cdf(np.append(values, worst), limit),
+        lower_limit(values, -worst, 1 - confidence),
+        upper_limit(values, worst, 1 - confidence),
+        dirichlet_cdf(np.append(values, -worst), limit),
+        1 - dirichlet_cdf(np.append(values, worst), limit),
     )
 
 

@@ -13,7 +13,7 @@ from scipy.special import gammaincinv, ndtri, stdtr, stdtrit
 
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.metrics.entry_values import Floats
-from exam_pp.metrics.score_ranges import Range, range_of_differences
+from exam_pp.metrics.measures import Range, range_of_differences
 from exam_pp.metrics.uncertainty import Interval, mean_interval
 
 if TYPE_CHECKING:

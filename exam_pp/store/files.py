@@ -21,8 +21,15 @@ from urllib.parse import quote
 from zlib_ng import gzip_ng, zlib_ng
 
 from exam_pp.errors import CorruptFileError, DataError, OutputError
-from exam_pp.store.guarded_inputs import is_input, note_opened, note_written
-from exam_pp.store.gunzip import PIECE, limit_from_environment, unzipped
+from exam_pp.store.inputs import (
+    PIECE,
+    is_input,
+    limit_from_environment,
+    note_opened,
+    note_written,
+    open_stream,
+    unzipped,
+)
 from exam_pp.store.locks import (
     Kind,
     Lock,
@@ -32,7 +39,6 @@ from exam_pp.store.locks import (
     remove_leftovers,
     signals_held,
 )
-from exam_pp.store.rereadable import open_stream
 from exam_pp.text.wording import in_one_line, is_unicode, printable
 
 log = logging.getLogger(__name__)
@@ -353,7 +359,7 @@ def check_output(path: str | Path, inputs: Iterable[str | Path] = (), *, option:
     """Return the path; raises :class:`OutputError` if it cannot be written or would harm an input.
 
     Every output of a command goes through this function. Inputs are ``inputs`` and those of
-    :func:`~exam_pp.store.guarded_inputs.reading`. An output is refused if it is an input, or a link of any
+    :func:`~exam_pp.store.inputs.reading`. An output is refused if it is an input, or a link of any
     kind to an input. So is an output whose lock file is an input. Other temporary files have random names.
 
     ``inputs``: Files that must not be overwritten.

@@ -23,7 +23,7 @@ from tempfile import gettempdir, mkdtemp
 from typing import IO, Literal
 
 from exam_pp.errors import OutputError
-from exam_pp.store.guarded_inputs import is_input
+from exam_pp.store.inputs import is_input
 
 Kind = Literal["part", "work"]
 """A temporary file, or a folder of temporary files."""

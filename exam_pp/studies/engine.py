@@ -37,7 +37,7 @@ from exam_pp.signals import STOP
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import read_edits
 from exam_pp.store.files import write_text
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.locks import Lock
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.passages.query_texts import stored_query_texts

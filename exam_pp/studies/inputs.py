@@ -23,7 +23,7 @@ from exam_pp.phases.grading.steps import is_data_set
 from exam_pp.phases.interchange.answer_units import read_any_answers
 from exam_pp.phases.interchange.import_passages import ImportSources
 from exam_pp.store.files import read_file, write_text
-from exam_pp.store.guarded_inputs import forget
+from exam_pp.store.inputs import forget
 from exam_pp.store.trec.runs import run_files, systems_of
 from exam_pp.studies.boards import options
 from exam_pp.text.toml import parse_toml

@@ -21,7 +21,7 @@ from scipy.special import expit
 from exam_pp.metrics.fair_sample import DecidedUnits, looks, sample_order
 from exam_pp.metrics.significance import better
 from exam_pp.metrics.uncertainty import score_matrices
-from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims
+from exam_pp.phases.evaluation.leaderboards import Basis, basis_of_claims
 from exam_pp.phases.evaluation.result import Corrections, Evaluation
 from exam_pp.results import Score
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.entry_values import Bools, Floats
-from exam_pp.metrics.score_ranges import ROUNDING
+from exam_pp.metrics.uncertainty import ROUNDING
 from exam_pp.plugins.trust.corrected import CorrectedMeasure, corrected_scores
 from exam_pp.plugins.trust.corrected_estimates import Estimate, Interval, Sampling, Source, estimates
 from exam_pp.plugins.trust.corrected_pairs import PairGroups, group_scores

@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from exam_pp.defaults import CONFIDENCE
-from exam_pp.metrics.bounded_mean import cdf, interval
 from exam_pp.metrics.correlation import correlation_samples
 from exam_pp.metrics.entry_values import Floats
 from exam_pp.metrics.noninferiority import drop_bounds
@@ -44,7 +43,7 @@ from exam_pp.metrics.significance import (
     paired_test,
     rank_intervals,
 )
-from exam_pp.metrics.uncertainty import ScoreMatrix
+from exam_pp.metrics.uncertainty import ScoreMatrix, dirichlet_cdf, mean_interval
 from exam_pp.phases.analysis.correlation import coefficient_intervals
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
@@ -124,9 +123,9 @@ def means_of(law: int, queries: int, samples: int, widths: int) -> Means:
     """Draw samples of scores of a law, and compare their intervals of 95 % with its mean."""
     mean = LAWS[law].mean
     scores = LAWS[law].draw(np.random.default_rng([1, law, queries]), (samples, queries))
-    above = sum(cdf(np.append(row, 0), mean) < TAIL for row in scores)
-    below = sum(cdf(np.append(row, 1), mean) > 1 - TAIL for row in scores)
-    intervals = np.array([interval(row, 0, 1) for row in scores[:widths]])
+    above = sum(dirichlet_cdf(np.append(row, 0), mean) < TAIL for row in scores)
+    below = sum(dirichlet_cdf(np.append(row, 1), mean) > 1 - TAIL for row in scores)
+    intervals = np.array([mean_interval(row, (0, 1)) for row in scores[:widths]])
     return Means(above / samples, below / samples, float(np.ptp(intervals, axis=1).mean()))
 
 
@@ -182,7 +181,7 @@ _COMPARED = 3
 def passed(change: int, queries: int, samples: int) -> float:
     """The share of samples of a change that pass the gate."""
     drops = CHANGES[change].draw(np.random.default_rng([2, change, queries]), (samples, queries))
-    verdicts = [1 - cdf(np.append(row, 1), LIMIT) <= 2 * TAIL for row in drops]
+    verdicts = [1 - dirichlet_cdf(np.append(row, 1), LIMIT) <= 2 * TAIL for row in drops]
     by_bounds = [drop_bounds(row, LIMIT).high <= LIMIT for row in drops[:_COMPARED]]
     if verdicts[:_COMPARED] != by_bounds:
         raise AssertionError(f"{CHANGES[change].name}, {queries} queries: bounds and p-values disagree")

@@ -64,12 +64,12 @@ from exam_pp.llm import LLM, ModelOptions, load_llm
 from exam_pp.llm.base import LearnsFromPassages
 from exam_pp.llm_requests import Completion, Request, cosine_in
 from exam_pp.metrics.agreement import area_under_curve, weighted_kappa
-from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.correlation import Correlation, correlate, ranks_of
 from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedFile, gather
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
+from exam_pp.metrics.uncertainty import mean_interval
 from exam_pp.phases.evaluation.score_runs import score_runs
 from exam_pp.phases.grading.grade import GradeOptions, grade
 from exam_pp.phases.grading.grading_run import resolve_options
@@ -564,7 +564,7 @@ def kappa(rows: Sequence[OfQuery]) -> float | None:
 def mean_area(rows: Sequence[OfQuery]) -> str:
     """The mean area of queries, and its 95 % interval by Gaffke's bound."""
     areas = [row.area for row in rows if row.area is not None]
-    low, high = interval(areas, 0, 1)
+    low, high = mean_interval(areas, (0, 1)) or (np.nan, np.nan)
     return f"{decimals(fmean(areas))} [{low:.2f}, {high:.2f}]"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.planning import plan_queries
+from exam_pp.metrics.uncertainty import mean_interval
 from scripts.bench.coverage import (
     LAWS,
     contradicts,
@@ -33,7 +33,7 @@ REFERENCE_QUERIES = (3, 5, 8, 25)
 def test_misses_are_those_of_the_intervals(law: int) -> None:
     found = means_of(law, 8, 20, widths=20)
     scores = LAWS[law].draw(np.random.default_rng([1, law, 8]), (20, 8))
-    limits = np.array([interval(row, 0, 1) for row in scores])
+    limits = np.array([mean_interval(row, (0, 1)) for row in scores])
 
     assert found.above == (limits[:, 0] > LAWS[law].mean).mean()
     assert found.below == (limits[:, 1] < LAWS[law].mean).mean()

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from exam_pp.store import rereadable
 from scripts.command_tree import is_here
 from scripts.reliability.good_files import lay_out
 from tests.conftest import without_times
@@ -201,7 +200,7 @@ def test_all_inputs_from_pipes(line: str, run: Run, monkeypatch: pytest.MonkeyPa
     expected = EXPECTED.get(tuple(words)) or run(tuple(words), b"")
     inputs = [Path(word.lstrip("<!")) for word in shlex.split(line) if word[0] in "<!"]
     before = {path: path.read_bytes() for path in inputs}
-    monkeypatch.setattr(rereadable, "_streams", {})
+    monkeypatch.setattr("exam_pp.store.inputs._streams", {})
     for path, content in before.items():
         path.unlink()
         os.mkfifo(path)

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from exam_pp.metrics.bounded_mean import interval, lower, share_interval, upper
+from exam_pp.metrics.uncertainty import lower_limit, mean_interval, share_interval, upper_limit
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+
+
+def interval(scores: ArrayLike, low: float, high: float) -> tuple[float, float]:
+    found = mean_interval(scores, (low, high))
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -67,8 +74,8 @@ def test_a_higher_score_lowers_no_limit(scores: list[float], data: st.DataObject
     changed = data.draw(st.integers(0, len(scores) - 1))
     higher = [*scores]
     higher[changed] = data.draw(st.floats(scores[changed], 1))
-    assert upper(higher, 1, 0.025) >= upper(scores, 1, 0.025) - 1e-8
-    assert lower(higher, 0, 0.025) >= lower(scores, 0, 0.025) - 1e-8
+    assert upper_limit(higher, 1, 0.025) >= upper_limit(scores, 1, 0.025) - 1e-8
+    assert lower_limit(higher, 0, 0.025) >= lower_limit(scores, 0, 0.025) - 1e-8
 
 
 @given(SCORES)
@@ -78,11 +85,11 @@ def test_rounding_errors_change_nothing(scores: list[float]) -> None:
 
 
 def test_scores_outside_of_the_range_are_errors_but_for_rounding() -> None:
-    assert upper([0.2, 1 + 1e-10], 1, 0.025) == upper([0.2, 1], 1, 0.025)
+    assert upper_limit([0.2, 1 + 1e-10], 1, 0.025) == upper_limit([0.2, 1], 1, 0.025)
     with pytest.raises(ValueError, match="above 1, the highest possible one"):
-        upper([1.1], 1, 0.025)
+        upper_limit([1.1], 1, 0.025)
     with pytest.raises(ValueError, match="above"):
-        lower([-0.1], 0, 0.025)
+        lower_limit([-0.1], 0, 0.025)
 
 
 def test_shares_of_groups() -> None:

@@ -6,9 +6,17 @@ import pytest
 from ir_measures.measures import registry
 
 from exam_pp.metrics.cover import Cover, SoftCover
-from exam_pp.metrics.measures import LENGTH, NUGGET_METRICS
-from exam_pp.metrics.score_ranges import OTHER_FROM_0_TO_1, OTHER_RANGES, SHARES, Range, is_outside, range_of
+from exam_pp.metrics.measures import (
+    LENGTH,
+    NUGGET_METRICS,
+    OTHER_FROM_0_TO_1,
+    OTHER_RANGES,
+    SHARES,
+    MeasureName,
+    Range,
+)
 from exam_pp.metrics.trec_measures import trec_eval_names
+from exam_pp.metrics.uncertainty import is_outside
 from exam_pp.results import ANSWERED
 
 OWN = {
@@ -37,7 +45,7 @@ def test_every_measure_has_a_range_or_none_on_purpose() -> None:
     ],
 )  # fmt: skip
 def test_parameters_graders_and_repeats_keep_the_range(metric: str, bounds: Range | None) -> None:
-    assert range_of(metric) == bounds
+    assert MeasureName(metric).range == bounds
 
 
 @pytest.mark.parametrize(

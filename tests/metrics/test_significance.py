@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, expon, kurtosis, permutation_test, t
 
 from exam_pp.metrics import significance
-from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.significance import (
     better,
     can_differ,
@@ -24,6 +23,7 @@ from exam_pp.metrics.significance import (
     rating_ranks,
     step_down_tests,
 )
+from exam_pp.metrics.uncertainty import mean_interval
 from scripts.bench.coverage import best_tests
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -309,7 +309,7 @@ def test_the_example_of_student() -> None:
 def test_the_interval_of_a_difference_has_the_unseen_ends() -> None:
     """Scores from 0 to 2 differ by -2 to 2, also if all differences are equal."""
     tests = paired_tests([2, 2, 2, 2], [1, 1, 1, 1], (0, 2))
-    assert tests.interval == pytest.approx(interval([1] * 4, -2, 2))
+    assert tests.interval == pytest.approx(mean_interval([1] * 4, (-2, 2)))
     with pytest.raises(ValueError, match="highest possible"):
         paired_tests([3], [0], (0, 2))
 

@@ -35,7 +35,7 @@ from exam_pp.store.files import (
     work_folder,
     write_text,
 )
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.locks import (
     create_part,
     create_work_folder,

@@ -141,7 +141,7 @@ def command(
         score_files,
     )
     from exam_pp.phases.evaluation.own_measures import read_measures
-    from exam_pp.reports.evaluation.leaderboard_output import scores_by_query, with_verdict
+    from exam_pp.reports.evaluation.leaderboards import scores_by_query, with_verdict
 
     rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "role", "canaries"))
     conditions = read_conditions(
@@ -199,8 +199,7 @@ def _write_rows(
     conditions: Sequence[Condition], output: LeaderboardOutput, inputs: list[Path | None]
 ) -> None:
     from exam_pp.metrics.leaderboard import with_means
-    from exam_pp.phases.evaluation.corrections import marked
-    from exam_pp.reports.evaluation.leaderboard_output import text_of
+    from exam_pp.reports.evaluation.leaderboards import marked, text_of
     from exam_pp.store.trec.scores import write_score_rows
 
     condition = _single_condition(conditions, f"--format {output.form}")
@@ -225,7 +224,7 @@ def _draw(
     inputs: list[Path | None],
 ) -> None:
     """Draw the figures of --plot and --plot length for the first condition."""
-    from exam_pp.reports.evaluation.leaderboard_output import plotted
+    from exam_pp.reports.evaluation.leaderboards import plotted
 
     first = conditions[0].evaluation.of_metrics(*conditions[0].metrics[:1])
     output.draw(plotted(first, output.written), inputs)

@@ -15,7 +15,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.fusion import DEFAULT_K, reciprocal_rank_fusion
 from exam_pp.results import RunLine
 from exam_pp.store.files import STDIO
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.text.wording import counted
 
 if TYPE_CHECKING:

@@ -1,20 +1,21 @@
-"""Leaderboards: means, confidence intervals, rank intervals, significance letters and bounds."""
+"""Leaderboards: means, intervals, ranks, significance letters, bounds, and on what a claim may rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+
 from exam_pp.defaults import CONFIDENCE, SAMPLES
-from exam_pp.metrics.leaderboard import Standing, standings
-from exam_pp.metrics.score_ranges import Range, has_bounds, lower_is_better
-from exam_pp.phases.evaluation.corrections import Basis, basis_of_claims, level_of
+from exam_pp.metrics.leaderboard import Standing, by_means, standings
+from exam_pp.metrics.measures import LENGTH, MeasureName, Range
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
-from exam_pp.text.wording import counted, listed
+from exam_pp.text.wording import counted, in_one_line, listed
 
 if TYPE_CHECKING:
     from exam_pp.metrics.uncertainty import ScoreMatrix
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _RARE_BREAKS = 20
 """With fewer queries, a claim comes with the share of queries that could behave otherwise."""
+_NAMED = 4
+"""Maximum number of systems whose checked pairs are all named."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,45 @@ class Statistics:
         return replace(self, intervals="queries", significance=False)
 
 
+@dataclass(frozen=True)
+class Basis:
+    """On what claims rest.
+
+    ``kind``: Corrected scores, if ``people`` decided all of them; a fair ``sample`` of their ratings; or the
+    ``judge`` alone.
+
+    ``by`` says who rated, ``evaluation`` has the scores of the claims. ``alpha`` is the error that claims may
+    have. ``look`` is the number of entries of each query that people decided for all systems, of ``entries``.
+    ``checked`` has, by system, how many of the pairs behind its scores people rated, and their number.
+    """
+
+    kind: Literal["people", "sample", "judge"]
+    by: str
+    evaluation: Evaluation
+    alpha: float
+    look: int
+    entries: int
+    checked: Mapping[str, tuple[int, int]]
+
+    @property
+    def shares(self) -> str:
+        """What people checked of each system, for readers; the first systems if they are many."""
+        if not self.checked:
+            return "people checked only some of the grades"
+        rows = sorted(self.checked.items(), key=lambda row: -row[1][0])
+        chosen = rows if len(rows) <= _NAMED else [*rows[:2], rows[-1]]
+        shown = [f"{rated} of {in_one_line(system)}'s {pairs}" for system, (rated, pairs) in chosen]
+        return f"{', '.join(shown)} graded pairs were checked"
+
+
 class SystemUncertainty(NamedTuple):
     """Interval, rank interval, letters and bounds of a system and metric; None if not computed or undefined.
 
     ``low`` and ``high`` are the confidence interval of the mean, ``first`` and ``last`` that of its rank.
     Systems that share a letter of ``letters`` do not differ significantly. Ranks and letters come from the
-    same tests, so that they agree. ``worst`` and ``best`` are the
-    means with the lowest and highest grades of ungraded pairs: bounds, or two cases if a grade can also lower
-    the score (:func:`~exam_pp.metrics.score_ranges.has_bounds`). ``order_open`` is True if these grades could
-    change the order of the system and another system.
+    same tests, so that they agree. ``worst`` and ``best`` are the means with the lowest and highest grades of
+    ungraded pairs: bounds, or two cases if a grade can also lower the score (``MeasureName.has_bounds``).
+    ``order_open`` is True if these grades could change the order of the system and another system.
     """
 
     low: float | None = None
@@ -95,6 +128,53 @@ class Uncertainty:
         if name == "letters" and metric in self.tested:
             return True
         return any(getattr(row, name) is not None for (_, of), row in self.systems.items() if of == metric)
+
+
+def basis_of_claims(evaluation: Evaluation, alpha: float, metric: str = "") -> Basis | None:
+    """On what claims on a measure rest; None without ratings of people in the scores, or systems.
+
+    ``metric``: The measure; default: the first one.
+    """
+    if evaluation.corrections is None or not evaluation.corrections.systems:
+        return None
+    from exam_pp.metrics.fair_sample import complete_look, level, looks, sample_scores  # noqa: PLC0415
+
+    metric = metric or evaluation.scores[0].metric
+    systems, by = evaluation.corrections.systems, evaluation.corrections.by
+    queries = [query for query in evaluation.corrections.queries(metric) if query.judged.size]
+    numbers = looks(max((len(query.weights) for query in queries), default=1))
+    look = complete_look(queries) if queries else 0
+    counts = np.sum([query.checked for query in queries], axis=0).tolist() if queries else []
+    checked = {system: (rated, pairs) for system, (rated, pairs) in zip(systems, counts, strict=False)}
+    if not queries and not (evaluation.provenance and evaluation.provenance.partly_reviewed):
+        return Basis("people", by, evaluation, alpha, look, numbers[-1], checked)
+    if not look:
+        alone = evaluation.corrections.judge_alone().of_metrics(metric)
+        return Basis("judge", by, alone, alpha, look, numbers[-1], checked)
+    alpha = level(queries, look, alpha)
+    if look == numbers[-1]:
+        return Basis("people", by, evaluation, alpha, look, numbers[-1], checked)
+    scores = sample_scores(queries, look)
+    estimates = {
+        (system, query.query_id): float(scores[row, column])
+        for column, query in enumerate(queries)
+        for row, system in enumerate(systems)
+    }
+    of_sample = [
+        score._replace(value=estimates[score[:2]])
+        for score in evaluation.scores
+        if score.metric == metric and score[:2] in estimates
+    ]
+    return Basis("sample", by, Evaluation(of_sample), alpha, look, numbers[-1], checked)
+
+
+def level_of(evaluation: Evaluation, metric: str, alpha: float) -> float | None:
+    """The error that tests of a metric may have; None if people checked only some of its grades."""
+    basis = None if metric == LENGTH else basis_of_claims(evaluation, alpha, metric)
+    if basis is not None:
+        return basis.alpha if basis.kind == "people" else None
+    partly = evaluation.provenance is not None and bool(evaluation.provenance.partly_reviewed)
+    return None if partly and metric != LENGTH else alpha
 
 
 def uncertainty(evaluation: Evaluation, statistics: Statistics) -> Uncertainty:
@@ -143,6 +223,8 @@ def _update(result: Uncertainty, system: str, metric: str, **values: float | int
 
 
 def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertainty]:
+    if not evaluation.best_case:
+        return {}
     best = {(row.system, row.metric): row.mean for row in standings(evaluation.best_case)}
     score = {
         (r.system, r.metric): r.mean for r in standings(evaluation.scores) if (r.system, r.metric) in best
@@ -167,7 +249,7 @@ def _bounds(evaluation: Evaluation) -> Mapping[tuple[str, str], SystemUncertaint
 
 def _bounds_notes(systems: Mapping[tuple[str, str], SystemUncertainty]) -> Iterator[str]:
     metrics = list(dict.fromkeys(metric for _, metric in systems))
-    two_cases = [metric for metric in metrics if not has_bounds(metric)]
+    two_cases = [metric for metric in metrics if not MeasureName(metric).has_bounds]
     if len(two_cases) < len(metrics):
         yield "Bounds: lowest and highest score over all grades that ungraded pairs could have."
     if two_cases:
@@ -192,8 +274,6 @@ def _add_places(
 
     ``alpha`` is the error of the tests; None for scores that cannot be tested.
     """
-    import numpy as np  # noqa: PLC0415 - slow to import
-
     from exam_pp.metrics.significance import (  # noqa: PLC0415 - scipy is slow to import
         better,
         can_differ,
@@ -201,7 +281,7 @@ def _add_places(
         rank_intervals,
     )
 
-    scores = -matrix.values if lower_is_better(matrix.metric) else matrix.values
+    scores = -matrix.values if MeasureName(matrix.metric).lower_is_better else matrix.values
     means = np.nanmean(scores, axis=1)
     order = [
         row
@@ -292,7 +372,7 @@ class Standings:
     ``provenance`` are those of the ``evaluation``.
     """
 
-    metrics: Sequence[str]
+    metrics: Sequence[MeasureName]
     systems: Sequence[str]
     rows: Mapping[tuple[str, str], Standing]
     statistics: Statistics
@@ -300,6 +380,14 @@ class Standings:
     notes: Sequence[str] = ()
     provenance: Provenance | None = None
     evaluation: Evaluation = field(default_factory=Evaluation, repr=False, compare=False)
+
+    @property
+    def with_places(self) -> Standings:
+        """Itself, if it has intervals of the ranks; else a leaderboard of the first metric that has them."""
+        if self.statistics.intervals:
+            return self
+        options = replace(self.statistics, significance=False, places=True)
+        return leaderboard(self.evaluation.of_metrics(self.metrics[0]), options)
 
     @cached_property
     def claims(self) -> Standings:
@@ -310,7 +398,7 @@ class Standings:
         return leaderboard(basis.evaluation, Statistics(confidence=1 - basis.alpha, places=True))
 
     @cached_property
-    def judge_alone(self) -> Standings | None:
+    def of_judge(self) -> Standings | None:
         """Its first metric without the ratings of people; None if there are none in it."""
         if (corrections := self.evaluation.corrections) is None:
             return None
@@ -342,32 +430,22 @@ def leaderboard(
     """The leaderboard of an evaluation.
 
     ``metrics``: Its columns; empty for all metrics. With ``only_first``, statistics are those of the first
-    metric. Raises :class:`~exam_pp.errors.SelectionError` for statistics that a metric does not support.
+    of these. Raises :class:`~exam_pp.errors.SelectionError` for statistics that a metric does not support.
     """
     options = statistics or Statistics()
     shown = evaluation.of_metrics(*metrics) if metrics else evaluation
+    uncertain = uncertainty(shown.of_metrics(*metrics[:1]) if only_first else shown, options)
     rows = standings(shown.scores)
-    metrics = metrics or list(dict.fromkeys(row.metric for row in rows))
-    sign = -1 if metrics and lower_is_better(metrics[0]) else 1
-    means = {row.system: sign * row.mean for row in rows if row.metric == metrics[0]}
+    columns = list(map(MeasureName, metrics or dict.fromkeys(row.metric for row in rows)))
+    sign = -1 if columns and columns[0].lower_is_better else 1
+    means = {row.system: sign * row.mean for row in rows if row.metric == columns[0]}
     return Standings(
-        metrics,
+        columns,
         by_means(dict.fromkeys(row.system for row in rows), means),
         {(row.system, row.metric): row for row in rows},
         options,
-        uncertainty(shown.of_metrics(metrics[0]) if only_first else shown, options),
+        uncertain,
         evaluation.notes,
         evaluation.provenance,
         evaluation,
-    )
-
-
-def by_means(systems: Iterable[str], *means: Mapping[str, float]) -> list[str]:
-    """The systems by their means, and those with equal means by the next ones.
-
-    Systems without a mean are behind all others, and the overall system comes last.
-    """
-    return sorted(
-        systems,
-        key=lambda s: (s == OVERALL_SYSTEM, *((s not in of, -of.get(s, 0.0)) for of in means), s),
     )

@@ -10,11 +10,17 @@ from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_all_scores
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.leaderboard import Standing, extremes, standings
-from exam_pp.metrics.measures import LENGTH, MEASURES, NUGGET_METRICS, Measure, known_measures
-from exam_pp.metrics.score_ranges import lower_is_better
+from exam_pp.metrics.leaderboard import Standing, by_means, extremes, standings
+from exam_pp.metrics.measures import (
+    LENGTH,
+    MEASURES,
+    NUGGET_METRICS,
+    Measure,
+    MeasureName,
+    known_measures,
+)
 from exam_pp.phases.evaluation.judgments import is_passages
-from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, by_means, leaderboard
+from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard
 from exam_pp.phases.evaluation.nugget_scores import (
     nugget_scores,
     sanity_scores,
@@ -60,7 +66,9 @@ class Condition:
         available = {score.metric for score in self.evaluation.scores}
         if self.sanity:
             available &= {
-                score.metric for score in self.sanity if score.value or lower_is_better(score.metric)
+                score.metric
+                for score in self.sanity
+                if score.value or MeasureName(score.metric).lower_is_better
             }
         return [metric for metric in self.columns if metric in available]
 

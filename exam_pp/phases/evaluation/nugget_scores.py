@@ -18,13 +18,14 @@ from exam_pp.metrics.measures import (
     CONTRADICTS,
     LENGTH,
     Measure,
+    MeasureName,
+    Range,
     Weights,
     answer_length,
     known_measures,
     measures_of,
     union,
 )
-from exam_pp.metrics.score_ranges import Range, range_of
 from exam_pp.phases.evaluation.inputs import Bank, Passages, Queries, bank_of, name_of, query_ids, views
 from exam_pp.phases.evaluation.result import (
     Corrections,
@@ -353,7 +354,7 @@ def _ranges(measures: Sequence[Measure], entries: Entries) -> dict[str, Range]:
         for measure in measures
         if not measure.clip
     }
-    return {name: (low, 1.0) for name, low in lowest.items() if low or range_of(name) is None}
+    return {name: (low, 1.0) for name, low in lowest.items() if low or MeasureName(name).range is None}
 
 
 def _weight_notes(

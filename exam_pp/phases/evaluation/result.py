@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.score_ranges import Range, range_of
+from exam_pp.metrics.measures import MeasureName, Range
 from exam_pp.provenance import combined
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score, Scores
 from exam_pp.text.wording import MAX_LISTED, counted, listed
@@ -67,11 +67,11 @@ class Evaluation:
         scores: A score for each system, query and metric.
         notes: Sentences on anything that affects the numbers, such as skipped queries.
         best_case: Scores with the highest grades that ungraded pairs could have: upper bounds, or the higher
-            one of two cases (:func:`exam_pp.metrics.score_ranges.has_bounds`). Empty if all pairs are graded
-            or the metric has neither.
+            one of two cases (``MeasureName.has_bounds``). Empty if all pairs are graded or the metric has
+            neither.
         worst_case: The same with the lowest grades. A score with only an upper bound is its own lower bound.
         ranges: Metric to its lowest and highest possible score, if its name leaves them open
-            (:func:`exam_pp.metrics.score_ranges.range_of`).
+            (``MeasureName.range``).
         provenance: Grader, bank, cutoff, threshold and number of queries; None if they are unknown.
         corrections: What people decided of the scores; None if there are no ratings of people in them.
         lacking: System to its number of queries without results, which score 0.
@@ -102,7 +102,7 @@ class Evaluation:
         Returns:
             Both ends; None if they are unknown.
         """
-        return self.ranges.get(metric) or range_of(metric)
+        return self.ranges.get(metric) or MeasureName(metric).range
 
     def of_metrics(self, *metrics: str) -> Evaluation:
         """The same evaluation with these metrics only."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isclose
 
 from exam_pp.data_model import is_human
 from exam_pp.judges import card, own_family
-from exam_pp.metrics.score_ranges import is_share, lower_is_better
+from exam_pp.metrics.measures import MeasureName
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
@@ -44,20 +44,21 @@ def verdict(standings: Standings) -> Verdict | None:
     """
     basis = standings.uncertainty.basis
     said = _said(standings.claims)
-    if said is None or basis is None or basis.kind == "people":
-        return said and replace(said, sentence=said.sentence + _doubts(standings))
-    if basis.kind == "judge":
-        by = "The judge alone"
+    if said is None:
+        return None
+    by = beside = ""
+    if basis is not None and basis.kind == "judge":
+        by = "The judge alone: "
         beside = f" Corrected scores make no claim: {basis.shares}; rate the fair sample."
-    else:
+    elif basis is not None and basis.kind == "sample":
         sample = f"{basis.look} of {counted(basis.entries, 'entry', 'entries')} of each query"
-        by = f"By estimates from a fair sample that {basis.by} rated ({sample})"
-        alone = standings.judge_alone and _said(standings.judge_alone)
+        by = f"By estimates from a fair sample that {basis.by} rated ({sample}): "
+        alone = standings.of_judge and _said(standings.of_judge)
         beside = f" The judge alone: {alone.headline}." if alone else ""
         if len(said.leaders) > 1:
             beside = f" More of the sample may show it, too.{beside}"
-    sentence = f"{by}: {said.sentence}{beside}{_doubts(standings)}"
-    return Verdict(f"{by}: {said.headline}", sentence, said.leaders)
+    sentence = f"{by}{said.sentence}{beside}{_doubts(standings)}"
+    return Verdict(f"{by}{said.headline}", sentence, said.leaders)
 
 
 def _said(standings: Standings) -> Verdict | None:
@@ -137,15 +138,15 @@ def page_title(study: str, systems: Collection[str], file: str) -> str:
     return f"{study}: {compared}" if study else compared
 
 
-def _distinct(metric: str, scores: Sequence[float]) -> list[str]:
+def _distinct(metric: MeasureName, scores: Sequence[float]) -> list[str]:
     """Different scores for readers, with as many digits as they need to look different."""
     shown = ([shown_score(metric, score, more) for score in scores] for more in range(12))
     return next((row for row in shown if len(set(row)) == len(row)), [str(score) for score in scores])
 
 
-def shown_score(metric: str, score: float, more_digits: int = 0) -> str:
+def shown_score(metric: MeasureName, score: float, more_digits: int = 0) -> str:
     """A score for readers: in percent if it is a share, else with three digits."""
-    if is_share(metric):
+    if metric.is_share:
         return f"{100 * score:.{more_digits}f} %".replace("-", "−")
     return f"{score:#.{3 + more_digits}g}".rstrip(".")
 
@@ -163,7 +164,7 @@ def _doubts(standings: Standings) -> str:
     metric, basis = standings.metrics[0], standings.uncertainty.basis
     rows = [row for (_, of), row in standings.uncertainty.systems.items() if of == metric]
     is_open = any(row.order_open for row in rows)
-    doubts = f" {metric} counts mistakes, so lower is better." if lower_is_better(metric) else ""
+    doubts = f" {metric} counts mistakes, so lower is better." if metric.lower_is_better else ""
     doubts += " Pairs without a grade could change the order." if is_open else ""
     lacking = [
         f"{counted(number, 'query', 'queries')} of {in_one_line(system)}"
@@ -174,8 +175,8 @@ def _doubts(standings: Standings) -> str:
     provenance = standings.provenance or Provenance()
     for changes in provenance.reviewed:
         doubts += f" {changes}"
-        if standings.judge_alone is not None and basis is not None and basis.kind == "people":
-            before, now = (_places(of.uncertainty, metric) for of in (standings.judge_alone, standings))
+        if standings.of_judge is not None and basis is not None and basis.kind == "people":
+            before, now = (_places(of.uncertainty, metric) for of in (standings.of_judge, standings))
             moved = sum(before[system] != now[system] for system in before.keys() & now.keys())
             who = counted(moved, "system has", "systems have") if moved else "no system has"
             doubts += f"; {who} another place"

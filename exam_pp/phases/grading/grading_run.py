@@ -33,7 +33,7 @@ from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
 from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_stream
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import WritableQuery, passages_writer
 from exam_pp.store.passages.journal import Journal, journal_path, rank_journal_path, rank_journals
 from exam_pp.store.passages.query_texts import stored_query_texts

@@ -18,7 +18,7 @@ from exam_pp.llm.base import ModelOptions
 from exam_pp.phases.grading.grading_run import Advance
 from exam_pp.prompts import Prompt
 from exam_pp.store.files import check_ends, read_file, size_and_sha256, write_text
-from exam_pp.store.guarded_inputs import forget
+from exam_pp.store.inputs import forget
 from exam_pp.store.trec.queries import IRDS
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from exam_pp.splicing import (
     decode_list,
     encode_list,
 )
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, raw_query, read_raw_passages
 from exam_pp.text.wording import counted

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery, read_raw_passages
 from exam_pp.store.trec.queries import Query, read_queries, write_query_lines
 from exam_pp.text.wording import counted, did_you_mean, listed

@@ -41,7 +41,7 @@ from exam_pp.store.edits import (
     warn_of_similar_names,
 )
 from exam_pp.store.files import check_output
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery
 from exam_pp.text.wording import counted, noted

@@ -22,8 +22,7 @@ from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.games import Game, QueryGames
 from exam_pp.grade_filter import GradeKey
-from exam_pp.metrics.bounded_mean import share_interval
-from exam_pp.metrics.uncertainty import Interval
+from exam_pp.metrics.uncertainty import Interval, share_interval
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.plugins.games.outcomes import JudgedGames, distinct_games
@@ -150,7 +149,7 @@ def share_of(
     """Share of won games over all queries, with its interval and, if ``tested``, its p-value.
 
     ``tallies``: The numbers of won and of lost games, by query. The interval is that of
-    :func:`~exam_pp.metrics.bounded_mean.share_interval`, with queries as groups.
+    :func:`~exam_pp.metrics.uncertainty.share_interval`, with queries as groups.
     """
     played = np.array([query for query in tallies if sum(query)], dtype=float).reshape(-1, 2)
     won, lost = map(int, played.sum(axis=0))

@@ -246,8 +246,7 @@ def command(
     from exam_pp.plugins.games.elo_bradley_terry import EloRules
     from exam_pp.plugins.games.ratings import RatingOptions, compare_pairs, scores_of, together
     from exam_pp.rendering.pictures.grids import win_matrix
-    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture
-    from exam_pp.reports.evaluation.leaderboards import trec_eval_text
+    from exam_pp.reports.evaluation.leaderboards import leaderboard_picture, trec_eval_text
 
     method = take(chosen, *_METHOD)
     columns = columns_of(graders, prompt_classes)
@@ -290,7 +289,7 @@ def command(
     extra = None
     if official is not None:
         from exam_pp.phases.analysis.correlation import ranked
-        from exam_pp.reports.evaluation.official_ranks import rank_column
+        from exam_pp.reports.evaluation.leaderboards import rank_column
 
         extra = rank_column(ranked(scores_of(standings), official))
     # TSV has the leaderboard alone, so that other commands can read it.
@@ -436,8 +435,7 @@ def ratings_report(
 
     ``boards``: Judge to ratings; a single judge may have an empty name.
     """
-    from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures
-    from exam_pp.reports.evaluation.leaderboards import leaderboard_report
+    from exam_pp.reports.evaluation.leaderboards import leaderboard_pictures, leaderboard_report
 
     report = leaderboard_report(
         standings,

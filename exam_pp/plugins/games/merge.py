@@ -17,7 +17,7 @@ from exam_pp.phases.passages.merge import MergedFile, order_of
 from exam_pp.roles import System
 from exam_pp.store.files import read_lines
 from exam_pp.store.games_files import is_games_file, read_games, write_games
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.raw_passages import RawQuery, read_raw_passages
 from exam_pp.text.wording import counted
 

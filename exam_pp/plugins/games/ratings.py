@@ -13,11 +13,18 @@ from scipy.stats import binomtest
 from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import AnswerFilter
-from exam_pp.metrics.bounded_mean import share_interval
 from exam_pp.metrics.entry_values import Floats, Ints
 from exam_pp.metrics.leaderboard import Standing
+from exam_pp.metrics.measures import MeasureName
 from exam_pp.metrics.significance import holm, rating_ranks
-from exam_pp.metrics.uncertainty import FEW_UNITS, FEWEST_UNITS, Interval, intervals, query_counts
+from exam_pp.metrics.uncertainty import (
+    FEW_UNITS,
+    FEWEST_UNITS,
+    Interval,
+    intervals,
+    query_counts,
+    share_interval,
+)
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, SystemUncertainty, Uncertainty
 from exam_pp.phases.evaluation.result import Evaluation, counted_names, joined_notes
 from exam_pp.plugins.games import TOURNAMENTS
@@ -169,7 +176,7 @@ def ratings(
     all_notes = [*notes, *_method_notes(options), *_limits(games, methods)]
     if unrated:
         all_notes.append(f"Not ranked: {counted_names(unrated, 'system', 'systems')} without played games.")
-    names = [NAMES[method] for method in methods]
+    names = [MeasureName(NAMES[method]) for method in methods]
     standings = Standings(names, order, rows, statistics, uncertain, all_notes, provenance)
     return Ratings(
         standings, _records(games, order, spreads), count_wins(games).ordered(order), games, unrated
@@ -197,10 +204,10 @@ def together(boards: Mapping[str, Ratings]) -> Standings:
         return first.standings
     rows: dict[tuple[str, str], Standing] = {}
     uncertain = Uncertainty()
-    metrics: list[str] = []
+    metrics: list[MeasureName] = []
     for judge, board in boards.items():
         standings = board.standings
-        names = {metric: f"{metric}[{judge}]" for metric in standings.metrics}
+        names: dict[str, MeasureName] = {of: MeasureName(f"{of}[{judge}]") for of in standings.metrics}
         metrics += names.values()
         rows |= {
             (system, names[of]): row._replace(metric=names[of])
@@ -414,7 +421,7 @@ def head_to_head(
 
     A query counts in the sign test for the system that won more of its games; queries without a difference
     count for neither system. Intervals are those of
-    :func:`~exam_pp.metrics.bounded_mean.share_interval`, with queries as groups.
+    :func:`~exam_pp.metrics.uncertainty.share_interval`, with queries as groups.
 
     Source: sign test with ties dropped, as Conover, "Practical Nonparametric Statistics" (1999), section
     3.4; Holm's correction, see :func:`~exam_pp.metrics.significance.holm`.

@@ -16,7 +16,7 @@ from exam_pp.phases.review.apply_ratings import add_decisions
 from exam_pp.roles import DistinctNames, answers_in
 from exam_pp.store.edits import human_model, warn_of_similar_names
 from exam_pp.store.files import check_output
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.tables import QUERY_ID, SYSTEM, Layout, Row, read_rows
 from exam_pp.text.spreadsheet_cells import unescaped

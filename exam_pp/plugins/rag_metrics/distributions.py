@@ -11,8 +11,8 @@ from exam_pp.errors import SelectionError
 from exam_pp.formats.base import known_format
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.metrics.leaderboard import distribution, exact_mean
-from exam_pp.metrics.score_ranges import check_range, range_of
-from exam_pp.metrics.uncertainty import FEWEST_FOR_T, GAFFKE, mean_interval
+from exam_pp.metrics.measures import MeasureName
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T, GAFFKE, check_range, mean_interval
 from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.plugins.rag_metrics.consistency import score_consistency
 from exam_pp.plugins.rag_metrics.open_rag_eval import read_result_rows
@@ -71,7 +71,7 @@ def distributions_report(
         boxes = []
         for system, values in ((system, values) for (of, system), values in columns.items() if of == measure):
             found, lacking = distribution(values), len(queries) - len(values)
-            low, high = mean_interval(values, range_of(measure), confidence) or (None, None)
+            low, high = mean_interval(values, MeasureName(measure).range, confidence) or (None, None)
             missing += Counter({system: lacking})
             quartiles = found.lower_quartile, found.median, found.upper_quartile
             rows.append([
@@ -100,7 +100,7 @@ def distributions_report(
         systems = counted_names(list(missing), "system", "systems")
         have = counted(missing.total(), "score is", "scores are")
         notes.append(f"{have} missing, of {systems}: not counted as 0, but in no number.")
-    if without_range := [measure for measure in shown if range_of(measure) is None]:
+    if without_range := [measure for measure in shown if MeasureName(measure).range is None]:
         notes.append(
             f"{listed(without_range)}: intervals are Student's, which assume normal scores, because the "
             f"range of the measure is unknown; none for fewer than {FEWEST_FOR_T} queries or equal scores."
@@ -116,7 +116,7 @@ def _read(path: Path) -> list[Score]:
     """The scores of single queries, without the upper bound."""
     scores = [score for score in read_query_scores(path) if score.system != OVERALL_SYSTEM]
     for score in scores:
-        check_range(score, range_of(score.metric), str(path))
+        check_range(score, MeasureName(score.metric).range, str(path))
     if not scores:
         raise SelectionError(
             f"{path} has no scores of single queries; write them with `exam-pp evaluate ... --per-query`."

@@ -16,7 +16,7 @@ from exam_pp.errors import ModelError, SelectionError
 from exam_pp.llm.backends import can_rate, load_llm
 from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.metrics.bounded_mean import share_interval
+from exam_pp.metrics.uncertainty import share_interval
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, grades_by, grading_jobs
 from exam_pp.phases.grading.grading_run import (
     GradeFiles,

@@ -30,7 +30,7 @@ from exam_pp.roles import (
     role_of,
 )
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 from exam_pp.store.trec.queries import read_queries

@@ -16,7 +16,7 @@ from exam_pp.phases.passages.transform import rewrite
 from exam_pp.plugins.trust.panel_members import MIN_GRADERS, PanelMembers, panel_members
 from exam_pp.prompts import PROMPTS
 from exam_pp.store.files import check_output
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawPassage, RawQuery
 from exam_pp.text.wording import counted, listed

@@ -24,9 +24,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from exam_pp.metrics import bounded_mean
 from exam_pp.metrics.entry_values import Bools, Floats, Ints
-from exam_pp.metrics.uncertainty import FEWEST_FOR_T, NO_SPREAD
+from exam_pp.metrics.uncertainty import FEWEST_FOR_T, NO_SPREAD, mean_interval
 from exam_pp.plugins.trust.corrected_pairs import (
     FEW_ERRORS,
     FEWEST_ERRORS,
@@ -316,7 +315,7 @@ class _Sample:
                 * sampling.span
                 * (2 if pairs.together and base is not None else 1)
             )
-            low, high = bounded_mean.interval(effects, -end, end, confidence) if len(effects) else (-end, end)
+            low, high = mean_interval(effects, (-end, end), confidence) or (-end, end)
             return total * low, total * high
 
         # Gaffke's bound needs equal probabilities, and pairs that are all drawn need no bound.

@@ -13,6 +13,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.scores import read_query_scores
 from exam_pp.grade_filter import check_one
 from exam_pp.metrics.leaderboard import exact_mean
+from exam_pp.metrics.measures import MeasureName
 from exam_pp.metrics.noninferiority import (
     TOLERANCE,
     DropBounds,
@@ -22,13 +23,12 @@ from exam_pp.metrics.noninferiority import (
     unseen_share,
 )
 from exam_pp.metrics.planning import labels_needed, plan_queries
-from exam_pp.metrics.score_ranges import has_other_range, is_outside
 from exam_pp.metrics.significance import QueriesNeeded, holm
-from exam_pp.metrics.uncertainty import GAFFKE, score_matrices
-from exam_pp.phases.evaluation.corrections import PARTLY
+from exam_pp.metrics.uncertainty import GAFFKE, is_outside, score_matrices
 from exam_pp.phases.evaluation.result import MissingQueries, PathLike, counted_names
 from exam_pp.provenance import Provenance, file_names
 from exam_pp.rendering.document import Block, Paragraph, Report, Table
+from exam_pp.reports.evaluation.leaderboards import PARTLY
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted, listed
 
@@ -227,7 +227,9 @@ def _pairs(
         raise SelectionError(f"The baseline and the new version have no query of {measure} in common.")
     values = [*old.values(), *new.values()]
     lowest, highest = min(values), max(values)
-    is_other = has_other_range(measure) or any(is_outside(value, (0, 1)) for value in (lowest, highest))
+    is_other = MeasureName(measure).has_other_range or any(
+        is_outside(value, (0, 1)) for value in (lowest, highest)
+    )
     if worst_drop is None and is_other:
         raise SelectionError(
             f"{measure} has scores from {lowest:g} to {highest:g}, and its range is not 0 to 1; name the "

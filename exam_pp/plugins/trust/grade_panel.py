@@ -32,7 +32,7 @@ from exam_pp.phases.passages.transform import rewrite
 from exam_pp.prompts.answer_key import with_answer_match
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.store.files import STDIO, check_output, is_stream, read_text
-from exam_pp.store.guarded_inputs import model_files, reading
+from exam_pp.store.inputs import model_files, reading
 from exam_pp.store.locks import temporary_folder
 from exam_pp.text.toml import parse_toml
 from exam_pp.text.wording import did_you_mean

@@ -29,7 +29,7 @@ from exam_pp.phases.evaluation.selected_grades import (
 from exam_pp.plugins.trust.pair_sample import Block, PairSample, SampledBy, SampledPair, drawn_number
 from exam_pp.prompts.base import with_aliases
 from exam_pp.store.edits import file_sha256
-from exam_pp.store.guarded_inputs import reading
+from exam_pp.store.inputs import reading
 from exam_pp.text.wording import counted, listed
 
 _Pair = tuple[str, ...]

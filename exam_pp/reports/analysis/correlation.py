@@ -18,7 +18,7 @@ from exam_pp.phases.evaluation.result import renamed
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Picture, Report, Table
 from exam_pp.rendering.pictures.points import Line, Point, lines, scatter
-from exam_pp.reports.evaluation.official_ranks import measure_notes, unmatched_notes
+from exam_pp.reports.evaluation.leaderboards import measure_notes, unmatched_notes
 from exam_pp.results import ALL_QUERIES
 
 _NOISE = (

@@ -42,7 +42,7 @@ from exam_pp.reports.analysis.report_summary import (
     made_of,
     method_notes,
 )
-from exam_pp.reports.evaluation.leaderboard_pictures import score_heatmap
+from exam_pp.reports.evaluation.leaderboards import score_heatmap
 from exam_pp.reports.evaluation.short_names import for_readers
 from exam_pp.reports.review.page import render_page
 from exam_pp.store.files import folder_output, write_text

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.judges import baselines_among
-from exam_pp.metrics.score_ranges import range_of
+from exam_pp.metrics.measures import MeasureName
 from exam_pp.phases.evaluation.contents import GradedContents, MissingGrades
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
 from exam_pp.phases.evaluation.verdict import preferences, shown_score, verdict
@@ -110,10 +110,10 @@ def _bars(leaderboard: Leaderboard, leaders: Sequence[str]) -> Bars:
     return Bars("Leaderboard", ("system", "score", interval, "place"), rows, about, notes)
 
 
-def _range(metric: str, row: SystemUncertainty) -> str:
+def _range(metric: MeasureName, row: SystemUncertainty) -> str:
     if row.low is None or row.high is None:
         return ""
-    if range_of(metric) == (0.0, 1.0):
+    if metric.range == (0.0, 1.0):
         return f"{100 * row.low:.0f}–{100 * row.high:.0f} %"
     return f"{row.low:.3g} to {row.high:.3g}"
 

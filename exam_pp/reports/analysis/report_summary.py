@@ -16,7 +16,7 @@ from exam_pp.phases.evaluation.leaderboards import Standings
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.rendering.document import Block, Cell, Paragraph, Table
 from exam_pp.reports.analysis.correlation import COEFFICIENTS
-from exam_pp.reports.evaluation.official_ranks import unmatched_notes
+from exam_pp.reports.evaluation.leaderboards import unmatched_notes
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import listed
 

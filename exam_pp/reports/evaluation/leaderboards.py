@@ -1,22 +1,35 @@
-"""Leaderboards as tables, figures, trec_eval output and official ranks; scores per query."""
+"""Leaderboards in each form that is written: reports, pictures, texts for other programs, official ranks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
+from exam_pp.defaults import CONFIDENCE
 from exam_pp.errors import SelectionError
-from exam_pp.metrics.cover import is_normalised
 from exam_pp.metrics.leaderboard import Standing, standings, with_means
-from exam_pp.metrics.score_ranges import has_bounds, is_share
-from exam_pp.phases.evaluation.corrections import marked
-from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty
+from exam_pp.metrics.measures import SHARE_DECIMALS, MeasureName
+from exam_pp.phases.evaluation.leaderboards import (
+    Standings,
+    Statistics,
+    SystemUncertainty,
+    differences_can_show,
+    leaderboard,
+    level_of,
+)
 from exam_pp.phases.evaluation.result import Evaluation
+from exam_pp.plugins import offered
 from exam_pp.prompts import PROMPTS
+from exam_pp.rendering.cells import format_cell
 from exam_pp.rendering.document import Block, Cell, Paragraph, Picture, Report, Table
-from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM
+from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.text.wording import counted
+
+if TYPE_CHECKING:
+    from exam_pp.phases.analysis.correlation import OfficialRanks, RankedEvaluation
 
 R = TypeVar("R")
 
@@ -26,8 +39,114 @@ SCRIPT_DECIMALS = 6
 Audience = Literal["readers", "papers", "scripts"]
 """``readers``: shares in percent, and the upper bound in a sentence. ``papers``: formatted fractions, with a
 row of the upper bound. ``scripts``: the same rows with numeric columns."""
-SHARE_DECIMALS = 1
-"""Decimals of scores in percent."""
+PARTLY = "[checked-in-part]"
+"""The end of the name of a measure with corrections of some pairs, on which no claim may rest."""
+_COVER_COLUMNS = {"Cover": ("exam", "exam-std"), "nCover": ("n-exam", "n-exam-std")}
+
+
+@dataclass(frozen=True)
+class LeaderboardForm:
+    """The options of a leaderboard that is written.
+
+    ``form``: A name of :data:`TEXTS` or of an output format. ``with_method``: Whether a report for readers,
+    which has the verdict, also says how its numbers were computed. ``official``: A file of official ranks or
+    scores. ``plot``: Whether a picture of the first measure is needed beside the content.
+    """
+
+    form: str
+    audience: Audience
+    statistics: Statistics
+    per_query: bool = False
+    with_method: bool = True
+    official: Path | None = None
+    plot: bool = False
+
+    def statistics_of(self, evaluation: Evaluation) -> Statistics:
+        """The statistics for an evaluation: people get intervals if its queries can show differences."""
+        chosen = self.statistics
+        by_default = self.audience != "scripts" and differences_can_show(evaluation, chosen.confidence)
+        return replace(chosen, intervals=chosen.intervals or ("queries" if by_default else None))
+
+
+@dataclass(frozen=True)
+class LeaderboardOutput:
+    """What to write: a text, whose ``notes`` have no place in it, or a report; and the picture."""
+
+    content: str | Report
+    notes: Sequence[str] = ()
+    picture: Picture | None = None
+
+
+def leaderboard_output(evaluation: Evaluation, title: str, form: LeaderboardForm) -> LeaderboardOutput:
+    """The leaderboard of an evaluation, or its scores of each query, in a form."""
+    content: str | Report
+    notes: Sequence[str] = ()
+    standings = None
+    if form.form in TEXTS:
+        content, more = TEXTS[form.form](evaluation, form)
+        notes = [*evaluation.notes, *more]
+    elif form.per_query:
+        content = scores_by_query(evaluation, title, form)
+    else:
+        extra = None if form.official is None else rank_column(_ranked(evaluation, form.official))
+        standings = leaderboard(evaluation, form.statistics_of(evaluation))
+        pictures = leaderboard_pictures(standings) if form.form == "html" else ()
+        report = leaderboard_report(standings, title, audience=form.audience, extra=extra, pictures=pictures)
+        content = with_verdict(report, standings, form)
+    return LeaderboardOutput(content, notes, plotted(evaluation, form, standings))
+
+
+def _ranked(evaluation: Evaluation, official: Path) -> RankedEvaluation:
+    from exam_pp.phases.analysis.correlation import ranked  # noqa: PLC0415 - for few leaderboards
+
+    return ranked(evaluation, official)
+
+
+def marked(evaluation: Evaluation) -> Evaluation:
+    """The scores for other programs: those that people checked in part have a name of their own.
+
+    Beside them are the scores of the judge alone.
+    """
+    metrics = dict.fromkeys(score.metric for score in evaluation.scores)
+    partly = {metric for metric in metrics if level_of(evaluation, metric, 1 - CONFIDENCE) is None}
+    if not partly:
+        return evaluation
+    alone = [] if evaluation.corrections is None else evaluation.corrections.judge_alone().scores
+    scores = [
+        score._replace(metric=f"{score.metric}{PARTLY}") if score.metric in partly else score
+        for score in evaluation.scores
+    ]
+    scores += [score._replace(metric=f"{score.metric}[judge]") for score in alone if score.metric in partly]
+    return replace(evaluation, scores=scores)
+
+
+def scores_by_query(evaluation: Evaluation, title: str, form: LeaderboardForm) -> Report:
+    """The scores of each query, on pages below a picture of the first metric."""
+    picture = score_heatmap(evaluation.scores) if form.form == "html" else None
+    return per_query_report(evaluation, title, picture)
+
+
+def with_verdict(report: Report, standings: Standings, form: LeaderboardForm) -> Report:
+    """The report of a leaderboard for readers: the verdict first, and the method only if it is asked for."""
+    if form.audience != "readers":
+        return report
+    from exam_pp.phases.evaluation.verdict import verdict  # noqa: PLC0415 - for readers
+
+    left_out = [Paragraph(note) for note in standings.uncertainty.notes if not form.with_method]
+    said = verdict(standings.with_places)
+    first = [] if said is None else [Paragraph(said.sentence)]
+    return replace(report, blocks=[*first, *(block for block in report.blocks if block not in left_out)])
+
+
+def plotted(
+    evaluation: Evaluation, form: LeaderboardForm, standings: Standings | None = None
+) -> Picture | None:
+    """The first metric with its intervals, which are computed unless the standings have them."""
+    if not form.plot:
+        return None
+    if standings is None or not standings.statistics.intervals:
+        standings = leaderboard(evaluation, form.statistics.intervals_only)
+    return leaderboard_picture(standings)
 
 
 class ExtraColumn(NamedTuple):
@@ -65,7 +184,7 @@ def leaderboard_report(
     systems = [s for s in standings.systems if s != OVERALL_SYSTEM or not for_readers]
     counts = {system: standings.queries[system] for system in systems}
     uneven = len(set(counts.values())) > 1
-    percent = {metric for metric in standings.metrics if for_readers and is_share(metric)}
+    percent = {metric for metric in standings.metrics if for_readers and metric.is_share}
     number = max(standings.queries.values(), default=0)
     notes = [f"Means over {counted(number, 'query')} ± standard error."] if number else []
     notes += _upper_bound(standings, percent)
@@ -93,17 +212,12 @@ def leaderboard_report(
     return Report(title, blocks, standings.provenance, standings.notes)
 
 
-def in_percent(metric: str) -> str:
-    """The name of a measure above numbers in percent."""
-    return f"{metric} %"
-
-
 def _upper_bound(standings: Standings, percent: Collection[str]) -> list[str]:
     """A note on the upper bound of the metrics in percent, if it is not 1 by definition."""
     bounds = {
         metric: f"{100 * standings.rows[OVERALL_SYSTEM, metric].mean:.{SHARE_DECIMALS}f} %"
         for metric in standings.metrics
-        if metric in percent and (OVERALL_SYSTEM, metric) in standings.rows and not is_normalised(metric)
+        if metric in percent and (OVERALL_SYSTEM, metric) in standings.rows and not metric.is_normalised
     }
     if not bounds:
         return []
@@ -124,7 +238,7 @@ Column = tuple[str, Callable[[str], Cell]]
 
 def metric_columns(
     standings: Standings,
-    metric: str,
+    metric: MeasureName,
     *,
     formatted: bool,
     decimals: int = 3,
@@ -155,8 +269,8 @@ def metric_columns(
         pair = interval(row.worst, row.best)
         return f"{pair} ?" if pair and row.order_open else pair
 
-    columns: list[Column] = [(in_percent(metric) if percent else metric, _cell(means, mean))]
-    enclosed = has_bounds(metric)
+    columns: list[Column] = [(metric.in_percent if percent else metric, _cell(means, mean))]
+    enclosed = metric.has_bounds
     parts: Mapping[str, Sequence[tuple[str, Callable[[SystemUncertainty], Cell]]]]
     if formatted:
         parts = {
@@ -256,3 +370,204 @@ def official_json(evaluation: Evaluation) -> str:
     ranks = ranks_of({row.system: row.mean for row in rows if row.system != OVERALL_SYSTEM})
     whole_ranks = {system: int_if_whole(rank) for system, rank in ranks.items()}
     return json.dumps(whole_ranks, ensure_ascii=False, indent=2) + "\n"
+
+
+def leaderboard_pictures(standings: Standings, condition: str = "") -> list[Picture]:
+    """Intervals and heatmap of the first metric; ``condition`` is put before their titles."""
+    several = len({*standings.systems} - {OVERALL_SYSTEM}) > 1
+    shown = [leaderboard_picture(standings)] if several else []
+    scores = score_heatmap(standings.evaluation.scores, standings.metrics[0] if standings.metrics else "")
+    shown += [scores] if scores is not None else []
+    if not condition:
+        return shown
+    return [replace(picture, title=f"{condition}: {picture.title}") for picture in shown]
+
+
+def leaderboard_picture(standings: Standings) -> Picture:
+    """The systems by the first metric with intervals or standard errors."""
+    from exam_pp.rendering.pictures.rows import Bar, dot_plot  # noqa: PLC0415 - for few leaderboards
+
+    metric, uncertain = standings.metrics[0], standings.uncertainty.systems
+    rows = [row for row in standings.rows.values() if row.metric == metric]
+    every_bar = [
+        Bar(row.system, row.mean, *uncertain.get((row.system, metric), SystemUncertainty())[:2])
+        for row in sorted(rows, key=lambda row: (-row.mean, row.system))
+    ]
+    bars = [bar for bar in every_bar if bar.system != OVERALL_SYSTEM]
+    if any(bar.low is not None for bar in every_bar):
+        options = standings.statistics
+        units = "queries" if options.intervals == "queries" else "queries and entries"
+        whiskers = f"{100 * options.confidence:g} % intervals over {units}"
+    else:
+        whiskers = ""
+        errors = [standings.rows[bar.system, metric].stderr for bar in bars]
+        if any(errors):
+            whiskers = "± standard error"
+            bars = [
+                bar if error is None else bar._replace(low=bar.value - error, high=bar.value + error)
+                for bar, error in zip(bars, errors, strict=True)
+            ]
+    if not metric.is_share:
+        return dot_plot(bars, metric, f"Systems by {metric}", whiskers)
+    bars = [Bar(bar.system, 100 * bar.value, _hundredfold(bar.low), _hundredfold(bar.high)) for bar in bars]
+    return dot_plot(bars, metric.in_percent, f"Systems by {metric}", whiskers, decimals=SHARE_DECIMALS)
+
+
+def score_heatmap(scores: Iterable[Score], metric: str = "") -> Picture | None:
+    """A metric of every system on every query; None for fewer than two systems or queries.
+
+    The default is the metric of the first score.
+    """
+    values: dict[str, dict[str, float]] = {}
+    for score in scores:
+        metric = metric or score.metric
+        if score.metric == metric and score.query_id != ALL_QUERIES and score.system != OVERALL_SYSTEM:
+            values.setdefault(score.system, {})[score.query_id] = score.value
+    queries = list(dict.fromkeys(query for of_system in values.values() for query in of_system))
+    if len(values) < 2 or len(queries) < 2:
+        return None
+    title = f"{metric} by system and query"
+    rows = [[of_system.get(query) for query in queries] for of_system in values.values()]
+    from exam_pp.rendering.pictures.grids import heatmap  # noqa: PLC0415 - for few leaderboards
+
+    name = MeasureName(metric)
+    if not name.is_share:
+        return heatmap(list(values), queries, rows, metric, title)
+    rows = [list(map(_hundredfold, row)) for row in rows]
+    return heatmap(list(values), queries, rows, name.in_percent, title, decimals=SHARE_DECIMALS)
+
+
+def _hundredfold(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def rank_column(result: RankedEvaluation) -> ExtraColumn:
+    """The column ``official rank`` of a leaderboard, with correlations and notes on unmatched systems.
+
+    A system without an official rank has the official rank of the next better system by the first measure,
+    marked ≈. The correlations are a table with Spearman's ρ and Kendall's τ-b of every measure.
+    """
+    defined = {
+        metric: values for metric, values in result.correlations.items() if values.spearman is not None
+    }
+    cells = {system: formatted_rank(result, system) for system in result.evaluation.systems}
+    last_notes = tuple(rank_notes(result))
+    if not defined:
+        return ExtraColumn("official rank", cells, last_notes=last_notes)
+    common = next(iter(result.correlations.values())).systems
+    title = f"Correlation with the official ranks of {counted(common, 'system')}"
+    below = Table(
+        ["correlation", *result.correlations],
+        [
+            ["Spearman", *(values.spearman for values in result.correlations.values())],
+            ["Kendall tau-b", *(values.kendall for values in result.correlations.values())],
+        ],
+        title=title,
+    )
+    coefficients = "; ".join(
+        f"{metric}: Spearman {format_cell(row.spearman, 3)}, Kendall tau-b {format_cell(row.kendall, 3)}"
+        for metric, row in defined.items()
+    )
+    return ExtraColumn("official rank", cells, below, (f"{title}: {coefficients}.",), last_notes)
+
+
+def rank_notes(result: RankedEvaluation) -> list[str]:
+    """Notes on the measure that ranks the systems, and on unmatched systems."""
+    official = result.official
+    return [
+        *measure_notes(official),
+        *unmatched_notes(result.systems, official.ranks, "the leaderboard", official.source),
+    ]
+
+
+def formatted_rank(result: RankedEvaluation, system: str) -> str:
+    """The official rank, or ≈ and the approximate rank; empty for the upper bound ``_overall_``."""
+    approximate = result.approximate_ranks.get(system)
+    rank = result.official.ranks.get(system)
+    return f"≈{approximate:g}" if approximate is not None else "" if rank is None else f"{rank:g}"
+
+
+def measure_notes(official: OfficialRanks) -> list[str]:
+    """A note on the measure that ranks the systems; empty for a file of ranks."""
+    if not official.measure:
+        return []
+    return [f"{official.source} has scores, so its systems are ranked by {official.measure}."]
+
+
+def unmatched_notes(
+    systems: Collection[str], ranks: Collection[str], leaderboard: str | Path, official: str | Path
+) -> list[str]:
+    """A note for each side that has unmatched systems; ``leaderboard`` and ``official`` name the sides."""
+    notes = []
+    for only, where in ((set(systems) - set(ranks), leaderboard), (set(ranks) - set(systems), official)):
+        if only:
+            notes.append(f"Only in {where}: {', '.join(sorted(only))}.")
+    return notes
+
+
+def published_leaderboard(evaluation: Evaluation, ranks: RankedEvaluation | None = None) -> str:
+    """A leaderboard in the published layout, sorted by system; means have three decimals.
+
+    Without official ranks, it has the first measure, Rubric-Cover. With them, Rubric-Cover has the nine
+    columns of the published leaderboard; the last is the rank of the system by the first measure. Other
+    measures have three columns each. Systems without an official rank have an approximate rank (≈). The last
+    lines are ρ and τ.
+    """
+    by_key = {(row.system, row.metric): row for row in standings(evaluation.scores)}
+    metrics = list(dict.fromkeys(metric for _, metric in by_key))
+    lines = [["method"], *([system] for system in sorted(evaluation.systems))]
+    for metric in metrics[:1] if ranks is None else metrics:
+        name, error = _COVER_COLUMNS.get(metric.partition("(")[0], (metric, "std-err"))
+        lines[0] += ["ExamCover", "+/-", "std-err"] if ranks is None else [name, "+/-", error]
+        for line in lines[1:]:
+            row = by_key.get((line[0], metric))
+            error = "" if row is None or row.stderr is None else f"{row.stderr:.3f}"
+            line += ["" if row is None else f"{row.mean:.3f}", "+/-", error]
+    if ranks is not None:
+        for line in lines[1:]:
+            line.append(formatted_rank(ranks, line[0]))
+        lines[0].append("orig_TREC_leaderboard_rank")
+        if "Cover" in metrics[0]:
+            for line in lines[1:]:
+                own = ranks.own_ranks.get(line[0])
+                line.append("" if own is None else f"{own:g}")
+            lines[0].append("orig_EXAM_leaderboard_rank")
+        for name in ("spearman", "kendall"):
+            line = [name]
+            for values in ranks.correlations.values():
+                value = getattr(values, name)
+                line += ["" if value is None else f"{value:.3f}", "", ""]
+            lines.append([*line, *[""] * (len(lines[0]) - len(line))])
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+Text = Callable[[Evaluation, LeaderboardForm], tuple[str, Sequence[str]]]
+"""Makes the text of an evaluation, and notes that it cannot hold beside those of the evaluation."""
+
+
+def _published(evaluation: Evaluation, form: LeaderboardForm) -> tuple[str, Sequence[str]]:
+    if form.official is None:
+        return published_leaderboard(evaluation), ()
+    ranks = _ranked(evaluation, form.official)
+    return published_leaderboard(evaluation, ranks), rank_notes(ranks)
+
+
+TEXTS: Mapping[str, Text] = {
+    "trec_eval": lambda evaluation, form: (trec_eval_text(evaluation, per_query=form.per_query), ()),
+    "published": _published,
+    "official": lambda evaluation, _: (official_json(evaluation), ()),
+}
+"""Name of a form to its text."""
+
+
+def text_of(evaluation: Evaluation, form: LeaderboardForm) -> str:
+    """The text of a form of :data:`TEXTS`, or of those that plug-ins offer as ``texts of leaderboards``.
+
+    Raises :class:`~exam_pp.errors.SelectionError` for a form that is not there.
+    """
+    texts: dict[str, Text] = dict(TEXTS)
+    for more in offered("texts of leaderboards"):
+        texts |= more
+    if form.form not in texts:
+        raise SelectionError(f"--format {form.form} needs a plug-in that is not there.")
+    return texts[form.form](evaluation, form)[0]

@@ -13,10 +13,10 @@ from exam_pp.phases.evaluation.nugget_scores import ALL_NUGGETS, EMPTY_ANSWERS
 from exam_pp.phases.evaluation.result import joined_notes, noted_names
 from exam_pp.provenance import combined
 from exam_pp.rendering.document import Cell, Paragraph, Report, Table
-from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_pictures
 from exam_pp.reports.evaluation.leaderboards import (
     SCRIPT_DECIMALS,
     Column,
+    leaderboard_pictures,
     metric_columns,
 )
 from exam_pp.text.wording import counted, listed

@@ -32,14 +32,14 @@ def _noun(match: re.Match[str]) -> str:
 
 @cache
 def _names() -> tuple[re.Pattern[str], Mapping[str, str]]:
-    from exam_pp.metrics.score_ranges import is_share
+    from exam_pp.metrics.measures import MeasureName
     from exam_pp.prompts import PROMPTS
 
     # FactualConsistency is also a measure.
     short = {
         name: shown
         for name, shown in PROMPTS.short_names().items()
-        if _MAYBE.search(name) and not is_share(name)
+        if _MAYBE.search(name) and not MeasureName(name).is_share
     }
     names = "|".join(sorted(map(re.escape, short), key=len, reverse=True))
     return re.compile(

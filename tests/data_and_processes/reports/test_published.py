@@ -16,7 +16,7 @@ from exam_pp.phases.analysis.correlation import (
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.reports.analysis.evaluation_page import write_evaluation
 from exam_pp.reports.analysis.report_folder import Sources
-from exam_pp.reports.evaluation.official_ranks import rank_column
+from exam_pp.reports.evaluation.leaderboards import rank_column
 from exam_pp.store.trec.scores import read_leaderboard_means
 from tests.reports.analysis.test_report_folder import QUICK, checks, part, rows_of
 

@@ -23,8 +23,12 @@ from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.rendering.document import Paragraph
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.correlation import correlation_report, query_correlation_report
-from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
-from exam_pp.reports.evaluation.official_ranks import published_leaderboard, unmatched_notes
+from exam_pp.reports.evaluation.leaderboards import (
+    leaderboard_report,
+    per_query_report,
+    published_leaderboard,
+    unmatched_notes,
+)
 from exam_pp.results import OVERALL_SYSTEM, Score
 from tests.conftest import written
 from tests.tables import rows_of

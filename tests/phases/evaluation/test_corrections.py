@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from exam_pp.metrics.fair_sample import sample_order
-from exam_pp.phases.evaluation.corrections import PARTLY, basis_of_claims, marked
 from exam_pp.phases.evaluation.cover import cover
-from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
+from exam_pp.phases.evaluation.leaderboards import Statistics, basis_of_claims, leaderboard
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.evaluation.verdict import verdict
+from exam_pp.reports.evaluation.leaderboards import PARTLY, marked
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from exam_pp.errors import DataError
-from exam_pp.metrics.bounded_mean import interval
 from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.uncertainty import mean_interval
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.leaderboards import Statistics, SystemUncertainty, leaderboard, uncertainty
 from exam_pp.phases.evaluation.result import Evaluation, grader_columns
@@ -166,7 +166,7 @@ def test_systems_without_a_common_query_are_not_tested() -> None:
     assert any("different queries" in note for note in actual.notes)
     row = actual.systems["b", "RR"]
     assert (row.first, row.last, row.letters) == (1, 2, None)
-    assert row[:2] == interval([0.1], 0, 1)
+    assert row[:2] == mean_interval([0.1], (0, 1))
 
 
 def test_a_missing_query_does_not_silence_the_others() -> None:

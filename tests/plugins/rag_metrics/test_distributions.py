@@ -11,7 +11,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.metrics.bounded_mean import interval
+from exam_pp.metrics.uncertainty import mean_interval
 from exam_pp.plugins.rag_metrics.distributions import COLUMNS, distributions_report
 from exam_pp.rendering.document import Picture, Report, Table
 from exam_pp.rendering.render import render
@@ -49,7 +49,7 @@ def test_numbers_of_a_file(tmp_path: Path) -> None:
     (row,) = rows_of(result)
     assert (row["measure"], row["system"], row["missing"]) == ("RR", "a", 0)
     assert (row["mean"], row["median"]) == (0.4375, 0.375)
-    assert (row["low"], row["high"]) == interval(values, 0, 1)
+    assert (row["low"], row["high"]) == mean_interval(values, (0, 1))
     assert notes_after_the_first(result) == []
 
 
@@ -72,7 +72,7 @@ def test_one_query_and_constant_scores(values: list[float], tmp_path: Path) -> N
     report = distributions_report([rows(tmp_path / "s.jsonl", scores("a", values, "RR"))])
     (row,) = rows_of(report)
     assert (row["mean"], row["median"], row["lowest"], row["highest"]) == (0.1, 0.1, 0.1, 0.1)
-    assert (row["low"], row["high"]) == interval(values, 0, 1)
+    assert (row["low"], row["high"]) == mean_interval(values, (0, 1))
     for form in ("text", "md", "tsv", "html", "json"):
         assert "0.100" in render(report, form) or form == "json"
 

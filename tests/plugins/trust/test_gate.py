@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.phases.evaluation.corrections import PARTLY, marked
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.plugins.trust.gate import Gate, QueryDrop, gate_sentence
 from exam_pp.plugins.trust.gate import gate as gate_of
+from exam_pp.reports.evaluation.leaderboards import PARTLY, marked
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from exam_pp.store.trec.scores import write_score_rows, write_scores
 from tests.phases.evaluation.test_corrections import WriteLines, file_of

@@ -9,8 +9,7 @@ import pytest
 
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.contents import GradedContents, GraderContents, MissingGrades
-from exam_pp.phases.evaluation.corrections import Basis
-from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
+from exam_pp.phases.evaluation.leaderboards import Basis, Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.document import Bars, Block, Checks, Statement

@@ -22,8 +22,13 @@ from exam_pp.reports.analysis.legacy_tsv import (
     published_correlations,
     published_query_correlations,
 )
-from exam_pp.reports.evaluation.leaderboards import leaderboard_report, per_query_report
-from exam_pp.reports.evaluation.official_ranks import published_leaderboard, rank_column, rank_notes
+from exam_pp.reports.evaluation.leaderboards import (
+    leaderboard_report,
+    per_query_report,
+    published_leaderboard,
+    rank_column,
+    rank_notes,
+)
 from exam_pp.results import OVERALL_SYSTEM, Score
 
 RANKS = OfficialRanks("official.json", {"a": 1.0, "b": 2.0, "c": 3.5})

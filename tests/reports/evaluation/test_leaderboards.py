@@ -12,9 +12,13 @@ from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.provenance import Provenance
 from exam_pp.rendering.render import render
-from exam_pp.reports.evaluation.leaderboard_pictures import leaderboard_picture, leaderboard_pictures
-from exam_pp.reports.evaluation.leaderboards import leaderboard_report, official_json
-from exam_pp.reports.evaluation.official_ranks import published_leaderboard
+from exam_pp.reports.evaluation.leaderboards import (
+    leaderboard_picture,
+    leaderboard_pictures,
+    leaderboard_report,
+    official_json,
+    published_leaderboard,
+)
 from exam_pp.results import ALL_QUERIES, OVERALL_SYSTEM, Score
 from tests.tables import notes_of, rows_of
 
