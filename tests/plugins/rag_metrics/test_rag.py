@@ -160,7 +160,7 @@ def test_a_failed_step_is_left_out_and_never_a_number(
         raise ModelError("The endpoint does not reply.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("exam_pp.plugins.rag_metrics.grading.grade_citations", fail)
+        patch.setattr("exam_pp.plugins.rag_metrics.grading.SupportGrader.units", fail)
         result = evaluate_rag(tides, tmp_path / "out")
     assert ("Citations", "The endpoint does not reply.", "--model") in result.left_out
     assert not any("citation" in metric for _, _, metric in values(result))
