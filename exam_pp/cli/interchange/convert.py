@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 _USED_BY = {
     "bank": {"nuggetizer-assignments"},
-    "contexts": {"squad2", "open-rag-eval"},
+    "contexts": {"open-rag-eval"},
     "measure": {"ranks"},
     "queries": {"answers", "candidates", "umbrela"},
     "role": {"runs"},
@@ -88,7 +88,7 @@ _NEEDS = {"candidates": "queries", "nuggetizer-assignments": "bank", "umbrela": 
     "--passages",
     "contexts",
     type=FILE,
-    help="With --to squad2 or open-rag-eval: passages file with the passage texts.",
+    help="With --to open-rag-eval: passages file with the passage texts.",
 )
 @click.option(
     "--queries",
