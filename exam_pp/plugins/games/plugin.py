@@ -23,7 +23,7 @@ PLUGIN = Plugin(
     public={
         "compare": "plugins.games.python",
         "elo": "plugins.games.python",
-        "games_from_grades": "plugins.games.from_scores",
+        "games_from_scores": "plugins.games.from_scores",
     },
     registered={
         "prompts": {"plugins.games.prompts": "PairwiseAnswers=pairwise PairwiseChoice=pairwise-choice"},

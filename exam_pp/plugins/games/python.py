@@ -103,7 +103,7 @@ def elo(
 
     Args:
         games: A games file of exam_pp or RAGElo, or several files or queries with their games, such as
-            ``exam_pp.games_from_grades(...).queries``.
+            ``exam_pp.games_from_scores(...).queries``.
         method: ``elo``: the mean over tournaments; ``bradley-terry``: maximum likelihood, which does not
             depend on the order of games. Several methods give several metrics.
         grader: Only games judged by this model or person; required if there are several judges.
