@@ -246,8 +246,6 @@ def test_consistency_of_a_file_and_of_scores(evaluated: tuple[Rag, Path]) -> Non
     assert "Ignored, because they are no repeats: the scores of 1 system (x)." in result.evaluation.notes
     sampled = consistency(repeats, scores=scores, sample=True).evaluation.scores
     assert {s.metric: s.value for s in sampled}["variance(V)"] == 0.125
-    with pytest.raises(SelectionError, match="lack the metric 'W'"):
-        consistency(repeats, scores=scores, metrics=["W"])
 
 
 def test_the_command_evaluate_consistency(
