@@ -152,6 +152,7 @@ class Rag:
         self.notes: list[str] = []
         self.left_out: list[tuple[str, str, str]] = []
         self.labels: dict[tuple[str, str], int] = {}
+        self.scored: _Words = []
         distinct = DistinctNames()
         self.outputs: dict[tuple[str, str], tuple[System, list[str]]] = {
             (distinct(system), query.query_id): (system, [each.passage_id for each in output.retrieved])
@@ -202,6 +203,7 @@ class Rag:
                 if score.system not in self.repeats or (score.system, score.query_id) in self.outputs
             ]
         if not self.scores:
+            self.steps.remove()
             raise SelectionError(f"No metric has a result. {self.left_out[0][1]}")
 
     def _scored(
@@ -209,13 +211,14 @@ class Rag:
     ) -> dict[str, Any]:
         """The scores that a command computes by the grades in a file, else by those that the judge makes."""
         words, form = ["evaluate", *words], ["--per-query", "--format", "json"]
+        self.scored = [source]
         try:
-            path = self._step(f"{name}.json", *words, source, *form)
+            path = self._step(f"{name}.json", *words, *self.scored, *form)
         except SelectionError:
             if grade is None or self.settings.model is None:
                 raise
-            by_judge = ["--grader", self.settings.model.model]
-            path = self._step(f"{name}.json", *words, grade(), *by_judge, *form)
+            self.scored = [grade(), "--grader", self.settings.model.model]
+            path = self._step(f"{name}.json", *words, *self.scored, *form)
         report: dict[str, Any] = json.loads(read_text(path))
         return report
 
@@ -246,11 +249,11 @@ class Rag:
         return self._graded("labelled", "relevance", *self.queries, source=self._retrieved())
 
     def _retrieval(self) -> dict[str, Any]:
-        labels = self.steps.folder / "labels.qrels"
         measures = [f"{name}@{k}" for name in ("P", "AP_top") for k in self.settings.k_values]
-        words = ["qrels", "--prompt", "relevance", "--min-grade", "2", "--also", f"qrels={labels}"]
-        words += map(str, options("-m", [*measures, "RR", "MeanLabel"]))
-        found = self._scored("retrieval", words, self._retrieved(), self._labelled)
+        words = ["qrels", "--prompt", "relevance"]
+        measured = ["--min-grade", "2", *options("-m", [*measures, "RR", "MeanLabel"])]
+        found = self._scored("retrieval", [*words, *measured], self._retrieved(), self._labelled)
+        labels = self._step("labels.qrels", "evaluate", *words, *self.scored)
         self.labels = {(label.query_id, label.passage_id): label.whole for label in read_qrels(labels)}
         return found
 
@@ -283,17 +286,18 @@ class Rag:
 
     def _consistency(self) -> dict[str, Any]:
         given, encoder = self.settings.similarities, self.settings.encoder
-        scores = self.steps.folder / "scores.jsonl"
-        write_score_rows(self.scores, scores)
+        scores = self.steps.folder / "scores.jsonl" if self.scores else None
+        if scores is not None:
+            write_score_rows(self.scores, scores)
         rescaled = given.get("bert_score", {}).get("rescale_with_baseline", True)
         metrics = {
             "rouge": "rouge_score" in given,
             "bertscore": encoder and rescaled,
             "bertscore-raw": encoder and not rescaled,
-            "spread": self.scores,
+            "spread": scores,
         }
         words = ["consistency", *options("--metric", [name for name, wanted in metrics.items() if wanted])]
-        words += options("--model", encoder) + options("--scores", scores if self.scores else None)
+        words += options("--model", encoder) + options("--scores", scores)
         return self._scored("consistency", words, self.passages)
 
     def write(self, folder: Path) -> None:

@@ -272,7 +272,7 @@ def assignments_of(queries: Iterable[QueryPassages], dropped: DroppedFields, of:
             dropped.add("other sets of grades", len(sets) - len(selected))
             graders |= dict.fromkeys(GradeKey.of(grades, of.grades) for grades in selected)
             labels = _labels(selected, items)
-            fits |= bool(labels)
+            fits |= not items.keys().isdisjoint(labels)
             for ranking in passage.rankings if selected else ():
                 key = (System.of(ranking), query.query_id)
                 if key in lines:
