@@ -159,14 +159,17 @@ EXPECTED: dict[tuple[str, ...], Outputs] = {}
 
 
 def contents(files: dict[str, bytes], file: str) -> list[str]:
-    """The unzipped texts of files, without databases; names of the input and lines of tables are dashes."""
+    """The unzipped texts of files, without databases; names of the input and lines of tables are dashes.
+
+    So are digests of the outputs of steps, which may have the name of the input.
+    """
     texts = []
     for path, content in files.items():
         unzipped = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
         if b"DUCK" in content[:12] or content.startswith(b"\x89PNG") or path.endswith(".journal"):
             continue
         # The tables of a review page are compressed, with the name of the input.
-        text = re.sub(r"<script.*?</script>", "", unzipped.decode(), flags=re.DOTALL)
+        text = re.sub(r"<script.*?</script>|\b[0-9a-f]{64}\b", "", unzipped.decode(), flags=re.DOTALL)
         for name in (file, file.partition(".")[0]):
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "-", text)
         texts.append(re.sub(r"[-\s]+", "-", text))
