@@ -95,6 +95,10 @@ class CompareOptions:
         return replace(self, evidence=evidence), prompt
 
 
+DEFAULTS = CompareOptions()
+"""All pairs of systems, with the prompt of the paper."""
+
+
 @dataclass(frozen=True)
 class Documents:
     """What games show of documents, by the options; ``selector`` selects grades with labels and reasons."""
@@ -148,7 +152,7 @@ class PairGrader:
     """
 
     prompt: Prompt
-    options: CompareOptions = field(default_factory=CompareOptions)
+    options: CompareOptions = DEFAULTS
     choose: bool = False
     max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS
 
@@ -308,7 +312,7 @@ class CompareSummary:
 def compare(
     files: GradeFiles,
     model: ModelOptions,
-    options: CompareOptions,
+    options: CompareOptions = DEFAULTS,
     advance: Advance = lambda _steps, _total: None,
 ) -> CompareSummary:
     """Let a model play games between the answers in a passages file.
@@ -356,14 +360,6 @@ def compare(
         write_games(lines, files.output, inputs=inputs)
         summary.asked = answer.asked
     return summary
-
-
-def play(
-    answers: Path, output: Path, journal: Path, queries: Path | None, model: ModelOptions, advance: Advance
-) -> Iterator[str]:
-    """Play all games between answers with the prompt of the paper; returns the summary."""
-    files = GradeFiles(answers, output, journal=journal, queries=queries)
-    return compare(files, model, CompareOptions(), advance).lines()
 
 
 def _reasons(files: GradeFiles, options: CompareOptions) -> GradeSelector | None:

@@ -35,7 +35,7 @@ PLUGIN = Plugin(
         },
     },
     offers={
-        "games of answers": f"{_GAMES}.compare:play",
+        "games of answers": f"{_GAMES}.compare:compare",
         "decisions on games": f"{_GAMES}.decisions:apply_games",
         "biases of judges": f"{_GAMES}.biases:game_biases",
         "prompt files": f"{_GAMES}.prompts:PAIR_IN_FILES",
