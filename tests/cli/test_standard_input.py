@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import re
 import shlex
@@ -90,8 +91,6 @@ evaluate rag <cited.jsonl --queries <queries.tsv --bank <nuggets-bank.jsonl --mo
 ASSIGN = "--prompt NuggetAssignmentPointwise --model random"
 SETUP = f"""
 filter graded.jsonl --remove grades -o passages.jsonl
-grade passages.jsonl --queries queries.tsv --prompt GradedRelevance --model fake -o umbrela-graded.jsonl
-convert umbrela-graded.jsonl --to umbrela --queries queries.tsv -o umbrela.jsonl
 import --answers answers.jsonl --unit whole -o answers-passages.jsonl
 bank import nuggets.csv --from csv -o nuggets-bank.jsonl
 grade answers-passages.jsonl --bank nuggets-bank.jsonl {ASSIGN} -o assigned.jsonl
@@ -123,6 +122,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for command in filter(is_here, SETUP.strip().splitlines()):
             main(["-q", *shlex.split(command)])
     (path / "ratings.csv").write_text("query_id,system,accuracy\nq1,one,2\nq1,two,1\n")
+    row = {"model": "gpt", "query": "a query", "passage": "Text of p1: yeast rises.", "judgment": 2}
+    (path / "umbrela.jsonl").write_text(f"{json.dumps(row)}\n")
     (path / "types.tsv").write_text("one\tRAG\ntwo\tAG\nthree\tAG\n")
     return path
 
