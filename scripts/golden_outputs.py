@@ -113,7 +113,6 @@ evaluate report t5.jsonl.gz -o report
 evaluate report rag.jsonl.gz --bank nuggets.jsonl -o report
 evaluate corrected labelled.jsonl.gz {_BANK} --pairs pairs.json --reviewer human:ann
 evaluate corrected t5.jsonl.gz --pairs t5-pairs.json --reviewer judgments -m label-mean
-evaluate elo dl19.jsonl.gz {_BANK} --cutoff 5
 evaluate elo games.csv
 evaluate rag rag.csv --model fake -o rag
 verify grading dl19.jsonl.gz {_BANK} --min-grade 3 --limit 3

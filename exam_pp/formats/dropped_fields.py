@@ -124,20 +124,17 @@ def count_dropped_bank_fields(
     dropped: DroppedFields,
     *,
     entry_id: Callable[[Entry], str] | None = None,
-    text: Callable[[str], str] | None = None,
-    collection: str | None = None,
 ) -> None:
     """Count the fields of a bank that are not in ``keeps``, the fields of the target format.
 
-    ``entry_id`` and ``text`` compute the id and text of an entry after a round trip (None: unchanged).
-    ``collection`` is the test collection that the reader of the format sets.
+    ``entry_id`` computes the id of an entry after a round trip (None: unchanged).
     """
     for line in lines:
         present = {
             "query texts": line.query_text,
             "facets": line.facet_id,
             "facet texts": line.facet_text,
-            "test collections": line.test_collection != collection and line.test_collection,
+            "test collections": line.test_collection,
             "hashes": line.hash is not None,
             # Every reader sets the target, questions or nuggets.
             "info of queries": line.info.keys() - {TARGET} if isinstance(line.info, dict) else line.info,
@@ -158,8 +155,6 @@ def count_dropped_bank_fields(
             dropped.add_except(keeps, of_entry)
             if entry_id is not None and entry_id(item) != item.entry_id:
                 dropped.add("entry ids")
-            if text is not None and text(item.text) != item.text:
-                dropped.add("whitespace or list numbers in texts")
 
 
 def count_dropped_passage_fields(

@@ -15,8 +15,8 @@ from exam_pp.store.files import read_lines
 from exam_pp.store.parsing import data_error, write_records
 
 _NOT_GAMES = (
-    "is not a line of a games file, which is a JSON object. `exam-pp evaluate elo --also games=FILE` makes "
-    "games of a graded file; exam-pp validate detects the format of a file."
+    "is not a line of a games file, which is a JSON object. `exam-pp evaluate elo` also takes scores of a "
+    "graded file, of `evaluate ... --per-query`; exam-pp validate detects the format of a file."
 )
 
 

@@ -294,14 +294,15 @@ class Engine:
     def _compare(self, answers: Path) -> Path:
         """Let the judge compare answers.
 
-        A plug-in offers ``games of answers``: a function of the answers, the output, the journal, the file of
-        queries, the model and ``advance``, which writes a games file and returns its summary.
+        A plug-in offers ``games of answers``: a function of the files, the model and ``advance``, which
+        writes a games file and returns its summary with ``lines``.
         """
         judge, queries = self._judge_of(()), self.study.sources.queries
         play = needed("games of answers", "games")
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
-            lines: Iterable[str] = play(answers, output, journal, queries, judge.model, advance)
+            files = GradeFiles(answers, output, journal=journal, queries=queries)
+            lines: Iterable[str] = play(files, judge.model, advance=advance).lines()
             return lines
 
         words: Words = ["compare", answers, *options("--queries", queries)]

@@ -344,7 +344,6 @@ _GRADED_COMMANDS = (
     "analyze panel {} --rule mean --format html -o out",
     f"diff {{}} other.jsonl {_SET} -o out",
     f"reread {{}} {_SET} -o out",
-    f"evaluate elo {{}} --bank bank.jsonl {_SET} --elo tournaments=3 -S samples=100 -o out",
     "filter {} --only judged --system a -o out",
     "sample {} --max-passages 1 --by judgment=equal -o out",
     "filter {} --remove texts --remove replies --remove human -o out",

@@ -62,7 +62,6 @@ MADE: dict[str, Callable[[str, str, str, str, float], Any]] = {
     "passages": lambda a, b, c, d, _: _passages(a, b, c, d),
 }
 ALWAYS_DROPPED = {
-    "squad2": {"field 'version'", "paragraphs missing from --passages"},
     "rag24": {"field 'response_length'"},
 }
 """Fields that a writer of the format always writes, and its reader always counts as dropped."""

@@ -35,16 +35,16 @@ log = logging.getLogger(__name__)
 
 _USED_BY = {
     "bank": {"nuggetizer-assignments"},
-    "contexts": {"squad2", "open-rag-eval"},
+    "contexts": {"open-rag-eval"},
     "measure": {"ranks"},
-    "queries": {"answers", "candidates", "umbrela"},
+    "queries": {"answers", "candidates"},
     "role": {"runs"},
     "systems": {"answers", "candidates", "runs"},
     "unit": {"passages"},
-    **{name: {"nuggetizer-assignments", "umbrela"} for name in FILTER},
+    **{name: {"nuggetizer-assignments"} for name in FILTER},
 }
 """Parameter to the target formats that use it, or the contents of these formats."""
-_NEEDS = {"candidates": "queries", "nuggetizer-assignments": "bank", "umbrela": "queries"}
+_NEEDS = {"candidates": "queries", "nuggetizer-assignments": "bank"}
 """Target format to the parameter that it needs."""
 
 
@@ -88,12 +88,12 @@ _NEEDS = {"candidates": "queries", "nuggetizer-assignments": "bank", "umbrela": 
     "--passages",
     "contexts",
     type=FILE,
-    help="With --to squad2 or open-rag-eval: passages file with the passage texts.",
+    help="With --to open-rag-eval: passages file with the passage texts.",
 )
 @click.option(
     "--queries",
     type=QUERIES_FILE,
-    help=f"Texts of the queries, for answers, candidates and umbrela ({QUERY_FORMATS}).",
+    help=f"Texts of the queries, for answers and candidates ({QUERY_FORMATS}).",
 )
 @bank_option("With --to nuggetizer-assignments: test bank of the nuggets.")
 @click.option(
@@ -126,7 +126,6 @@ def command(
                               answers that `exam-pp import --answers` made passages of
       candidates              the ranking of one system, for rank_llm, UMBRELA and AutoNuggetizer;
                               needs --queries
-      umbrela                 direct grades of one grader, as labels of UMBRELA; needs --queries
       nuggetizer-assignments  answers with the nugget assignments of one grader; needs --bank
       qrels                   judgments
 
@@ -138,7 +137,6 @@ def command(
       exam-pp convert answers.jsonl.gz --to rag25 --queries queries.jsonl -o rag25.jsonl
       exam-pp convert passages.jsonl.gz --to candidates --system bm25 --queries queries.jsonl \\
         -o segments.jsonl
-      exam-pp convert labelled.jsonl.gz --to umbrela --queries queries.jsonl -o umbrela.jsonl
       exam-pp convert passages.jsonl.gz --to qrels -o judgments.qrels --also dropped-fields=dropped.json
     """
     from exam_pp.formats.base import FORMATS

@@ -32,16 +32,12 @@ from exam_pp.roles import System
 from exam_pp.store.families import Families, known_families
 from exam_pp.text.wording import counted, listed
 
-LENGTH_STEPS = {0.1: "up to 10 %", 0.25: "10 to 25 %", 0.5: "25 to 50 %", 1.0: "50 to 100 %"}
-"""Upper limit of the difference in length, as a share of the longer answer, to its name."""
 BIASES = ("place A", "longer answer", "own family")
 """The sides that a judge may prefer."""
 FLIPPED, REVERSED = "flip rate", "reversed"
 """Shares of the pairs in both orders: with different verdicts, and with the other answer as the winner."""
 GAMES = ("games", "ungraded", "by rule", "ties")
 """What is counted of games: all, those without a verdict, those that a rule decided, and ties."""
-ORDERS = ("same", "A twice", "B twice", "one tie")
-"""What two verdicts on the same answers in both orders have in common."""
 
 IsOwn = Callable[[str], bool]
 """Whether a system belongs to the family of the judge."""
@@ -50,7 +46,7 @@ IsOwn = Callable[[str], bool]
 class QueryTally(NamedTuple):
     """What one judge did with the games of one query.
 
-    ``counts``: The numbers of :data:`GAMES` and :data:`ORDERS`. ``shares``: Name of a share to its games or
+    ``counts``: The numbers of :data:`GAMES`. ``shares``: Name of a share to its games or
     pairs, and to the others that were decided.
     """
 
@@ -103,13 +99,10 @@ def tally(games: Iterable[Game], is_own: IsOwn | None = None) -> QueryTally:
                     shares[name][(game.winner == "A") != is_a] += 1
     for straight, swapped in pairs.values():
         for first, second in zip(straight, swapped, strict=False):
-            verdicts = {str(first.winner), str(second.winner)}
-            kind = "same" if verdicts in ({"A", "B"}, {"C"}) else f"{min(verdicts)} twice"
-            if kind != "same" and "C" in verdicts:
-                kind = "one tie"
-            counts[kind] += 1
-            shares[FLIPPED][kind == "same"] += 1
-            shares[REVERSED][kind in ("same", "one tie")] += 1
+            verdicts = {first.winner, second.winner}
+            is_same = verdicts in ({"A", "B"}, {"C"})
+            shares[FLIPPED][is_same] += 1
+            shares[REVERSED][is_same or "C" in verdicts] += 1
     return QueryTally(counts, shares)
 
 
@@ -118,9 +111,7 @@ def _preferred(game: Game, is_own: IsOwn | None, *, has_places: bool) -> Iterato
     if has_places:
         yield "place A", True
     if game.words_a is not None and game.words_b is not None and game.words_a != game.words_b:
-        difference = abs(game.words_a - game.words_b) / max(game.words_a, game.words_b)
-        step = next(name for limit, name in LENGTH_STEPS.items() if difference <= limit)
-        yield from ((name, game.words_a > game.words_b) for name in ("longer answer", step))
+        yield "longer answer", game.words_a > game.words_b
     if is_own is not None and (own_a := is_own(game.system_a)) != is_own(game.system_b):
         yield "own family", own_a
 
@@ -129,7 +120,7 @@ def shares_of(
     queries: Collection[QueryTally], *, intervals: bool = True, confidence: float = CONFIDENCE
 ) -> dict[str, Share]:
     """The shares over all queries of a judge by name, with intervals, and tests of biases."""
-    names = (*BIASES, *LENGTH_STEPS.values(), FLIPPED, REVERSED)
+    names = (*BIASES, FLIPPED, REVERSED)
     each = {name: [query.shares[name] for query in queries if name in query.shares] for name in names}
     return {
         name: share_of(
@@ -226,44 +217,37 @@ class GameBiases:
     provenance: Provenance
 
     def report(self, decimals: int = 3) -> Report:
-        """Tables of the games, the biases, the longer answer by difference in length, and both orders."""
+        """Tables of the games, the biases, and the pairs in both orders."""
         judge = ("judge", "prompt class")
         games: list[list[Cell]] = [
             [*row.judge, row.family or "", row.queries, *(row.counts[name] for name in GAMES)]
             for row in self.judges
         ]
+        biases: list[list[Cell]] = [
+            [*row.judge, name, share.count, share.total, share.share, *_ends(share), share.p_value]
+            for row in self.judges
+            for name in BIASES
+            if (share := row.shares[name]).total
+        ]
         orders: list[list[Cell]] = [
-            [*row.judge, flipped.total, *(row.counts[name] for name in ORDERS), flipped.share,
-             *_ends(flipped), row.shares[REVERSED].share]
+            [*row.judge, flipped.total, flipped.share, *_ends(flipped), row.shares[REVERSED].share]
             for row in self.judges
             if (flipped := row.shares[FLIPPED]).total
-        ]  # fmt: skip
+        ]
         tables = [
-            self._shares("Biases", "bias", BIASES, decimals),
-            self._shares(
-                "Wins of the longer answer, by the difference in words", "difference",
-                [*LENGTH_STEPS.values()], decimals,
+            Table([*judge, "family", "queries", *GAMES], games, title="Games"),
+            Table(
+                [*judge, "bias", "wins", "games", "share", "low", "high", "p"], biases,
+                title="Biases", decimals=decimals,
             ),
             Table(
-                [*judge, "pairs", *ORDERS, FLIPPED, "low", "high", REVERSED], orders,
+                [*judge, "pairs", FLIPPED, "low", "high", REVERSED], orders,
                 title="Pairs in both orders", decimals=decimals,
             ),
         ]  # fmt: skip
-        blocks: list[Block] = [Table([*judge, "family", "queries", *GAMES], games, title="Games")]
-        blocks += [table for table in tables if table.rows]
-        blocks += [Paragraph(note) for note in [*self._explained(), *self.notes]]
+        notes = map(Paragraph, [*self._explained(), *self.notes])
+        blocks: list[Block] = [*(table for table in tables if table.rows), *notes]
         return Report("Biases of judges", blocks, self.provenance)
-
-    def _shares(self, title: str, column: str, names: Sequence[str], decimals: int) -> Table:
-        """A row for each share with games."""
-        rows: list[list[Cell]] = [
-            [*row.judge, name, share.count, share.total, share.share, *_ends(share), share.p_value]
-            for row in self.judges
-            for name in names
-            if (share := row.shares[name]).total
-        ]
-        columns = ["judge", "prompt class", column, "wins", "games", "share", "low", "high", "p"]
-        return Table(columns, rows, title=title, decimals=decimals)
 
     def _explained(self) -> Iterator[str]:
         yield (
@@ -273,16 +257,13 @@ class GameBiases:
         )
         known = {name for row in self.judges for name, share in row.shares.items() if share.total}
         if "longer answer" in known:
-            yield (
-                "A longer answer can also be better. A share that grows with the difference in length "
-                "suggests a judge that rewards length."
-            )
+            yield "A longer answer can also be better."
         if "own family" in known:
             yield "Systems of the judge's family can also be better: compare with judges of other families."
         if FLIPPED in known:
             yield (
                 "Pairs in both orders: flip rate is the share of pairs whose verdicts differ; reversed is "
-                "the share in which the other answer wins if the places are swapped (A twice, B twice)."
+                "the share in which the other answer wins if the places are swapped."
             )
 
 

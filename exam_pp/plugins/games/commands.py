@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,7 +20,6 @@ from exam_pp.cli.options import (
     emit,
     journal_options,
     log_summary,
-    model_names,
     prompt_file_option,
     prompt_option,
     reply_option,
@@ -30,9 +29,6 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.progress import asking
 from exam_pp.cli.ranges import IntRange
-
-if TYPE_CHECKING:
-    from exam_pp.plugins.games.compare import CompareOptions
 
 _OPTIONS = (
     "evidence",
@@ -46,6 +42,7 @@ _OPTIONS = (
     "seed",
     "same_text_is_tie",
     "unparsed",
+    "games",
 )
 
 
@@ -91,18 +88,6 @@ _OPTIONS = (
     "show all]",
 )
 @click.option(
-    "--grades reasons-grader",
-    "reasons_grader",
-    shell_complete=model_names,
-    metavar="NAME",
-    help="Take labels and reasons of documents from direct grades by this model or reviewer.",
-)
-@prompt_option(
-    "Take labels and reasons of documents from direct grades with this prompt.",
-    "reasons_class",
-    option="--grades reasons",
-)
-@click.option(
     "--system",
     "systems",
     multiple=True,
@@ -128,8 +113,8 @@ _OPTIONS = (
 @click.option(
     "--games",
     type=FILE,
-    help="Games file to extend: its games are kept, and games by the same model with the same prompt and "
-    "answers are not played again.",
+    help="Games file: games in it with a winner, by the same model with the same prompt and options, are not "
+    "played; `exam-pp merge` merges it with the new games.",
 )
 @MAX_QUERIES
 @journal_options
@@ -147,34 +132,19 @@ def compare_command(passages: Path, output: Path, queries: Path | None, **option
       exam-pp compare answers.jsonl.gz --queries queries.jsonl -o new-games.jsonl.gz \\
         --games-per-query 15 --both-orders --model gpt-4o --model-pipeline openai
     """
-    from exam_pp.plugins.games.compare import CompareFiles, compare
+    from exam_pp.phases.grading.grading_run import GradeFiles
+    from exam_pp.phases.grading.prompt_files import choose_prompts
+    from exam_pp.plugins.games.compare import CompareOptions, compare
 
     take_reply(options)
     model = take_model_options(options)
-    chosen = _compare_options(options)
-    files = CompareFiles(passages, output, queries=queries, **take(options, *JOURNAL, "games"))
-    asking("Comparing", "games", lambda advance: compare(files, model, chosen, advance))
-
-
-def _compare_options(options: dict[str, Any]) -> CompareOptions:
-    """Take the options of a comparison out of those of a command."""
-    from exam_pp.grade_filter import GradeFilter
-    from exam_pp.phases.grading.prompt_files import choose_prompts
-    from exam_pp.plugins.games.compare import CompareOptions
-    from exam_pp.prompts.base import with_aliases
-
-    uses_grades = options["evidence"] in ("reason", "both") or options["min_relevance"] is not None
-    if not uses_grades and (options["reasons_grader"] or options["reasons_class"]):
-        raise click.UsageError(
-            "--grades reasons-grader and --grades reasons have an effect only with --evidence reason, "
-            "--evidence both or --min-judgment."
-        )
     names = [options["prompt_class"]] if options["prompt_class"] else []
     prompts = choose_prompts(names, options["prompt_files"])
     if len(prompts) > 1:
         raise click.UsageError("A game has one prompt; use --prompt or --prompt-file once.")
-    reasons = with_aliases(GradeFilter(options["reasons_grader"], options["reasons_class"]))
-    return CompareOptions(prompts[0] if prompts else None, reasons=reasons, **take(options, *_OPTIONS))
+    chosen = CompareOptions(prompts[0] if prompts else None, **take(options, *_OPTIONS))
+    files = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
+    asking("Comparing", "games", lambda advance: compare(files, model, chosen, advance))
 
 
 @click.command("review-games", cls=Command)

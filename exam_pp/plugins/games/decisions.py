@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exam_pp.data_model import is_human
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Game, GameSet, QueryGames
 from exam_pp.phases.evaluation.result import counted_names
@@ -31,7 +30,7 @@ class AppliedGames:
     """Counts for the summary, by reviewer.
 
     ``games`` that were added, ``ties`` among them, and ``skipped`` ones; ``replaced`` games of the games file
-    with another winner; games that are ``compared`` with models, and those ``differing`` from them.
+    with another winner.
     """
 
     reviewers: dict[str, Counter[str]] = field(default_factory=dict)
@@ -47,8 +46,6 @@ class AppliedGames:
                 counts["replaced"], "{} another winner than in the games file: the later one counts.",
                 "game has", "games have",
             )  # fmt: skip
-            if counts["compared"]:
-                yield f"{counts['differing']} of {counts['compared']} differ from the winner of a model."
 
 
 def apply_games(
@@ -178,13 +175,6 @@ def _merged(
 def _add(query: QueryGames, reviewer: str, new: list[Game], counts: Counter[str]) -> None:
     """Add games to those of the reviewer; a game between the same answers is replaced."""
     pairs = {game.pair: game for game in new}
-    models = [known for known in query.game_sets if not is_human(known.model)]
-    for pair, game in pairs.items():
-        winners = {
-            _winner(known) for of in models for known in of.games if known.pair == pair and known.winner
-        }
-        counts["compared"] += len(winners) == 1
-        counts["differing"] += len(winners) == 1 and winners != {_winner(game)}
     own = next((known for known in query.game_sets if known.model == reviewer), None)
     if own is None:
         own = GameSet(model=reviewer, prompt_type=PROMPT_TYPE, games=[])

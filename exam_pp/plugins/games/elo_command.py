@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,25 +14,17 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.command_line import refuse_without
 from exam_pp.cli.leaderboard_options import OFFICIAL, SEED, confidence_option
 from exam_pp.cli.options import (
-    CUTOFF_DEFAULT,
     FIGURE_PATH,
     FILE,
-    GRADES,
-    MIN_GRADE,
     ONLY_QUERIES,
-    OUTPUT_PATH,
-    ROLE,
+    PROMPT_HASH,
     SCRIPT_FORMATS,
-    bank_option,
     columns_of,
     emit,
     emit_figure,
     emit_report,
     format_option,
-    grade_filter,
-    grades_options,
     log_notes,
-    log_summary,
     model_names,
     output_option,
     plot_option,
@@ -40,14 +32,12 @@ from exam_pp.cli.options import (
     take,
     together,
 )
-from exam_pp.cli.ranges import IntRange, NumberRange, Repetitions
+from exam_pp.cli.ranges import NumberRange, Repetitions
 from exam_pp.plugins.games import ELO_K, ELO_START, TOURNAMENTS
 from exam_pp.rendering.document import Block, Cell, Paragraph, Report, Table
 
 if TYPE_CHECKING:
-    from exam_pp.grade_filter import GradeFilter
     from exam_pp.phases.evaluation.leaderboards import Standings
-    from exam_pp.plugins.games.from_scores import RatedGames
     from exam_pp.plugins.games.ratings import HeadToHead, RatingOptions, Ratings, WinMatrix
     from exam_pp.reports.evaluation.leaderboards import ExtraColumn
 
@@ -59,15 +49,14 @@ _selection = together(
         shell_complete=model_names,
         multiple=True,
         metavar="NAME",
-        help="Only games judged by this model, or person (human:NAME), or only its grades; may be repeated, "
-        "for columns of each.",
+        help="Only games judged by this model, or person (human:NAME); may be repeated, for columns of each.",
     ),
     prompt_option(
-        "Only games judged, or only grades, with this prompt; may be repeated, for columns of each.",
+        "Only games judged with this prompt; may be repeated, for columns of each.",
         "prompt_classes",
         multiple=True,
     ),
-    grades_options,
+    PROMPT_HASH,
     click.option(
         "--system",
         "systems",
@@ -81,11 +70,8 @@ _from_scores = together(
         "--by",
         "measure",
         metavar="NAME",
-        help="Measure that decides the games of grades or scores: Cover, nCover, SoftCover, MeanRating, or a "
-        "nugget score such as V_strict; for files of scores, one of their measures.  [default: Cover, or the "
-        "only measure of the scores]",
+        help="Measure of the scores that decides the games, such as nDCG@10.  [default: the only one]",
     ),
-    bank_option("Test bank of the grades.", default="the entries that have grades"),
     click.option(
         "--tie-margin",
         type=NumberRange(min=0),
@@ -93,23 +79,8 @@ _from_scores = together(
         show_default=True,
         help="Largest difference of two scores that is a tie.",
     ),
-    MIN_GRADE,
-    click.option(
-        "--cutoff",
-        type=IntRange(min=1),
-        help="Depth to which the rankings are evaluated.  "
-        f"{CUTOFF_DEFAULT.removesuffix(']')}; all ranks for nugget scores]",
-    ),
-    ROLE,
     ONLY_QUERIES,
-    click.option(
-        "--also games",
-        "games_output",
-        type=OUTPUT_PATH,
-        help="Games file with the games of the grades or scores, to write, too.",
-    ),
 )
-_OF_GRADES = ("bank", "min_grade", "cutoff", "role")
 _method = together(
     click.option(
         "-m",
@@ -210,7 +181,6 @@ def command(
     graders: tuple[str, ...],
     prompt_classes: tuple[str, ...],
     head_to_head: bool,
-    games_output: Path | None,
     families: Path | None,
     official: Path | None,
     plot: Path | None,
@@ -225,11 +195,9 @@ def command(
     system and the win matrix. Ungraded games are not played. Two games of a pair in both orders are one game:
     a tie, if their verdicts differ. Notes have the biases of the judge, as of `exam-pp analyze audit`.
 
-    If GAMES is a graded file, its systems play: for each query and two systems, the higher score wins. Every
-    rubric grading is thereby also a tournament. The same holds for files with scores of single queries, of
-    `exam-pp evaluate ... --per-query` or `trec_eval -q`. `-m` is the kind of rating, `--by` the measure that
-    decides the games, such as MeanRating: the mean over the entries of the highest grade of a system's
-    passages.
+    If GAMES are files with scores of single queries, of `exam-pp evaluate ... --per-query` or `trec_eval -q`,
+    their systems play: for each query and two systems, the higher score wins. `-m` is the kind of rating,
+    `--by` the measure that decides the games.
 
     `--elo integer=yes` repeats the published figures of RAGElo, whose ratings sink below 1000.
 
@@ -239,7 +207,6 @@ def command(
       exam-pp evaluate elo games.jsonl.gz
       exam-pp evaluate elo games.jsonl.gz -m bradley-terry --head-to-head \\
         --format html -o ratings.html
-      exam-pp evaluate elo graded.jsonl.gz --bank questions.jsonl --cutoff 5 --also games=games.jsonl.gz
       exam-pp evaluate elo ndcg.tsv --by nDCG@10 --tie-margin 0.05
     """
     from exam_pp.phases.evaluation.leaderboards import Statistics
@@ -257,7 +224,7 @@ def command(
         compares=head_to_head,
         official=official,
         several=len(columns) > 1,
-        of_one={"--plot matrix": plot_matrix, "--also games": games_output},
+        plot_matrix=plot_matrix,
     )
     statistics = Statistics(
         "queries" if method["intervals"] == "queries" else None,
@@ -265,10 +232,8 @@ def command(
     )
     rules = EloRules(method["k_factor"], method["start_rating"], method["elo_integer"])
     options = RatingOptions(method["methods"], rules, method["tournaments"], statistics)
-    inputs = [*games, families, official, chosen["bank"], chosen["queries"]]
-    boards = _boards(
-        games, columns, options, families=families, games_output=games_output, inputs=inputs, **chosen
-    )
+    inputs = [*games, families, official, chosen["queries"]]
+    boards = _boards(games, columns, options, families=families, **chosen)
     compared = {
         judge: compare_pairs(board, options.statistics.confidence)
         for judge, board in boards.items()
@@ -305,95 +270,31 @@ def _boards(
     *,
     families: Path | None,
     systems: tuple[str, ...],
-    games_output: Path | None,
-    inputs: list[Path | None],
-    **chosen: Any,
+    prompt_hash: str | None,
+    measure: str | None,
+    tie_margin: float,
+    queries: Path | None,
 ) -> dict[str, Ratings]:
     """Column name to the ratings by its games."""
+    from exam_pp.formats.base import known_format
     from exam_pp.grade_filter import AnswerFilter
+    from exam_pp.plugins.games.from_scores import games_from_scores
     from exam_pp.plugins.games.outcomes import judged_games
     from exam_pp.plugins.games.ratings import rate, rate_scored
     from exam_pp.store.families import known_families
 
-    known = known_families(families)
-    content = _content(files[0])
-    if content == "games":
-        of_scores = ("measure", "tie_margin", "queries", "games_output")
-        of_grades = (name for name in GRADES if name != "prompt_hash")
-        refuse_without("grades or scores", *of_scores)
-        refuse_without("a graded file", *_OF_GRADES, *of_grades)
-        return {
-            name: rate(
-                judged_games(files, AnswerFilter(model, prompt, chosen["prompt_hash"], systems)),
-                options,
-                families=known,
-            )
-            for name, (model, prompt) in columns.items()
-        }
-    if content == "scores":
-        refuse_without("a graded file", *_OF_GRADES, *GRADES, "graders", "prompt_classes")
-    elif len(files) > 1:
-        raise click.UsageError(f"{files[0]} is a graded file, of which only one is possible.")
-    selection = take(chosen, *GRADES)
-    boards = {}
-    for name, (model, prompt) in columns.items():
-        criteria = grade_filter(model, prompt, **selection)
-        played = _games(files, content, criteria, **chosen)
-        boards[name] = rate_scored(played, options, systems=systems, families=known)
-        if games_output is not None:
-            _write_games(played, games_output, inputs)
-    return boards
-
-
-def _content(path: Path) -> Literal["games", "grades", "scores"]:
-    """The content of a file."""
-    from exam_pp.formats.base import known_format
-    from exam_pp.phases.evaluation.judgments import is_passages
-
-    form = known_format(path)
-    if form is None:
-        return "grades" if is_passages(path) else "games"
-    if form.content == "games":
-        return "games"
-    return "grades" if form.content == "passages" else "scores"
-
-
-def _games(
-    files: tuple[Path, ...],
-    content: Literal["grades", "scores"],
-    criteria: GradeFilter,
-    *,
-    measure: str | None,
-    bank: Path | None,
-    tie_margin: float,
-    queries: Path | None,
-    **options: Any,
-) -> RatedGames:
-    """The games between the systems of a graded file, or of files of scores."""
-    from exam_pp.plugins.games.from_scores import GRADE_MEASURES, games_from_grades, games_from_scores
-
-    if content == "scores":
-        return games_from_scores(files, measure=measure, tie_margin=tie_margin, queries=queries)
-    if measure is not None and measure not in GRADE_MEASURES:
-        raise click.UsageError(f"--by {measure!r} is not a measure of grades ({', '.join(GRADE_MEASURES)}).")
-    return games_from_grades(
-        files[0],
-        bank,
-        measure=measure or "Cover",
-        tie_margin=tie_margin,
-        grade_filter=criteria,
-        queries=queries,
-        **options,
-    )
-
-
-def _write_games(played: RatedGames, output: Path, inputs: list[Path | None]) -> None:
-    from exam_pp.store.games_files import write_games
-    from exam_pp.text.wording import counted
-
-    write_games(played.queries, output, inputs=[path for path in inputs if path is not None])
-    games, systems = counted(played.games, "game"), counted(played.systems, "system")
-    log_summary([f"Wrote {games} of {systems} to {output}: {counted(played.ties, 'tie')}."])
+    known, form = known_families(families), known_format(files[0])
+    if form is not None and form.content not in ("games", "passages"):
+        refuse_without("games of judges", "graders", "prompt_classes", "prompt_hash")
+        played = games_from_scores(files, measure=measure, tie_margin=tie_margin, queries=queries)
+        return {"": rate_scored(played, options, systems=systems, families=known)}
+    refuse_without("scores", "measure", "tie_margin", "queries")
+    return {
+        name: rate(
+            judged_games(files, AnswerFilter(model, prompt, prompt_hash, systems)), options, families=known
+        )
+        for name, (model, prompt) in columns.items()
+    }
 
 
 def _check_usage(
@@ -404,7 +305,7 @@ def _check_usage(
     compares: bool,
     official: Path | None,
     several: bool,
-    of_one: Mapping[str, Path | None],
+    plot_matrix: Path | None,
 ) -> None:
     """Raise click.UsageError for options that contradict each other, or have no effect."""
     if "elo" not in methods:
@@ -415,9 +316,8 @@ def _check_usage(
         raise click.UsageError(f"--format {form} has only ratings; use --format json for --head-to-head.")
     if form == "trec_eval" and official is not None:
         raise click.UsageError("--official cannot be combined with --format trec_eval.")
-    for option, path in of_one.items():
-        if several and path is not None:
-            raise click.UsageError(f"{option} has the games of one judge; use --grader and --prompt once.")
+    if several and plot_matrix is not None:
+        raise click.UsageError("--plot matrix has the games of one judge; use --grader and --prompt once.")
 
 
 _SHADES = 6

@@ -23,7 +23,7 @@ PLUGIN = Plugin(
     public={
         "compare": "plugins.games.python",
         "elo": "plugins.games.python",
-        "games_from_grades": "plugins.games.from_scores",
+        "games_from_scores": "plugins.games.from_scores",
     },
     registered={
         "prompts": {"plugins.games.prompts": "PairwiseAnswers=pairwise PairwiseChoice=pairwise-choice"},
@@ -37,7 +37,7 @@ PLUGIN = Plugin(
     offers={
         "merge": f"{_GAMES}.merge:merge",
         "filter": f"{_GAMES}.change:change_games",
-        "games of answers": f"{_GAMES}.compare:play",
+        "games of answers": f"{_GAMES}.compare:compare",
         "decisions on games": f"{_GAMES}.decisions:apply_games",
         "biases of judges": f"{_GAMES}.biases:game_biases",
         "prompt files": f"{_GAMES}.prompts:PAIR_IN_FILES",

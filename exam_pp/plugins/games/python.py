@@ -12,6 +12,7 @@ from exam_pp.games import QueryGames
 from exam_pp.grade_filter import AnswerFilter
 from exam_pp.llm import ModelOptions
 from exam_pp.phases.evaluation.leaderboards import Statistics
+from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.plugins.games import ELO_K, ELO_START, TOURNAMENTS
 from exam_pp.plugins.games import compare as comparisons
 from exam_pp.plugins.games.elo_bradley_terry import EloRules
@@ -56,7 +57,7 @@ def compare(
         evidence: Contents of the documents beside the answers: ``text``, ``reason``, ``both`` or ``none``.
             None: what the prompt shows.
         min_relevance: Lowest label of these documents; None shows all.
-        games: Games file to extend: its games are kept, and those of the same judge not played again.
+        games: Games file; games with a winner that the same judge played in it are left out of the output.
         seed: Seed of all draws.
 
     Returns:
@@ -75,13 +76,9 @@ def compare(
         games_per_query=games_per_query,
         both_orders=both_orders,
         seed=seed,
-    )
-    paths = comparisons.CompareFiles(
-        Path(passages),
-        Path(output),
-        queries=Path(queries),
         games=None if games is None else Path(games),
     )
+    paths = GradeFiles(Path(passages), Path(output), queries=Path(queries))
     return comparisons.compare(paths, ModelOptions(model) if isinstance(model, str) else model, options)
 
 
@@ -106,7 +103,7 @@ def elo(
 
     Args:
         games: A games file of exam_pp or RAGElo, or several files or queries with their games, such as
-            ``exam_pp.games_from_grades(...).queries``.
+            ``exam_pp.games_from_scores(...).queries``.
         method: ``elo``: the mean over tournaments; ``bradley-terry``: maximum likelihood, which does not
             depend on the order of games. Several methods give several metrics.
         grader: Only games judged by this model or person; required if there are several judges.

@@ -38,7 +38,7 @@ from exam_pp.plugins.games.elo_bradley_terry import (
     errors_of_mean,
     has_maximum,
 )
-from exam_pp.plugins.games.from_scores import RatedGames
+from exam_pp.plugins.games.from_scores import ScoredGames
 from exam_pp.plugins.games.outcomes import JudgedGames, Outcome, Outcomes, judged_games
 from exam_pp.provenance import Provenance, combined
 from exam_pp.results import ALL_QUERIES, Score
@@ -110,7 +110,7 @@ def rate(
 
 
 def rate_scored(
-    scored: RatedGames,
+    scored: ScoredGames,
     options: RatingOptions | None = None,
     *,
     systems: Collection[str] = (),

@@ -412,21 +412,16 @@ def consistency(
     stem: bool = False,
     embedder: TokenEmbedder | None = None,
     rescale: bool = True,
-    scores: Iterable[Score] = (),
-    metrics: Collection[str] = (),
+    scores: Collection[Score] = (),
     sample: bool = False,
 ) -> Consistency:
     """Describe how much the answers of repeated runs, and their scores, differ.
 
     Source: Open RAG Eval, metrics documentation, section "Consistency Metrics".
 
-    ``embedder``: The encoder of BERTScore; None for no BERTScore. ``metrics``: The metrics of ``scores`` that
-    count; empty for all.
+    ``embedder``: The encoder of BERTScore; None for no BERTScore.
     """
-    spread = _spread(repeats, scores, metrics, sample)
-    if not with_rouge and embedder is None and spread is None:
-        raise SelectionError("Without ROUGE, consistency needs an encoder (--model) or scores (--scores).")
-    parts = [] if spread is None else [spread]
+    parts = [_spread(repeats, scores, sample)] if scores else []
     pairs: Sequence[PairSimilarity] = ()
     if with_rouge or embedder is not None:
         similarity = answer_consistency(
@@ -441,30 +436,20 @@ def consistency(
     return Consistency(Evaluation([score for part in parts for score in part.scores], notes), pairs)
 
 
-def _spread(
-    repeats: RepeatedAnswers, scores: Iterable[Score], metrics: Collection[str], sample: bool
-) -> Evaluation | None:
-    """The spread of scores, or None without scores."""
+def _spread(repeats: RepeatedAnswers, scores: Iterable[Score], sample: bool) -> Evaluation:
+    """The spread of scores."""
     table: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     size = {system: len(next(iter(of_query.values()))) for system, of_query in repeats.answers.items()}
-    if not (known := list(scores)):
-        if metrics:
-            raise SelectionError(f"The metric {min(metrics)!r} has no scores; name their file with --scores.")
-        return None
     distinct = DistinctNames()
     for other in repeats.systems:
         distinct(System(other))
     names = {distinct(repeat): (repeat.name, position) for repeat, position in repeats.positions.items()}
-    counting = [
-        score for score in known if score.query_id != ALL_QUERIES and (not metrics or score.metric in metrics)
-    ]
+    counting = [score for score in scores if score.query_id != ALL_QUERIES]
     for score in counting:
         if score.system in names:
             system, position = names[score.system]
             of_query = table.setdefault(score.metric, {}).setdefault(system, {})
             of_query.setdefault(score.query_id, [None] * size[system])[position] = score.value
-    if missing := [metric for metric in metrics if metric not in table]:
-        raise SelectionError(f"The scores of the repeats lack the metric {missing[0]!r}.")
     if not table:
         raise SelectionError(
             f"The scores have no system that is a repeat in the answers, such as {next(iter(names))!r}."

@@ -20,7 +20,7 @@ def grade_citations(
     prompt: str | Prompt | None = None,
     systems: Sequence[str] = (),
     regrade: bool = False,
-) -> grading.CitationSummary:
+) -> grading.AnswerSummary:
     """Grade the citations of answers in a passages file, as ``exam-pp grade`` with ``CitationSupport``.
 
     The model labels each part of an answer with each passage that it cites: full, partial or no support.
@@ -35,16 +35,18 @@ def grade_citations(
         regrade: Whether to grade citations again that have a label by this model with this prompt.
 
     Returns:
-        Counts such as ``answers``, ``labels``, ``reasons`` and ``missing``.
+        Counts such as ``answers``, ``graded`` (by label), ``reasons`` and ``missing``.
 
     Raises:
         OutputError: The output cannot be written.
         ExamError: The file has no answers, the prompt is of another kind, or the model cannot be loaded.
     """
-    return grading.grade_citations(
+    chosen = PROMPTS.get(prompt) if isinstance(prompt, str) else prompt
+    return grading.grade_answers(
+        "support",
         GradeFiles(Path(passages), Path(output)),
         ModelOptions(model) if isinstance(model, str) else model,
-        grading.CitationOptions(PROMPTS.get(prompt) if isinstance(prompt, str) else prompt, systems, regrade),
+        grading.AnswerOptions(chosen, systems=systems, regrade=regrade),
     )
 
 
@@ -75,7 +77,7 @@ def grade_answers(
         regrade: Whether to rate answers again that have ratings by this model with these criteria.
 
     Returns:
-        Counts such as ``answers``, ``rated``, ``reasons`` and ``empty``.
+        Counts such as ``answers``, ``graded`` (by criterion), ``reasons`` and ``empty``.
 
     Raises:
         OutputError: The output cannot be written.
@@ -84,7 +86,8 @@ def grade_answers(
     """
     own = None if criteria is None else grading.read_criteria_file(Path(criteria))
     return grading.grade_answers(
+        "criteria",
         GradeFiles(Path(passages), Path(output), queries=Path(queries)),
         ModelOptions(model) if isinstance(model, str) else model,
-        grading.CriteriaOptions(own, systems, max_passages, regrade),
+        grading.AnswerOptions(None, own, systems, max_passages, regrade=regrade),
     )

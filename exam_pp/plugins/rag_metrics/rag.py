@@ -1,12 +1,12 @@
 """The evaluation of RAG systems by all metrics, and configurations of Open RAG Eval.
 
-Each step that asks a model is an `exam-pp` command, whose output is in a work folder.
+Each step is an `exam-pp` command, whose output is in a work folder.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,28 +21,17 @@ from exam_pp.data_model import WHOLE, is_canary
 from exam_pp.errors import DataError, MissingExtraError, ModelError, SelectionError, UnknownNameError
 from exam_pp.formats.base import known_format
 from exam_pp.formats.dropped_fields import DroppedFields, count_unused, used
-from exam_pp.grade_filter import AnswerFilter, GradeFilter, check_one
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.evaluation.nugget_scores import nugget_scores
-from exam_pp.phases.evaluation.result import Evaluation, noted_names
-from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
-from exam_pp.phases.evaluation.score_runs import score_rankings
 from exam_pp.phases.grading.prompt_files import assignment_prompt
 from exam_pp.phases.grading.settings_files import SettingsFile
 from exam_pp.phases.grading.steps import Steps, asked, is_data_set
-from exam_pp.plugins.rag_metrics.answers import answered, factual_consistency
-from exam_pp.plugins.rag_metrics.citations import citations
-from exam_pp.plugins.rag_metrics.consistency import consistency, default_layer, repeated_answers
 from exam_pp.plugins.rag_metrics.distributions import distributions_report
-from exam_pp.plugins.rag_metrics.embeddings import TokenEmbedder
 from exam_pp.plugins.rag_metrics.open_rag_eval import ResultRow, write_result_rows
 from exam_pp.prompts import PROMPTS
-from exam_pp.prompts.base import with_aliases
-from exam_pp.prompts.direct import ANSWER_ATTEMPT, GRADED_RELEVANCE
 from exam_pp.rendering.document import Paragraph
 from exam_pp.rendering.render import render
 from exam_pp.reports.analysis.report_summary import left_out_blocks
-from exam_pp.results import ANSWERED, Score
+from exam_pp.results import ALL_QUERIES, ANSWERED, Score
 from exam_pp.roles import DistinctNames, System, outputs_of
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import folder_output, read_text, safe_name, write_text
@@ -50,6 +39,7 @@ from exam_pp.store.parsing import parse_yaml, valid
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.trec.queries import read_query_texts, write_queries
+from exam_pp.store.trec.runs import read_qrels
 from exam_pp.store.trec.scores import write_score_rows
 from exam_pp.studies.boards import options, typed
 
@@ -68,8 +58,6 @@ class Settings(BaseModel):
     nuggets: bool = False
     encoder: str | None = None
     k_values: list[Annotated[int, Field(ge=1), WHOLE]] = Field([1, 3, 5], min_length=1)
-    run_consistency: bool = True
-    metrics_to_run_consistency: list[str] = []
     metrics: list[str | dict[str, Any]] = ["rouge_score"]
 
     @property
@@ -86,16 +74,19 @@ _SAMPLING = {name: name for name in ("temperature", "top_p", "presence_penalty",
 """Settings of a judge in Open RAG Eval to those of ``-M``."""
 _JUDGE = used("type name base_url", model_kwargs=used(" ".join(_SAMPLING)))
 _SIMILARITY = used("", rouge_score={}, bert_score=used("model_type rescale_with_baseline"))
-_OPTIONS = used("k_values run_consistency metrics_to_run_consistency", metrics=_SIMILARITY)
+_OPTIONS = used("k_values", metrics=_SIMILARITY)
 _KEYS = used("", model=_JUDGE, evaluator=used("name type", model=_JUDGE, options=_OPTIONS))
 
 
 def read_settings(path: Path, base_url: str | None = None) -> tuple[Settings, DroppedFields]:
     """Read a configuration of Open RAG Eval, and count the keys without a counterpart."""
-    content, dropped = _yaml(path), DroppedFields()
+    content, dropped = parse_yaml(read_text(path), path, "A YAML configuration"), DroppedFields()
+    if not isinstance(content, dict) or "evaluator" not in content:
+        raise DataError("is missing; it holds the options of the metrics.", file=str(path), field="evaluator")
     count_unused(content, _KEYS, dropped)
     source = SettingsFile(str(path), path.parent, [base_url] if base_url else [])
-    values, judge = {"run_consistency": False}, content.get("model")
+    values: dict[str, Any] = {}
+    judge = content.get("model")
     blocks = content["evaluator"]
     for block in blocks if isinstance(blocks, list) else [blocks]:
         named = block if isinstance(block, dict) else {}
@@ -104,7 +95,7 @@ def read_settings(path: Path, base_url: str | None = None) -> tuple[Settings, Dr
             dropped.add(f"evaluators {kind!r}")
             continue
         # TRECEvaluator lists nuggets itself: from all relevant passages in one context, five times.
-        values |= {"run_consistency": True} if kind == "consistency" else {"nuggets": True}
+        values |= {} if kind == "consistency" else {"nuggets": True}
         given = named.get("options") or {}
         values |= {key: given[key] for key in _OPTIONS if key in given}
         judge = named.get("model", judge)
@@ -124,18 +115,10 @@ def read_settings(path: Path, base_url: str | None = None) -> tuple[Settings, Dr
     return settings.model_copy(update={"judge": words, "model": model}), dropped
 
 
-def _yaml(path: Path) -> dict[str, Any]:
-    content = parse_yaml(read_text(path), path, "A YAML configuration")
-    if not isinstance(content, dict) or "evaluator" not in content:
-        raise DataError("is missing; it holds the options of the metrics.", file=str(path), field="evaluator")
-    return content
-
-
 _PROBLEMS = (
     SelectionError, DataError, ModelError, MissingExtraError, UnknownNameError, click.ClickException,
 )  # fmt: skip
-Scoring = Callable[[Path, str | None], Evaluation]
-"""Scores by the grades of a file by a model; None: by those of its only grader."""
+_Words = Sequence[str | Path]
 
 
 class Rag:
@@ -169,6 +152,7 @@ class Rag:
         self.notes: list[str] = []
         self.left_out: list[tuple[str, str, str]] = []
         self.labels: dict[tuple[str, str], int] = {}
+        self.scored: _Words = []
         distinct = DistinctNames()
         self.outputs: dict[tuple[str, str], tuple[System, list[str]]] = {
             (distinct(system), query.query_id): (system, [each.passage_id for each in output.retrieved])
@@ -184,51 +168,59 @@ class Rag:
         A repeat has no score for queries at which it did not run. Raises SelectionError if no metric has a
         result.
         """
-        for title, to_add, evaluate, grade in (
-            ("Retrieval", "--model and query texts", self._retrieval, self._labelled),
-            ("Nugget scores", "--bank and --model", self._nugget_scores, self._assigned),
+        for title, to_add, evaluate in (
+            ("Retrieval", "--model and query texts", self._retrieval),
+            ("Nugget scores", "--bank and --model", self._nugget_scores),
             (
                 "Citations", "--model",
-                lambda source, grader: citations(source, selection=AnswerFilter(grader)),
-                lambda: self._graded("citations", "citation-support"),
+                lambda: self._of_answers("citations", lambda: self._graded("citations", "citation-support")),
             ),
             (
                 "Factual consistency", "--model",
-                lambda source, grader: factual_consistency(source, selection=AnswerFilter(grader)),
-                lambda: self._graded("scored", "factual-consistency"),
+                lambda: self._of_answers(
+                    "factual-consistency", lambda: self._graded("scored", "factual-consistency")
+                ),
             ),
             (
                 "Questions answered", "--model and query texts",
-                lambda source, grader: answered(
-                    source, grade_filter=GradeFilter(grader, ANSWER_ATTEMPT.name)
+                lambda: self._of_answers(
+                    "answered", lambda: self._whole("attempted", "answer-attempt", *self.queries)
                 ),
-                lambda: self._of_answers("attempted", "answer-attempt", *self.queries),
             ),
-            ("Consistency over repeats", "answers of several runs", self._consistency, None),
+            ("Consistency over repeats", "answers of several runs", self._consistency),
         ):  # fmt: skip
             try:
-                found = self._scored(evaluate, grade)
+                found = evaluate()
             except _PROBLEMS as error:
                 log.warning("Left out: %s. %s", title, error)
                 self.left_out.append((title, str(error), to_add))
                 continue
-            self.notes += [f"{title}: {note}" for note in found.notes]
+            self.notes += [f"{title}: {note}" for note in found["notes"]]
             self.scores += [
                 score
-                for score in found.scores
+                for score in (Score(*row.values()) for row in found["tables"][0]["rows"])
+                if score.query_id != ALL_QUERIES
                 if score.system not in self.repeats or (score.system, score.query_id) in self.outputs
             ]
         if not self.scores:
+            self.steps.remove()
             raise SelectionError(f"No metric has a result. {self.left_out[0][1]}")
 
-    def _scored(self, evaluate: Scoring, grade: Callable[[], Path] | None) -> Evaluation:
-        """The scores by the grades in the input, else by those that the judge makes."""
+    def _scored(
+        self, name: str, words: _Words, source: Path, grade: Callable[[], Path] | None = None
+    ) -> dict[str, Any]:
+        """The scores that a command computes by the grades in a file, else by those that the judge makes."""
+        words, form = ["evaluate", *words], ["--per-query", "--format", "json"]
+        self.scored = [source]
         try:
-            return evaluate(self.passages, None)
+            path = self._step(f"{name}.json", *words, *self.scored, *form)
         except SelectionError:
             if grade is None or self.settings.model is None:
                 raise
-        return evaluate(grade(), self.settings.model.model)
+            self.scored = [grade(), "--grader", self.settings.model.model]
+            path = self._step(f"{name}.json", *words, *self.scored, *form)
+        report: dict[str, Any] = json.loads(read_text(path))
+        return report
 
     def _step(self, output: str, *words: str | Path, prompts: Sequence[str] = ()) -> Path:
         """The output of an `exam-pp` command, which runs unless it is complete; ``prompts`` are asked."""
@@ -250,24 +242,28 @@ class Rag:
         words = ("grade", source or self.passages, "--prompt", prompt, *words)
         return self._step(f"{name}.jsonl.gz", *words, prompts=[prompt])
 
+    def _retrieved(self) -> Path:
+        return self._step("retrieved.jsonl.gz", "filter", self.passages, "--role", "retrieved")
+
     def _labelled(self) -> Path:
-        retrieved = self._step("retrieved.jsonl.gz", "filter", self.passages, "--role", "retrieved")
-        return self._graded("labelled", "relevance", *self.queries, source=retrieved)
+        return self._graded("labelled", "relevance", *self.queries, source=self._retrieved())
 
-    def _retrieval(self, source: Path, grader: str | None) -> Evaluation:
-        grades = with_aliases(GradeFilter(grader, GRADED_RELEVANCE.name, kind="direct"))
-        found = rubric_qrels(source, grade_filter=grades, role="retrieved")
-        self.labels = {(label.query_id, label.passage_id): label.whole for label in found.qrels}
+    def _retrieval(self) -> dict[str, Any]:
         measures = [f"{name}@{k}" for name in ("P", "AP_top") for k in self.settings.k_values]
-        return score_rankings(
-            found.qrels, source, [*measures, "RR", "MeanLabel"],
-            min_grade=2, ungraded=found.ungraded, role="retrieved",
-        )  # fmt: skip
+        words = ["qrels", "--prompt", "relevance"]
+        measured = ["--min-grade", "2", *options("-m", [*measures, "RR", "MeanLabel"])]
+        found = self._scored("retrieval", [*words, *measured], self._retrieved(), self._labelled)
+        labels = self._step("labels.qrels", "evaluate", *words, *self.scored)
+        self.labels = {(label.query_id, label.passage_id): label.whole for label in read_qrels(labels)}
+        return found
 
-    def _nugget_scores(self, source: Path, _grader: str | None) -> Evaluation:
-        found = nugget_scores(source, self._nuggets())
-        check_one(found, f"{source} has nugget assignments of several graders")
-        return next(iter(found.values()))
+    def _nugget_scores(self) -> dict[str, Any]:
+        bank = self._nuggets()
+        prompt = assignment_prompt(self.settings.model or ModelOptions(""), read_bank(bank)).shown
+        return self._scored(
+            "nugget-scores", ["nuggets", "--bank", bank], self.passages,
+            lambda: self._whole("assigned", prompt, "--bank", bank),
+        )  # fmt: skip
 
     def _nuggets(self) -> Path:
         """The bank: that of the user, or one with the nuggets of relevant passages."""
@@ -279,37 +275,30 @@ class Rag:
         prompts = ["nugget-creation", "nugget-importance"]
         return self._step("nuggets.jsonl", "nuggetize", self._labelled(), *words, prompts=prompts)
 
-    def _assigned(self) -> Path:
-        bank = self._nuggets()
-        prompt = assignment_prompt(self.settings.model or ModelOptions(""), read_bank(bank))
-        return self._of_answers("assigned", prompt.shown, "--bank", bank)
+    def _of_answers(self, metric: str, grade: Callable[[], Path]) -> dict[str, Any]:
+        return self._scored(metric, ["answers", "--metric", metric], self.passages, grade)
 
-    def _of_answers(self, name: str, prompt: str, *words: str | Path) -> Path:
+    def _whole(self, name: str, prompt: str, *words: str | Path) -> Path:
         """Grades of whole answers, each of which is one passage."""
         answers = self._step("answers.jsonl", "convert", self.passages, "--to", "rag24", *self.queries)
         whole = self._step("answers.jsonl.gz", "import", "--answers", answers, "--unit", "whole")
         return self._graded(name, prompt, *words, source=whole)
 
-    def _consistency(self, source: Path, _grader: str | None) -> Evaluation:
-        settings, repeats = self.settings, repeated_answers(source)
-        if not settings.run_consistency:
-            raise SelectionError("The configuration leaves it out.")
-        bert, encoder = settings.similarities.get("bert_score", {}), settings.encoder
-        known = set(map(str, repeats.positions))
-        computed = {score.metric for score in self.scores if score.system in known}
-        wanted = [_METRICS.get(_PREFIX.sub("", name), name) for name in settings.metrics_to_run_consistency]
-        evaluation = consistency(
-            repeats,
-            with_rouge="rouge_score" in settings.similarities,
-            embedder=TokenEmbedder(ModelOptions(encoder), default_layer(encoder)) if encoder else None,
-            rescale=bool(bert.get("rescale_with_baseline", True)),
-            scores=self.scores if not wanted or computed.intersection(wanted) else [],
-            metrics=[metric for metric in wanted if metric in computed],
-        ).evaluation
-        lacking = [metric for metric in wanted if metric not in computed]
-        text = "Left out, because the repeats have no scores of them: {}."
-        evaluation.notes += noted_names(lacking, text, "metric", "metrics")
-        return evaluation
+    def _consistency(self) -> dict[str, Any]:
+        given, encoder = self.settings.similarities, self.settings.encoder
+        scores = self.steps.folder / "scores.jsonl" if self.scores else None
+        if scores is not None:
+            write_score_rows(self.scores, scores)
+        rescaled = given.get("bert_score", {}).get("rescale_with_baseline", True)
+        metrics = {
+            "rouge": "rouge_score" in given,
+            "bertscore": encoder and rescaled,
+            "bertscore-raw": encoder and not rescaled,
+            "spread": scores,
+        }
+        words = ["consistency", *options("--metric", [name for name, wanted in metrics.items() if wanted])]
+        words += options("--model", encoder) + options("--scores", scores)
+        return self._scored("consistency", words, self.passages)
 
     def write(self, folder: Path) -> None:
         """Write the page, the score rows, and a CSV file of Open RAG Eval for each system."""
@@ -343,16 +332,6 @@ class Rag:
         return rows
 
 
-_METRICS = {
-    "mean_umbrela_score": "MeanLabel",
-    "vital_nuggetizer_score": "V",
-    "mean_nugget_assignment_score": "A",
-    "hallucination_score": "FactualConsistency",
-    "citation_f1_score": "citation_F1",
-    "no_answer_score": "Answered",
-}
-"""Names of metrics in Open RAG Eval, without the prefix of their column, to those of exam_pp."""
-_PREFIX = re.compile(r"^(generation|retrieval)_score_")
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "MeanLabel": ("retrieval_score_mean_umbrela_score",),
     "A": ("generation_score_nuggetizer_scores.All", "generation_score_mean_nugget_assignment_score"),

@@ -5,21 +5,20 @@ The lines have no ids; `exam-pp import --from umbrela` joins them to passages by
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import DirectGrade, Integer, Passage, QueryPassages
 from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.base import Format, make_writer, register
+from exam_pp.formats.base import Format, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import with_keys
-from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.models import Record
 from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
-from exam_pp.store.parsing import read_records, write_records
+from exam_pp.store.parsing import read_records
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted, listed, noted
@@ -199,71 +198,10 @@ def _grade(row: JudgeRow, model: str | None) -> DirectGrade:
     return DirectGrade(**grade, self_ratings=row.judgment, relevance_label=row.judgment)
 
 
-def judge_rows_of(
-    queries: Iterable[QueryPassages],
-    dropped: DroppedFields,
-    texts: Mapping[str, str],
-    grade_filter: GradeFilter,
-    file: Path,
-) -> list[JudgeRow]:
-    """A row for every passage with a direct grade of 0 to 3; ``file`` has the queries, for messages.
-
-    An ungraded passage has status 0 and no label. Raises :class:`~exam_pp.errors.SelectionError` unless the
-    filter selects one set of direct grades.
-    """
-    selector = GradeSelector(
-        grade_filter if grade_filter.kind is not None else replace(grade_filter, kind="direct")
-    )
-    rows: list[JudgeRow] = []
-    for line in queries:
-        for passage in line.passages:
-            direct = [grade for grade in selector.select(passage) if isinstance(grade, DirectGrade)]
-            if not direct:
-                continue
-            if direct[-1].error is None and direct[-1].self_ratings is None:
-                raise SelectionError(
-                    f"The selected grades in {file} are yes or no, but UMBRELA needs ratings from 0 to "
-                    f"{HIGHEST_LABEL}."
-                )
-            if (direct[-1].self_ratings or 0) > HIGHEST_LABEL:
-                raise SelectionError(
-                    f"The passage {passage.passage_id!r} of the query {line.query_id!r} in {file} has the "
-                    f"rating {direct[-1].self_ratings}, but UMBRELA needs ratings from 0 to {HIGHEST_LABEL}. "
-                    "Select other grades with --prompt."
-                )
-            if line.query_id not in texts:
-                raise SelectionError(f"--queries has no text for the query {line.query_id!r} of {file}.")
-            rows.append(_row(texts[line.query_id], passage, direct[-1]))
-            dropped.add("passage ids")
-            dropped.add("judgments", len(passage.judgments))
-            dropped.add("ranking entries", len(passage.rankings))
-    selector.check(str(file))
-    if not rows:
-        raise SelectionError(f"The selected grades in {file} are not direct grades.")
-    return rows
-
-
-def _row(query: str, passage: Passage, grade: DirectGrade) -> JudgeRow:
-    error = grade.error or {}
-    return JudgeRow(
-        model=grade.model,
-        query=query,
-        passage=passage.text,
-        prompt=str(error.get("prompt", "")),
-        prediction=grade.answer or str(error.get("response", "")),
-        reasoning=None,
-        judgment=grade.self_ratings,
-        result_status=int(not error),
-    )
-
-
 register(
     Format(
         "umbrela", "passages", "labels of UMBRELA, JSON lines", with_keys("query", "passage", "judgment"),
-        read_judge_rows, "judgment", write=make_writer(write_records),
-        of_passages=lambda queries, dropped, of: judge_rows_of(
-            queries, dropped, of.query_texts, of.grades, of.source
-        ),
+        read_judge_rows, "judgment",
         imports=lambda files, output, **options: import_judge_rows(files, output, **options).lines(),
         read_by="exam-pp import --from umbrela",
     ),

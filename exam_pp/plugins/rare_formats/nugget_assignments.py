@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from exam_pp.banks import ASSIGNMENT_LABELS, LABEL_RATINGS, BankLine, Entry, entry_id
 from exam_pp.data_model import (
+    AnyGrades,
     Id,
     Integer,
     NuggetAssignment,
@@ -28,7 +29,7 @@ from exam_pp.errors import DataError, SelectionError
 from exam_pp.formats.base import Format, Source, make_writer, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import with_keys
-from exam_pp.grade_filter import GradeFilter, GradeKey, check_one
+from exam_pp.grade_filter import GradeKey, check_one
 from exam_pp.metrics.grade_masks import copy_ratings, ids_of_copies
 from exam_pp.metrics.measures import answer_length
 from exam_pp.models import Record
@@ -105,8 +106,7 @@ def _nugget_ids(line: AssignmentLine, known: NuggetIds) -> Iterator[tuple[str, b
 class AssignmentSummary:
     """Counts for the summary of an import of assignments.
 
-    ``matched`` counts nuggets that the bank has, ``foreign`` are ids of the nuggets that it lacks, and
-    ``inconsistent`` are queries whose answers have different nuggets.
+    ``matched`` counts nuggets that the bank has, ``foreign`` are ids of the nuggets that it lacks.
     """
 
     form: AssignmentForm = NUGGETIZER
@@ -114,7 +114,6 @@ class AssignmentSummary:
     systems: set[str] = field(default_factory=set)
     graded: int = 0
     ungraded: Counter[str] = field(default_factory=Counter)
-    inconsistent: list[str] = field(default_factory=list)
     matched: int = 0
     foreign: set[str] = field(default_factory=set)
     dropped: DroppedFields = field(default_factory=DroppedFields)
@@ -133,9 +132,6 @@ class AssignmentSummary:
             yield f"{count} not one of {', '.join(self.form.labels)}: {labels}"
         foreign = "{} no match in the bank by query and text; the assignments are imported anyway."
         yield from noted(len(self.foreign), foreign, "nugget has", "nuggets have")
-        ids = ", ".join(self.inconsistent[:5])
-        different = f"{{}} different nuggets for different answers; --also bank writes all of them: {ids}"
-        yield from noted(len(self.inconsistent), different, "query has", "queries have")
         yield from self.dropped.lines()
 
 
@@ -159,7 +155,10 @@ def add_assignments(
             seen.add((line.run_id, line.qid))
             passage = _passage_of(line, queries, file, number, has_text=summary.form.has_texts)
             passage.add_grades([_grades(line, grader, summary, known)])
-            _add_to_bank(bank, line, summary)
+            current = bank_line(line.qid, line.query, line.nuggets)
+            of_query = bank.setdefault(line.qid, current)
+            ids = {item.entry_id for item in of_query.items}
+            of_query.items += [item for item in current.items if item.entry_id not in ids]
             summary.answers += 1
             summary.systems.add(line.run_id)
             summary.dropped.keys(line.model_extra)
@@ -247,141 +246,79 @@ def _grades(
     )
 
 
-def _add_to_bank(bank: dict[str, BankLine], line: AssignmentLine, summary: AssignmentSummary) -> None:
-    """Add the nuggets of the query's first answer, and those that occur only with later answers."""
-    current = bank_line(line.qid, line.query, line.nuggets)
-    known = bank.setdefault(line.qid, current)
-    if known is current:
-        return
-    ids = {item.entry_id for item in known.items}
-    if new := [item for item in current.items if item.entry_id not in ids]:
-        known.items += new
-        if line.qid not in summary.inconsistent:
-            summary.inconsistent.append(line.qid)
-
-
 _LABELS = dict(enumerate(ASSIGNMENT_LABELS))
 
 
-@dataclass
-class _Answer:
-    """The parts of a system's answer (rank, text), with the grader's rating of each nugget.
-
-    ``unparsed`` is nugget id to the label that could not be read, for ungraded nuggets.
-    """
-
-    parts: list[tuple[int, str]] = field(default_factory=list)
-    ratings: dict[str, int] = field(default_factory=dict)
-    unparsed: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """The parts in the order of their ranks."""
-        return " ".join(text for _, text in sorted(self.parts, key=lambda part: part[0]))
-
-
-def assignments_of(
-    queries: Iterable[QueryPassages],
-    dropped: DroppedFields,
-    bank: Path,
-    grade_filter: GradeFilter,
-    graded: Path,
-) -> list[AssignmentLine]:
-    """A line for every answer with assignments of the grader; ``graded`` has the queries, for messages.
+def assignments_of(queries: Iterable[QueryPassages], dropped: DroppedFields, of: Any) -> list[AssignmentLine]:
+    """A line for every whole answer with assignments of the grader; ``of`` is the conversion.
 
     An ungraded nugget is written with its unparsed label. Raises :class:`~exam_pp.errors.SelectionError`
-    unless the filter selects the assignments of one grader.
+    unless the filter selects the assignments of one grader, and the bank has some of their nuggets.
     """
-    test_bank = read_bank(bank)
-    items = test_bank.copies
+    if of.bank is None:
+        raise SelectionError("Nugget assignments need a test bank; name it with --bank.")
+    bank = read_bank(of.bank)
     graders: dict[GradeKey, None] = {}
-    answers: dict[tuple[System, str], _Answer] = {}
+    lines: dict[tuple[System, str], AssignmentLine] = {}
+    fits, distinct = False, DistinctNames()
     for query in queries:
-        for passage in query.passages:
-            if query.query_id in items and passage.rankings:
-                copies = ids_of_copies(items[query.query_id])
-                _add_passage(passage, query.query_id, copies, grade_filter, answers, graders, dropped)
+        items = bank.copies.get(query.query_id, {})
+        for passage in query.passages if items else ():
+            if not passage.rankings:
+                continue
+            sets = list(passage.grade_sets())
+            selected = [grades for grades in sets if of.grades.accepts(grades) and assigns_nuggets(grades)]
+            dropped.add("judgments", len(passage.judgments))
+            dropped.add("other sets of grades", len(sets) - len(selected))
+            graders |= dict.fromkeys(GradeKey.of(grades, of.grades) for grades in selected)
+            labels = _labels(selected, items)
+            fits |= not items.keys().isdisjoint(labels)
+            for ranking in passage.rankings if selected else ():
+                key = (System.of(ranking), query.query_id)
+                if key in lines:
+                    raise SelectionError(
+                        f"The answer of {str(key[0])!r} to the query {key[1]!r} in {of.source} has several "
+                        "passages; assign nuggets to whole answers (import --unit whole)."
+                    )
+                lines[key] = AssignmentLine(
+                    query=bank.queries[query.query_id].query_text,
+                    qid=query.query_id,
+                    answer_text=passage.text,
+                    response_length=len(passage.text.split()),
+                    run_id=distinct(key[0]),
+                    nuggets=[
+                        AssignedNugget(
+                            text=entry.text,
+                            **({} if entry.importance is None else {"importance": entry.importance}),
+                            assignment=labels.get(name, ""),
+                        )
+                        for name, entry in items.items()
+                    ],
+                )
+                dropped.add("citations", len(ranking.citations or ()))
     if not graders:
-        raise SelectionError(f"{graded} has no nugget assignments that match the filter and the bank.")
-    check_one(graders, f"The filter selects assignments of {len(graders)} graders in {graded}")
-    if not any(
-        entry_id in answer.ratings or entry_id in answer.unparsed
-        for (_, query_id), answer in answers.items()
-        for entry_id in items[query_id]
-    ):
+        raise SelectionError(f"{of.source} has no nugget assignments that match the filter and the bank.")
+    check_one(graders, f"The filter selects assignments of {len(graders)} graders in {of.source}")
+    if not fits:
         raise SelectionError(
-            f"{bank} has none of the nuggets that are assigned in {graded}: name the bank with which the "
-            "answers were graded."
+            f"{of.bank} has none of the nuggets that are assigned in {of.source}: name the bank with which "
+            "the answers were graded."
         )
     dropped.add("graders", len(graders))
-    texts = {query.query_id: query.query_text for query in test_bank}
-    return list(_lines(answers, items, texts))
+    return list(lines.values())
 
 
-def _add_passage(
-    passage: Passage,
-    query_id: str,
-    copies: Mapping[str, Sequence[str]],
-    criteria: GradeFilter,
-    answers: dict[tuple[System, str], _Answer],
-    graders: dict[GradeKey, None],
-    dropped: DroppedFields,
-) -> None:
-    """Add the passage and its selected assignments to the answers of the systems that rank it."""
-    dropped.add("judgments", len(passage.judgments))
-    selected = [
-        grades for grades in passage.grade_sets() if criteria.accepts(grades) and assigns_nuggets(grades)
-    ]
-    dropped.add("other sets of grades", len(list(passage.grade_sets())) - len(selected))
-    if not selected:
-        return
-    graders |= dict.fromkeys(GradeKey.of(grades, criteria) for grades in selected)
-    ratings: dict[str, int] = {}
-    unparsed: dict[str, str] = {}
+def _labels(selected: Sequence[AnyGrades], items: Mapping[str, Entry]) -> dict[str, str]:
+    """The key of an item to its label, also one that could not be read."""
+    copies = ids_of_copies(items)
+    labels: dict[str, str] = {}
     for grades in selected:
-        ratings |= copy_ratings(grades, copies)
-        unparsed |= _unparsed_labels(grades) if isinstance(grades, RubricGrades) else {}
-    for ranking in passage.rankings:
-        answer = answers.setdefault((System.of(ranking), query_id), _Answer())
-        answer.parts.append((ranking.rank, passage.text))
-        answer.ratings |= {
-            key: max(rating, answer.ratings.get(key, rating)) for key, rating in ratings.items()
-        }
-        answer.unparsed |= unparsed
-        dropped.add("citations", len(ranking.citations or ()))
-
-
-def _unparsed_labels(grades: RubricGrades) -> dict[str, str]:
-    """Nugget id to unparsed label."""
-    errors = grades.errors if isinstance(grades.errors, dict) else {}
-    return {key: str(error.get("response", "")) for key, error in errors.items() if isinstance(error, dict)}
-
-
-def _lines(
-    answers: Mapping[tuple[System, str], _Answer],
-    items: Mapping[str, Mapping[str, Entry]],
-    texts: Mapping[str, str],
-) -> Iterator[AssignmentLine]:
-    distinct = DistinctNames()
-    for (system, query_id), answer in answers.items():
-        yield AssignmentLine(
-            query=texts.get(query_id, ""),
-            qid=query_id,
-            answer_text=answer.text,
-            response_length=len(answer.text.split()),
-            run_id=distinct(system),
-            nuggets=[
-                _nugget(
-                    entry, _LABELS.get(answer.ratings.get(key, -1)) or answer.unparsed.get(entry.entry_id, "")
-                )
-                for key, entry in items[query_id].items()
-            ],
-        )
-
-
-def _nugget(entry: Entry, label: str) -> AssignedNugget:
-    importance = {} if entry.importance is None else {"importance": entry.importance}
-    return AssignedNugget(text=entry.text, **importance, assignment=label)
+        for key, error in grades.failures().items():
+            label = str(error.get("response", "")) if isinstance(error, dict) else ""
+            labels |= dict.fromkeys(copies.get(key, ()), label)
+    for grades in selected:
+        labels |= {key: _LABELS[rating] for key, rating in copy_ratings(grades, copies).items()}
+    return labels
 
 
 def import_assignments(
@@ -440,12 +377,6 @@ def import_assignments(
     return summary
 
 
-def _of_passages(queries: Iterable[QueryPassages], dropped: DroppedFields, of: Any) -> list[AssignmentLine]:
-    if of.bank is None:
-        raise SelectionError("Nugget assignments need a test bank; name it with --bank.")
-    return assignments_of(queries, dropped, of.bank, of.grades, of.source)
-
-
 def _read(source: Source) -> list[QueryPassages]:
     """Read answers with their grades; nuggets are counted as dropped, because a passages file has none."""
     summary = AssignmentSummary(dropped=source.dropped)
@@ -461,7 +392,7 @@ register(
         "nuggetizer-assignments", "passages", "answers with nugget assignments of AutoNuggetizer",
         with_keys("qid", "nuggets", "answer_text"), read_assignments, "answer", _read,
         make_writer(write_records),
-        of_passages=_of_passages,
+        of_passages=assignments_of,
         imports=lambda files, output, **options: import_assignments(files, output, **options).lines(),
     ),
 )  # fmt: skip

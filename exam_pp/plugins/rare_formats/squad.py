@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from exam_pp.banks import TARGET, BankLine, Entry, Question
+from exam_pp.banks import TARGET, BankLine, Question
 from exam_pp.data_model import Id, Passage, PassageData, QueryPassages
 from exam_pp.errors import DataError
-from exam_pp.formats.bank import of_kind
-from exam_pp.formats.base import Format, Target, make_reader, register
-from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
+from exam_pp.formats.base import Format, make_reader, register
+from exam_pp.formats.dropped_fields import used
 from exam_pp.formats.sample import Sample, fits
 from exam_pp.models import Record
-from exam_pp.store.files import read_text, write_text
+from exam_pp.store.files import read_text
 from exam_pp.store.parsing import parse_json, valid
 
 
@@ -97,53 +94,9 @@ def _question(query_id: str, qa: _Qa) -> dict[str, Any]:
     }
 
 
-_NUMBERED = re.compile(r"(.+):[1-9][0-9]*")
-
-
-def _title(query_id: str) -> str:
-    """The article of a paragraph: the part of the id before ``:number``, else the whole id."""
-    match = _NUMBERED.fullmatch(query_id)
-    return match[1] if match else query_id
-
-
-def _qa(item: Entry, context: str) -> dict[str, Any]:
-    """A question; ``answer_start`` is the first occurrence in the paragraph, or -1."""
-    answers = [{"text": gold, "answer_start": context.find(gold)} for gold in item.gold_answers or ()]
-    return {
-        "id": item.entry_id,
-        "question": item.text,
-        "is_impossible": item.gold_answers == [],
-        "answers": answers,
-    }
-
-
 def _is_squad(sample: Sample) -> bool:
     articles = sample.object.get("data")
     return isinstance(articles, list) and all(isinstance(a, dict) and "paragraphs" in a for a in articles[:1])
-
-
-def _write(lines: Iterable[BankLine], target: Target) -> None:
-    """Write one paragraph per query with its questions; the gold answers ``[]`` mark an impossible question.
-
-    The contexts of the target give the texts of the paragraphs; an unknown text is empty.
-    """
-    lines = of_kind(lines, "question", target.dropped)
-    keeps = {"gold answers", "query texts", "queries without entries"}
-    count_dropped_bank_fields(lines, keeps, target.dropped, collection="squad2", text=str.strip)
-    articles: dict[str, list[dict[str, Any]]] = {}
-    for line in lines:
-        title = _title(line.query_id)
-        paragraphs = articles.setdefault(title, [])
-        context = next(iter(target.contexts.get(line.query_id, {}).values()), "")
-        paragraphs.append({"context": context, "qas": [_qa(item, context) for item in line.items]})
-        query_id_when_read = f"{'_'.join(title.split())}:{len(paragraphs)}"
-        target.dropped.add("query ids", query_id_when_read != line.query_id)
-        query_text_when_read = " ".join(title.replace("_", " ").split())
-        target.dropped.add("query texts", query_text_when_read != line.query_text)
-        target.dropped.add("paragraphs missing from --passages", line.query_id not in target.contexts)
-    data = [{"title": title, "paragraphs": paragraphs} for title, paragraphs in articles.items()]
-    text = json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False) + "\n"
-    write_text(target.path, text, inputs=target.inputs)
 
 
 _USED_QA = used("id question is_impossible", answers=used("text"))
@@ -151,11 +104,10 @@ _USED_QA = used("id question is_impossible", answers=used("text"))
 register(
     Format(
         "squad2", "bank", "questions of a SQuAD2-style file", fits(_is_squad), read_squad, "paragraph",
-        make_reader(read_squad, {"data": used("title", paragraphs={"qas": _USED_QA})}), _write,
+        make_reader(read_squad, {"data": used("title", paragraphs={"qas": _USED_QA})}),
     ),
     Format(
         "squad2-paragraphs", "passages", "paragraphs of a SQuAD2-style file",
         read=make_reader(read_paragraphs, {"data": used("title", paragraphs=used("context"))}),
-        written_by="--to squad2 --passages",
     ),
 )  # fmt: skip

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from exam_pp.cli.main import main
-from tests.conftest import passage, rubric
 from tests.plugins.games.games import file_of, game, game_set, games_file
 from tests.plugins.games.table_5 import TABLE_6, table_5_games
 
@@ -43,52 +42,17 @@ def test_official_ranks_and_trec_eval(capsys: pytest.CaptureFixture[str]) -> Non
     assert lines[1].split()[:2] == ["Elo", "all"]
 
 
-@pytest.fixture
-def graded(folder: Path) -> Path:
-    """Ratings of two graders for passages of three systems on two queries."""
-    ratings = {"p": (5, 1), "pp": (4, 2), "ppp": (1, 5)}
-    lines = []
-    for query_id in ("q1", "q2"):
-        passages = []
-        for (passage_id, values), system in zip(ratings.items(), "xyz", strict=True):
-            ranking = {
-                "method": system,
-                "paragraphId": passage_id,
-                "queryId": query_id,
-                "rank": 1,
-                "score": 1,
-            }
-            passages.append(
-                passage(
-                    passage_id,
-                    text="word " * len(passage_id),
-                    paragraph_data={"judgments": [], "rankings": [ranking]},
-                    exam_grades=[
-                        rubric({f"{query_id}/a": value}, llm=llm)
-                        for llm, value in zip(("one", "two"), values, strict=True)
-                    ],
-                )
-            )
-        lines.append([query_id, passages])
-    (folder / "graded.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    (folder / "scores.tsv").write_text(
-        "system\tquery\tmeasure\tvalue\nx\tq1\tF1\t1\ny\tq1\tF1\t0\nx\tq1\tF2\t0\ny\tq1\tF2\t1\n"
+@pytest.mark.usefixtures("folder")
+def test_scores_decide_games(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("scores.tsv").write_text(
+        "system\tquery\tmeasure\tvalue\nx\tq1\tF1(k=2)@5\t1\ny\tq1\tF1(k=2)@5\t0\n"
+        "x\tq1\tF2\t0\ny\tq1\tF2\t1\n"
     )
-    return folder
-
-
-@pytest.mark.usefixtures("graded")
-def test_grades_have_the_ratings_of_their_games(capsys: pytest.CaptureFixture[str]) -> None:
-    options = "--grader one --cutoff 5 --min-grade 5"
-    run(f"graded.jsonl --by Cover {options} --format json --also games=written.jsonl")
-    document = json.loads(capsys.readouterr().out)
-    run("written.jsonl --format json")
-
-    assert document["tables"] == json.loads(capsys.readouterr().out)["tables"]
-    assert document["tables"][0]["rows"][0]["system"] == "x"
-    assert "Cover(min_grade=5)@5" in json.dumps(document)
-    assert document["provenance"]["cutoff"] == 5
-    assert not [path for path in Path().glob("*games*") if path.name != "games.jsonl.gz"]
+    for measure, best in (("F1", "x"), ("F1(k=2)@5", "x"), ("F2", "y")):
+        run(f"scores.tsv --by {measure} --format json")
+        report = json.loads(capsys.readouterr().out)
+        assert report["tables"][0]["rows"][0]["system"] == best
+        assert any(note.startswith("Games are made from scores (F") for note in report["notes"])
 
 
 @pytest.mark.usefixtures("folder")

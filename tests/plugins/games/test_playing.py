@@ -8,14 +8,14 @@ import pytest
 
 from exam_pp.games import Game
 from exam_pp.llm_requests import Completion, Request
-from exam_pp.plugins.games.compare import Document, PairGrader, PairUnit
+from exam_pp.plugins.games.compare import CompareOptions, PairGrader, PairUnit
 from exam_pp.plugins.games.prompts import PAIRWISE_ANSWERS, PAIRWISE_CHOICE
 from exam_pp.prompts.base import NO_DOCUMENTS
 from tests.plugins.games.answers import output
 
 
-def unit(a: str = "Bees dance.", b: str = "Bees sting now.", *documents: Document, **more: Any) -> PairUnit:
-    return PairUnit("q", "What do bees do?", output("x", a), output("y", b), documents, **more)
+def unit(a: str = "Bees dance.", b: str = "Bees sting now.", **more: Any) -> PairUnit:
+    return PairUnit("What do bees do?", output("x", a), output("y", b), **more)
 
 
 def play(grader: PairGrader, game: PairUnit, *replies: Completion | str) -> tuple[list[Request], Game]:
@@ -32,11 +32,14 @@ def play(grader: PairGrader, game: PairUnit, *replies: Completion | str) -> tupl
 
 
 GRADER = PairGrader(PAIRWISE_ANSWERS)
-DOCUMENTS = (Document("d1", "Bees dance.", 2, "On topic."), Document("d2", " ", None, None))
+
+
+def grader(**options: Any) -> PairGrader:
+    return PairGrader(PAIRWISE_ANSWERS, CompareOptions(**options))
 
 
 def test_a_game_is_one_request_about_both_answers() -> None:
-    (request,), game = play(GRADER, unit("Bees dance.", "Bees sting now.", *DOCUMENTS), "Both. [[B]]")
+    (request,), game = play(GRADER, unit(documents="[d1] Bees dance."), "Both. [[B]]")
     assert request.slot("query") == "What do bees do?"
     assert (request.slot("answer_a"), request.slot("answer_b")) == ("Bees dance.", "Bees sting now.")
     assert request.slot("documents") == "[d1] Bees dance."
@@ -49,27 +52,11 @@ def test_a_game_is_one_request_about_both_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "expected"),
-    [
-        ("text", "[d1] Bees dance."),
-        ("reason", "[d1] On topic."),
-        ("both", "[d1] Bees dance.\nReason: On topic."),
-        ("none", NO_DOCUMENTS),
-    ],
-)
-def test_the_documents(evidence: Any, expected: str) -> None:
-    grader = PairGrader(PAIRWISE_ANSWERS, evidence)
-    (request,), _ = play(grader, unit("a", "b", *DOCUMENTS), "[[A]]")
-    assert request.slot("documents") == expected
-
-
-@pytest.mark.parametrize(
     ("a", "b", "winner"), [("", "text", "B"), ("text", " \n", "A"), ("", "", "C"), (" ", "", "C")]
 )
 def test_an_empty_answer_loses_without_a_call(a: str, b: str, winner: str) -> None:
     requests, game = play(GRADER, unit(a, b))
     assert not requests
-    assert not GRADER.asks(unit(a, b))
     assert (game.winner, game.decided_by, game.answer) == (winner, "empty answer", None)
     assert (game.words_a, game.words_b) == (len(a.split()), len(b.split()))
 
@@ -78,7 +65,7 @@ def test_the_same_text_ties_without_a_call_only_by_option() -> None:
     same = unit("Bees  dance.", "Bees dance.")
     requests, game = play(GRADER, same, "[[A]]")
     assert (len(requests), game.winner) == (1, "A")
-    requests, game = play(PairGrader(PAIRWISE_ANSWERS, same_text_is_tie=True), same)
+    requests, game = play(grader(same_text_is_tie=True), same)
     assert (requests, game.winner, game.decided_by) == ([], "C", "same text")
 
 
@@ -100,7 +87,7 @@ def test_a_game_without_a_verdict_is_ungraded_with_reply_prompt_and_reason(
 def test_the_policy_for_structured_replies() -> None:
     reply = '{"final_verdict": "A"}'
     assert play(GRADER, unit(), reply)[1].winner is None
-    assert play(PairGrader(PAIRWISE_ANSWERS, unparsed="chat"), unit(), reply)[1].winner == "A"
+    assert play(grader(unparsed="chat"), unit(), reply)[1].winner == "A"
 
 
 @pytest.mark.parametrize("prompt", [PAIRWISE_ANSWERS, PAIRWISE_CHOICE], ids=lambda prompt: prompt.name)
@@ -111,16 +98,14 @@ def test_a_choice_asks_for_the_labels(prompt: Any) -> None:
 
 
 def test_repeats_order_factors_and_shortening_are_recorded() -> None:
-    game = PairUnit("q", "?", output("x", "a", 2), output("y", "b"), (), 2)
-    grader = PairGrader(PAIRWISE_ANSWERS, factors="brevity.")
-    (request,), played = play(grader, game, Completion("[[C]]", tokens_cut=7))
+    game = PairUnit("?", output("x", "a", 2), output("y", "b"), order=2)
+    (request,), played = play(grader(factors="brevity."), game, Completion("[[C]]", tokens_cut=7))
     assert (played.repeat_a, played.repeat_b, played.order, played.tokens_cut) == (2, None, 2, 7)
     assert "consider factors such as brevity.\n" in request.text
 
 
-def test_only_the_end_of_the_documents_is_cut() -> None:
-    """Documents are listed best first, so the least relevant ones are cut first."""
-    documents = [Document(f"d{number}", "word " * 30) for number in range(9)]
-    (request,), _ = play(GRADER, unit("a", "b", *documents), "[[A]]")
-    (part,) = [part for part in request.parts if part.may_be_cut]
-    assert [line[:4] for line in part.text.splitlines()] == [f"[d{number}]" for number in range(9)]
+def test_only_documents_are_cut() -> None:
+    (request,), _ = play(GRADER, unit("a", "b", documents="[d1] first"), "[[A]]")
+    assert [part.text for part in request.parts if part.may_be_cut] == ["[d1] first"]
+    (request,), _ = play(GRADER, unit("a", "b"), "[[A]]")
+    assert request.slot("documents") == NO_DOCUMENTS

@@ -142,8 +142,8 @@ def test_own_prompts() -> None:
     assert (letters.labels, winner(letters, "B")) == (("A", "B", "C"), "B")
     verdicts = own("verdict", "{query} {documents} {answer_a} {answer_b} {factors}")
     assert (verdicts.labels[0], winner(verdicts, "so [[B]]")) == ("[[A]]", "B")
-    assert CompareOptions(letters).resolved().evidence == "none"
-    assert CompareOptions(verdicts).resolved().evidence == "text"
+    assert CompareOptions(letters).resolved()[0].evidence == "none"
+    assert CompareOptions(verdicts).resolved()[0].evidence == "text"
 
 
 @pytest.mark.parametrize(

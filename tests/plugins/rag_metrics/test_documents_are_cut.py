@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
+from exam_pp.data_model import Passage
+from exam_pp.llm import ModelOptions
 from exam_pp.llm.encoding import PromptEncoder
-from exam_pp.plugins.rag_metrics.grading import AnsweredQuery, CriteriaGrader
-from exam_pp.plugins.rag_metrics.prompts import RAGELO
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.plugins.rag_metrics.grading import AnswerOptions, AnswerUnit, make_grader
 from tests.llm.conftest import checkpoints, prompts, texts
 
 __all__ = ["checkpoints", "prompts", "texts"]
@@ -23,8 +25,9 @@ def tokenizer(checkpoints: dict[str, Path]) -> Any:
 
 def test_documents_of_criteria_are_cut_from_the_end_and_never_the_answer(tokenizer: Any) -> None:
     documents = [("A", "tides rise"), ("B", "tides fall " * 100)]
-    unit = AnsweredQuery("rag", "why do tides rise?", "The moon pulls the sea.", documents)
-    (whole,) = next(CriteriaGrader(RAGELO, "m", {}, {}).run(unit))
+    sources = [Passage(passage_id=key, text=text) for key, text in documents]
+    unit = AnswerUnit("rag", "answer", "The moon pulls the sea.", sources, (), "why do tides rise?")
+    (whole,) = make_grader("criteria", FakeLLM(), ModelOptions("m"), AnswerOptions()).requests(unit)
     prompt = tokenizer(whole.text)["input_ids"]
     (encoded,) = PromptEncoder(tokenizer, len(prompt) - 50).encode([whole])
     assert encoded.error is None

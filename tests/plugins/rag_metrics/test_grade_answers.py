@@ -18,16 +18,13 @@ from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.plugins.rag_metrics.grading import (
     MAX_NEW_TOKENS,
-    AnsweredQuery,
+    AnswerOptions,
     AnswerSummary,
-    CriteriaGrader,
-    CriteriaOptions,
     grade_answers,
-    make_criteria_grader,
-    rating_tasks,
+    make_grader,
     with_grades,
 )
-from exam_pp.plugins.rag_metrics.prompts import NO_KEY, RAGELO, parse_criteria
+from exam_pp.plugins.rag_metrics.prompts import NO_KEY, parse_criteria
 from exam_pp.prompts.base import NO_DOCUMENTS
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 from tests.llm.asking import answers
@@ -75,17 +72,9 @@ def run(
 ) -> tuple[dict[str, list[Json]], AnswerSummary]:
     """Id of the first part to its ratings, and the summary."""
     summary = AnswerSummary()
-    chosen = CriteriaOptions(**options)
-    grader = make_criteria_grader(llm, chosen)
-
     texts = TEXTS if texts is None else texts
-    (graded,) = with_grades(
-        [query or line()],
-        partial(answers, llm),
-        "criteria_grades",
-        lambda query: rating_tasks(query, texts, grader, chosen, summary),
-        summary.add,
-    )
+    grader = make_grader("criteria", llm, ModelOptions("judge"), AnswerOptions(**options), texts)
+    (graded,) = with_grades([query or line()], partial(answers, llm), grader, summary)
     grades = {
         item["paragraph_id"]: item["criteria_grades"]
         for item in json.loads(graded.dump())[1]
@@ -121,7 +110,7 @@ def test_each_answer_is_asked_once_with_the_documents_of_its_system() -> None:
     assert of_rag["answer"] == "The user asks ...\n" + ALL_TWO
     assert of_rag["prompt_info"]["prompt_class"] == "RAGEloCriteria"
     assert of_rag["prompt_info"]["criteria"]["precision"] == 2
-    assert (summary.answers, summary.rated.total(), summary.empty) == (3, 12, 1)
+    assert (summary.answers, summary.graded.total(), summary.empty) == (3, 12, 1)
 
 
 def test_an_empty_answer_gets_the_lowest_ratings_without_a_call() -> None:
@@ -134,10 +123,16 @@ def test_an_empty_answer_gets_the_lowest_ratings_without_a_call() -> None:
 
 
 def test_only_documents_can_be_cut_and_the_last_first() -> None:
-    unit = AnsweredQuery("rag", "why", "because", [("A", "first"), ("B", "second")])
-    (request,) = next(CriteriaGrader(RAGELO, "m", {}, {}).run(unit))
+    asked: list[Request] = []
+
+    def script(request: Request) -> str:
+        asked.append(request)
+        return ALL_TWO
+
+    run(judge(script), systems=["rag"])
+    (request,) = asked
     (cut,) = (part for part in request.parts if part.may_be_cut)
-    assert cut.text == "[A] first\n[B] second"
+    assert cut.text == "[A] bees dance\n[B] bees sting wasps\n[C] cited only"
     assert not request.one_line
     assert request.max_new_tokens == MAX_NEW_TOKENS
     assert request.labels == ()
@@ -169,7 +164,7 @@ def test_missing_ratings_have_their_reason_and_others_count() -> None:
     assert set(ratings(failed["rag/q#1"][0]).values()) == {None}
     assert failed["rag/q#1"][0]["tokens_cut"] == {"context": 3}
     assert summary.reasons == {"timeout": 4}
-    assert "1 answer with documents that were shortened to fit the model." in list(summary.lines())
+    assert "1 text shortened to fit the model." in list(summary.lines())
 
 
 def test_complete_ratings_are_kept_and_others_are_asked_again() -> None:
@@ -210,8 +205,8 @@ def test_a_file_is_graded_with_every_baseline(
 ) -> None:
     output = tmp_path / "graded.jsonl"
     files = GradeFiles(write_jsonl("answers.jsonl", [LINE]), output, queries=queries)
-    summary = grade_answers(files, ModelOptions(model), CriteriaOptions())
-    assert (summary.rated.total(), summary.reasons, summary.asked) == (12, {}, 2)
+    summary = grade_answers("criteria", files, ModelOptions(model), AnswerOptions())
+    assert (summary.graded.total(), summary.reasons, summary.asked) == (12, {}, 2)
     assert not list(tmp_path.glob("*.journal"))
     query_id, passages = json.loads(output.read_text())
     assert [query_id, [{k: v for k, v in p.items() if k != "criteria_grades"} for p in passages]] == LINE
@@ -232,5 +227,5 @@ def test_bad_input(
 ) -> None:  # fmt: skip
     files = GradeFiles(write_jsonl("answers.jsonl", [query]), tmp_path / "out.jsonl", queries=queries)
     with pytest.raises(SelectionError, match=message):
-        grade_answers(files, ModelOptions("fake"), CriteriaOptions(**options))
+        grade_answers("criteria", files, ModelOptions("fake"), AnswerOptions(**options))
     assert not files.output.exists()

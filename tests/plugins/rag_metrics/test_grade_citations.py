@@ -18,12 +18,10 @@ from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.phases.grading.grading_run import GradeFiles
 from exam_pp.plugins.rag_metrics.grading import (
-    CitationOptions,
-    CitationSummary,
-    CitingPart,
-    SupportGrader,
-    grade_citations,
-    support_tasks,
+    AnswerOptions,
+    AnswerSummary,
+    grade_answers,
+    make_grader,
     with_grades,
 )
 from exam_pp.plugins.rag_metrics.prompts import CITATION_SUPPORT, FACTUAL_CONSISTENCY
@@ -67,19 +65,11 @@ def judge(script: Callable[[Request], Completion | str] | None = None, name: str
 
 def run(
     llm: FakeLLM, query: RawQuery | None = None, **options: Any
-) -> tuple[dict[str, list[Json]], CitationSummary]:
+) -> tuple[dict[str, list[Json]], AnswerSummary]:
     """Id of the part to its sets of grades, and the summary."""
-    summary = CitationSummary()
-    grader = SupportGrader(options.get("prompt", CITATION_SUPPORT), llm.name, llm.provenance())
-
-    chosen = CitationOptions(**options)
-    (graded,) = with_grades(
-        [query or line()],
-        partial(answers, llm),
-        "support_grades",
-        lambda query: support_tasks(query, grader, chosen, summary),
-        summary.add,
-    )
+    summary = AnswerSummary()
+    grader = make_grader("support", llm, ModelOptions("judge"), AnswerOptions(**options))
+    (graded,) = with_grades([query or line()], partial(answers, llm), grader, summary)
     grades = {
         item["paragraph_id"]: item["support_grades"]
         for item in json.loads(graded.dump())[1]
@@ -112,17 +102,15 @@ def test_each_part_is_asked_once_with_each_passage_that_it_cites() -> None:
     (of_part,) = grades["rag/q#1"]
     assert (of_part["llm"], of_part["prompt_type"]) == ("judge", "support")
     assert of_part["prompt_info"]["prompt_class"] == "CitationSupport"
-    assert summary.labels == {"full_support": 3, "no_support": 1}
-    assert (summary.answers, summary.uncited) == (2, 1)
+    assert summary.graded == {"full_support": 3, "no_support": 1}
+    assert (summary.answers, summary.empty) == (3, 1)
 
 
 def test_missing_passages_and_passages_without_text_are_listed_and_not_asked() -> None:
     _, summary = run(judge())
     assert list(summary.missing) == ["gone", "empty"]
-    assert (
-        "2 cited passages are not in the file, or without text, and will count as no support: gone, empty."
-        in (list(summary.lines()))
-    )
+    (line,) = (line for line in summary.lines() if "cited passages" in line)
+    assert line.startswith("2 cited passages are not in the file, or without text: gone, empty.")
 
 
 READABLE = {
@@ -175,25 +163,32 @@ def test_a_failed_request_leaves_its_citation_ungraded() -> None:
     assert second["llm_response_error"]["response"] == "Perhaps"
     assert "bees sting" in second["llm_response_error"]["prompt"]
     assert grades["rag/q#1"][0]["tokens_cut"] == {"B": 3}
-    assert (summary.reasons["timeout"], summary.cut) == (2, 2)
+    assert (summary.reasons["timeout"], summary.shortened) == (2, 2)
 
 
 def test_known_labels_are_kept_and_ungraded_citations_are_asked_again() -> None:
     query = line()
     _, first = run(judge(lambda r: "?" if r.slot("context") == "bees sting" else "full_support"), query)
-    assert (first.labels.total(), first.reasons.total()) == (2, 2)
+    assert (first.graded.total(), first.reasons.total()) == (2, 2)
     again = judge()
     _, second = run(again, query)
-    assert (again.calls, second.reused, second.labels.total()) == (2, 2, 2)
+    assert (again.calls, second.reused, second.graded.total()) == (2, 2, 2)
     assert run(judge(), query)[1].reused == 4
-    assert run(judge(name="other"), query)[1].labels.total() == 4
-    assert run(judge(), query, regrade=True)[1].labels.total() == 4
+    assert run(judge(name="other"), query)[1].graded.total() == 4
+    assert run(judge(), query, regrade=True)[1].graded.total() == 4
 
 
 def test_the_likeliest_label_with_choose() -> None:
-    grading = SupportGrader(CITATION_SUPPORT, "m", {}, soft=True).run(CitingPart("c", [("A", "a")]))
-    (request,) = next(grading)
-    assert request.labels == SUPPORT_LABELS
+    asked: list[Request] = []
+
+    def script(request: Request) -> str:
+        asked.append(request)
+        return "full_support"
+
+    llm = judge(script)
+    grader = make_grader("support", llm, ModelOptions("judge", choose=True), AnswerOptions())
+    list(with_grades([line()], partial(answers, llm), grader, AnswerSummary()))
+    assert {request.labels for request in asked} == {SUPPORT_LABELS}
 
 
 @pytest.mark.parametrize(
@@ -209,8 +204,8 @@ def test_a_file_is_graded_with_every_baseline(
 ) -> None:
     source = write_jsonl("answers.jsonl", [LINE])
     output = tmp_path / "graded.jsonl"
-    summary = grade_citations(GradeFiles(source, output), ModelOptions(model), CitationOptions())
-    assert (summary.labels.total(), summary.reasons) == (4, {})
+    summary = grade_answers("support", GradeFiles(source, output), ModelOptions(model), AnswerOptions())
+    assert (summary.graded.total(), summary.reasons) == (4, {})
     assert not list(tmp_path.glob("*.journal"))
     query_id, passages = json.loads(output.read_text())
     assert [query_id, [{k: v for k, v in p.items() if k != "support_grades"} for p in passages]] == LINE
@@ -230,5 +225,5 @@ def test_bad_input(
 ) -> None:  # fmt: skip
     files = GradeFiles(write_jsonl("answers.jsonl", [["q", passages]]), tmp_path / "out.jsonl")
     with pytest.raises(SelectionError, match=message):
-        grade_citations(files, ModelOptions("fake"), CitationOptions(**options))
+        grade_answers("support", files, ModelOptions("fake"), AnswerOptions(**options))
     assert not files.output.exists()

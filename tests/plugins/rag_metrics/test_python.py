@@ -13,5 +13,5 @@ def test_graded_citations_equal_those_of_the_command() -> None:
     Path("cited.jsonl").write_text(GOOD["cited.jsonl"])
     summary = exam_pp.grade_citations("cited.jsonl", "a.jsonl", model="fake")
     main(["-q", "grade", "cited.jsonl", "--prompt", "CitationSupport", "--model", "fake", "-o", "b.jsonl"])
-    assert summary.labels.total() > 0
+    assert summary.graded.total() > 0
     assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()

@@ -37,8 +37,7 @@ def test_the_configuration_of_open_rag_eval_is_read(tmp_path: Path) -> None:
     """The blocks are those of its document on metrics (Configuration Options)."""
     pytest.importorskip("yaml")
     settings, dropped = read_settings(written(tmp_path / "eval.yaml", YAML))
-    assert (settings.k_values, settings.nuggets, settings.run_consistency) == ([1, 7], True, True)
-    assert settings.metrics_to_run_consistency == ["generation_score_citation_f1_score", "other_score"]
+    assert (settings.k_values, settings.nuggets) == ([1, 7], True)
     assert settings.similarities == {
         "bert_score": {"model_type": "xlm-roberta-large", "lang": "en", "rescale_with_baseline": False},
         "rouge_score": {},
@@ -50,6 +49,7 @@ def test_the_configuration_of_open_rag_eval_is_read(tmp_path: Path) -> None:
     assert dropped.counts.keys() == {
         "field 'connector'", "field 'evaluator.model.model_kwargs.n'", "field 'evaluator.model.api_key'",
         "field 'evaluator.options.metrics.bert_score.lang'", "evaluators 'goldenanswer'",
+        "field 'evaluator.options.run_consistency'", "field 'evaluator.options.metrics_to_run_consistency'",
     }  # fmt: skip
 
 
@@ -96,7 +96,7 @@ evaluator:
     settings, _ = read_settings(written(tmp_path / "eval.yaml", text))
     assert settings == Settings(
         model=ModelOptions("m", pipeline="openai"), judge=["--model", "m", "--model-pipeline", "openai"],
-        nuggets=True, run_consistency=False,
+        nuggets=True,
     )  # fmt: skip
 
 

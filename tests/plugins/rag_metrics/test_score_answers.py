@@ -23,12 +23,10 @@ from exam_pp.plugins.rag_metrics.grading import (
     NO_CITATION,
     NO_SOURCE,
     NO_TEXT,
-    ClaimUnit,
-    ConsistencyGrader,
-    ScoreOptions,
-    ScoreSummary,
-    claim_tasks,
-    score_answers,
+    AnswerOptions,
+    AnswerSummary,
+    grade_answers,
+    make_grader,
     with_grades,
 )
 from exam_pp.prompts import PROMPTS
@@ -91,30 +89,23 @@ def line() -> QueryPassages:
 
 
 def run(
-    scorer: Scorer, query: QueryPassages | None = None, **options: Any
-) -> tuple[list[Json], ScoreSummary]:
+    scorer: FakeLLM, query: QueryPassages | None = None, claim: str = "", **options: Any
+) -> tuple[list[Json], AnswerSummary]:
     """The grades in the order of passages, and the summary."""
-    summary = ScoreSummary()
-    grader = ConsistencyGrader(scorer.name, scorer.provenance())
-
-    chosen = ScoreOptions(**options)
-    (scored,) = with_grades(
-        [query or line()],
-        partial(answers, scorer),
-        "consistency_grades",
-        lambda query: claim_tasks(query, grader, chosen, summary),
-        summary.add,
-    )
+    summary = AnswerSummary()
+    grader = make_grader("claim", scorer, ModelOptions(scorer.name), AnswerOptions(**options))
+    (scored,) = with_grades([query or line()], partial(answers, scorer), grader, summary)
     grades = [
         {"at": item["paragraph_id"], **grade}
         for item in json.loads(scored.dump())[1]
         for grade in item.get("consistency_grades", ())
+        if claim in grade["claim"]
     ]
     return grades, summary
 
 
 def test_a_part_has_the_highest_score_over_the_passages_that_it_cites() -> None:
-    grades, summary = run(Scorer(), claims="part")
+    grades, summary = run(Scorer(), claim="part")
     scores = {grade["at"]: grade["score"] for grade in grades}
     assert scores == {
         "rag/q#1": 1.0, "rag/q#2": 0.5, "rag/q#3": None, "rag/q#4": None, "mute/q": None,
@@ -124,14 +115,15 @@ def test_a_part_has_the_highest_score_over_the_passages_that_it_cites() -> None:
     assert second["missing"] == ["gone"]
     assert (second["method"], second["claim"], second["llm"]) == ("rag", "part", "scorer")
     assert second["llm_options"]["positive_class"] == "supported"
-    assert (summary.scored, summary.reasons) == (2, {NO_CITATION: 1, NO_SOURCE: 1, NO_TEXT: 1})
-    assert list(summary.missing) == ["gone"]
+    assert summary.graded == {"answer": 1, "part": 2}
+    assert summary.reasons == {NO_CITATION: 1, NO_SOURCE: 1, NO_TEXT: 2}
+    assert list(summary.missing) == ["gone", "d4"]
 
 
 def test_the_sources_of_a_whole_answer_are_joined() -> None:
     scorer = Scorer()
-    grades, _ = run(scorer, claims="answer")
-    assert scorer.asked == [("bees fly bees dance wasps sting", "bees dance bees sting and more bees")]
+    grades, _ = run(scorer, claim="answer")
+    assert scorer.asked[0] == ("bees fly bees dance wasps sting", "bees dance bees sting and more bees")
     whole, mute = grades
     assert whole["at"] == "rag/q#1"
     assert whole["score"] == round(5 / 7, 4)
@@ -142,19 +134,19 @@ def test_the_sources_of_a_whole_answer_are_joined() -> None:
 
 
 def test_a_failed_source_leaves_its_part_without_a_score() -> None:
-    grades, summary = run(Scorer(failing="wasps"), claims="part")
+    grades, summary = run(Scorer(failing="wasps"), claim="part")
     second = next(grade for grade in grades if grade["at"] == "rag/q#2")
     assert second["score"] is None
     assert second["sources"] == [{"passage_id": "d3", "score": None}, {"passage_id": "d1", "score": 0.5}]
     assert second["llm_response_error"]["failure_reason"] == "out of memory"
-    assert summary.reasons["out of memory"] == 1
+    assert summary.reasons["out of memory"] == 2, "also the whole answer"
 
 
 def test_cut_tokens_are_counted() -> None:
     query = parse_object(["q", [passage("d", "x " * 40), passage("s/q", "y " * 20, ("s", 1, ["d"]))]])
     grades, summary = run(Scorer(), query)
     assert [grade["tokens_cut"] for grade in grades] == [{"source": 2, "claim": 1}] * 2
-    assert (summary.source_cut, summary.claim_cut, summary.claim_tokens_cut) == (2, 2, 2)
+    assert summary.shortened == 4
     notes = factual_consistency([query]).notes
     assert "2 claims have sources that were too long for the model and shortened." in notes
     assert "2 claims were longer than the model's context and shortened." in notes
@@ -163,10 +155,10 @@ def test_cut_tokens_are_counted() -> None:
 def test_known_scores_are_kept_unless_their_sources_changed() -> None:
     grader, first = Scorer(), line()
     _, summary = run(grader, first)
-    assert (summary.scored, summary.reused) == (3, 0)
+    assert (summary.graded.total(), summary.reused) == (3, 0)
     _, again = run(grader, first)
-    assert (again.scored, again.reused) == (0, 3)
-    assert run(grader, first, regrade=True)[1].scored == 3
+    assert (again.graded.total(), again.reused) == (0, 3)
+    assert run(grader, first, regrade=True)[1].graded.total() == 3
     _, wider = run(grader, first, sources="all")
     assert wider.reused == 1, "the whole answer"
 
@@ -182,17 +174,19 @@ def test_known_scores_are_kept_unless_their_sources_changed() -> None:
     ],
 )
 def test_a_judge_answers_a_prompt(reply: Completion, score: float | None, reason: str | None) -> None:
-    prompt = PROMPTS.get("FactualConsistency")
-    grading = ConsistencyGrader("judge", {}, prompt).run(ClaimUnit("s", "part", "bees fly", [("d", "bees")]))
-    (request,) = next(grading)
-    assert "Source: bees\nClaim: bees fly" in request.text
-    assert [part.text for part in request.parts if part.may_be_cut] == ["bees"]
-    with pytest.raises(StopIteration) as stop:
-        grading.send([reply])
-    grade = stop.value.value
-    assert grade.score == score
-    assert (grade.error or {}).get("failure_reason") == reason
-    assert grade.prompt_class == "FactualConsistency"
+    asked: list[Request] = []
+
+    def script(request: Request) -> Completion:
+        asked.append(request)
+        return reply
+
+    query = parse_object(["q", [passage("d", "bees"), passage("s/q", "bees fly", ("s", 1, ["d"]))]])
+    (grade,), _ = run(FakeLLM(script, "judge"), query, claim="part")
+    assert "Source: bees\nClaim: bees fly" in asked[0].text
+    assert [part.text for part in asked[0].parts if part.may_be_cut] == ["bees"]
+    assert grade["score"] == score
+    assert grade.get("llm_response_error", {}).get("failure_reason") == reason
+    assert grade["prompt_info"]["prompt_class"] == "FactualConsistency"
 
 
 def test_a_file_from_answers_to_a_leaderboard(
@@ -201,7 +195,7 @@ def test_a_file_from_answers_to_a_leaderboard(
     source = write_jsonl("answers.jsonl", [LINE])
     output = tmp_path / "scored.jsonl.gz"
     model = ModelOptions("fake")
-    assert score_answers(GradeFiles(source, output), model, ScoreOptions()).answers == 2
+    assert grade_answers("claim", GradeFiles(source, output), model, AnswerOptions()).answers == 2
     assert not list(tmp_path.glob("*.journal"))
     _, passages = json.loads(gzip.decompress(output.read_bytes()))
     assert [{k: v for k, v in p.items() if k != "consistency_grades"} for p in passages] == LINE[1]
@@ -219,7 +213,7 @@ def test_a_file_from_answers_to_a_leaderboard(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prompt": PROMPTS.get("GradedRelevance")}, "does not score claims"),
+        ({"prompt": PROMPTS.get("GradedRelevance")}, "does not grade claims"),
         ({"systems": ["bm25"]}, "no answers of the system 'bm25'"),
     ],
 )
@@ -228,7 +222,7 @@ def test_bad_input(
 ) -> None:
     files = GradeFiles(write_jsonl("answers.jsonl", [LINE]), tmp_path / "out.jsonl")
     with pytest.raises(SelectionError, match=message):
-        score_answers(files, ModelOptions("fake"), ScoreOptions(**options))
+        grade_answers("claim", files, ModelOptions("fake"), AnswerOptions(**options))
     assert not files.output.exists()
 
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from exam_pp.cli.main import main
 from exam_pp.formats.base import format_of
-from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.plugins.rag_metrics.umbrela import import_judge_rows
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import written
@@ -73,22 +71,6 @@ def test_several_labels_of_umbrela_for_the_same_texts(labels: Labels) -> None:
     lines = " ".join(summary.lines())
     assert "3 labels are duplicates and used once." in lines
     assert "1 label contradicts an earlier label of the same model; the last label is used (line 4)." in lines
-
-
-def test_labels_of_umbrela_both_ways(
-    tiny_passages: Path, queries: Path, write_jsonl: WriteJsonl, tmp_path: Path
-) -> None:
-    row = ROW | {"passage": "Text of p3."}
-    rows = write_jsonl("rows.jsonl", [row])
-    graded = tmp_path / "labelled.jsonl"
-    main(
-        ["import", "--from", "umbrela", str(rows), "--passages", str(tiny_passages),
-         "--queries", str(queries), "-o", str(graded)]
-    )  # fmt: skip
-    dropped = convert(Conversion(graded, tmp_path / "again.jsonl", "umbrela", queries=queries))
-
-    assert read_json(tmp_path / "again.jsonl") == [row | {"prompt": ""}], "the prompt is not kept"
-    assert dropped.counts["passage ids"] == 1
 
 
 def test_the_format_is_detected(write_jsonl: WriteJsonl) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_pp.cli.main import main
+from exam_pp.errors import SelectionError
 from exam_pp.formats.base import format_of
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
@@ -148,15 +149,11 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
     assert [nugget["assignment"] for nugget in again] == ["support", "partial_support", "not_support"]
 
 
-def test_answers_in_pieces_are_exported_as_one(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+def test_answers_in_pieces_are_no_line(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     parts = [answer("r", "q1", "NS", "Two.", part=2), answer("r", "q1", "P-", "One.", part=1)]
     graded, bank = write_jsonl("g.jsonl", [["q1", parts]]), write_jsonl("b.jsonl", [bank_line("q1", "vo")])
-    dropped = write_assignments(graded, bank, tmp_path / "a.jsonl")
-    (line,) = read_json(tmp_path / "a.jsonl")
-
-    assert line["answer_text"] == "One. Two."
-    assert [nugget["assignment"] for nugget in line["nuggets"]] == ["partial_support", "support"]
-    assert dropped == {"graders": 1}
+    with pytest.raises(SelectionError, match=r"'r' to the query 'q1' in .* has several passages"):
+        write_assignments(graded, bank, tmp_path / "a.jsonl")
 
 
 def test_export_of_one_grader(write_jsonl: WriteJsonl, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from exam_pp.cli.main import main
 from exam_pp.formats.bank_csv import bank_of_rows, read_bank_csv, write_bank_csv
 from exam_pp.formats.base import format_of
 from exam_pp.phases.banks.import_bank import import_bank
-from exam_pp.phases.interchange.bridges import Conversion, convert
 from exam_pp.plugins.rare_formats.question_facets import read_genq
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
@@ -111,40 +110,6 @@ def test_squad(tmp_path: Path) -> None:
 
 def test_squad_is_detected_from_its_key(tmp_path: Path) -> None:
     assert format_of(write(tmp_path, {"data": []})).name == "squad2"
-
-
-def test_squad_with_its_paragraphs_comes_back(tmp_path: Path) -> None:
-    text = "The heat pump moves heat. It needs power."
-    file = {
-        "version": "v2.0",
-        "data": [
-            {
-                "title": "Heat_pumps",
-                "paragraphs": [
-                    {
-                        "context": text,
-                        "qas": [
-                            {"id": "1", "question": "What moves heat?", "is_impossible": False,
-                             "answers": [{"text": "The heat pump", "answer_start": 0}]},
-                            {"id": "2", "question": "Who sings?", "is_impossible": True, "answers": []},
-                            {"id": "3", "question": "Held back?", "is_impossible": False, "answers": []},
-                        ],
-                    }
-                ],
-            }
-        ],
-    }  # fmt: skip
-    source = tmp_path / "squad.json"
-    source.write_text(json.dumps(file))
-    convert(Conversion(source, tmp_path / "bank.jsonl", "bank"))
-    convert(Conversion(source, tmp_path / "passages.jsonl", "graded", "squad2-paragraphs"))
-    dropped = convert(
-        Conversion(
-            tmp_path / "bank.jsonl", tmp_path / "back.json", "squad2", contexts=tmp_path / "passages.jsonl"
-        )
-    )
-    assert not dropped
-    assert json.loads((tmp_path / "back.json").read_text()) == file
 
 
 @pytest.mark.parametrize("mark", [".", ")"])
