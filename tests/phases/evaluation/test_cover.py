@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,12 +136,16 @@ def test_replies_that_cannot_be_read_are_named_in_place_of_the_bank(
     write_jsonl: WriteJsonl, bank: Path
 ) -> None:
     failure = {"q/a": {"failure_reason": "the reply is not a number", "response": "It depends."}}
-    grades = rubric({}, model="m", prompt_class="RatedPrompt") | {"llm_response_errors": failure}
-    path = write_jsonl("unread.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
-    for banks in (bank, None):
-        with pytest.raises(
-            SelectionError, match=r"None of the 1 pair .*: the reply .*, such as 'It depends\.'"
-        ):
+    unread = rubric({}, llm_response_errors=failure)
+    of_replies = r"None of the 1 pair .*: the reply .*, such as 'It depends\.'"
+    for grades, banks, message in (
+        (unread, bank, of_replies),
+        (unread, None, of_replies),
+        (rubric({}), None, r"None of the queries in the bank has a graded passage in .*unread\.jsonl"),
+        (rubric({"q/b": 5}, llm_response_errors=failure), bank, r"None of the queries in .*bank\.jsonl has a graded"),
+    ):
+        path = write_jsonl("unread.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
+        with pytest.raises(SelectionError, match=message):
             cover(path, banks)
 
 
@@ -187,6 +192,10 @@ def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl
 
     assert any("1 of 2 ranked passages" in note for note in cover(path).notes)
     assert not any("ranked passage" in note for note in cover(path, cutoff=1).notes)
+    answers = [ranked("s/q", {"q/a": 5}, s=1) | {"text": ""}, ranked("t/q", {}, t=1) | {"exam_grades": None}]
+    notes = cover(write_jsonl("answers.jsonl", [["q", answers]])).notes
+    assert any("1 of 2 parts of answers have no grade" in note for note in notes)
+    assert not any("empty" in note for note in notes), "one has a grade, and the other a text"
 
 
 def test_a_file_without_rankings_gives_the_upper_bound(write_jsonl: WriteJsonl) -> None:
@@ -217,12 +226,60 @@ def test_reserved_names_are_refused(
         score_rankings(labels, path, ["RR"])
 
 
-def test_a_bank_of_other_queries_is_refused(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('(q1|007)(/|")', r"x\1\2", r"None of the queries in .*other\.jsonl has a graded .*graded\.jsonl"),
+        ('(q1|007)/', r"\1/x", r"No entry of .*other\.jsonl has a grade in .*graded\.jsonl: name the bank"),
+    ],
+    ids=["queries", "entries"],
+)
+def test_another_bank_is_refused(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, old: str, new: str, message: str
+) -> None:
     other = tmp_path / "other.jsonl"
-    other.write_text(tiny_bank.read_text().replace('"q1', '"x1').replace('"007', '"x7'))
+    other.write_text(re.sub(old, new, tiny_bank.read_text()))
 
-    with pytest.raises(SelectionError, match=r"other\.jsonl.* graded .*graded\.jsonl"):
+    with pytest.raises(SelectionError, match=message):
         cover(tiny_passages, bank=other)
+
+
+@pytest.mark.parametrize(
+    ("criteria", "shares"),
+    [
+        ({"prompt_class": "QuestionSelfRatedUnanswerablePromptWithChoices"}, {"s": 1.0, "t": 0.0}),
+        ({"kind": "nugget"}, {"s": 0.0, "t": 0.5}),
+        ({"prompt_class": "NuggetSelfRatedPrompt"}, {"s": 0.0, "t": 0.5}),
+        ({"prompt_class": "Own"}, {"s": 1 / 3, "t": 0.0}),
+    ],
+)
+def test_only_entries_of_the_selected_kind_count(
+    write_jsonl: WriteJsonl, criteria: dict[str, Any], shares: dict[str, float]
+) -> None:
+    """A bank of a question and two nuggets; the kind of the entries of an unknown prompt is unknown."""
+    question, nugget = ranked("p1", {"a": 5}, s=1), ranked("p2", {"n": 5}, t=1)
+    question["exam_grades"].append(rubric({"a": 5}, prompt_info={"prompt_class": "Own"}))
+    nugget["exam_grades"] = [
+        rubric({"n": 5}, prompt_info={"prompt_class": "NuggetSelfRatedPrompt"}, prompt_type="nugget")
+    ]
+    items = [{"query_id": "q", f"{kind}_id": key, f"{kind}_text": key} for key, kind in KINDS.items()]
+    bank = write_jsonl("kinds.jsonl", [{"query_id": "q", "query_text": "q", "items": items}])
+    path = write_jsonl("both.jsonl", [["q", [question, nugget]]])
+    evaluation = cover(path, bank, grade_filter=exam_pp.GradeFilter(**criteria))
+    name = "Cover(min_grade=4)@1"
+    assert {system: means(evaluation)[system, name] for system in "st"} == pytest.approx(shares)
+
+
+KINDS = {"a": "question", "n": "nugget", "m": "nugget"}
+
+
+def test_the_answer_of_a_system_counts_and_not_what_it_retrieved(write_jsonl: WriteJsonl) -> None:
+    passages = [ranked("p", {"a": 5, "b": 5}, s=1), ranked("s/q", {"a": 5, "b": 0}, s=1)]
+    for each, role in zip(passages, ("retrieved", "answer"), strict=True):
+        each["paragraph_data"]["rankings"][0]["role"] = role
+    path = write_jsonl("roles.jsonl", [["q", passages]])
+    for selected, share in {None: 0.5, "answer": 0.5, "retrieved": 1.0}.items():
+        assert means(cover(path, role=selected))["s", "Cover(min_grade=4)@1"] == share
 
 
 def test_soft_cover_needs_probabilities(graded: Path) -> None:
@@ -236,9 +293,11 @@ def test_soft_cover_is_the_probability_of_the_threshold(write_jsonl: WriteJsonl)
     graded["exam_grades"][0]["self_ratings"] = soft
     path = write_jsonl("soft.jsonl", [["q", [graded]]])
 
-    assert means(cover(path, soft=True))["s", "SoftCover(min_grade=4)@1"] == pytest.approx(0.7)
-    three = means(cover(path, soft=True, min_grade=3))
-    assert three["s", "SoftCover(min_grade=3)@1"] == pytest.approx(0.8)
+    for min_grade, probability in {None: 0.7, 3: 0.8, 0: 1.0}.items():
+        soft_cover = means(cover(path, soft=True, min_grade=min_grade))
+        assert soft_cover["s", f"SoftCover(min_grade={4 if min_grade is None else min_grade})@1"] == (
+            pytest.approx(probability)
+        )
 
 
 def test_judgments_come_from_either_kind_of_file(tiny_passages: Path, tmp_path: Path) -> None:
