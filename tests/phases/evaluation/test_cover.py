@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import exam_pp
+from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.cover import cover
@@ -138,11 +139,12 @@ def test_replies_that_cannot_be_read_are_named_in_place_of_the_bank(
     failure = {"q/a": {"failure_reason": "the reply is not a number", "response": "It depends."}}
     unread = rubric({}, llm_response_errors=failure)
     of_replies = r"None of the 1 pair .*: the reply .*, such as 'It depends\.'"
+    beside = rubric({"q/b": 5}, llm_response_errors=failure)
     for grades, banks, message in (
         (unread, bank, of_replies),
         (unread, None, of_replies),
         (rubric({}), None, r"None of the queries in the bank has a graded passage in .*unread\.jsonl"),
-        (rubric({"q/b": 5}, llm_response_errors=failure), bank, r"None of the queries in .*bank\.jsonl has a graded"),
+        (beside, bank, r"None of the queries in .*bank\.jsonl has a graded passage in .*unread\.jsonl"),
     ):
         path = write_jsonl("unread.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
         with pytest.raises(SelectionError, match=message):
@@ -230,7 +232,7 @@ def test_reserved_names_are_refused(
     ("old", "new", "message"),
     [
         ('(q1|007)(/|")', r"x\1\2", r"None of the queries in .*other\.jsonl has a graded .*graded\.jsonl"),
-        ('(q1|007)/', r"\1/x", r"No entry of .*other\.jsonl has a grade in .*graded\.jsonl: name the bank"),
+        ("(q1|007)/", r"\1/x", r"No entry of .*other\.jsonl has a grade in .*graded\.jsonl: name the bank"),
     ],
     ids=["queries", "entries"],
 )
@@ -275,11 +277,12 @@ KINDS = {"a": "question", "n": "nugget", "m": "nugget"}
 
 def test_the_answer_of_a_system_counts_and_not_what_it_retrieved(write_jsonl: WriteJsonl) -> None:
     passages = [ranked("p", {"a": 5, "b": 5}, s=1), ranked("s/q", {"a": 5, "b": 0}, s=1)]
-    for each, role in zip(passages, ("retrieved", "answer"), strict=True):
-        each["paragraph_data"]["rankings"][0]["role"] = role
+    for each, recorded in zip(passages, ("retrieved", "answer"), strict=True):
+        each["paragraph_data"]["rankings"][0]["role"] = recorded
     path = write_jsonl("roles.jsonl", [["q", passages]])
-    for selected, share in {None: 0.5, "answer": 0.5, "retrieved": 1.0}.items():
-        assert means(cover(path, role=selected))["s", "Cover(min_grade=4)@1"] == share
+    roles: tuple[Role | None, ...] = (None, "answer", "retrieved")
+    scores = [means(cover(path, role=role))["s", "Cover(min_grade=4)@1"] for role in roles]
+    assert scores == [0.5, 0.5, 1.0]
 
 
 def test_soft_cover_needs_probabilities(graded: Path) -> None:

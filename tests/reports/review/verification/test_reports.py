@@ -54,8 +54,8 @@ class TestUncovered:
         report = uncovered(checked(*self.PASSAGES), flat=True)
         far, near, less = rows_of(report)
         assert far == {
-            "query_id": "q", "query": "rock", "passage_id": "far", "judgment": 3, "best_grade": 0, "covered": 0,
-            "entry_id": "q/a", "entry": PIONEERS, "answer": None, "text": "Text of far.",
+            "query_id": "q", "query": "rock", "passage_id": "far", "judgment": 3, "best_grade": 0,
+            "covered": 0, "entry_id": "q/a", "entry": PIONEERS, "answer": None, "text": "Text of far.",
         }  # fmt: skip
         assert [near["passage_id"], less["passage_id"]] == ["near", "less"]
         assert summary(report) == (
