@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import exam_pp
+from exam_pp.cli.main import main
 from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
@@ -163,7 +164,7 @@ def test_the_mean_label_is_that_of_the_graded_entries(write_jsonl: WriteJsonl) -
     assert (labels.ungraded, labels.level) == (None, None)
 
 
-def test_a_threshold_above_all_grades_is_refused(graded: Path) -> None:
+def test_a_threshold_above_all_grades_is_refused(graded: Path, write_jsonl: WriteJsonl) -> None:
     with pytest.raises(
         SelectionError, match=r"--min-grade 6 is above all grades: the scale of \S+ ends at 5"
     ):
@@ -172,6 +173,8 @@ def test_a_threshold_above_all_grades_is_refused(graded: Path) -> None:
         rubric_qrels(graded, min_grade=6)
     assert not any("No grade reaches" in note for note in cover(graded, min_grade=5).notes)
     assert any("--min-grade 0 covers every" in note for note in cover(graded, min_grade=0).notes)
+    below = write_jsonl("below.jsonl", [["q", [ranked("p", {"q/a": 4}, s=1)]]])
+    assert "No grade reaches --min-grade 5; the highest grade is 4." in cover(below, min_grade=5).notes
     assert not any("covers every" in note for note in cover(graded, min_grade=1).notes)
 
 
@@ -275,7 +278,11 @@ def test_only_entries_of_the_selected_kind_count(
 KINDS = {"a": "question", "n": "nugget", "m": "nugget"}
 
 
-def test_the_answer_of_a_system_counts_and_not_what_it_retrieved(write_jsonl: WriteJsonl) -> None:
+def test_the_answer_of_a_system_counts_and_not_what_it_retrieved(
+    write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels are for both."""
+    pytest.importorskip("pyndeval")
     passages = [ranked("p", {"a": 5, "b": 5}, s=1), ranked("s/q", {"a": 5, "b": 0}, s=1)]
     for each, recorded in zip(passages, ("retrieved", "answer"), strict=True):
         each["paragraph_data"]["rankings"][0]["role"] = recorded
@@ -283,6 +290,9 @@ def test_the_answer_of_a_system_counts_and_not_what_it_retrieved(write_jsonl: Wr
     roles: tuple[Role | None, ...] = (None, "answer", "retrieved")
     scores = [means(cover(path, role=role))["s", "Cover(min_grade=4)@1"] for role in roles]
     assert scores == [0.5, 0.5, 1.0]
+    for facets in ("title", "entry"):
+        main(["evaluate", "qrels", str(path), "--facets", facets])
+        assert {line.split()[2] for line in capsys.readouterr().out.splitlines()} == {"p", "s/q"}
 
 
 def test_soft_cover_needs_probabilities(graded: Path) -> None:
@@ -291,16 +301,20 @@ def test_soft_cover_needs_probabilities(graded: Path) -> None:
 
 
 def test_soft_cover_is_the_probability_of_the_threshold(write_jsonl: WriteJsonl) -> None:
-    soft = [{"question_id": "q/a", "self_rating": 4, "probabilities": [0.1, 0.0, 0.1, 0.1, 0.5, 0.2]}]
-    graded = ranked("p", {"q/a": 4}, s=1)
-    graded["exam_grades"][0]["self_ratings"] = soft
-    path = write_jsonl("soft.jsonl", [["q", [graded]]])
+    def soft(passage_id: str, mass: float) -> dict[str, Any]:
+        rating = {"question_id": "q/a", "self_rating": 4, "probabilities": [0.1, 0.0, 0.1, 0.1, 0.5, 0.2]}
+        of_passage = ranked(passage_id, {"q/a": 4}, s=1)
+        of_passage["exam_grades"][0]["self_ratings"] = [rating | {"mass": mass}]
+        return of_passage
 
+    path = write_jsonl("soft.jsonl", [["q", [soft("p", 0.5)]]])
     for min_grade, probability in {None: 0.7, 3: 0.8, 0: 1.0}.items():
-        soft_cover = means(cover(path, soft=True, min_grade=min_grade))
-        assert soft_cover["s", f"SoftCover(min_grade={4 if min_grade is None else min_grade})@1"] == (
-            pytest.approx(probability)
-        )
+        evaluation = cover(path, soft=True, min_grade=min_grade)
+        name = f"SoftCover(min_grade={4 if min_grade is None else min_grade})@1"
+        assert means(evaluation)["s", name] == pytest.approx(probability)
+        assert not any("mass" in note for note in evaluation.notes)
+    path = write_jsonl("soft.jsonl", [["q", [soft("p", 0.5), soft("r", 0.25)]]])
+    assert any("1 of 2 soft grades have a mass below 0.5" in note for note in cover(path, soft=True).notes)
 
 
 def test_judgments_come_from_either_kind_of_file(tiny_passages: Path, tmp_path: Path) -> None:

@@ -232,6 +232,11 @@ def test_retrieved_passages_are_not_answers(write_jsonl: WriteJsonl, bank: Path)
 
     assert evaluation.systems == ["a"]
     assert "1 system (bm25) without" in " ".join(evaluation.notes)
+    parts = [answer("b", "q1", "SNN", part=1), answer("b", "q1", "NSS", part=2)]
+    for each, role in zip(parts, ("answer", "retrieved"), strict=True):
+        each["paragraph_data"]["rankings"][0]["role"] = role
+    both = single(nugget_scores(write_jsonl("g.jsonl", [["q1", parts]]), bank))
+    assert scores(both, "b", "q1")["A"] == 1 / 3
 
 
 @pytest.mark.parametrize(
