@@ -106,7 +106,9 @@ def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, b
 
     assert means(evaluation)["easy", "Cover(min_grade=4)@2"] == pytest.approx(1 / 3)
     assert not any("No results" in note for note in evaluation.notes)
-    assert rows_of(leaderboard_report(leaderboard(evaluation), ""))[1]["queries"] == 1
+    report = leaderboard_report(leaderboard(evaluation), "")
+    assert rows_of(report)[1]["queries"] == 1
+    assert "Upper bound: 66.7 % of the questions are answered by any passage." in report.notes
 
 
 def test_without_a_bank_the_entries_are_those_of_the_grades(graded: Path) -> None:
@@ -198,9 +200,10 @@ def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl
     assert any("1 of 2 ranked passages" in note for note in cover(path).notes)
     assert not any("ranked passage" in note for note in cover(path, cutoff=1).notes)
     answers = [ranked("s/q", {"q/a": 5}, s=1) | {"text": ""}, ranked("t/q", {}, t=1) | {"exam_grades": None}]
-    notes = cover(write_jsonl("answers.jsonl", [["q", answers]])).notes
+    notes = cover(write_jsonl("answers.jsonl", [["q", answers]]), canaries=True).notes
     assert any("1 of 2 parts of answers have no grade" in note for note in notes)
     assert not any("empty" in note for note in notes), "one has a grade, and the other a text"
+    assert not any("did not grade" in note for note in notes), "neither is a canary"
 
 
 def test_a_file_without_rankings_gives_the_upper_bound(write_jsonl: WriteJsonl) -> None:
