@@ -240,26 +240,6 @@ def test_soft_cover_is_never_above_one(min_grade: int) -> None:
     assert cover(file, SoftCover(min_grade)) == {"s": 1.0, OVERALL_SYSTEM: 1.0}
 
 
-def test_soft_cover_takes_the_best_probability_of_reaching_the_grade() -> None:
-    """a: max(.7, .2); b has no probabilities and counts 1 for its grade 5."""
-    first = [
-        {"question_id": "a", "self_rating": 4, "probabilities": [0, 0, 0.1, 0.2, 0.4, 0.3]},
-        {"question_id": "b", "self_rating": 5},
-    ]
-    second = [{"question_id": "a", "self_rating": 0, "probabilities": [0.8, 0, 0, 0, 0, 0.2]}]
-    file = collect(
-        query(
-            "q",
-            graded_passage("p1", {"a": 4, "b": 5}, {"s": [1]}, self_ratings=first),
-            graded_passage("p2", {"a": 0}, {"s": [2], "t": [1]}, self_ratings=second),
-        ),
-        soft=True,
-    )
-
-    assert file.has_soft_grades
-    assert cover(file, SoftCover(4)) == pytest.approx({"s": 0.85, "t": 0.1, OVERALL_SYSTEM: 0.85})
-
-
 ENTRIES = ["a", "b", "c"]
 RATINGS = st.dictionaries(st.sampled_from(ENTRIES), st.integers(0, 5))
 PASSAGES = st.lists(
@@ -301,20 +281,6 @@ def test_equals_the_definition_with_sets(
     for system in values.keys() - {OVERALL_SYSTEM}:
         assert values[system] == plain_cover(passages, system, min_grade, cutoff)
         assert values[system] <= values[OVERALL_SYSTEM]
-
-
-@given(PASSAGES, st.integers(0, 5), st.integers(1, 7))
-def test_grows_with_the_cutoff_and_falls_with_the_threshold(
-    passages: list[tuple[dict[str, int], Ranks]], min_grade: int, cutoff: int
-) -> None:
-    line = query(
-        "q", *(graded_passage(f"p{n}", ratings, ranks) for n, (ratings, ranks) in enumerate(passages))
-    )
-    file = collect(line, bank=bank("q", *ENTRIES))
-    values = cover(file, Cover(min_grade, cutoff))
-    deeper, stricter = cover(file, Cover(min_grade, cutoff + 1)), cover(file, Cover(min_grade + 1, cutoff))
-
-    assert all(stricter[system] <= values[system] <= deeper[system] for system in values)
 
 
 SOME = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from([0, 5]))

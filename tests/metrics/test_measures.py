@@ -47,18 +47,16 @@ def nuggets(short: str) -> list[Nugget]:
     return [(importance[pair[0]], labels[pair[1]]) for pair in short.split()]
 
 
-def shares(
-    pairs: Sequence[Nugget], ungraded: str = "not_support", measures: Sequence[Measure] = NUGGET_MEASURES
-) -> dict[str, float]:
+def shares(pairs: Sequence[Nugget]) -> dict[str, float]:
     """The defined scores of an answer."""
     entries = [BankNugget(query_id="q", nugget_id="n", nugget_text="n", importance=word) for word, _ in pairs]
-    ratings = [_RATINGS.get(str(label), _RATINGS[ungraded]) for _, label in pairs]
+    ratings = [_RATINGS.get(str(label), 0) for _, label in pairs]
     reached = {
         grade: sum(1 << place for place, rating in enumerate(ratings) if rating >= grade) for grade in (1, 2)
     }
     every = (1 << len(pairs)) - 1
     scores = {}
-    for measure in measures:
+    for measure in NUGGET_MEASURES:
         weights = measure.weights(entries)
         scores[measure.name] = measure.share(reached, weights, weights.whole(every))
     return {name: score for name, score in scores.items() if score is not None}
@@ -116,10 +114,6 @@ def test_scores_by_hand(short: str, scores: dict[str, float]) -> None:
     assert shares(nuggets(short)) == pytest.approx(scores)
 
 
-def test_ungraded_nuggets_count_as_supported_in_the_bound() -> None:
-    assert shares(nuggets("vS v- oN o-"), ungraded="support") == shares(nuggets("vS vS oN oS"))
-
-
 ANY_NUGGETS = st.lists(
     st.tuples(
         st.sampled_from(["vital", "okay", "failed", None]),
@@ -150,15 +144,6 @@ def test_scores_are_the_exact_ratios_of_the_definitions(result: list[Nugget]) ->
         expected |= {f"{name}_strict": mean(weights, strict=True), name: mean(weights, strict=False)}
     defined = {metric: v for metric, v in expected.items() if v is not None}
     assert shares(result) == defined
-
-
-@given(ANY_NUGGETS)
-def test_strict_is_below_lenient_is_below_the_bound(result: list[Nugget]) -> None:
-    scores, best = shares(result), shares(result, ungraded="support")
-    assert scores.keys() == best.keys()
-    for metric in ("V", "W", "A"):
-        if metric in scores:
-            assert 0 <= scores[f"{metric}_strict"] <= scores[metric] <= best[metric] <= 1
 
 
 @pytest.mark.parametrize(("answer", "words"), [(" A  state-of-the-art\tanswer,\nin words. ", 5), ("", 0)])

@@ -76,19 +76,19 @@ def said(evaluation: Evaluation) -> str:
 
 
 @pytest.mark.parametrize(
-    ("rated", "kind"),
+    ("rated", "kind", "min_grade"),
     [
-        (lambda system, *_: system == "good", "judge"),
-        (lambda _system, query, *_: query < "q2", "judge"),
-        (lambda _system, _query, entry, _rank: entry in "uvw", "judge"),
-        (in_sample(1), "sample"),
-        (in_sample(3), "sample"),
-        (lambda *_: True, "people"),
+        (lambda system, *_: system == "good", "judge", None),
+        (lambda _system, query, *_: query < "q2", "judge", None),
+        (lambda _system, _query, entry, _rank: entry in "uvw", "judge", None),
+        (in_sample(1), "sample", 1),
+        (in_sample(3), "sample", 5),
+        (lambda *_: True, "people", None),
     ],
 )
-def test_basis(write_jsonl: WriteLines, rated: Rated, kind: str) -> None:
+def test_basis(write_jsonl: WriteLines, rated: Rated, kind: str, min_grade: int | None) -> None:
     """Whoever chooses what is checked chooses the result, so only everything or the sample counts."""
-    basis = basis_of_claims(cover(file_of(write_jsonl, rated)), 0.05)
+    basis = basis_of_claims(cover(file_of(write_jsonl, rated), min_grade=min_grade), 0.05)
     assert basis
     assert basis.kind == kind
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 import exam_pp
+from exam_pp.cli.main import main
+from exam_pp.data_model import Role
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.cover import cover
@@ -103,7 +106,9 @@ def test_skipping_missing_queries_reproduces_the_published_means(graded: Path, b
 
     assert means(evaluation)["easy", "Cover(min_grade=4)@2"] == pytest.approx(1 / 3)
     assert not any("No results" in note for note in evaluation.notes)
-    assert rows_of(leaderboard_report(leaderboard(evaluation), ""))[1]["queries"] == 1
+    report = leaderboard_report(leaderboard(evaluation), "")
+    assert rows_of(report)[1]["queries"] == 1
+    assert "Upper bound: 66.7 % of the questions are answered by any passage." in report.notes
 
 
 def test_without_a_bank_the_entries_are_those_of_the_grades(graded: Path) -> None:
@@ -135,12 +140,17 @@ def test_replies_that_cannot_be_read_are_named_in_place_of_the_bank(
     write_jsonl: WriteJsonl, bank: Path
 ) -> None:
     failure = {"q/a": {"failure_reason": "the reply is not a number", "response": "It depends."}}
-    grades = rubric({}, model="m", prompt_class="RatedPrompt") | {"llm_response_errors": failure}
-    path = write_jsonl("unread.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
-    for banks in (bank, None):
-        with pytest.raises(
-            SelectionError, match=r"None of the 1 pair .*: the reply .*, such as 'It depends\.'"
-        ):
+    unread = rubric({}, llm_response_errors=failure)
+    of_replies = r"None of the 1 pair .*: the reply .*, such as 'It depends\.'"
+    beside = rubric({"q/b": 5}, llm_response_errors=failure)
+    for grades, banks, message in (
+        (unread, bank, of_replies),
+        (unread, None, of_replies),
+        (rubric({}), None, r"None of the queries in the bank has a graded passage in .*unread\.jsonl"),
+        (beside, bank, r"None of the queries in .*bank\.jsonl has a graded passage in .*unread\.jsonl"),
+    ):
+        path = write_jsonl("unread.jsonl", [["q", [passage("p", exam_grades=[grades])]]])
+        with pytest.raises(SelectionError, match=message):
             cover(path, banks)
 
 
@@ -156,7 +166,7 @@ def test_the_mean_label_is_that_of_the_graded_entries(write_jsonl: WriteJsonl) -
     assert (labels.ungraded, labels.level) == (None, None)
 
 
-def test_a_threshold_above_all_grades_is_refused(graded: Path) -> None:
+def test_a_threshold_above_all_grades_is_refused(graded: Path, write_jsonl: WriteJsonl) -> None:
     with pytest.raises(
         SelectionError, match=r"--min-grade 6 is above all grades: the scale of \S+ ends at 5"
     ):
@@ -165,6 +175,8 @@ def test_a_threshold_above_all_grades_is_refused(graded: Path) -> None:
         rubric_qrels(graded, min_grade=6)
     assert not any("No grade reaches" in note for note in cover(graded, min_grade=5).notes)
     assert any("--min-grade 0 covers every" in note for note in cover(graded, min_grade=0).notes)
+    below = write_jsonl("below.jsonl", [["q", [ranked("p", {"q/a": 4}, s=1)]]])
+    assert "No grade reaches --min-grade 5; the highest grade is 4." in cover(below, min_grade=5).notes
     assert not any("covers every" in note for note in cover(graded, min_grade=1).notes)
 
 
@@ -187,6 +199,11 @@ def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl
 
     assert any("1 of 2 ranked passages" in note for note in cover(path).notes)
     assert not any("ranked passage" in note for note in cover(path, cutoff=1).notes)
+    answers = [ranked("s/q", {"q/a": 5}, s=1) | {"text": ""}, ranked("t/q", {}, t=1) | {"exam_grades": None}]
+    notes = cover(write_jsonl("answers.jsonl", [["q", answers]]), canaries=True).notes
+    assert any("1 of 2 parts of answers have no grade" in note for note in notes)
+    assert not any("empty" in note for note in notes), "one has a grade, and the other a text"
+    assert not any("did not grade" in note for note in notes), "neither is a canary"
 
 
 def test_a_file_without_rankings_gives_the_upper_bound(write_jsonl: WriteJsonl) -> None:
@@ -217,12 +234,68 @@ def test_reserved_names_are_refused(
         score_rankings(labels, path, ["RR"])
 
 
-def test_a_bank_of_other_queries_is_refused(tiny_passages: Path, tiny_bank: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('(q1|007)(/|")', r"x\1\2", r"None of the queries in .*other\.jsonl has a graded .*graded\.jsonl"),
+        ("(q1|007)/", r"\1/x", r"No entry of .*other\.jsonl has a grade in .*graded\.jsonl: name the bank"),
+    ],
+    ids=["queries", "entries"],
+)
+def test_another_bank_is_refused(
+    tiny_passages: Path, tiny_bank: Path, tmp_path: Path, old: str, new: str, message: str
+) -> None:
     other = tmp_path / "other.jsonl"
-    other.write_text(tiny_bank.read_text().replace('"q1', '"x1').replace('"007', '"x7'))
+    other.write_text(re.sub(old, new, tiny_bank.read_text()))
 
-    with pytest.raises(SelectionError, match=r"other\.jsonl.* graded .*graded\.jsonl"):
+    with pytest.raises(SelectionError, match=message):
         cover(tiny_passages, bank=other)
+
+
+@pytest.mark.parametrize(
+    ("criteria", "shares"),
+    [
+        ({"prompt_class": "QuestionSelfRatedUnanswerablePromptWithChoices"}, {"s": 1.0, "t": 0.0}),
+        ({"kind": "nugget"}, {"s": 0.0, "t": 0.5}),
+        ({"prompt_class": "NuggetSelfRatedPrompt"}, {"s": 0.0, "t": 0.5}),
+        ({"prompt_class": "Own"}, {"s": 1 / 3, "t": 0.0}),
+    ],
+)
+def test_only_entries_of_the_selected_kind_count(
+    write_jsonl: WriteJsonl, criteria: dict[str, Any], shares: dict[str, float]
+) -> None:
+    """A bank of a question and two nuggets; the kind of the entries of an unknown prompt is unknown."""
+    question, nugget = ranked("p1", {"a": 5}, s=1), ranked("p2", {"n": 5}, t=1)
+    question["exam_grades"].append(rubric({"a": 5}, prompt_info={"prompt_class": "Own"}))
+    nugget["exam_grades"] = [
+        rubric({"n": 5}, prompt_info={"prompt_class": "NuggetSelfRatedPrompt"}, prompt_type="nugget")
+    ]
+    items = [{"query_id": "q", f"{kind}_id": key, f"{kind}_text": key} for key, kind in KINDS.items()]
+    bank = write_jsonl("kinds.jsonl", [{"query_id": "q", "query_text": "q", "items": items}])
+    path = write_jsonl("both.jsonl", [["q", [question, nugget]]])
+    evaluation = cover(path, bank, grade_filter=exam_pp.GradeFilter(**criteria))
+    name = "Cover(min_grade=4)@1"
+    assert {system: means(evaluation)[system, name] for system in "st"} == pytest.approx(shares)
+
+
+KINDS = {"a": "question", "n": "nugget", "m": "nugget"}
+
+
+def test_the_answer_of_a_system_counts_and_not_what_it_retrieved(
+    write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels are for both."""
+    pytest.importorskip("pyndeval")
+    passages = [ranked("p", {"a": 5, "b": 5}, s=1), ranked("s/q", {"a": 5, "b": 0}, s=1)]
+    for each, recorded in zip(passages, ("retrieved", "answer"), strict=True):
+        each["paragraph_data"]["rankings"][0]["role"] = recorded
+    path = write_jsonl("roles.jsonl", [["q", passages]])
+    roles: tuple[Role | None, ...] = (None, "answer", "retrieved")
+    scores = [means(cover(path, role=role))["s", "Cover(min_grade=4)@1"] for role in roles]
+    assert scores == [0.5, 0.5, 1.0]
+    for facets in ("title", "entry"):
+        main(["evaluate", "qrels", str(path), "--facets", facets])
+        assert {line.split()[2] for line in capsys.readouterr().out.splitlines()} == {"p", "s/q"}
 
 
 def test_soft_cover_needs_probabilities(graded: Path) -> None:
@@ -231,14 +304,20 @@ def test_soft_cover_needs_probabilities(graded: Path) -> None:
 
 
 def test_soft_cover_is_the_probability_of_the_threshold(write_jsonl: WriteJsonl) -> None:
-    soft = [{"question_id": "q/a", "self_rating": 4, "probabilities": [0.1, 0.0, 0.1, 0.1, 0.5, 0.2]}]
-    graded = ranked("p", {"q/a": 4}, s=1)
-    graded["exam_grades"][0]["self_ratings"] = soft
-    path = write_jsonl("soft.jsonl", [["q", [graded]]])
+    def soft(passage_id: str, mass: float) -> dict[str, Any]:
+        rating = {"question_id": "q/a", "self_rating": 4, "probabilities": [0.1, 0.0, 0.1, 0.1, 0.5, 0.2]}
+        of_passage = ranked(passage_id, {"q/a": 4}, s=1)
+        of_passage["exam_grades"][0]["self_ratings"] = [rating | {"mass": mass}]
+        return of_passage
 
-    assert means(cover(path, soft=True))["s", "SoftCover(min_grade=4)@1"] == pytest.approx(0.7)
-    three = means(cover(path, soft=True, min_grade=3))
-    assert three["s", "SoftCover(min_grade=3)@1"] == pytest.approx(0.8)
+    path = write_jsonl("soft.jsonl", [["q", [soft("p", 0.5)]]])
+    for min_grade, probability in {None: 0.7, 3: 0.8, 0: 1.0}.items():
+        evaluation = cover(path, soft=True, min_grade=min_grade)
+        name = f"SoftCover(min_grade={4 if min_grade is None else min_grade})@1"
+        assert means(evaluation)["s", name] == pytest.approx(probability)
+        assert not any("mass" in note for note in evaluation.notes)
+    path = write_jsonl("soft.jsonl", [["q", [soft("p", 0.5), soft("r", 0.25)]]])
+    assert any("1 of 2 soft grades have a mass below 0.5" in note for note in cover(path, soft=True).notes)
 
 
 def test_judgments_come_from_either_kind_of_file(tiny_passages: Path, tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
@@ -120,3 +122,37 @@ def test_a_query_id_with_a_common_prefix_is_not_a_facet(write_jsonl: WriteJsonl)
 def test_entries_without_facets_are_refused(tiny_passages: Path) -> None:
     with pytest.raises(SelectionError, match=r"graded\.jsonl.* facet"):
         rubric_qrels(tiny_passages, facets="facet")
+
+
+OF_A, OF_B = ["q 1 p1 5", "q 1 p2 0"], ["q 2 p1 1", "q 2 p2 4", "q 2 p3 0"]
+KEPT = "No passage covers 1 entry: placeholder passages keep it as a subtopic."
+SAME = "All subtopics have the same weight: the weights of the bank are ignored."
+AVOIDED = "1 entry with a negative weight made no subtopic."
+
+
+@pytest.mark.parametrize(
+    ("weights", "options", "lines", "notes"),
+    [
+        ((1, 1), (), OF_A + OF_B, []),
+        ((2, 1), ("--min-grade", "5"), [*OF_A, *OF_B, "q 2 no-passage-covers-entry-2 5"], [KEPT, SAME]),
+        ((1, -1), ("--label", "binary"), ["q 1 p1 1", "q 1 p2 0"], [SAME, AVOIDED]),
+    ],
+)
+def test_entries_as_subtopics(
+    graded: Path,
+    bank: Path,
+    capfd: pytest.CaptureFixture[str],
+    weights: tuple[int, int],
+    options: tuple[str, ...],
+    lines: list[str],
+    notes: list[str],
+) -> None:
+    pytest.importorskip("pyndeval")
+    line = json.loads(bank.read_text())
+    for item, weight in zip(line["items"], weights, strict=True):
+        item["weight"] = weight
+    bank.write_text(json.dumps(line))
+    main(["evaluate", "qrels", str(graded), "--bank", str(bank), "--facets", "entry", *options])
+    out, err = capfd.readouterr()
+    assert out.splitlines() == lines
+    assert [logged.split(" ", 2)[2] for logged in err.splitlines()] == notes

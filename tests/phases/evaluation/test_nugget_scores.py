@@ -82,6 +82,21 @@ def test_a_duplicate_answer_counts_once(write_jsonl: WriteJsonl, bank: Path) -> 
     assert scores(actual, "a", "q1")["L"] == 4
 
 
+def test_every_copy_of_a_nugget_has_a_label(write_jsonl: WriteJsonl) -> None:
+    """The second of three copies has the second label, and so has the third: (1 + 0.5 + 0.5) / 3."""
+    line = bank_line("q1", "vvv")
+    for item in line["items"]:
+        item["nugget_id"] = "q1/n1"
+    given = answer("a", "q1", "S")
+    given["exam_grades"][0]["assignments"].append({"nugget_id": "q1/n1", "assignment": "partial_support"})
+    graded, bank = write_jsonl("g.jsonl", [["q1", [given]]]), write_jsonl("copies.jsonl", [line])
+    evaluation = single(nugget_scores(graded, bank))
+    assert scores(evaluation, "a", "q1")["A"] == 2 / 3
+    assert evaluation.notes == [
+        "2 duplicate nuggets in the bank: every copy counts, as in the published scores."
+    ]
+
+
 def test_means_over_the_queries_of_the_bank(graded: Path, bank: Path) -> None:
     """A missing answer scores 0, length included; an ungraded nugget counts 0 and gives a bound."""
     evaluation = single(nugget_scores(graded, bank))
@@ -217,6 +232,11 @@ def test_retrieved_passages_are_not_answers(write_jsonl: WriteJsonl, bank: Path)
 
     assert evaluation.systems == ["a"]
     assert "1 system (bm25) without" in " ".join(evaluation.notes)
+    parts = [answer("b", "q1", "SNN", part=1), answer("b", "q1", "NSS", part=2)]
+    for each, role in zip(parts, ("answer", "retrieved"), strict=True):
+        each["paragraph_data"]["rankings"][0]["role"] = role
+    both = single(nugget_scores(write_jsonl("g.jsonl", [["q1", parts]]), bank))
+    assert scores(both, "b", "q1")["A"] == 1 / 3
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,6 @@ def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[
     labels = rubric_qrels(write_jsonl("g.jsonl", [["q", passages]]), facets="facet")
     assert labels.ungraded is not None
 
-    assert labels.ungraded is not None
     assert labels.ungraded().labels == {
         ("q/one", "p1"): 3, ("q/one", "p2"): 5, ("q/two", "p1"): 5, ("q/two", "p2"): 0
     }  # fmt: skip

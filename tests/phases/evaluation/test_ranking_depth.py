@@ -121,6 +121,10 @@ def test_a_pool_keeps_some_ranks_below_its_depth(write: Write) -> None:
     ]
     assert "complete only to rank 2: 2 lower ranks" in depth_notes(cover(graded, cutoff=3).notes)[0]
     assert not depth_notes(cover(graded, cutoff=2).notes)
+    whole = write({"p1": {"up": 1}}, "whole").read_text()
+    graded = write(pool_of(2))
+    graded.write_text(graded.read_text() + whole)
+    assert not depth_notes(cover(graded, cutoff=9, queries=["whole"]).notes), "another query lacks ranks"
 
 
 def test_ranks_may_start_at_0(write: Write) -> None:

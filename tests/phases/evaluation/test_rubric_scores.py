@@ -95,7 +95,7 @@ def test_notes_say_what_silence_gains(write_jsonl: WriteJsonl, bank: Path) -> No
 
 
 def test_a_query_without_positive_weights(write_jsonl: WriteJsonl) -> None:
-    bank = write_jsonl("bank.jsonl", [weighted("q1", -2, -1), weighted("q2", 4, -2)])
+    bank = write_jsonl("bank.jsonl", [weighted("q1", -2, -1), weighted("q2", 1, -2)])
     file = graded(write_jsonl, a=("MO", "MH"))
     measures = ["Rubric", "Rubric_clipped", "HealthBench"]
     evaluation = of_judge(exam_pp.rubric_scores(file, bank, measures=measures))
@@ -116,13 +116,6 @@ def test_the_mean_of_healthbench_is_clipped_and_its_scores_are_not(
     assert value(evaluation, "a", "q2", "HealthBench") == -1
     board = leaderboard(evaluation.of_metrics("HealthBench"))
     assert {system: round(mean, 3) for system, mean in board.means.items()} == {"a": 0, "b": 0}
-
-
-def test_a_measure_of_ones_own(write_jsonl: WriteJsonl, bank: Path) -> None:
-    mine = exam_pp.Measure("Mine", {"met": 1, "partly_met": 0.25}, clip=True)
-    evaluation = of_judge(exam_pp.rubric_scores(graded(write_jsonl, a=("MHO", "OMO")), bank, measures=[mine]))
-    assert value(evaluation, "a", "q1", "Mine") == (4 + 0.25 * 2) / 6
-    assert value(evaluation, "a", "q2", "Mine") == 0
 
 
 MINE = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from exam_pp.phases.review.checked_passages import Reading
-from exam_pp.rendering.document import Report, Table
+from exam_pp.rendering.document import Quote, Report, Table
 from exam_pp.reports.review.verification.disagreements import HIGH, LOW, disagreements
 from exam_pp.reports.review.verification.grid import grid
 from exam_pp.reports.review.verification.spurious import spurious
@@ -52,7 +52,12 @@ class TestUncovered:
 
     def test_passages_and_their_order(self) -> None:
         report = uncovered(checked(*self.PASSAGES), flat=True)
-        assert column(rows_of(report), "passage_id") == ["far", "near", "less"]
+        far, near, less = rows_of(report)
+        assert far == {
+            "query_id": "q", "query": "rock", "passage_id": "far", "judgment": 3, "best_grade": 0,
+            "covered": 0, "entry_id": "q/a", "entry": PIONEERS, "answer": None, "text": "Text of far.",
+        }  # fmt: skip
+        assert [near["passage_id"], less["passage_id"]] == ["near", "less"]
         assert summary(report) == (
             "3 of 5 relevant passages (judged 1 or higher) have no grade of 4 or higher; 1 more is not "
             "graded."
@@ -63,6 +68,13 @@ class TestUncovered:
         assert column(rows_of(higher), "passage_id") == ["far", "near"]
         lower = uncovered(checked(*self.PASSAGES, min_grade=3), flat=True)
         assert column(rows_of(lower), "passage_id") == ["far", "less"]
+
+    def test_cards_have_a_page_of_text_and_the_start_of_an_answer(self) -> None:
+        answers = grades(EXTRACTION, {"q/a": "roll " * 20})
+        report = uncovered(checked(passage("p", both(3), answers, relevance=[1], text="x" * 3001)))
+        (quote,) = [block for block in report.blocks if isinstance(block, Quote)]
+        assert quote.text == "x" * 3000 + " … (1 more characters)"
+        assert tables(report)[-1].rows == [[3, "roll " * 11 + "…", PIONEERS]]
 
     def test_no_uncovered_passages(self) -> None:
         report = uncovered(checked(self.PASSAGES[0]))
@@ -83,7 +95,7 @@ class TestSpurious:
     PASSAGES = (
         passage("n1", both(4, 5), relevance=[0]),
         passage("n2", both(5, 4), relevance=[-2, 0]),
-        passage("n3", both(5, 0), relevance=[0]),
+        passage("n3", both(5, 0), relevance=[-1]),
         passage("r1", both(5, 0), relevance=[0, 1]),
         passage("unjudged", both(5, 5)),
         passage("failed", relevance=[0]),
@@ -93,7 +105,7 @@ class TestSpurious:
         rows = rows_of(spurious(checked(*self.PASSAGES), often=1, flat=True))
         assert rows == [
             {"query_id": "q", "entry_id": "q/a", "entry": PIONEERS, "covered_by_non_relevant": 3,
-             "non_relevant": 3, "covered_by_relevant": 1, "relevant": 1, "examples": "n2 n3 n1"},
+             "non_relevant": 3, "covered_by_relevant": 1, "relevant": 1, "examples": "n3 n2 n1"},
             {"query_id": "q", "entry_id": "q/b", "entry": "When did it begin?", "covered_by_non_relevant": 2,
              "non_relevant": 3, "covered_by_relevant": 0, "relevant": 1, "examples": "n1 n2"},
         ]  # fmt: skip
@@ -101,7 +113,7 @@ class TestSpurious:
     def test_often_limit_and_examples(self) -> None:
         more = passage("n4", both(4, 0), relevance=[0])
         report = spurious(checked(*self.PASSAGES, more), flat=True)
-        assert column(rows_of(report), "examples") == ["n2 n3 n1"]
+        assert column(rows_of(report), "examples") == ["n3 n2 n1"]
         assert summary(report) == (
             "1 of 2 entries of 1 query are covered (grade 4 or higher) by 3 or more non-relevant passages "
             "(judged below 1)."
@@ -136,6 +148,10 @@ class TestDisagreements:
             "Of 8 passages with a judgment and a grade, 3 are judged 1 or higher and have no grade of 4 or "
             "higher; 3 are judged lower and have such a grade."
         )
+        for alone, counts in ((0, "1 are judged 1"), (3, "0 are judged 1"), (6, "0 are judged 1")):
+            of_one = summary(disagreements(checked(self.PASSAGES[alone])))
+            assert counts in of_one
+            assert ("grades agree" in of_one) == (alone == 6)
 
 
 class TestGrid:
@@ -205,11 +221,20 @@ class TestUnparsed:
         assert column(rows, "source") == ["default-1", "not recorded", None, None]
         assert column(rows, "reply") == ["6 months", "3: good", None, None]
         assert column(rows, "reason") == [None, None, "timed out", None]
-        assert rows[3]["tokens_cut"] == 9
+        assert column(rows, "tokens_cut") == [None, None, 9, 9]
         assert summary(report) == (
             "8 pairs: 2 with a rating that is not a number in the reply, 1 ungraded, 1 not asked. The "
             "prompts of 1 passage were shortened."
         )
+
+    def test_each_kind_alone_is_counted(self) -> None:
+        half = self.PASSAGES[3]
+        words = passage("p", rated({"q/a": 1, "q/b": 0}, {"q/a": "one"}))
+        failed = {"q/b": {"failure_reason": "timed out", "response": ""}}
+        ungraded = passage("p", rated({"q/a": 5}, llm_response_errors=failed))
+        kinds = ((half, "0 ungraded, 1 not"), (words, "0 ungraded, 0 not"), (ungraded, "1 ungraded, 0 not"))
+        for subject, counts in kinds:
+            assert f"reply, {counts} asked." in summary(unparsed(checked(subject)))
 
     def test_replies_are_read_again_where_the_prompt_is_known(self) -> None:
         asked: list[str | None] = []
