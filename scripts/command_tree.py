@@ -29,11 +29,13 @@ def commands(root: click.Command) -> dict[str, click.Command]:
 
 
 _OF_PLUGINS = {
-    "evaluate elo": re.compile("analyze .*games|apply .*(decisions|game-edits)"),
+    "evaluate elo": re.compile("(analyze|filter|merge) .*games|apply .*(decisions|game-edits)"),
     "evaluate answers": re.compile(
-        "grade .*(citation-?support|factual-?consistency|criteria)|verify citations|analyze .*--by criterion",
+        "grade .*(citation-?support|factual-?consistency|criteria)|verify citations|analyze .*--by criterion"
+        "|apply .*ratings.csv",
         re.IGNORECASE,
     ),
+    "sample-pairs": re.compile("grade .*--again|(review|validate) .*pairs"),
 }
 """Command of a plug-in to command lines of the core that ask the plug-in because of their inputs."""
 

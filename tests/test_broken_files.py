@@ -48,7 +48,6 @@ COMMANDS = {
     "--prompt QuestionSelfRatedUnanswerablePromptWithChoices",
     "generate": "generate questions queries.tsv -o out.jsonl --model fake",
     "apply": "bank apply bank.jsonl edits.json -o out.jsonl",
-    "clinic": "bank clinic graded.jsonl --bank bank.jsonl -o out.txt",
     "verify": "verify grading graded.jsonl -o out.txt",
     "cover": "evaluate cover graded.jsonl --bank bank.jsonl -o out.tsv",
     "qrels": "evaluate qrels graded.jsonl -o out.qrels",

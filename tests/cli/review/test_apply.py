@@ -10,6 +10,7 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.store.edits import FORMAT
+from scripts.command_tree import is_here
 from scripts.reliability.good_files import lay_out
 
 
@@ -25,8 +26,12 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("line", "content"),
     [
-        ("graded.jsonl ratings.json --force", '"human:ana"'),
-        ("cited.jsonl ratings.csv --reviewer ann", '"criteria_grades"'),
+        row
+        for row in (
+            ("graded.jsonl ratings.json --force", '"human:ana"'),
+            ("cited.jsonl ratings.csv --reviewer ann", '"criteria_grades"'),
+        )
+        if is_here(f"apply {row[0]}")
     ],
 )
 def test_the_output_is_that_of_the_kind(line: str, content: str) -> None:
