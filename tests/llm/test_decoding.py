@@ -158,7 +158,6 @@ def test_everything_that_is_given_is_recorded() -> None:
             "--trust-remote-code needs --model-pipeline text-classification",
         ),
         (SIMILARITY | {"temperature": 0.5}, "-M temperature .* cannot be used with sentence-similarity"),
-        (SIMILARITY | {"engine": "ctranslate2"}, "cannot be used with --model-pipeline sentence-similarity"),
         (SIMILARITY | {"pipeline": "text2text"}, "-M cut_points needs --model-pipeline sentence-similarity"),
         (
             {"pipeline": "openai", "base_url": "http://host/v1", "response_format": "no-such-file"},

@@ -12,11 +12,11 @@ PLUGIN = Plugin(
             "Find bad entries of a test bank from the grades in GRADED.",
         ),
         "consensus": (
-            "exam_pp.plugins.trust.consensus_command:command",
+            f"{_COMMANDS}:consensus_command",
             "Add the consensus of several graders, as a grader of its own name.",
         ),
         "canaries": (
-            "exam_pp.plugins.trust.canaries_command:command",
+            f"{_COMMANDS}:canaries_command",
             "Add systems that deserve no score, and show what graders gave them.",
         ),
         "grade-panel": (
@@ -58,7 +58,7 @@ PLUGIN = Plugin(
     offers={
         "examination of a model": "exam_pp.plugins.trust.again:examine_model",
         "grades given again": "exam_pp.plugins.trust.again:grade_again",
-        "pairs to label": "exam_pp.plugins.trust.pairs_to_label:read_pairs_to_label",
+        "pairs to label": "exam_pp.plugins.trust.pair_sample_files:read_pairs_to_label",
         "scores of canaries": "exam_pp.plugins.trust.canaries:canary_scores",
         "sections of the report": "exam_pp.plugins.trust.graders:agreement_of_graders",
     },

@@ -10,6 +10,7 @@ import pytest
 
 from exam_pp.rendering.document import Block, Heading, Paragraph, Report, Table
 from exam_pp.rendering.render import render
+from scripts.command_tree import is_here
 from tests.conftest import passage, rubric
 from tests.data_and_processes.conftest import RATED, Tab, run
 
@@ -59,7 +60,8 @@ def test_right_to_left_texts(report: Path, browser: Any) -> None:
 
 # All reports
 
-PAGES = ("leaderboard", "clinic", "grid", "disagreements", "agreement", "diff", "review")
+CLINIC = ["clinic"] if is_here("bank clinic") else []
+PAGES = ("leaderboard", *CLINIC, "grid", "disagreements", "agreement", "diff", "review")
 OpenTab = Callable[..., Tab]
 
 
@@ -86,6 +88,8 @@ def pages(demo: Path) -> Path:
         "diff": ("diff", graded, graded, *grades, "--grader", "lexical", "--grader", "other"),
     }
     for name, command in made.items():
+        if name == "clinic" and not CLINIC:
+            continue
         run(*command, "--format", "html", "-o", demo / f"{name}.html")
     return demo
 

@@ -350,7 +350,6 @@ def test_nugget_scores_do_not_change(files: Files) -> None:
         "evaluate qrels FILE --bank BANK --grader lexical --fill-holes QRELS -m nDCG@10 --format json",
         "evaluate qrels FILE --bank BANK --grader lexical --label count --min-grade 1 -m RR --format json",
         "analyze sweep FILE --bank BANK --official OFFICIAL --grader lexical --format json",
-        "evaluate elo FILE --bank BANK --grader lexical --elo tournaments=3 -S samples=100 --format json",
         "evaluate qrels FILE --bank BANK --grader lexical --format trec_eval -m nDCG@10 --per-query",
         "bank clinic FILE --bank BANK --grader lexical --format json",
         "diff FILE BEFORE --bank BANK --grader lexical --grader lexical --format json",

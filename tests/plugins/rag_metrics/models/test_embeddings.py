@@ -70,6 +70,10 @@ def test_checkpoints_with_other_vectors_are_refused(
     [
         ({}, "needs -M cut_points"),
         ({"cut_points": (0.5,), "query_prefix": ""}, "needs -M cut_points .* and -M passage_prefix"),
+        (
+            {"cut_points": (0.5,), "query_prefix": "", "passage_prefix": "", "engine": "ctranslate2"},
+            "cannot be used with --model-pipeline sentence-similarity",
+        ),
     ],
 )
 def test_settings_that_are_needed(options: dict[str, Any], message: str) -> None:
