@@ -95,8 +95,8 @@ def test_notes_say_what_silence_gains(write_jsonl: WriteJsonl, bank: Path) -> No
 
 
 def test_a_query_without_positive_weights(write_jsonl: WriteJsonl) -> None:
-    bank = write_jsonl("bank.jsonl", [weighted("q1", -2, -1), weighted("q2", 1, -2)])
-    file = graded(write_jsonl, a=("MO", "MH"))
+    bank = write_jsonl("bank.jsonl", [weighted("q1", -2, -1, 0), weighted("q2", 1, -2)])
+    file = graded(write_jsonl, a=("MOM", "MH"))
     measures = ["Rubric", "Rubric_clipped", "HealthBench"]
     evaluation = of_judge(exam_pp.rubric_scores(file, bank, measures=measures))
     assert value(evaluation, "a", "q1", "Rubric") == 0
