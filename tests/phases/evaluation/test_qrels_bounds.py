@@ -60,8 +60,8 @@ def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
 ) -> None:
     """No passage has the top grade 5; a grade of 7, such as another tool gives, is kept."""
 
-    def best(ratings: dict[str, int]) -> dict[tuple[str, str], float]:
-        lines = [["q", [passage("p1", exam_grades=[rubric(ratings)]), passage("p2")]]]
+    def best(ratings: dict[str, int], **keys: Any) -> dict[tuple[str, str], float]:
+        lines = [["q", [passage("p1", exam_grades=[rubric(ratings, **keys)]), passage("p2")]]]
         entries = {"a": "a", "b": "b"}
         items = [{"query_id": "q", "question_id": e, "question_text": e} for e in entries]
         bank = [{"query_id": "q", "query_text": "q", "test_collection": "t", "items": items}]
@@ -72,6 +72,7 @@ def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
     assert best({"a": 3}) == {("q", "p1"): 5, ("q", "p2"): 5}
     assert best({"a": 3, "b": 3}) == {("q", "p1"): 3, ("q", "p2"): 5}
     assert best({"a": 7}) == {("q", "p1"): 7, ("q", "p2"): 5}
+    assert best({"a": 0}, prompt_info={"prompt_class": "Own"}) == {("q", "p1"): 0, ("q", "p2"): 0}
 
 
 def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
