@@ -15,7 +15,7 @@ from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.metrics.cover import Cover, SoftCover
 from exam_pp.metrics.grade_masks import GradedFile, GradedQuery, gather
 from exam_pp.metrics.leaderboard import standings
-from exam_pp.metrics.qrels import Labelling, judgment_qrels, rubric_qrels
+from exam_pp.metrics.qrels import judgment_qrels, rubric_qrels
 from exam_pp.results import OVERALL_SYSTEM, Qrel
 from tests.conftest import passage, rubric
 
@@ -123,13 +123,6 @@ def test_cover_of_small_files(
     assert cover(file, metric) == scores
 
 
-def test_tied_ranks_give_at_most_cutoff_passages() -> None:
-    """The passage with the highest score counts; of equal scores, the first in the file."""
-    passages = [graded_passage(f"p{n}", {"a": 0, "b": 0} | {"ab"[n]: 5}, {"s": [1]}) for n in (0, 1)]
-
-    assert cover(collect(query("q", *passages)), Cover(4, cutoff=1))["s"] == 0.5
-
-
 def test_tied_ranks_are_ordered_by_score() -> None:
     """The order in the file does not matter, except for equal scores."""
 
@@ -166,19 +159,6 @@ def test_one_query_on_two_lines_is_one_query() -> None:
 
     assert list(rubric_qrels(file.queries["q"], "count", 4)) == [Qrel("q", "p", 2)]
     assert cover(file, Cover(4))["s"] == 2 / 3
-
-
-@pytest.mark.parametrize(("kind", "labels"), [("max", [5, 0]), ("count", [2, 0]), ("binary", [1, 0])])
-def test_labels_of_passages(kind: Labelling, labels: list[int]) -> None:
-    """Ungraded passages have none."""
-    passages = (
-        graded_passage("p1", {"a": 3, "b": 5, "c": 4}, {}),
-        graded_passage("p2", {"a": 0}, {}),
-        graded_passage("ungraded", None, {}),
-    )
-    graded = collect(query("q", *passages)).queries["q"]
-    found = [(qrel.passage_id, qrel.relevance) for qrel in rubric_qrels(graded, kind, 4)]
-    assert found == list(zip(["p1", "p2"], labels, strict=True))
 
 
 def test_the_highest_of_several_judgments_counts() -> None:

@@ -199,11 +199,14 @@ def test_ungraded_passages_within_the_cutoff_are_counted(write_jsonl: WriteJsonl
 
     assert any("1 of 2 ranked passages" in note for note in cover(path).notes)
     assert not any("ranked passage" in note for note in cover(path, cutoff=1).notes)
-    answers = [ranked("s/q", {"q/a": 5}, s=1) | {"text": ""}, ranked("t/q", {}, t=1) | {"exam_grades": None}]
+    answers = [
+        ranked(f"{system}/q", {}, **{system: 1}) | {"exam_grades": None} for system in ("t", "canary:x")
+    ]
+    answers.append(ranked("s/q", {"q/a": 5}, s=1) | {"text": ""})
     notes = cover(write_jsonl("answers.jsonl", [["q", answers]]), canaries=True).notes
-    assert any("1 of 2 parts of answers have no grade" in note for note in notes)
-    assert not any("empty" in note for note in notes), "one has a grade, and the other a text"
-    assert not any("did not grade" in note for note in notes), "neither is a canary"
+    assert any("2 of 3 parts of answers have no grade" in note for note in notes)
+    assert any("The grader did not grade 1 canary (canary:x):" in note for note in notes)
+    assert not any("empty" in note for note in notes), "two have a text, and the other a grade"
 
 
 def test_a_file_without_rankings_gives_the_upper_bound(write_jsonl: WriteJsonl) -> None:
@@ -284,7 +287,7 @@ KINDS = {"a": "question", "n": "nugget", "m": "nugget"}
 def test_the_answer_of_a_system_counts_and_not_what_it_retrieved(
     write_jsonl: WriteJsonl, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Labels are for both."""
+    """Labels are for both, and do not need the role."""
     pytest.importorskip("pyndeval")
     passages = [ranked("p", {"a": 5, "b": 5}, s=1), ranked("s/q", {"a": 5, "b": 0}, s=1)]
     for each, recorded in zip(passages, ("retrieved", "answer"), strict=True):
@@ -293,6 +296,10 @@ def test_the_answer_of_a_system_counts_and_not_what_it_retrieved(
     roles: tuple[Role | None, ...] = (None, "answer", "retrieved")
     scores = [means(cover(path, role=role))["s", "Cover(min_grade=4)@1"] for role in roles]
     assert scores == [0.5, 0.5, 1.0]
+    del passages[0]["paragraph_data"]["rankings"][0]["role"]
+    path = write_jsonl("unclear.jsonl", [["q", passages]])
+    with pytest.raises(SelectionError, match="'s' has an answer, but also a ranking without a role"):
+        cover(path)
     for facets in ("title", "entry"):
         main(["evaluate", "qrels", str(path), "--facets", facets])
         assert {line.split()[2] for line in capsys.readouterr().out.splitlines()} == {"p", "s/q"}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from exam_pp.metrics.qrels import Label
 from exam_pp.phases.evaluation.leaderboards import Statistics, leaderboard, uncertainty
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
 from exam_pp.phases.evaluation.score_runs import score_rankings, score_runs
@@ -60,8 +61,8 @@ def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
 ) -> None:
     """No passage has the top grade 5; a grade of 7, such as another tool gives, is kept."""
 
-    def best(ratings: dict[str, int]) -> dict[tuple[str, str], float]:
-        lines = [["q", [passage("p1", exam_grades=[rubric(ratings)]), passage("p2")]]]
+    def best(ratings: dict[str, int], **keys: Any) -> dict[tuple[str, str], float]:
+        lines = [["q", [passage("p1", exam_grades=[rubric(ratings, **keys)]), passage("p2")]]]
         entries = {"a": "a", "b": "b"}
         items = [{"query_id": "q", "question_id": e, "question_text": e} for e in entries]
         bank = [{"query_id": "q", "query_text": "q", "test_collection": "t", "items": items}]
@@ -72,6 +73,14 @@ def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
     assert best({"a": 3}) == {("q", "p1"): 5, ("q", "p2"): 5}
     assert best({"a": 3, "b": 3}) == {("q", "p1"): 3, ("q", "p2"): 5}
     assert best({"a": 7}) == {("q", "p1"): 7, ("q", "p2"): 5}
+    assert best({"a": 0}, prompt_info={"prompt_class": "Own"}) == {("q", "p1"): 0, ("q", "p2"): 0}
+
+
+@pytest.mark.parametrize(("label", "best"), [("max", 5), ("count", 2), ("binary", 1)])
+def test_the_best_label_of_passages_elsewhere(graded: Path, label: Label, best: int) -> None:
+    ungraded = rubric_qrels(graded, label=label).ungraded
+    assert ungraded is not None
+    assert ungraded().unlabelled == {"q": best}
 
 
 def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:

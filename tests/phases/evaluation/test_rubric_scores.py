@@ -86,17 +86,17 @@ def test_an_open_mistake_lowers_the_worst_case_only(write_jsonl: WriteJsonl, ban
     }  # fmt: skip
 
 
-def test_notes_say_what_silence_gains(write_jsonl: WriteJsonl, bank: Path) -> None:
-    evaluation = of_judge(exam_pp.rubric_scores(graded(write_jsonl, a=("MOM", "MOM"), b=("OOM", "")), bank))
-    assert (
+def test_notes_say_what_silence_gains(write_jsonl: WriteJsonl) -> None:
+    bank = write_jsonl("bank.jsonl", [weighted("q1", 4, 2, -3), weighted("q2", 1, 0)])
+    evaluation = of_judge(exam_pp.rubric_scores(graded(write_jsonl, a=("MOM", ""), b=("", "OM")), bank))
+    assert [note for note in evaluation.notes if "avoids" in note] == [
         "b avoids every mistake in 1 query by not answering: its score is 0 there, not below."
-        in evaluation.notes
-    )
+    ]
 
 
 def test_a_query_without_positive_weights(write_jsonl: WriteJsonl) -> None:
-    bank = write_jsonl("bank.jsonl", [weighted("q1", -2, -1), weighted("q2", 1, -2)])
-    file = graded(write_jsonl, a=("MO", "MH"))
+    bank = write_jsonl("bank.jsonl", [weighted("q1", -2, -1, 0), weighted("q2", 1, -2)])
+    file = graded(write_jsonl, a=("MOM", "MH"))
     measures = ["Rubric", "Rubric_clipped", "HealthBench"]
     evaluation = of_judge(exam_pp.rubric_scores(file, bank, measures=measures))
     assert value(evaluation, "a", "q1", "Rubric") == 0
@@ -191,6 +191,7 @@ def test_coverage_of_and_and_or(write_jsonl: WriteJsonl) -> None:
     file = write_jsonl("g.jsonl", [["q1", [answer("x", "q1", "SNSN"), answer("y", "q1", "NSSS")]]])
     evaluation = of_judge(exam_pp.rubric_scores(file, bank))
     assert [value(evaluation, system, "q1", "Coverage") for system in "xy"] == [0.5, 1.0]
+    assert {score.metric for score in evaluation.scores} == {"Coverage", "L"}
 
 
 def test_artificial_runs_bound_every_score(bank: Path) -> None:

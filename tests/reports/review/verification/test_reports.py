@@ -71,9 +71,10 @@ class TestUncovered:
 
     def test_cards_have_a_page_of_text_and_the_start_of_an_answer(self) -> None:
         answers = grades(EXTRACTION, {"q/a": "roll " * 20})
-        report = uncovered(checked(passage("p", both(3), answers, relevance=[1], text="x" * 3001)))
-        (quote,) = [block for block in report.blocks if isinstance(block, Quote)]
-        assert quote.text == "x" * 3000 + " … (1 more characters)"
+        passages = [passage(f"p{n}", both(3), answers, relevance=[1], text="x" * n) for n in (3000, 3001)]
+        report = uncovered(checked(*passages))
+        quotes = [block.text for block in report.blocks if isinstance(block, Quote)]
+        assert quotes == ["x" * 3000, "x" * 3000 + " … (1 more characters)"]
         assert tables(report)[-1].rows == [[3, "roll " * 11 + "…", PIONEERS]]
 
     def test_no_uncovered_passages(self) -> None:
