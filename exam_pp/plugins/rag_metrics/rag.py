@@ -203,7 +203,6 @@ class Rag:
                 if score.system not in self.repeats or (score.system, score.query_id) in self.outputs
             ]
         if not self.scores:
-            self.steps.remove()
             raise SelectionError(f"No metric has a result. {self.left_out[0][1]}")
 
     def _scored(

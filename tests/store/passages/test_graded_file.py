@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from exam_pp.data_model import PassageView, QueryView, parse_line
@@ -128,6 +128,7 @@ def damage(line: Any, data: st.DataObject, unread: Collection[str]) -> None:
 @given(lines, st.data())
 def test_a_damaged_value_has_one_error(line: Any, data: st.DataObject) -> None:
     """Whether it is read with its line or later."""
+    assume(not isinstance(assert_agreement([line]), str))  # it would have two errors
     damage(line, data, UNREAD)
     assert_agreement([line])
 
