@@ -295,6 +295,8 @@ def test_bounds_are_the_extremes_of_all_completions(
             full[name][entry] = value
         for score in metric(completed(full), first_ranks):
             seen.setdefault(score.system, []).append(score.value)
-    for least, most in metric.bounds(completed(grades), first_ranks):
+    bounds = list(metric.bounds(completed(grades), first_ranks))
+    assert {least.system for least, _ in bounds} == seen.keys()
+    for least, most in bounds:
         assert least.value == pytest.approx(min(seen[least.system]))
         assert most.value == pytest.approx(max(seen[most.system]))

@@ -77,10 +77,10 @@ def test_the_best_label_is_the_top_of_the_scale_or_a_higher_grade(
 
 
 @pytest.mark.parametrize(("label", "best"), [("max", 5), ("count", 2), ("binary", 1)])
-def test_the_best_label_of_passages_elsewhere(graded: Path, label: Label, best: int) -> None:
+def test_the_best_label_of_a_passage_without_grades(graded: Path, label: Label, best: int) -> None:
     ungraded = rubric_qrels(graded, label=label).ungraded
     assert ungraded is not None
-    assert ungraded().unlabelled == {"q": best}
+    assert (ungraded().unlabelled["q"], ungraded().labels["q", "p3"]) == (best, best)
 
 
 def test_a_facet_is_bounded_by_its_own_entries(write_jsonl: Callable[[str, list[Any]], Path]) -> None:
