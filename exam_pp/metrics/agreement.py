@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import isnan
+from statistics import fmean
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -139,17 +140,38 @@ def _distances(grades: Floats, totals: Floats, level: Level) -> Floats:
             return np.asarray((middle[:, None] - middle[None, :]) ** 2)
 
 
-def macro_f1(truth: Sequence[int], found: Sequence[int], labels: Iterable[int]) -> float:
-    """Mean over the labels of the F1 of ``found``, in 0..1; a label that is nowhere right has 0.
+class MacroF1(NamedTuple):
+    """Mean over answers of the macro F1 of two graders, in 0..1; None without answers.
 
-    Source: ResearchRubrics, which averages it over answers, with the labels of the scale for each.
+    ``labels`` is that of all labels that are given, ``highest`` that of the highest one against the others.
     """
-    pairs = Counter(zip(truth, found, strict=True))
+
+    labels: float | None
+    highest: float | None
+
+
+def macro_f1(answers: Collection[Sequence[tuple[int, int]]]) -> MacroF1:
+    """Macro F1 of answers, each with pairs of the labels of its entries.
+
+    Macro F1 is the mean F1 of all labels of the scale, in every answer; a label on which the two never agree
+    has 0. Source: ResearchRubrics, which measures judges against people so.
+    """
+    labels = {label for answer in answers for pair in answer for label in pair}
+    if not labels:
+        return MacroF1(None, None)
+    top = max(labels)
+    highest = [[(int(first == top), int(second == top)) for first, second in answer] for answer in answers]
+    return MacroF1(_macro_f1(answers, labels), _macro_f1(highest, (0, 1)))
+
+
+def _macro_f1(answers: Iterable[Sequence[tuple[int, int]]], labels: Collection[int]) -> float:
     scores = []
-    for label in labels:
-        named = sum(n * ((a == label) + (b == label)) for (a, b), n in pairs.items())
-        scores.append(2 * pairs[label, label] / named if named else 0.0)
-    return sum(scores) / len(scores)
+    for answer in answers:
+        pairs = Counter(answer)
+        named = Counter(label for pair in answer for label in pair)
+        of_labels = [2 * pairs[label, label] / named[label] if named[label] else 0.0 for label in labels]
+        scores.append(sum(of_labels) / len(of_labels))
+    return fmean(scores)
 
 
 class Coefficients(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Literal
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import AnswerFilter, GradeFilter, GradeKey, grader_names
-from exam_pp.metrics.agreement import coefficients, krippendorff_alpha
+from exam_pp.metrics.agreement import coefficients, krippendorff_alpha, macro_f1
 from exam_pp.metrics.grade_masks import gather, ratings_of_pairs
 from exam_pp.metrics.qrels import judgment_qrels
 from exam_pp.metrics.uncertainty import few_units_note
@@ -50,6 +50,7 @@ ALL = "all"
 """Name of the comparison of all items."""
 JUDGES = "judges"
 """Name of the judgments as a grader."""
+_F1 = ("macro F1", "macro F1 of the highest label")
 _MAX_PICTURES = 12
 """Maximum number of plots of differences, so that reports of many graders stay readable."""
 _LONG_UNITS: dict[Units, str] = {
@@ -168,7 +169,7 @@ def comparisons(compared: Graders) -> dict[tuple[str, ...], list[RatedItem]]:
         rows[(*pair, ALL) if by_criterion else pair] = []
         for unit in (unit for unit in left if unit in right):
             for names in [(*pair, ALL), (*pair, unit[-1])] if by_criterion else [pair]:
-                item = RatedItem(unit[0], left[unit], right[unit])
+                item = RatedItem(unit[0], left[unit], right[unit], unit[1])
                 rows.setdefault(names, []).append(item)
     return rows
 
@@ -201,7 +202,11 @@ def graders_report(
         return Table(columns, cells, title=title, significant=p_values)
 
     blocks: list[Block] = [
-        table("Every two graders", COEFFICIENTS, lambda items: coefficients(*_labels(items))),
+        table(
+            "Every two graders",
+            [*COEFFICIENTS, *(_F1 if compared.unit == "pairs" else ())],
+            lambda items: [*coefficients(*_labels(items)), *(_f1(items) if compared.unit == "pairs" else ())],
+        ),
         Table(
             ["graders", compared.unit, "α (nominal)", "α (ordinal)", "α (interval)"],
             [[len(compared.ratings), shared, *alphas]],
@@ -244,6 +249,13 @@ def _labels(items: Sequence[RatedItem]) -> tuple[list[int], list[int]]:
     return [int(item.first) for item in items], [int(item.second) for item in items]
 
 
+def _f1(items: Sequence[RatedItem]) -> Iterable[Number]:
+    answers: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for query_id, first, second, passage_id in items:
+        answers.setdefault((query_id, passage_id), []).append((int(first), int(second)))
+    return macro_f1(answers.values())
+
+
 def _cells(number: Number) -> list[Cell]:
     """A number, or a number and its interval."""
     if isinstance(number, Estimate):
@@ -283,10 +295,11 @@ def _explanation(unit: Units, statistics: Statistics) -> str:
     )
     return (
         f"Compared: {_LONG_UNITS[unit]}.{pooled} "
-        "T and U are the pairs of items that only the grader, or only "
-        f"the other grader, rates equal. Intervals of τ-b and ρ: 95 %, {statistics.samples} bootstrap "
-        f"samples of queries (seed {statistics.seed}). {few_units_note()} p-values treat items as "
-        "independent. Difference: grader − other grader, which need the same scale; limits of agreement: "
+        "Macro F1 is a mean over answers (ResearchRubrics). T and U are the pairs of items that only the "
+        "grader, or only the other grader, rates equal. Intervals of τ-b and ρ: 95 %, "
+        f"{statistics.samples} bootstrap samples of queries (seed {statistics.seed}). {few_units_note()} "
+        "p-values treat items as independent. Difference: grader − other grader, which need the same scale; "
+        "limits of agreement: "
         "bias ± 1.96 sd, with 95 % intervals from the t distribution, which assume normal differences of "
         "independent items and need six of them."
     )
@@ -306,7 +319,7 @@ def difference_pictures(compared: Graders, seed: int = 0) -> list[Picture]:
                 for of in (found.bias, found.lower, found.upper)
             )
             lower, upper = limits if found.sd is not None else (None, None)
-            points = means_and_differences([item[1:] for item in items], seed=seed)
+            points = means_and_differences([item[1:3] for item in items], seed=seed)
             title = ", ".join([f"Differences: {first} − {second}", *(n for n in criterion if n != ALL)])
             pictures.append(mean_difference(points, bias, lower, upper, title, items=len(items)))
     return pictures[:_MAX_PICTURES]

@@ -22,6 +22,7 @@ class RatedItem(NamedTuple):
     query_id: str
     first: float
     second: float
+    passage_id: str = ""
 
 
 class RatingCorrelation(NamedTuple):

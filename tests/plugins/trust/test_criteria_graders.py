@@ -98,7 +98,7 @@ def test_ungraded_criteria_and_later_ratings(write_jsonl: WriteLines) -> None:
     first["criteria_grades"] += [*again, *last]
     rows = comparisons(criteria_graders(write_jsonl("rated.jsonl", [["q", [first]]])))
 
-    assert [item[1:] for item in rows["gpt", "human:ann", "all"]] == [(2, 1)]
+    assert [item[1:3] for item in rows["gpt", "human:ann", "all"]] == [(2, 1)]
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,18 @@ def test_too_few_items_to_replace_people(write_jsonl: WriteLines) -> None:
     assert "needs 30 items" in notes_of(published)
 
 
+def test_macro_f1_is_a_mean_over_answers(write_jsonl: WriteLines) -> None:
+    """By hand: in p1 the F1 of 0, 1 and 2 are 1, 0 and 2/3; in p2, without a 1, they are 0, 0 and 0."""
+    labels = {"p1": ({"a": 0, "b": 1, "c": 2}, {"a": 0, "b": 2, "c": 2}), "p2": ({"a": 2}, {"a": 0})}
+    passages = [
+        passage(key, exam_grades=[rubric(judged, llm="gpt"), rubric(rated, llm="human:ana")])
+        for key, (judged, rated) in labels.items()
+    ]
+    path = write_jsonl("f1.jsonl", [["q", passages]])
+    row = tables_of(graders_report(graders(path, per_entry=True)))["Every two graders"].rows[0]
+    assert list(row[-2:]) == [pytest.approx((1 + 0 + 2 / 3) / 3 / 2), pytest.approx((2 / 3 + 2 / 3) / 2 / 2)]
+
+
 def test_labels_of_passages_have_no_such_test(write_jsonl: WriteLines) -> None:
     """The best of the few entries that a person rated is no label of the passage."""
     path = with_people(write_jsonl, "human:a", "human:b", "human:c")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from exam_pp.cli.main import main
+from exam_pp.metrics.agreement import macro_f1
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.result import Evaluation
@@ -82,6 +83,18 @@ def test_scores_of_researchrubrics(
     one = evaluated(bank, results, tmp_path, "Rubric_strict")
     alpha = {query_id: score for (_, query_id, name), score in values(one).items() if name != "L"}
     assert alpha == pytest.approx(expected["scores"]["researchrubrics_binary"]["alpha"], abs=1e-12)
+
+
+def test_macro_f1_of_judges_and_people(rubrics: Path, golden: dict[str, Any]) -> None:
+    rating = {"not_satisfied": 0, "partially_satisfied": 1, "satisfied": 2}
+    text = (rubrics / "researchrubrics-verdicts.jsonl").read_text(encoding="utf-8")
+    lines = map(json.loads, text.splitlines())
+    of = {(line["system"], line["sample_id"]): [rating[word] for word in line["verdicts"]] for line in lines}
+    people = {query_id: ratings for (system, query_id), ratings in of.items() if system == "human"}
+    for system in golden["researchrubrics"]["macro_f1_ternary"]:
+        found = macro_f1([list(zip(people[q], of[system, q], strict=True)) for q in people])
+        expected = [golden["researchrubrics"][f"macro_f1_{kind}"][system] for kind in ("ternary", "binary")]
+        assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_scores_of_dragun(rubrics: Path, golden: dict[str, Any], tmp_path: Path) -> None:
