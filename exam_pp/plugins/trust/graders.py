@@ -293,11 +293,12 @@ def _explanation(unit: Units, statistics: Statistics) -> str:
     pooled = (
         ' Krippendorff\'s α of all graders, and rows "all", pool the criteria.' if unit == "ratings" else ""
     )
+    f1 = "Macro F1 is a mean over answers (ResearchRubrics). " if unit == "pairs" else ""
     return (
         f"Compared: {_LONG_UNITS[unit]}.{pooled} "
-        "Macro F1 is a mean over answers (ResearchRubrics). T and U are the pairs of items that only the "
-        "grader, or only the other grader, rates equal. Intervals of τ-b and ρ: 95 %, "
-        f"{statistics.samples} bootstrap samples of queries (seed {statistics.seed}). {few_units_note()} "
+        f"{f1}T and U are the pairs of items that only the grader, or only the other grader, rates equal. "
+        f"Intervals of τ-b and ρ: 95 %, {statistics.samples} bootstrap samples of queries "
+        f"(seed {statistics.seed}). {few_units_note()} "
         "p-values treat items as independent. Difference: grader − other grader, which need the same scale; "
         "limits of agreement: "
         "bias ± 1.96 sd, with 95 % intervals from the t distribution, which assume normal differences of "
