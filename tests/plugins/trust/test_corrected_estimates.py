@@ -170,7 +170,7 @@ def test_a_sample_of_all_entries_gives_the_scores_of_people() -> None:
 
 
 def test_a_mean_of_labels_by_hand() -> None:
-    """As in docs/concepts/uncertainty.md: the judge gives 3, 2, 0, 0; two of four passages are drawn."""
+    """The judge gives 3, 2, 0, 0; two of four passages are drawn."""
     judged = np.array([3.0, 2, 0, 0])[None, :, None]
     errors = np.array([-1.0, 0, 0, 0])[None, :, None]
     pairs = PairGroups(
