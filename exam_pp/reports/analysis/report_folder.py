@@ -187,6 +187,11 @@ def grade_sets(contents: GradedContents, sources: Sources) -> list[GradeSet]:
     SelectionError if no selected grades are for entries of the banks.
     """
     pairs = _graders_with_banks(contents, sources)
+    if not pairs and not any(grader.grades for grader in contents.graders.values()):
+        raise SelectionError(
+            f"No pair of {sources.graded} has a grade, because no reply could be read: see why with `exam-pp "
+            "verify unparsed`, or grade with --reply chosen."
+        )
     if not pairs:
         banks = ", ".join(map(str, sources.banks))
         raise SelectionError(

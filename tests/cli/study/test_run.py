@@ -14,7 +14,9 @@ import pytest
 
 from exam_pp.cli.main import main
 from exam_pp.errors import DataError, MissingExtraError, ModelError
+from exam_pp.llm.fake import FakeLLM
 from exam_pp.llm.lexical import LexicalLLM
+from exam_pp.llm_requests import Completion
 from exam_pp.phases.evaluation.own_measures import OwnMeasure
 from exam_pp.store.locks import Lock
 from exam_pp.studies.inputs import StudyFile as Study
@@ -250,7 +252,9 @@ def test_a_study_may_declare_its_measure(files: Path, capsys: pytest.CaptureFixt
     assert '[[measure]]\nname = "Mine"' in Path("study/study.toml").read_text()
 
 
-def test_answers_are_compared_with_reference_answers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_are_compared_with_reference_answers(
+    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = [
         {"query_id": query, "query_text": text, "info": {"prompt_target": "references"},
          "items": [{"query_id": query, "nugget_id": f"{query}/reference", "nugget_text": TEXTS["blue"]}]}
@@ -259,6 +263,10 @@ def test_answers_are_compared_with_reference_answers(files: Path, capsys: pytest
     Path("bank.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     words = "run --answers rag.jsonl --bank bank.jsonl -o study --model"
     assert "a wrong answer has most words of the right one" in refusal(f"{words} lexical", capsys)
+    with monkeypatch.context() as patched:
+        patched.setattr(FakeLLM, "reply", lambda _self, _request: Completion("I like it."))
+        message = refusal(f"{words.replace('study', 'unread')} fake", capsys)
+    assert "unread/assigned.jsonl.gz has a grade, because no reply could be read: see why with" in message
     out = run(f"{words} fake", capsys)
     assert "--prompt reference --model fake" in out
     assert re.search(r"^Run ID +Supported .*Contradicted", out, re.MULTILINE)
