@@ -10,7 +10,8 @@ from typing import Any
 
 from exam_pp.data_model import is_canary
 from exam_pp.errors import CorruptFileError, DataError, ExamError, SelectionError, StoppedError
-from exam_pp.formats.base import FORMATS, all_formats, format_of
+from exam_pp.formats.base import FORMATS, Format, Source, all_formats, format_of
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.judges import LEXICAL
 from exam_pp.phases.evaluation.result import check_names
 from exam_pp.phases.evaluation.unjudged import ids_of_both, joining_rule, unjudged_notes
@@ -32,6 +33,7 @@ from exam_pp.store.trec.runs import (
     title_query,
     warn_of_skipped_files,
 )
+from exam_pp.text.keys import id_of_text, ids_by_text
 from exam_pp.text.stemming import STOP_WORDS, tokens
 from exam_pp.text.wording import counted
 
@@ -65,14 +67,22 @@ def validate(
             else:
                 assert form.records is not None, "validate accepts only formats with records"
                 check_duplicate_keys(path, findings)
-                records = read_around_errors(path, form.records, findings, form.name)
-                contents = counted(len(records), form.noun)
+                dropped = DroppedFields()
+                read = partial(_answers, form, dropped) if form.content == "answers" else form.records
+                records = read_around_errors(path, read, findings, form.name)
+                contents = "; ".join([counted(len(records), form.noun), *dropped.lines()])
                 if form.content in ("bank", "queries", "qrels"):
                     findings.queries[form.content, str(path)].update(
                         getattr(record, "query_id", "") for record in records
                     )
+                    findings.texts_of_queries.update(
+                        (record.query_id, record.query_text)
+                        for record in records
+                        if getattr(record, "query_text", "")
+                    )
                 for answer in (record for record in records if isinstance(record, Answer)):
                     texts = (part.text for part in answer.parts)
+                    findings.made_ids[answer.query_id] = id_of_text(answer.query_text)
                     findings.sees(answer.query_id, [answer.system], answer.references, " ".join(texts))
                     for docid in answer.unlisted:
                         findings.add(
@@ -100,8 +110,15 @@ def _check_all(findings: Findings, judge: str | None) -> None:
         for content in ("queries", "bank")
     }
     titles = described["queries"] | described["bank"]
+    by_text = ids_by_text(findings.texts_of_queries)
+    named = {made: key for key, made in findings.made_ids.items() if key != made}
+    known = {
+        key: by_text.get(made, named.get(made, key) if key == made else key)
+        for key, made in findings.made_ids.items()
+        if key not in titles
+    }
     systems = {
-        system: {title_query(query_id, titles, guess=False) for query_id in of}
+        system: {title_query(known.get(query_id, query_id), titles, guess=False) for query_id in of}
         for system, of in sorted(findings.systems.items())
         if not is_canary(system)
     }
@@ -138,6 +155,14 @@ def _are_english(texts: Iterable[str]) -> bool:
     others = sum(letter > "\u024f" for word in words for letter in word)
     stop_words = sum(word in STOP_WORDS for word in words)
     return 2 * others <= sum(map(len, words)) and (len(words) < 50 or stop_words >= 0.12 * len(words))
+
+
+def _answers(form: Format, dropped: DroppedFields, path: Path) -> Iterable[Any]:
+    """The records of a file of answers; counts its dropped fields, once if it is read again."""
+    dropped.clear()
+    assert form.read is not None, "formats of answers can be read"
+    records: Iterable[Any] = form.read(Source(path, dropped))
+    return records
 
 
 def read_around_errors(
