@@ -52,10 +52,6 @@ class DroppedFields:
         for key in (values or {}).keys() - set(known):
             self.field(key, (values or {})[key] not in EMPTY)
 
-    def clear(self) -> None:
-        """Forget all counts, before a file is read again."""
-        self._counts.clear()
-
     @property
     def counts(self) -> dict[str, int]:
         """Name to number of dropped values, sorted by name."""

@@ -20,7 +20,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.judges import E5, LEXICAL
 from exam_pp.llm import packaged_e5
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.banks.import_bank import BankFormat, import_bank
+from exam_pp.phases.banks.import_bank import import_bank
 from exam_pp.phases.evaluation.contents import graded_contents
 from exam_pp.phases.evaluation.own_measures import read_measures
 from exam_pp.phases.grading.grade import GradeOptions
@@ -58,8 +58,6 @@ log = logging.getLogger(__name__)
 
 _MEASURES = "measures.toml"
 _QUERIES = "queries.json"
-_NAMED_BY_TEXT = ("bank-csv", "ragtime26", "rubrics")
-"""Formats of banks that may name queries by their texts, or lack texts."""
 _WRITTEN = (STUDY_FILE, "steps.json", _QUERIES, _MEASURES)
 """Files of a study that are of no step."""
 Work = Callable[[Path, Path, Advance], Iterable[str]]
@@ -225,7 +223,8 @@ class Engine:
         if not set(columns.values()) & set(column_names(path)):
             columns = {}
         split_lines = self.study.split_lines and (form is None or form.name == "bank-csv")
-        named = form is None or is_of_answers or form.name in _NAMED_BY_TEXT
+        # A table may name queries by their texts, and rubrics may have no texts.
+        named = form is None or is_of_answers or form.name in ("bank-csv", "ragtime26", "rubrics")
         queries = self.study.sources.queries if named else None
         words: Words = ["bank", "import", path, *options("--queries", queries)]
         words += ["--from", "references"] if is_of_answers else []
@@ -234,8 +233,10 @@ class Engine:
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             with columns_named(columns, quiet=True), repairing(enabled=repair) as repairs:
-                as_bank: BankFormat | None = "references" if is_of_answers else None
-                imported = import_bank([path], output, as_bank, queries=queries, split_lines=split_lines)
+                imported = import_bank(
+                    [path], output, "references" if is_of_answers else None,
+                    queries=queries, split_lines=split_lines,
+                )  # fmt: skip
             return chain(imported.lines(), repairs.lines())
 
         bank = self._step("Bank", words, name, work)
@@ -265,8 +266,7 @@ class Engine:
             for query in read_bank(path)
         }
         ids = ids_by_text(texts)
-        columns = self.study.columns_of_tables
-        with columns_named(columns):
+        with columns_named(self.study.columns_of_tables, quiet=True):
             by_text = any(
                 answer.query_id not in texts and id_of_text(answer.query_text) in ids
                 for path in (sources.answers if texts else ())

@@ -15,7 +15,7 @@ def id_of_text(text: str) -> str:
 
 
 def ids_by_text(texts: Mapping[str, str]) -> dict[str, str]:
-    """Made id of a text to the id of its query, without texts that several queries share."""
-    made = {query_id: id_of_text(text) for query_id, text in texts.items()}
-    counts = Counter(made.values())
-    return {key: query_id for query_id, key in made.items() if counts[key] == 1}
+    """Made id of a text to the id of its query, if one query alone has this text and an id of its own."""
+    made = {query_id: id_of_text(text) for query_id, text in texts.items() if text}
+    counts = Counter(key for query_id, key in made.items() if key != query_id)
+    return {key: query_id for query_id, key in made.items() if key != query_id and counts[key] == 1}

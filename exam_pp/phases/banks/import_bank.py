@@ -58,9 +58,6 @@ def bank_format(files: Sequence[Path]) -> Any:
     form = form or format_of(files[0])
     if form.content == "answers":
         form = FORMATS.find("references") or form
-    if form.content == "answers":
-        problem = "has answers and no test bank: --bank and --answers look swapped."
-        raise DataError(problem, file=str(files[0]))
     if form.content != "bank":
         raise DataError(
             f"is no test bank, but has the format {form.name}; a table of a bank has the columns query_id "

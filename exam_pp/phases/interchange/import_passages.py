@@ -328,8 +328,7 @@ class _Pool:
         unlisted: list[str] = []
         read = [(file, each) for file in files for each in read_any_answers(file, self.dropped)]
         if not self._restricted:
-            texts = {each.query_id: each.query_text for _, each in read if each.query_text}
-            self._ids = ids_by_text({key: text for key, text in texts.items() if key != id_of_text(text)})
+            self._ids = ids_by_text({each.query_id: each.query_text for _, each in read})
         for file, each in read:
             answer = self._joined(each)
             if not self._accepts(answer.query_id, "answers"):

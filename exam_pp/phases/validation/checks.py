@@ -71,8 +71,8 @@ class Findings:
     """Counts all findings, and keeps ``limit`` per check and file (0: all).
 
     For the checks of all files together it has the ``queries`` by content (bank, queries, qrels) and file,
-    and by system, all ``passages``, the first ``texts``, ``texts_of_queries`` by id, and by the id of
-    an answered query the id that its text makes (``made_ids``).
+    and by system, all ``passages``, the first ``texts``, and the ``query_texts`` of answers (True) and of
+    other files (False) by id.
     """
 
     limit: int = 0
@@ -83,8 +83,7 @@ class Findings:
     systems: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     passages: set[str] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
-    texts_of_queries: dict[str, str] = field(default_factory=dict)
-    made_ids: dict[str, str] = field(default_factory=dict)
+    query_texts: dict[bool, dict[str, str]] = field(default_factory=lambda: {True: {}, False: {}})
 
     def add(
         self, check: str, file: str, line: int | None, where: str, message: str, level: Level | None = None

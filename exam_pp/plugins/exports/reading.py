@@ -23,6 +23,7 @@ from exam_pp.plugins.exports.values import (
     located,
     parsed,
     passages_of,
+    rows_of,
     text_of,
     unfolded,
 )
@@ -64,7 +65,7 @@ def first_list(value: Any, tool: Tool) -> list[dict[str, Any]]:
 
 def _sniff(sample: Sample, tool: Tool, fit: Fit) -> Fit:
     value = sample.value if sample.value is not None else dict.fromkeys(sample.names, "")
-    return fit if first_list(value, tool) else Fit.NOT
+    return fit if first_list(rows_of(value) or value, tool) else Fit.NOT
 
 
 @dataclass
@@ -156,7 +157,9 @@ def keys_of(records: Sequence[Any], above: str = "") -> list[str]:
 def read_values(path: Path) -> list[tuple[int | None, dict[str, Any]]]:
     """The objects of a JSON document or of JSON lines, or the rows of a table, with their lines."""
     if read_text(path).lstrip("\ufeff \r\n\t")[:1] in ("{", "["):
-        return list(read_objects(path, "a record"))
+        values = list(read_objects(path, "a record"))
+        rows = rows_of(values[0][1]) if len(values) == 1 else []
+        return [(None, row) for row in rows] or values
     return [(row.line, dict(row.cells)) for row in read_rows(path, Layout((), as_it_is=True))]
 
 

@@ -40,6 +40,19 @@ _ROLES = {QUESTION: ("user", "human"), ANSWER: ("assistant", "agent", "ai", "mod
 _plain = cache(plain_name)
 
 
+def rows_of(value: Any) -> list[dict[str, Any]]:
+    """The rows of columns that are lists, or objects by index, as data frames write them; else empty."""
+    columns = {key: _column(of) for key, of in value.items()} if isinstance(value, dict) else {}
+    is_table = len(columns) > 1 and len({len(of) for of in columns.values()}) == 1
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=False) if is_table]
+
+
+def _column(value: Any) -> list[Any]:
+    by_index = isinstance(value, dict) and all(key.isdecimal() for key in value)
+    cells = list(value.values()) if by_index else value if isinstance(value, list) else []
+    return [] if any(isinstance(cell, dict) for cell in cells) else cells
+
+
 def unfolded(value: Any) -> Any:
     """A value whose keys such as ``inputs.question`` are objects in each other, unless they have a value."""
     if isinstance(value, list):

@@ -76,6 +76,22 @@ EXPORTS: dict[str, tuple[str, str]] = {
             for q, a, c, r in ROWS
         ]),
     ),
+    "ragas-columns": (
+        "ragas",
+        json.dumps({
+            "question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS, "ground_truth": REFERENCES,
+        }, indent=1),
+    ),
+    "ragas-frame": (
+        "ragas",
+        json.dumps({
+            name: dict(enumerate(values))
+            for name, values in (
+                ("user_input", QUESTIONS), ("response", ANSWERS), ("retrieved_contexts", CONTEXTS),
+                ("reference", REFERENCES),
+            )
+        }),
+    ),
     "ragas-csv": (
         "ragas",
         _table("user_input,retrieved_contexts,response,reference", [[q, c, a, r] for q, a, c, r in ROWS]),
@@ -129,6 +145,16 @@ EXPORTS: dict[str, tuple[str, str]] = {
             [[q, a, c, r, 1, f"run-{n}"] for n, (q, a, c, r) in enumerate(ROWS)],
         ),
     ),
+    "langsmith-cells": (
+        "langsmith",
+        _table(
+            "Inputs,Outputs,Reference Outputs",
+            [
+                list(map(json.dumps, ({"question": q}, {"answer": a, "contexts": c}, {"answer": r})))
+                for q, a, c, r in ROWS
+            ],
+        ),
+    ),
     "langfuse": (
         "langfuse",
         json.dumps({"datasetName": "lake", "runName": "", "datasetRunItems": [
@@ -142,6 +168,15 @@ EXPORTS: dict[str, tuple[str, str]] = {
         "phoenix",
         _table("context.span_id,context.trace_id,input,output,context",
                [[f"s{n}", f"t{n}", q, a, c] for n, (q, a, c, _) in enumerate(ROWS)]),
+    ),
+    "phoenix-rest": (
+        "phoenix",
+        json.dumps({"data": [
+            {"name": "query", "span_kind": "CHAIN", "parent_id": None, "context": {"trace_id": f"t{n}"},
+             "attributes": {"input.value": json.dumps({"question": q}), "output.value": a, **{
+                 f"retrieval.documents.{m}.document.content": text for m, text in enumerate(c)}}}
+            for n, (q, a, c, _) in enumerate(ROWS)
+        ], "next_cursor": None}),
     ),
     "llamaindex": (
         "llamaindex",
@@ -208,5 +243,5 @@ EXPORTS: dict[str, tuple[str, str]] = {
 """Name to the tool and the text of an export."""
 WITHOUT_CONTEXTS = {"ragnarok", "castorini-envelope", "table"}
 WITHOUT_REFERENCES = WITHOUT_CONTEXTS | {
-    "phoenix", "phoenix-csv", "llamaindex", "llamaindex-responses", "ragnarok-query",
+    "phoenix", "phoenix-csv", "phoenix-rest", "llamaindex", "llamaindex-responses", "ragnarok-query",
 }  # fmt: skip
