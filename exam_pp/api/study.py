@@ -19,6 +19,8 @@ from exam_pp.banks import TestBank
 from exam_pp.data_model import QueryPassages
 from exam_pp.defaults import CUTOFF
 from exam_pp.errors import DataError, ModelError, SelectionError, UnknownNameError
+from exam_pp.formats.bank_csv import BANK
+from exam_pp.formats.base import known_format
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.llm import ModelOptions
 from exam_pp.phases.evaluation.result import Evaluation
@@ -31,6 +33,7 @@ from exam_pp.results import Leaderboard
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import write_text
 from exam_pp.store.passages.graded_file import read_passages
+from exam_pp.store.tables import ANSWERS, QUERIES, RUNS, TEXTS
 from exam_pp.studies.boards import Board
 from exam_pp.studies.engine import Engine, Judge
 from exam_pp.studies.inputs import StudyFile
@@ -55,7 +58,7 @@ def study(
     """Systems, queries and a test bank, ready to be graded.
 
     Each input is a file (or several) as for ``exam-pp run``, a dictionary, or a table: a data frame or a list
-    of dictionaries.
+    of dictionaries. Columns have the names that files may have, such as ``qid``, ``docno`` and ``answer``.
 
     Args:
         bank: Query id to questions; or a table with ``query_id`` and ``question`` or ``nugget``,
@@ -250,6 +253,7 @@ _FIELDS = {"model-pipeline": "pipeline"}
 
 _MISSING = {"None", "nan", "NaT", "<NA>"}
 """Missing cells of data frames, as texts."""
+_LAYOUTS = {layout.kind: layout for layout in (QUERIES, ANSWERS, RUNS, TEXTS, BANK)}
 
 
 class _Inputs:
@@ -276,10 +280,22 @@ class _Inputs:
             return [str(path)]
         records = value.to_dict("records") if hasattr(value, "to_dict") else value
         if not isinstance(records, list | tuple) or not all(isinstance(row, Mapping) for row in records):
-            records = _unfolded(records, name, [*ids, values[0]])
+            records = list(_unfolded(records, name, [*ids, values[0]]))
+        if name == "answers" and not any("query_id" in ANSWERS.used(list(map(str, row))) for row in records):
+            write_text(path, [json.dumps(row, default=str) + "\n" for row in records])
+            if (form := known_format(path)) is not None and form.content == name:
+                return [str(path)]  # rows of a tool
         lines = []
         for number, record in enumerate(records, 1):
-            row = {k: v for k, v in record.items() if isinstance(v, str) or str(v) not in _MISSING}
+            roles = _LAYOUTS[name].used(tuple(map(str, record)))
+            cells = {("text" if role == "answer" else role): record[key] for role, key in roles.items()}
+            row = {
+                k: v for k, v in {**cells, **record}.items() if isinstance(v, str) or str(v) not in _MISSING
+            }
+            if name == "bank" and "query_text" in row:
+                row.setdefault("query_id", row["query_text"])  # as in a file
+            if name == "answers":
+                row |= {key: "" for key in values if key in cells and key not in row}  # a missing answer
             lacking = [key for key in ids if key not in row]
             if lacking or row.keys().isdisjoint(values):
                 column = " or ".join(map(repr, lacking[:1] or values))
@@ -296,6 +312,9 @@ class _Inputs:
 
 def _unfolded(value: Any, what: str, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Rows of dictionaries within each other, with a name for each level; lists have texts, or ranked ids."""
+    if hasattr(value, "to_dict") and len(names) > 1:
+        yield from value.to_dict("records")
+        return
     is_list = isinstance(value, Iterable) and not isinstance(value, str | Mapping)
     if len(names) == 1:
         yield from ({names[0]: each} for each in (value if is_list else [value]))

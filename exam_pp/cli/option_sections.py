@@ -31,6 +31,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--run-types": "Type of each run",
         "--reviewer": "Name of the reviewer",
         "--runs": "Run file, or folder of run files",
+        "--split-lines": "Entries of a bank that share a cell",
         "--since": "Earlier version of the bank",
         "--scores": "Leaderboard or other file of scores",
         "--texts": "Texts of the passages",

@@ -768,8 +768,12 @@ COLUMNS = click.option(
     type=_Columns(),
     metavar="MEANING=COLUMN,...",
     help="Columns of tables with other names, such as `id=question_id,text=answer`; `a+b` joins two "
-    "texts. Meanings: query_id, query_text, passage_id, text, system, rank, score, relevance, answer, "
-    "question, nugget, weight ...",
+    "texts, `a.b` is a key within a key of JSON, and `bank:text=Fact` is for one kind of "
+    "file. Meanings: query_id, query_text, passage_id, text, system, rank, score, relevance, answer, "
+    "contexts, reference, question, nugget, weight ...",
+)
+SPLIT_LINES = click.option(
+    "--split-lines", is_flag=True, help="Make an entry of each line or bullet in a cell of a table of a bank."
 )
 REPAIR = click.option(
     "--repair",

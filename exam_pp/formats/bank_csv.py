@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -50,6 +51,7 @@ BANK = Layout(
     lists=("gold_answers",),
     numbers=("weight",),
     as_it_is=True,
+    kind="bank",
 )  # fmt: skip
 """The columns of a bank; a column of questions or nuggets gives its entries their kind."""
 
@@ -126,17 +128,25 @@ def has_bank(used: Mapping[str, str]) -> bool:
     return bool({"query_id", "query_text"} & used.keys()) and bool({"text", *_KINDS} & used.keys())
 
 
-def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> list[EntryRow]:
+_PARTS = re.compile(r"[\r\n]+(?:\s*(?:[-*]|\d+[.)])\s+)?|\s*[•‣▪]\s*")
+"""What separates entries in a cell: line ends, with the marks of a list, or bullets."""
+
+
+def read_bank_csv(
+    path: str | Path, report: Report = lambda _unused: None, *, split_lines: bool = False
+) -> list[EntryRow]:
     """Read the rows of a table, such as a file of :func:`write_bank_csv` that a spreadsheet changed.
 
     Columns may have any order and many names, unknown columns are ignored; the separator is a comma,
     semicolon or tab. A query without an id has its text as id. ``report`` takes the counts of ignored cells,
-    as in :func:`~exam_pp.store.tables.read_table`. Raises :class:`DataError` for a missing
+    as in :func:`~exam_pp.store.tables.read_table`. ``split_lines`` makes an entry of each line or bullet of a
+    cell. Raises :class:`DataError` for a missing
     column, and for a row without a query or a text.
     """
     rows: list[EntryRow] = []
     seen: set[EntryRow] = set()
     problems = Problems(path)
+    several = 0
     for record, by_role in read_table(path, BANK, problems, report):
         if not has_bank(by_role):
             missing = "text" if {"query_id", "query_text"} & by_role.keys() else "query_id"
@@ -151,6 +161,12 @@ def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> li
         if cells["text"].strip() or not entries:
             entries.append((cells["kind"], cells["text"]))
         cells["query_id"] = cells["query_id"] or cells["query_text"].strip()
+        pieces = [
+            (kind, [*filter(None, map(str.strip, _PARTS.split(f"\n{text}")))]) for kind, text in entries
+        ]
+        several += any(len(parts) > 1 for _, parts in pieces) and not cells["entry_id"]
+        if split_lines:
+            entries = [(kind, part) for kind, parts in pieces for part in parts or [""]]
         for kind, text in entries:
             values: dict[str, Any] = {**cells, "kind": kind, "text": text, "missing": missing_columns}
             row = EntryRow(**values)
@@ -164,9 +180,9 @@ def read_bank_csv(path: str | Path, report: Report = lambda _unused: None) -> li
                 seen.add(row)
                 rows.append(row._replace(line=record.line or record.record or 0))
     problems.check()
-    if more := sum("\n" in row.text.strip() and not row.entry_id for row in rows):
-        have = counted(more, "entry has", "entries have")
-        log.warning("%s: %s several lines. Give each question or nugget a row of its own.", path, have)
+    if several and not split_lines:
+        have = counted(several, "entry has", "entries have")
+        log.warning("%s: %s several lines or bullets; --split-lines makes an entry of each.", path, have)
     return rows
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_pp.errors import DataError
-from exam_pp.store.csv_cells import NUMBERING, separator_of, system_first
+from exam_pp.store.csv_cells import NUMBERING, is_separator_line, separator_of, system_first
 from exam_pp.store.files import read_lines, read_text
 from exam_pp.store.numbers import is_number, plain_number
 from exam_pp.store.tables import Layout, header_of, index_columns, long_cells
@@ -80,6 +80,7 @@ class Sample:
             return cls(is_outlines=True)
         texts = [line.decode("utf-8", "replace") for line in lines]
         texts = [text for text in texts if not is_footer(text.partition("\t")[0])]
+        texts = texts[1:] if texts and is_separator_line(texts[0]) else texts
         if not texts or any("\0" in text for text in texts):
             return cls()
         with suppress(csv.Error), long_cells():  # a binary file raises csv.Error: the sample is empty

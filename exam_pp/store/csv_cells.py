@@ -31,6 +31,11 @@ def separator_of(line: str) -> str:
     return "\t" if "\t" in line else max(";,", key=line.count)
 
 
+def is_separator_line(line: str) -> bool:
+    """Whether a line is ``sep=;``, which tells Excel the separator, and which is no row."""
+    return re.fullmatch(r'"?sep=.?"?', line.strip(" \r\n"), re.IGNORECASE) is not None
+
+
 QUOTES = (
     "A quotation mark opens a cell that another must close before the next separator: write one that is text "
     'twice, as in "5"" pipes".'

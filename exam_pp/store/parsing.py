@@ -88,6 +88,17 @@ def read_objects(path: str | Path, noun: str) -> Iterator[tuple[int | None, dict
         yield number, value
 
 
+def lists_of(value: Any) -> Iterator[list[dict[str, Any]]]:
+    """All lists of objects in a document, from the outermost; a document that is an object is one of them."""
+    waiting = [value]
+    for each in waiting:
+        objects = [item for item in (each if isinstance(each, list) else [each]) if isinstance(item, dict)]
+        if objects and (isinstance(each, list) or each is value):
+            yield objects
+        inner = [v for item in objects[:8] for v in item.values() if isinstance(v, dict | list)]
+        waiting += inner[: max(0, 500 - len(waiting))]
+
+
 def parse_yaml(text: str, file: str | Path, feature: str) -> Any:
     """Parse YAML; ``feature`` needs the package for it. Raises :class:`~exam_pp.errors.ExamError`."""
     try:

@@ -27,6 +27,7 @@ from exam_pp.store.csv_cells import (
     QUOTES,
     are_rows,
     is_quoted,
+    is_separator_line,
     plain_name,
     plain_numbers,
     separator_of,
@@ -34,7 +35,7 @@ from exam_pp.store.csv_cells import (
 )
 from exam_pp.store.files import STDIO, read_whole_lines
 from exam_pp.store.numbers import is_number
-from exam_pp.store.parsing import parse_json
+from exam_pp.store.parsing import lists_of, parse_json
 from exam_pp.store.problems import Problems
 from exam_pp.text.wording import listed
 
@@ -46,6 +47,7 @@ SUFFIXES = (".csv", ".tsv", ".jsonl", ".json")
 QUERY_ID = ("query_id", "qid", "q_id", "topic_id", "request_id", "narrative_id", "question_id")
 PASSAGE_ID = (
     "passage_id", "paragraph_id", "pid", "p_id", "doc_id", "document_id", "did", "d_id", "segment_id",
+    "docno",
 )  # fmt: skip
 SYSTEM = ("system", "agent", "agent_id", "run_id", "run", "run_tag", "tag", "method", "system_id")
 TEXT = ("text", "passage", "contents", "content", "segment", "document", "passage_text", "document_text")
@@ -61,6 +63,7 @@ class Layout:
     numbers. ``any_of`` are optional columns of which one is needed. ``lists`` are roles whose cells may be
     lists in JSON. ``numbers`` are roles of numbers, which are read in any language and become numbers with a
     point.
+    ``kind`` is the option of its files, by which ``--columns`` may name them.
     ``as_it_is`` keeps the whitespace around cells, and reads rows with fewer or more cells than the header,
     as spreadsheets save them.
     """
@@ -74,6 +77,7 @@ class Layout:
     lists: Collection[str] = ()
     numbers: Collection[str] = ()
     as_it_is: bool = False
+    kind: str = ""
 
     def used(self, columns: Sequence[str]) -> dict[str, str]:
         """Map each role to the name of its column, or to names joined by ``+`` for :func:`cell_of`.
@@ -81,7 +85,7 @@ class Layout:
         Roles without a column have no key.
         """
         roles = (*self.required, *self.optional)
-        given = _given_columns(self, columns)
+        given = given_columns(self, columns)
         taken = {part for name in given.values() for part in parts_of(name, columns)}
         by_key = {plain_name(name): name for name in reversed(columns) if name not in taken}
         used: dict[str, str] = {}
@@ -125,6 +129,7 @@ QUERIES = Layout(
         ),
     },
     pairs=("query_id", "query_text"),
+    kind="queries",
 )  # fmt: skip
 ANSWERS = Layout(
     ("query_id", "answer"), ("system", "query_text"), ("query_id",),
@@ -135,6 +140,7 @@ ANSWERS = Layout(
         "query_text": ("query", "question", "question_text"),
     },
     pairs=("query_id", "answer"),
+    kind="answers",
 )  # fmt: skip
 RUNS = Layout(
     ("query_id", "passage_id"), ("rank", "score", "system"), ("query_id", "passage_id"),
@@ -148,11 +154,13 @@ RUNS = Layout(
     pairs=("query_id", "passage_id", "score"),
     any_of=("rank", "score"),
     numbers=("rank", "score"),
+    kind="runs",
 )  # fmt: skip
 TEXTS = Layout(
     ("passage_id", "text"), ("title",), ("passage_id",),
     {"passage_id": (*PASSAGE_ID, "id"), "text": TEXT},
     pairs=("passage_id", "text"),
+    kind="texts",
 )  # fmt: skip
 QRELS = Layout(
     ("query_id", "passage_id", "relevance"), ("annotator",), ("query_id", "passage_id", "relevance"),
@@ -164,7 +172,17 @@ QRELS = Layout(
     },
     pairs=("query_id", "passage_id", "relevance"),
     numbers=("relevance",),
+    kind="qrels",
 )  # fmt: skip
+
+
+MISSING = frozenset(("", "nan", "none", "null", "<na>", "nat"))
+"""Cells without a value, in lower case, as data frames write them."""
+
+
+def unless_missing(cell: str) -> str:
+    """The cell, or an empty one for a missing value."""
+    return "" if cell.strip().lower() in MISSING else cell
 
 
 def parts_of(name: str, columns: Collection[str]) -> list[str]:
@@ -198,10 +216,10 @@ _names_seen: ContextVar[set[str] | None] = ContextVar("names_seen", default=None
 
 
 @contextmanager
-def columns_named(columns: Mapping[str, str] | None) -> Iterator[None]:
+def columns_named(columns: Mapping[str, str] | None, *, quiet: bool = False) -> Iterator[None]:
     """Use these columns inside the block: a role, or any of its names, to the name in the file.
 
-    Logs the columns that no file has.
+    Logs the columns that no file has, unless ``quiet``.
     """
     token, names = _given.set(columns or {}), _names_seen.set(set())
     try:
@@ -209,20 +227,23 @@ def columns_named(columns: Mapping[str, str] | None) -> Iterator[None]:
         seen = _names_seen.get() or set()
         unknown = [
             repr(part)
-            for name in (columns or {}).values()
+            for meaning, name in (columns or {}).items()
+            if ":" not in meaning  # those of one kind of file may have no file
             for part in ([] if name in seen else name.split("+"))
             if part not in seen
         ]
-        if unknown:
+        if unknown and not quiet:
             log.warning("--columns: no table has the column %s.", listed(unknown))
     finally:
         _given.reset(token)
         _names_seen.reset(names)
 
 
-def _given_columns(layout: Layout, columns: Sequence[str]) -> dict[str, str]:
-    """Role to the column that the user named."""
-    parts = {name: parts_of(column, columns) for name, column in (_given.get() or {}).items()}
+def given_columns(layout: Layout, columns: Sequence[str]) -> dict[str, str]:
+    """Role to the column that the user named, for all files or for this kind, as in ``bank:text=Fact``."""
+    kinds = {name: name.rpartition(":") for name in _given.get() or {}}
+    given = sorted((kind, name) for name, (kind, _, _) in kinds.items() if kind in ("", layout.kind))
+    parts = {kinds[name][2]: parts_of((_given.get() or {})[name], columns) for _, name in given}
     if (seen := _names_seen.get()) is not None:
         seen.update(chain.from_iterable(parts.values()))
     roles = ((layout.role_of(name), "+".join(found)) for name, found in parts.items() if found)
@@ -415,7 +436,8 @@ class _Lines(Iterator[str]):
 
     def first(self) -> str:
         """The first line that is not blank, without blanks before it; empty if there is none."""
-        return next((line.lstrip(" \r\n") for line in self if line.strip()), "")
+        lines = (line.lstrip(" \r\n") for line in self if line.strip() and not is_separator_line(line))
+        return next(lines, "")
 
 
 def _text_rows(first: str, lines: _Lines, layout: Layout) -> Iterator[Row]:
@@ -474,7 +496,7 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
         value = json.loads(first)
     except (ValueError, RecursionError):
         value = None
-    if isinstance(value, dict) and not _is_of_pairs(value, layout):
+    if isinstance(value, dict) and not _is_of_pairs(value, layout) and not _inner_list(value, layout):
         for line in chain([first], lines):
             if line.strip():
                 value = parse_json(line, path, lines.number)
@@ -484,7 +506,7 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
         return
     text = "".join(chain([first], lines))
     value = parse_json(text, path)
-    records = value if isinstance(value, list) else [value]
+    records = value if isinstance(value, list) else _inner_list(value, layout) or [value]
     if layout is not None and _is_of_pairs(value, layout):
         pairs = json.loads(text, object_pairs_hook=list)  # a key may occur twice
         records = [
@@ -496,6 +518,15 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
         if not isinstance(record, dict):
             raise DataError("is not a JSON object.", file=str(path), field=f"record {position}")
         yield _row(record, None, position)
+
+
+def _inner_list(value: Any, layout: Layout | None) -> list[dict[str, Any]]:
+    """The outermost list in a JSON object whose first record fits a layout; empty if it has none."""
+    if layout is None or layout is ANSWERS or not layout.required:  # parts of answers are lists, too
+        return []
+    if not isinstance(value, dict) or layout.fits(list(value)):
+        return []
+    return next((each for each in lists_of(value) if layout.fits(list(each[0]))), [])
 
 
 def _is_of_pairs(value: Any, layout: Layout | None) -> bool:

@@ -7,12 +7,16 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from exam_pp.banks import EntryKind
+from exam_pp.data_model import Role
 from exam_pp.errors import OutputError, SelectionError
-from exam_pp.formats.base import known_format
+from exam_pp.formats.base import FORMATS, known_format
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.judges import E5, LEXICAL
 from exam_pp.llm import packaged_e5
 from exam_pp.llm.base import ModelOptions
@@ -23,7 +27,7 @@ from exam_pp.phases.grading.grade import GradeOptions
 from exam_pp.phases.grading.grading_run import Advance, GradeFiles, grade_file
 from exam_pp.phases.grading.prompt_files import assignment_prompt, choose_prompts, rating_prompt
 from exam_pp.phases.grading.steps import Progress, Steps, asked, no_progress
-from exam_pp.phases.interchange.answer_units import Unit
+from exam_pp.phases.interchange.answer_units import Unit, read_any_answers
 from exam_pp.phases.interchange.import_passages import ImportSources, import_passages
 from exam_pp.phases.review.apply_ratings import AppliedRatings, apply_ratings
 from exam_pp.phases.validation.validate import validate
@@ -39,18 +43,22 @@ from exam_pp.store.edits import read_edits
 from exam_pp.store.files import write_text
 from exam_pp.store.inputs import reading
 from exam_pp.store.locks import Lock
+from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.passages.query_texts import stored_query_texts
+from exam_pp.store.problems import repairing
 from exam_pp.store.tables import column_names, columns_named
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.studies.boards import Board, Words, options, typed
 from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_measures, write_study
+from exam_pp.text.keys import id_of_text, ids_by_text
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
 
 _MEASURES = "measures.toml"
-_WRITTEN = (STUDY_FILE, "steps.json", "queries.json", _MEASURES)
+_QUERIES = "queries.json"
+_WRITTEN = (STUDY_FILE, "steps.json", _QUERIES, _MEASURES)
 """Files of a study that are of no step."""
 Work = Callable[[Path, Path, Advance], Iterable[str]]
 """Writes the output of a step, with a journal of replies; returns its summary."""
@@ -105,6 +113,7 @@ class Engine:
         self._judge = judge
         self._unit = unit
         self._asks_questions = False
+        self._banks: list[Path] = []
         self._edits = list(map(Path, study.edits))
         self._outdated: list[Mapping[tuple[Path, int], bool]] = []
         self._reports = reports
@@ -163,7 +172,7 @@ class Engine:
         # Inputs hold more than the pool, if they show by themselves what they are.
         originals = [
             path
-            for content in (() if study.columns else ("runs", "answers", "qrels", "queries"))
+            for content in (() if study.columns or study.repair else ("runs", "answers", "qrels", "queries"))
             for path in options(f"--{content}", getattr(study.sources, content))
             if isinstance(path, Path) and (form := known_format(path)) and form.content == content
         ]
@@ -204,37 +213,70 @@ class Engine:
         """A bank as a file of this package; other formats are converted."""
         form = known_format(path)
         if form is not None and form.name == "bank":
+            self._banks.append(path)
             return path
-        if form is not None and form.content == "answers":
+        is_of_answers = form is not None and form.content == "answers"
+        if is_of_answers and FORMATS.find("references") is None:
             raise SelectionError(f"{path} has answers and no test bank: --bank and --answers look swapped.")
         name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
-        columns = self.study.columns_of_tables
+        columns, repair = self.study.columns_of_tables, self.study.repair
         if not set(columns.values()) & set(column_names(path)):
             columns = {}
+        split_lines = self.study.split_lines and (form is None or form.name == "bank-csv")
         # A table may name queries by their texts, and rubrics may have no texts.
-        named = form is None or form.name in ("bank-csv", "ragtime26", "rubrics")
+        named = form is None or is_of_answers or form.name in ("bank-csv", "ragtime26", "rubrics")
         queries = self.study.sources.queries if named else None
         words: Words = ["bank", "import", path, *options("--queries", queries)]
+        words += ["--from", "references"] if is_of_answers else []
         words += options("--columns", self.study.columns if columns else None)
+        words += _flags(split_lines=split_lines, repair=repair)
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
-            with columns_named(columns):
-                return import_bank([path], output, queries=queries).lines()
+            with columns_named(columns, quiet=True), repairing(enabled=repair) as repairs:
+                imported = import_bank(
+                    [path], output, "references" if is_of_answers else None,
+                    queries=queries, split_lines=split_lines,
+                )  # fmt: skip
+            return chain(imported.lines(), repairs.lines())
 
-        return self._step("Bank", words, name, work)
+        bank = self._step("Bank", words, name, work)
+        self._banks.append(bank)
+        return bank
 
     def pool(self) -> Path:
         """The passages of all systems."""
         study = self.study
         if study.passages is not None:
             return Path(study.passages)
-        return self._import("Import", replace(study.sources, unit=self._unit), "passages.jsonl.gz")
+        return self._import("Import", replace(self._sources, unit=self._unit), "passages.jsonl.gz")
 
     def answers(self) -> Path:
         """The whole answers of all systems."""
-        sources = self.study.sources
+        sources = self._sources
         of_answers = ImportSources(answers=sources.answers, queries=sources.queries, unit="whole")
         return self._import("Answers", of_answers, "answers.jsonl.gz")
+
+    @cached_property
+    def _sources(self) -> ImportSources:
+        """The inputs of the study; banks name the queries of answers that have texts in place of ids."""
+        sources = self.study.sources
+        texts = {
+            query.query_id: query.query_text or query.query_id
+            for path in (self._banks if sources.queries is None else ())
+            for query in read_bank(path)
+        }
+        ids = ids_by_text(texts)
+        with columns_named(self.study.columns_of_tables, quiet=True):
+            by_text = any(
+                answer.query_id not in texts and id_of_text(answer.query_text) in ids
+                for path in (sources.answers if texts else ())
+                for answer in read_any_answers(path, DroppedFields())
+            )
+        if not by_text:
+            return sources
+        path = self.folder / _QUERIES
+        write_queries(texts, path)
+        return replace(sources, queries=path)
 
     def graded(
         self,
@@ -243,15 +285,17 @@ class Engine:
         prompts: Sequence[Prompt],
         words: Sequence[str | Path] = (),
         replies: str = "",
+        role: Role | None = None,
     ) -> Path:
         """The file with the grades of the judge; ``files.output`` is its name in the folder of the study."""
         judge = self._judge_of(prompts)
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
             named = replace(files, output=output, journal=journal, retry_failed=judge.retry_failed)
-            return grade_file(named, judge.model, GradeOptions(prompts), advance).lines()
+            return grade_file(named, judge.model, GradeOptions(prompts, role=role), advance).lines()
 
         command: Words = ["grade", files.passages, *options("--bank", files.bank), *words]
+        command += options("--role", role)
         command += options("--queries", files.queries)
         facts = asked(judge.model, *prompts)
         return self.ask(title, command, str(files.output), work, facts, replies, judge)
@@ -285,7 +329,9 @@ class Engine:
             "--prompt",
             prompt.shown,
         ]
-        assigned = self.graded("Assign", files, [prompt], words, f"replies-nuggets{suffix}")
+        rankings = (r for query in read_passages(answers) for p in query.passages for r in p.rankings)
+        role: Role | None = "answer" if any(r.role == "retrieved" for r in rankings) else None
+        assigned = self.graded("Assign", files, [prompt], words, f"replies-nuggets{suffix}", role)
         assigned = self._correct(assigned, [bank], f"assigned-corrected{suffix}")
         if self._reports:
             results.reports.append(self._report(f"report-nuggets{suffix}", assigned, [bank]))
@@ -376,16 +422,18 @@ class Engine:
         return self.folder / _MEASURES
 
     def _import(self, title: str, sources: ImportSources, output: str) -> Path:
-        columns = self.study.columns_of_tables
+        columns, repair = self.study.columns_of_tables, self.study.repair
         kinds = ("runs", "texts", "queries", "qrels", "answers")
         words = [word for kind in kinds for word in options(f"--{kind}", getattr(sources, kind))]
         words += options("--columns", self.study.columns)
         words += options("--top", self.study.top if sources.runs else None)
         words += [] if sources.unit == "paragraph" else ["--unit", sources.unit]
+        words += _flags(repair=repair)
 
         def work(path: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
-            with columns_named(columns):
-                return import_passages(sources, path).lines()
+            with columns_named(columns), repairing(enabled=repair) as repairs:
+                imported = import_passages(sources, path)
+            return chain(imported.lines(), repairs.lines())
 
         return self._step(title, ["import", *words], output, work)
 
@@ -397,7 +445,7 @@ class Engine:
         log.warning(
             "No file has the texts of the queries: the judge gets their ids. Name a file with --queries."
         )
-        path = self.folder / "queries.json"
+        path = self.folder / _QUERIES
         write_queries({query.query_id: query.query_id for query in queries}, path)
         return path
 
@@ -472,6 +520,11 @@ class Engine:
 
         known = {"words": texts} if facts is None else facts
         return self._steps.run(title, output, inputs, {**known, "files": names}, protected)
+
+
+def _flags(**given: bool) -> list[str]:
+    """The options of a command without a value."""
+    return [f"--{name.replace('_', '-')}" for name, is_given in given.items() if is_given]
 
 
 def _refuse_links(places: Iterable[Path]) -> None:

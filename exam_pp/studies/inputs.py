@@ -24,6 +24,7 @@ from exam_pp.phases.interchange.answer_units import read_any_answers
 from exam_pp.phases.interchange.import_passages import ImportSources
 from exam_pp.store.files import read_file, write_text
 from exam_pp.store.inputs import forget
+from exam_pp.store.tables import columns_named
 from exam_pp.store.trec.runs import run_files, systems_of
 from exam_pp.studies.boards import options
 from exam_pp.text.toml import parse_toml
@@ -65,6 +66,8 @@ class StudyFile(BaseModel):
     official: str | None = None
     edits: list[str] = []
     columns: str | None = None
+    split_lines: bool = False
+    repair: bool = False
     top: int | None = Field(None, ge=1)
     prompt: list[str] = []
     prompt_file: list[str] = []
@@ -97,6 +100,7 @@ class StudyFile(BaseModel):
             queries=None if self.queries is None else Path(self.queries),
             answers=list(map(Path, self.answers)),
             top=self.top or CUTOFF,
+            skip_missing_texts=self.repair,
         )
 
     @property
@@ -200,13 +204,14 @@ def with_systems(study: StudyFile, given: Mapping[str, Any], without: Collection
     """
     changes: dict[str, list[str]] = {}
     removed: set[str] = set()
+    columns = study.model_copy(update=given).columns_of_tables
     for key in ("runs", "answers"):
         named: list[str] = given.get(key, [])
-        new = {name for path in named for name in systems_in(key, path)}
+        new = {name for path in named for name in systems_in(key, path, columns)}
         kept: list[str] = []
         for path in (each for each in getattr(study, key) if not _is_among(each, named)):
             files = [str(file) for file in run_files(path)] if Path(path).is_dir() else [path]
-            systems = {file: systems_in(key, file) for file in files} if new or without else {}
+            systems = {file: systems_in(key, file, columns) for file in files} if new or without else {}
             leaving = {file: each & (new | set(without)) for file, each in systems.items()}
             for file, gone in leaving.items():
                 if gone and gone != systems[file]:
@@ -226,11 +231,12 @@ def with_systems(study: StudyFile, given: Mapping[str, Any], without: Collection
     return study.model_copy(update={**given, **changes})
 
 
-def systems_in(key: str, path: str) -> set[str]:
+def systems_in(key: str, path: str, columns: Mapping[str, str]) -> set[str]:
     """The systems of runs or answers."""
     if key == "runs":
         return set(systems_of(path))
-    return {answer.system for answer in read_any_answers(Path(path), DroppedFields())}
+    with columns_named(columns, quiet=True):
+        return {answer.system for answer in read_any_answers(Path(path), DroppedFields())}
 
 
 def _is_among(path: str, others: Iterable[str]) -> bool:

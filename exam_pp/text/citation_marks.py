@@ -11,6 +11,8 @@ from exam_pp.text.sentences import sentences
 _NUMBERS = r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]"
 _NEXT = re.compile(r"\s+(\S)")
 _CLOSING = " \n.,;:!?\"')"
+_HEADING = re.compile(r"\W*(?:sources?|references?|citations?|quellen)\s*:\W*", re.IGNORECASE)
+"""What stands before a list of marks below an answer, and says nothing itself."""
 _CITATIONS = re.compile(rf"{_NUMBERS}(?:\s*(?:[,;]\s*)?{_NUMBERS})*")
 
 
@@ -18,7 +20,8 @@ def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
     """Split an answer into sentences, each with the numbers that it cites; count citations inside sentences.
 
     Citation marks are removed from the text. A mark at the start of a sentence belongs to the sentence before
-    it. A mark before a capital letter ends a sentence, even without a full stop.
+    it. A mark before a capital letter ends a sentence, even without a full stop. A line "Sources:" with marks
+    alone is not part of the answer.
     """
     plain = ""
     marks: list[tuple[int, tuple[str, ...]]] = []
@@ -45,4 +48,5 @@ def cited_sentences(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
         index = bisect_left(ends, max(position, 1))
         cited[index][1].update(dict.fromkeys(numbers))
         inside += bool(plain[position : ends[index]].strip(_CLOSING))
-    return [(sentence, tuple(numbers)) for sentence, numbers in cited if sentence], inside
+    kept = [(part, tuple(numbers)) for part, numbers in cited if part and not _HEADING.fullmatch(part)]
+    return kept, inside

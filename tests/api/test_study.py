@@ -114,6 +114,27 @@ def test_a_table_of_nuggets_may_have_importance() -> None:
     assert study.leaderboard().metrics[0] == "V_strict"
 
 
+def test_names_of_pyterrier_and_missing_answers() -> None:
+    """Frames of runs have qid and docno; an answer that is NaN is missing, and a bank may be a path."""
+    topics = [{"qid": "q1", "query": QUERIES["q1"]}]
+    results = [{"qid": "q1", "docno": "d1", "rank": 0, "score": 2.0}]
+    study = exam_pp.study(queries=topics, runs={"bm25": _Frame(results)}, texts={"d1": "x"}, bank=BANK)
+    assert [passage.passage_id for query in study.passages for passage in query.passages] == ["d1"]
+    rows = [{"qid": "q1", "system": "a", "answer": float("nan")}, {"qid": "q2", "system": "a", "answer": "y"}]
+    texts = [p.text for query in exam_pp.study(bank=BANK, answers=rows).passages for p in query.passages]
+    assert texts == ["", "y"]
+
+
+class _Frame:
+    """A data frame, as far as a study needs one."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows = rows
+
+    def to_dict(self, _orient: str) -> list[dict[str, Any]]:
+        return self.rows
+
+
 def test_html_for_notebooks() -> None:
     study = exam_pp.study(answers={"<a>": {"q1": GOOD["q1"]}, "b": {"q1": "x"}}, bank=BANK).grade("lexical")
     html = study.leaderboard()._repr_html_()
@@ -141,8 +162,8 @@ def test_html_for_notebooks() -> None:
             "answers must be a dictionary of system to query_id to text, a data frame",
         ),
         (
-            {"answers": [{"system": "a", "query_id": "q1", "text": float("nan")}]},
-            "answers, row 1: the column 'text' is missing; it has system, query_id.",
+            {"answers": [{"system": "a", "query_id": "q1"}]},
+            "answers, row 1: the column 'text' is missing; it has query_id, system.",
         ),
         (
             {"answers": {"a": {"1": "t"}}, "queries": {"001": "why"}},

@@ -13,7 +13,7 @@ from exam_pp.text.citation_marks import cited_sentences
         ("Dense [1] They are round [2][3] I am x[4]",
          [("Dense", "1"), ("They are round", "23"), ("I am x", "4")], 0),
         ("It rises [1, 2]. It falls.", [("It rises.", "12"), ("It falls.", "")], 0),
-        ("It rises. [1]\n\nSources: [1], [3]", [("It rises.", "1"), ("Sources:", "13")], 0),
+        ("It rises. [1]\n\nSources: [1], [3]", [("It rises.", "1")], 0),
         ("Dough [1] and bread [2; 3] rise [1].", [("Dough and bread [2; 3] rise.", "1")], 1),
         ("[2] It rises.", [("It rises.", "2")], 1),
         ("[1]", [("[1]", "")], 0),

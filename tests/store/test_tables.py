@@ -335,9 +335,27 @@ def test_further_columns_of_queries_are_no_text(tmp_path: Path, caplog: pytest.L
 
 
 def test_entries_of_several_lines_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = file(tmp_path, "b.csv", 'query,nugget\nq,"One.\nTwo.\nThree."\nq,Four.\n')
-    assert len(read_bank_csv(path)) == 2
-    assert "1 entry has several lines" in caplog.text
+    table = 'sep=,\nquery,nugget\nq,"One.\n- Two-three.\n4) Four."\nq,• 5.5 km • Six.\nq,Seven - or so.\n'
+    path = file(tmp_path, "b.csv", table)
+    assert len(read_bank_csv(path)) == 3
+    assert "2 entries have several lines or bullets; --split-lines makes an entry of each" in caplog.text
+    texts = [row.text for row in read_bank_csv(path, split_lines=True)]
+    assert texts == ["One.", "Two-three.", "Four.", "5.5 km", "Six.", "Seven - or so."]
+
+
+def test_columns_of_one_kind_of_file(tmp_path: Path) -> None:
+    path = file(tmp_path, "a.csv", "Frage,Antwort,Fakt\nq,Ja.,Es ist so.\n")
+    columns = {"query_id": "Frage", "answers:text": "Antwort", "bank:nugget": "Fakt"}
+    with columns_named(columns):
+        assert [answer.parts[0].text for answer in read_answers(path)] == ["Ja."]
+        assert [row.text for row in read_bank_csv(path)] == ["Es ist so."]
+
+
+def test_a_list_inside_an_object_is_found(tmp_path: Path) -> None:
+    document = {"schema": "x", "judgments": [{"qid": "q", "docid": "d", "judgment": 2}]}
+    labels = [Qrel("q", "d", 2)]
+    assert read_qrels(file(tmp_path, "one.json", json.dumps(document))) == labels
+    assert read_qrels(file(tmp_path, "lines.json", json.dumps({"data": document}, indent=1))) == labels
 
 
 @given(st.dictionaries(CELL.filter(str.strip), CELL, min_size=2))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import COLUMNS, FILE, OUTPUT_PATH, REPAIR, log_summary, required_output
+from exam_pp.cli.options import COLUMNS, FILE, OUTPUT_PATH, REPAIR, SPLIT_LINES, log_summary, required_output
 from exam_pp.store.numbers import is_number, parse_number
 
 
@@ -27,13 +27,17 @@ def _weights(
     "--from",
     "form",
     type=click.Choice(
-        ["tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "ragtime26", "rubrics", "bank"]
+        [
+            *("tqa", "squad2", "csv", "genq", "nuggetizer", "autojudge", "ragtime26", "rubrics"),
+            *("references", "bank"),
+        ]
     ),
     help="Textbook Question Answering (tqa), SQuAD2 JSON (squad2), table of questions or nuggets "
     "such as a spreadsheet (csv), first published format of question banks (genq), nuggets of AutoNuggetizer "
     "(nuggetizer), nugget bank of AutoJudge (autojudge) or of RAGTIME 2026 (ragtime26), rubrics of "
-    "ResearchRubrics, TREC RAG 2026, RAGDoll, HealthBench, DRAGUN and the package rubric (rubrics), or test "
-    "bank (bank).  [default: detected from the content]",
+    "ResearchRubrics, TREC RAG 2026, RAGDoll, HealthBench, DRAGUN and the package rubric (rubrics), "
+    "reference answers in an export of ragas, DeepEval and others (references), or test bank (bank).  "
+    "[default: detected from the content]",
 )
 @required_output("Test bank to write.")
 @click.option(
@@ -82,6 +86,7 @@ def _weights(
     help="Keep queries with ids `query/facet` as they are (facet), or make them facets of the title query "
     "`query`, as TREC CAR needs it (title).",
 )
+@SPLIT_LINES
 @COLUMNS
 @REPAIR
 def command(

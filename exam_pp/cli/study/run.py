@@ -22,6 +22,8 @@ from exam_pp.cli.options import (
     FILE,
     FILES,
     QUERIES_FILE,
+    REPAIR,
+    SPLIT_LINES,
     OutputPath,
     prompt_file_option,
     prompt_option,
@@ -41,7 +43,7 @@ _KEYS = {
         name: name
         for name in ("passages", "runs", "texts", "queries", "bank", "answers", "qrels", "official", "edits")
     },
-    **{name: name for name in ("top", "games", "model", "base_url", "columns")},
+    **{name: name for name in ("top", "games", "model", "base_url", "columns", "split_lines", "repair")},
     "prompt": "prompt_classes",
     "prompt_file": "prompt_files",
     "model_pipeline": "pipeline",
@@ -96,6 +98,8 @@ def _is_study(word: str) -> bool:
     "replaces the corrections of the last time.",
 )  # fmt: skip
 @COLUMNS
+@SPLIT_LINES
+@REPAIR
 @click.option(
     "--top",
     type=IntRange(1),

@@ -35,12 +35,13 @@ from exam_pp.store.parsing import valid
 from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.tables import column_names
 from exam_pp.store.trec.queries import read_query_texts
+from exam_pp.text.keys import id_of_text, ids_by_text
 from exam_pp.text.wording import counted, listed, noted
 
 log = logging.getLogger(__name__)
 
 BankFormat = Literal[
-    "tqa", "squad2", "bank", "csv", "genq", "nuggetizer", "autojudge", "ragtime26", "rubrics"
+    "tqa", "squad2", "bank", "csv", "genq", "nuggetizer", "autojudge", "ragtime26", "rubrics", "references"
 ]  # fmt: skip
 _NAMES = {"autojudge": "autojudge-bank"}
 """Short names of formats in `exam-pp bank import` to the names in the registry."""
@@ -55,6 +56,8 @@ def bank_format(files: Sequence[Path]) -> Any:
     if has_bank(BANK.used(columns)) or (form is None and len(columns) > 1):
         form = FORMATS.get("bank-csv")
     form = form or format_of(files[0])
+    if form.content == "answers":
+        form = FORMATS.find("references") or form
     if form.content != "bank":
         raise DataError(
             f"is no test bank, but has the format {form.name}; a table of a bank has the columns query_id "
@@ -115,6 +118,7 @@ def import_bank(
     kind: EntryKind | None = None,
     weights: Mapping[str, float] | None = None,
     drop_negative: bool = False,
+    split_lines: bool = False,
 ) -> ImportedBank:
     """Write the bank of files in one of the formats of ``exam-pp bank import``; None to detect it.
 
@@ -127,7 +131,8 @@ def import_bank(
 
     ``kind``: Entries of questions with answers: the answers as nuggets in groups, or questions. None: as the
     format has them. ``weights``: Importance to weight, as in :func:`exam_pp.formats.rubrics.weigh`.
-    ``drop_negative``: Leave out entries with a weight of 0 or below. Raises :class:`ExamError`.
+    ``drop_negative``: Leave out entries with a weight of 0 or below. ``split_lines``: Make an entry of each
+    line or bullet in a cell of a table. Raises :class:`ExamError`.
     """
     form = form or bank_format(files)
     inputs = [*files, *filter(None, (base, queries))]
@@ -138,9 +143,11 @@ def import_bank(
             raise OutputError("--also passages and -o name the same file; name two files.")
     changes, dropped = SpreadsheetChanges(), DroppedFields()
     if form == "csv":
-        lines = _bank_of_spreadsheets(files, base, queries, changes, dropped)
+        lines = _bank_of_spreadsheets(files, base, queries, changes, dropped, split_lines)
     elif form == "bank":
         lines = [line for file in files for line in read_bank(file).lines]
+    elif form == "references" and (read := FORMATS.get(form).read) is not None:
+        lines = [line for file in files for line in read(Source(file, dropped))]
     else:
         records = FORMATS.get(_NAMES.get(form, form)).records
         assert records is not None, "all formats of banks have a reader"
@@ -198,11 +205,14 @@ def _bank_of_spreadsheets(
     queries: Path | None,
     changes: SpreadsheetChanges,
     dropped: DroppedFields,
+    split_lines: bool,
 ) -> list[BankLine]:
 
     texts = {} if queries is None else read_query_texts(queries)
-    ids = {text: key for key, text in texts.items()}
-    rows = [(file, row) for file in files for row in read_bank_csv(file, dropped.fields)]
+    ids = ids_by_text(texts)
+    rows = [
+        (file, row) for file in files for row in read_bank_csv(file, dropped.fields, split_lines=split_lines)
+    ]
     if queries is not None:
         rows = [(file, _with_query(row, texts, ids)) for file, row in rows]
         _check_known([row.query_id for _, row in rows], texts, queries)
@@ -213,14 +223,21 @@ def _bank_of_spreadsheets(
 
 
 def _with_query_texts(lines: Sequence[BankLine], queries: Path) -> list[BankLine]:
-    """The lines with the texts of queries that have none."""
+    """The lines with the texts of queries that have none, and the ids of queries named by their texts."""
     texts = read_query_texts(queries)
+    ids = ids_by_text(texts)
+    lines = [_with_id(line, ids.get(line.query_id, line.query_id)) for line in lines]
     _check_known([line.query_id for line in lines], texts, queries)
     named = {query_id: {"query_text": text} for query_id, text in texts.items()}
     return [
         line if line.query_text.strip() else line.model_copy(update=named.get(line.query_id))
         for line in lines
     ]
+
+
+def _with_id(line: BankLine, query_id: str) -> BankLine:
+    items = [item.model_copy(update={"query_id": query_id}) for item in line.items]
+    return line.model_copy(update={"query_id": query_id, "items": items})
 
 
 def _check_known(ids: Iterable[str], texts: Mapping[str, str], queries: Path) -> None:
@@ -236,7 +253,7 @@ def _check_known(ids: Iterable[str], texts: Mapping[str, str], queries: Path) ->
 
 def _with_query(row: EntryRow, texts: Mapping[str, str], ids: Mapping[str, str]) -> EntryRow:
     """The row with the id and the text of its query; a column of queries may have either."""
-    key = row.query_id if row.query_id in texts else ids.get(row.query_id, row.query_id)
+    key = row.query_id if row.query_id in texts else ids.get(id_of_text(row.query_id), row.query_id)
     text = row.query_text if row.query_text not in ("", row.query_id) else ""
     return row._replace(query_id=key, query_text=text or texts.get(key, row.query_text))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from exam_pp.data_model import RankingEntry, Role
+from exam_pp.errors import DataError
 from exam_pp.formats.base import Source, known_format
 from exam_pp.formats.dropped_fields import (
     DroppedFields,
@@ -14,9 +15,11 @@ from exam_pp.formats.dropped_fields import (
     count_unused_keys,
     used,
 )
+from exam_pp.plugins import offered
 from exam_pp.records import replace
 from exam_pp.results import RunLine
 from exam_pp.roles import System
+from exam_pp.store.tables import are_columns_given
 from exam_pp.store.trec.answers import Answer, AnswerPart, is_answer_table, read_answers, references_of
 from exam_pp.text.sentences import sentences
 
@@ -110,11 +113,22 @@ _USED = used(
 def read_any_answers(file: Path, dropped: DroppedFields) -> Iterator[Answer]:
     """Read answers in any format; an unknown format is read as answers of a TREC track.
 
+    A plug-in offers ``answers of unknown files``: a function of the file and the dropped fields, which
+    returns the answers, or None if it cannot read them.
+
     Counts unused keys and confidences of citations as dropped.
     """
     form = known_format(file)
     if form is None or form.content != "answers" or form.records is read_answers or form.read is None:
         is_table = is_answer_table(file)
+        is_bank = form is not None and form.content == "bank" and not are_columns_given()
+        if is_bank and not is_table:
+            raise DataError("has a test bank and no answers: --answers looks like --bank.", file=str(file))
+        is_known = is_table or (form is not None and form.content == "answers")
+        for read in () if is_known else offered("answers of unknown files"):
+            if (found := read(file, dropped)) is not None:
+                yield from found
+                return
         yield from read_answers(file, dropped.fields)
         if not is_table:
             count_unused_keys(file, dropped, tree=_USED)

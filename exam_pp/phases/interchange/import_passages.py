@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import sys
 from collections import defaultdict
@@ -50,6 +51,7 @@ from exam_pp.store.trec.runs import (
     warn_of_skipped_files,
 )
 from exam_pp.store.trec.texts import read_texts
+from exam_pp.text.keys import id_of_text, ids_by_text
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -201,6 +203,7 @@ class _Pool:
         self._restricted = queries is not None
         self._passages: dict[str, dict[str, _Pooled]] = {query_id: {} for query_id in queries or ()}
         self._listed = frozenset(self._passages)
+        self._ids = ids_by_text({query_id: query.query_text for query_id, query in (queries or {}).items()})
         self._texts = {query_id: query.query_text for query_id, query in (queries or {}).items()}
         self._facet_rankings = facet_rankings
         self._facets = {
@@ -323,24 +326,27 @@ class _Pool:
         empty: list[str] = []
         long: list[str] = []
         unlisted: list[str] = []
-        for file in files:
-            for answer in read_any_answers(file, self.dropped):
-                if not self._accepts(answer.query_id, "answers"):
-                    continue
-                key = (answer.system, answer.query_id, answer.repeat)
-                if key in answered:
-                    raise DataError(
-                        f"the system {answer.system!r} answers the query {answer.query_id!r} twice; "
-                        f"the first answer is in {answered[key]}.",
-                        file=str(file),
-                    )
-                answered[key] = file
-                self.add_answer(answer, unit, file, with_texts=with_texts)
-                unlisted += [f"{docid!r}, {_place(answer, file)}" for docid in answer.unlisted]
-                if not answer.parts:
-                    empty.append(_place(answer, file))
-                if sum(len(part.text.split()) for part in answer.parts) > answer.max_words:
-                    long.append(_place(answer, file))
+        read = [(file, each) for file in files for each in read_any_answers(file, self.dropped)]
+        if not self._restricted:
+            self._ids = ids_by_text({each.query_id: each.query_text for _, each in read})
+        for file, each in read:
+            answer = self._joined(each)
+            if not self._accepts(answer.query_id, "answers"):
+                continue
+            key = (answer.system, answer.query_id, answer.repeat)
+            if key in answered:
+                raise DataError(
+                    f"the system {answer.system!r} answers the query {answer.query_id!r} twice; "
+                    f"the first answer is in {answered[key]}.",
+                    file=str(file),
+                )
+            answered[key] = file
+            self.add_answer(answer, unit, file, with_texts=with_texts)
+            unlisted += [f"{docid!r}, {_place(answer, file)}" for docid in answer.unlisted]
+            if not answer.parts:
+                empty.append(_place(answer, file))
+            if sum(len(part.text.split()) for part in answer.parts) > answer.max_words:
+                long.append(_place(answer, file))
         limit = f"more words than TREC RAG accepts ({MAX_WORDS_2024} in 2024, {MAX_WORDS:,} in 2026)"
         for places, has, have in (
             (
@@ -357,6 +363,13 @@ class _Pool:
         ):
             if places:
                 log.warning("%s (first: %s).", counted(len(places), has, have), places[0])
+
+    def _joined(self, answer: Answer) -> Answer:
+        """The answer with the id of the query that has its text, if it has no id, or an unknown one."""
+        made = id_of_text(answer.query_text)
+        if answer.query_id in self._listed or not (self._restricted or answer.query_id == made):
+            return answer
+        return dataclasses.replace(answer, query_id=self._ids.get(made, answer.query_id))
 
     def add_answer(self, answer: Answer, unit: Unit, file: Path, *, with_texts: bool = False) -> None:
         """Add an answer of a query that is accepted, and the documents that can have a text."""

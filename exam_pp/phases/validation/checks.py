@@ -71,7 +71,8 @@ class Findings:
     """Counts all findings, and keeps ``limit`` per check and file (0: all).
 
     For the checks of all files together it has the ``queries`` by content (bank, queries, qrels) and file,
-    and by system, all ``passages``, and the first ``texts``.
+    and by system, all ``passages``, the first ``texts``, and the ``query_texts`` of answers (True) and of
+    other files (False) by id.
     """
 
     limit: int = 0
@@ -82,6 +83,7 @@ class Findings:
     systems: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     passages: set[str] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
+    query_texts: dict[bool, dict[str, str]] = field(default_factory=lambda: {True: {}, False: {}})
 
     def add(
         self, check: str, file: str, line: int | None, where: str, message: str, level: Level | None = None

@@ -10,7 +10,8 @@ from typing import Any
 
 from exam_pp.data_model import is_canary
 from exam_pp.errors import CorruptFileError, DataError, ExamError, SelectionError, StoppedError
-from exam_pp.formats.base import FORMATS, all_formats, format_of
+from exam_pp.formats.base import FORMATS, Source, all_formats, format_of
+from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.judges import LEXICAL
 from exam_pp.phases.evaluation.result import check_names
 from exam_pp.phases.evaluation.unjudged import ids_of_both, joining_rule, unjudged_notes
@@ -32,6 +33,7 @@ from exam_pp.store.trec.runs import (
     title_query,
     warn_of_skipped_files,
 )
+from exam_pp.text.keys import id_of_text, ids_by_text
 from exam_pp.text.stemming import STOP_WORDS, tokens
 from exam_pp.text.wording import counted
 
@@ -65,15 +67,21 @@ def validate(
             else:
                 assert form.records is not None, "validate accepts only formats with records"
                 check_duplicate_keys(path, findings)
-                records = read_around_errors(path, form.records, findings, form.name)
-                contents = counted(len(records), form.noun)
+                dropped, read = DroppedFields(), form.read
+                records_of = form.records
+                if form.content == "answers" and read is not None:
+                    records_of = partial(_records, read, dropped)
+                records = read_around_errors(path, records_of, findings, form.name)
+                contents = "; ".join([counted(len(records), form.noun), *dropped.lines()])
+                texts = {getattr(of, "query_id", ""): getattr(of, "query_text", "") for of in records}
+                findings.query_texts[form.content == "answers"] |= texts
                 if form.content in ("bank", "queries", "qrels"):
                     findings.queries[form.content, str(path)].update(
                         getattr(record, "query_id", "") for record in records
                     )
                 for answer in (record for record in records if isinstance(record, Answer)):
-                    texts = (part.text for part in answer.parts)
-                    findings.sees(answer.query_id, [answer.system], answer.references, " ".join(texts))
+                    text = " ".join(part.text for part in answer.parts)
+                    findings.sees(answer.query_id, [answer.system], answer.references, text)
                     for docid in answer.unlisted:
                         findings.add(
                             "citation", str(path), answer.line, f"query {answer.query_id}",
@@ -100,8 +108,14 @@ def _check_all(findings: Findings, judge: str | None) -> None:
         for content in ("queries", "bank")
     }
     titles = described["queries"] | described["bank"]
+    by_text, of_answers = ids_by_text(findings.query_texts[False]), findings.query_texts[True]
+    joined = ids_by_text(of_answers) | by_text
+    joined |= {
+        key: by_text[made] for key, text in of_answers.items() if (made := id_of_text(text)) in by_text
+    }
+    joined |= {query_id: query_id for query_id in titles}
     systems = {
-        system: {title_query(query_id, titles, guess=False) for query_id in of}
+        system: {title_query(joined.get(query_id, query_id), titles, guess=False) for query_id in of}
         for system, of in sorted(findings.systems.items())
         if not is_canary(system)
     }
@@ -138,6 +152,10 @@ def _are_english(texts: Iterable[str]) -> bool:
     others = sum(letter > "\u024f" for word in words for letter in word)
     stop_words = sum(word in STOP_WORDS for word in words)
     return 2 * others <= sum(map(len, words)) and (len(words) < 50 or stop_words >= 0.12 * len(words))
+
+
+def _records(read: Callable[[Source], Iterable[Any]], dropped: DroppedFields, path: Path) -> Iterable[Any]:
+    return read(Source(path, dropped))
 
 
 def read_around_errors(

@@ -18,7 +18,7 @@ from exam_pp.formats.sample import with_keys
 from exam_pp.models import Record
 from exam_pp.prompts.reading import NOT_A_NUMBER
 from exam_pp.store.files import check_output
-from exam_pp.store.parsing import read_records
+from exam_pp.store.parsing import lists_of, read_objects, valid
 from exam_pp.store.passages.graded_file import read_passages, write_passages
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.wording import counted, listed, noted
@@ -51,8 +51,20 @@ class JudgeRow(Record):
 
 
 def read_judge_rows(path: str | Path) -> Iterator[tuple[int, JudgeRow]]:
-    """Read the rows with their line numbers, in file order; raises :class:`~exam_pp.errors.DataError`."""
-    return read_records(JudgeRow, path, "judgments")
+    """Read the rows with their line numbers, in file order; raises :class:`~exam_pp.errors.DataError`.
+
+    A file that is one JSON document has them in a list, such as ``{"judgments": [...]}``; their lines are
+    their numbers.
+    """
+    values = list(read_objects(path, "a judgment"))
+    whole = [value for line, value in values if line is None]
+    if whole:
+        rows = next((each for each in lists_of(whole) if "judgment" in each[0]), whole)
+        values = list(enumerate(rows, 1))
+    if not values:
+        raise DataError("has no judgments.", file=str(path))
+    for line, value in values:
+        yield line or 0, valid(JudgeRow.model_validate, value, path, line)
 
 
 DEFAULT_MODEL = "umbrela"

@@ -29,8 +29,9 @@ from exam_pp.store.tables import (
     read_rows,
     read_table,
     stem_of,
+    unless_missing,
 )
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, listed
 
 MAX_WORDS, MAX_WORDS_2024 = 1024, 400
 """Longest answer in words (between whitespace) that TREC RAG accepts: in 2026, and in 2024 and 2025.
@@ -209,7 +210,7 @@ def _answers_of_table(
 ) -> Iterator[tuple[_Place, Answer]]:
     for row, cells in read_table(path, ANSWERS, problems, report):
         system = cells.get("system") or stem_of(path)
-        text = cells["answer"]
+        text = unless_missing(cells["answer"])
         place = _Place(row.line, None if row.record is None else f"record {row.record}")
         yield place, Answer(
             cells["query_id"], system, (AnswerPart(text),) if text else (), by_sentence=False,
@@ -225,8 +226,11 @@ def _placed_answers(path: str | Path, problems: Problems) -> Iterator[tuple[_Pla
                 "is not a file of answers: these are JSON lines, a JSON array, or a table (CSV, TSV) with "
                 "the columns query_id, system and answer; --columns gives other columns a meaning."
             )
+            if len(header := column_names(path)) > 1:
+                problem += f" The header has {listed(header)}."
             raise DataError(problem, file=str(path), line=number)
-        if line[:1] == b"[" and line[1:].lstrip()[:1] in (b"", b"{", b"]"):
+        is_array = line[:1] == b"[" and line[1:].lstrip()[:1] in (b"", b"{", b"]")
+        if is_array or (not position and line.strip() == b"{"):
             yield from _answers_of_array(b"\n".join((line, *(rest for _, rest in lines))), path, problems)
         else:
             try:
@@ -236,13 +240,14 @@ def _placed_answers(path: str | Path, problems: Problems) -> Iterator[tuple[_Pla
 
 
 def _answers_of_array(text: bytes, path: str | Path, problems: Problems) -> Iterator[tuple[_Place, Answer]]:
-    for position, value in enumerate(parse_json(text, path), 1):
-        name = f"answer {position} of the array"
+    values = parse_json(text, path)
+    for position, value in enumerate(values if isinstance(values, list) else [values], 1):
+        name = f"answer {position} of the array" if isinstance(values, list) else ""
         try:
             yield _Place(None, name), _answer(value, path, None)
         except DataError as error:
-            field = f"{name}, {error.field}" if error.field else name
-            problems.add(DataError(error.problem, file=str(path), field=field))
+            field = ", ".join(filter(None, (name, error.field)))
+            problems.add(DataError(error.problem, file=str(path), field=field or None))
 
 
 def _answer(value: Any, path: str | Path, number: int | None) -> Answer:

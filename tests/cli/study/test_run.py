@@ -488,6 +488,18 @@ def test_a_passages_file_is_graded_and_a_graded_one_has_its_verdict(
     assert "but 3 queries are too few" in run("run --passages study/graded.jsonl.gz -o bare", capsys)
 
 
+def test_repair_and_split_lines_are_kept(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Repeated lines, and passages without a text, stop a study without --repair."""
+    Path("texts.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in [*TEXTS.items()][1:]))
+    bank = Path("bank.csv").read_text()
+    Path("bank.csv").write_text(bank + bank.splitlines()[1] + "\n" + 'q1,question,"Why?\n- Since when?"\n')
+    assert "--repair" in refusal(WORDS, capsys)
+    first = run(f"{WORDS} --repair --split-lines", capsys)
+    assert "bank.csv --queries queries.tsv --split-lines --repair -o study/bank.jsonl" in first
+    assert "Since when?" in Path("study/bank.jsonl").read_text()
+    assert "repair = true" in Path("study/study.toml").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "answer"),
     [

@@ -98,7 +98,7 @@ def test_titles_and_further_columns_are_logged(
         (b"a\tOne.\na\tTwo.\n", 2, "'a'"),
         (b"a\t\xff\n", 1, "UTF-8"),
         (b'{"id": "a", "text": "One."}\n{"id": "a"', 2, "delimiter"),
-        (b'{"docno": "a", "text": "One."}', 1, "paragraph_id"),
+        (b'{"key": "a", "text": "One."}', 1, "paragraph_id"),
         (b'{"id": "a", "body": "One."}', 1, "text, "),
         (b'{"id": "a", "text": ["One."]}', 1, "`array`"),
         (gzip.compress(b"a\tText.\n" * 5000, mtime=0)[:-9], None, "gzip"),
