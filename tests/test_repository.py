@@ -48,7 +48,10 @@ def test_the_flake_has_the_packages_of_the_project(project: dict[str, Any], repo
     assert {name: set(listed.split()) for name, listed in lists.items()} == needed
 
 
-@pytest.mark.parametrize("name", ["Dockerfile", "Dockerfile.autojudge"])
+CONTAINERS = Path(__file__).parents[1] / "scripts" / "docker"
+
+
+@pytest.mark.parametrize("name", [f.name for f in sorted(CONTAINERS.iterdir()) if "ignore" not in f.name])
 def test_files_of_containers_exist_and_are_not_ignored(name: str, repository: Path) -> None:
     folder = repository / "scripts" / "docker"
     lines = re.findall(r"^COPY (?!--from)(.*)$", (folder / name).read_text("utf-8"), re.MULTILINE)

@@ -51,17 +51,3 @@ def test_gold_answers_are_in_relevant_passages(demo_data: Path) -> None:
 def test_runs_and_official_ranks_are_those_of_the_script(demo_data: Path) -> None:
     files, _ = make(demo_data)
     assert {name: (demo_data / name).read_text("utf-8") for name in files} == files
-
-
-def test_every_criterion_has_a_verdict_on_both_answers(demo_data: Path, tmp_path: Path) -> None:
-    bank, judged = demo_data / "criteria.jsonl", tmp_path / "judged.jsonl"
-    main(["-q", "import", "--from", "rubric-verdicts", str(demo_data / "verdicts.jsonl"), "--bank", str(bank),
-          "--name", "person", "-o", str(judged)])  # fmt: skip
-    entries = [e for query in exam_pp.read_bank(bank).queries.values() for e in query.entries.values()]
-    assert (len(entries), sum(entry.to_avoid for entry in entries)) == (14, 2)
-    (evaluation,) = exam_pp.rubric_scores(judged, bank).values()
-    assert not evaluation.worst_case, "no verdict is missing"
-    scores = {(s.system, s.query_id): s.value for s in evaluation.scores if s.metric == "Rubric"}
-    assert scores["gen-short", "d05"] == 0, "the mistake costs what the symptoms earn"
-    assert scores["gen-short", "d16"] == pytest.approx((4 / 2 - 3) / 13)
-    assert scores["gen-long", "d05"] == pytest.approx(9 / 12)

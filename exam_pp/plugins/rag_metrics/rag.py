@@ -203,6 +203,8 @@ class Rag:
                 if score.system not in self.repeats or (score.system, score.query_id) in self.outputs
             ]
         if not self.scores:
+            if self.settings.model is None:  # else a judge has worked for the finished steps
+                self.steps.remove()
             raise SelectionError(f"No metric has a result. {self.left_out[0][1]}")
 
     def _scored(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import exam_pp
 from exam_pp.cli.main import main
 from exam_pp.errors import SelectionError
 from exam_pp.formats.base import known_format
@@ -176,3 +177,17 @@ def test_verdicts_need_a_bank(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         run("import", "--from", "rubric-verdicts", source, "-o", tmp_path / "g.jsonl")
     assert "--from rubric-verdicts needs --bank" in capsys.readouterr().err
+
+
+def test_every_criterion_of_the_demo_has_a_verdict_on_both_answers(demo_data: Path, tmp_path: Path) -> None:
+    bank, judged = demo_data / "criteria.jsonl", tmp_path / "judged.jsonl"
+    main(["-q", "import", "--from", "rubric-verdicts", str(demo_data / "verdicts.jsonl"), "--bank", str(bank),
+          "--name", "person", "-o", str(judged)])  # fmt: skip
+    entries = [e for query in exam_pp.read_bank(bank).queries.values() for e in query.entries.values()]
+    assert (len(entries), sum(entry.to_avoid for entry in entries)) == (14, 2)
+    (evaluation,) = exam_pp.rubric_scores(judged, bank).values()
+    assert not evaluation.worst_case, "no verdict is missing"
+    scores = {(s.system, s.query_id): s.value for s in evaluation.scores if s.metric == "Rubric"}
+    assert scores["gen-short", "d05"] == 0, "the mistake costs what the symptoms earn"
+    assert scores["gen-short", "d16"] == pytest.approx((4 / 2 - 3) / 13)
+    assert scores["gen-long", "d05"] == pytest.approx(9 / 12)
