@@ -38,7 +38,7 @@ class Conversion:
 
     ``source_format`` is detected from the content if None. ``unit`` is the part of an answer that becomes a
     passage, and ``measure`` the measure of official ranks. ``contexts`` is a passages file with the
-    paragraphs for SQuAD2 or the passages for Open RAG Eval. ``queries`` is a file of query texts, for sources
+    passages for Open RAG Eval. ``queries`` is a file of query texts, for sources
     without them.
 
     Of a passages file, only the rankings of ``role`` and ``systems`` (empty: all) and the grades that

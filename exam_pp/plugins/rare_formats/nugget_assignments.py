@@ -263,6 +263,8 @@ def assignments_of(queries: Iterable[QueryPassages], dropped: DroppedFields, of:
     fits, distinct = False, DistinctNames()
     for query in queries:
         items = bank.copies.get(query.query_id, {})
+        roles = [(System.of(each), each.role) for passage in query.passages for each in passage.rankings]
+        answered = {system for system, role in roles if role == "answer"}
         for passage in query.passages if items else ():
             if not passage.rankings:
                 continue
@@ -275,6 +277,8 @@ def assignments_of(queries: Iterable[QueryPassages], dropped: DroppedFields, of:
             fits |= not items.keys().isdisjoint(labels)
             for ranking in passage.rankings if selected else ():
                 key = (System.of(ranking), query.query_id)
+                if key[0] in answered and ranking.role != "answer":
+                    continue  # what the answer cites
                 if key in lines:
                     raise SelectionError(
                         f"The answer of {str(key[0])!r} to the query {key[1]!r} in {of.source} has several "

@@ -156,6 +156,19 @@ def test_answers_in_pieces_are_no_line(write_jsonl: WriteJsonl, tmp_path: Path) 
         write_assignments(graded, bank, tmp_path / "a.jsonl")
 
 
+def test_passages_that_an_answer_cites_are_no_part_of_it(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
+    whole, cited = answer("r", "q1", "S", "One."), answer("r", "q1", "N", "Two.", part=2)
+    for each, role in ((whole, "answer"), (cited, "retrieved")):
+        each["paragraph_data"]["rankings"][0]["role"] = role
+    graded, bank = (
+        write_jsonl("g.jsonl", [["q1", [cited, whole]]]),
+        write_jsonl("b.jsonl", [bank_line("q1", "v")]),
+    )
+    write_assignments(graded, bank, tmp_path / "a.jsonl")
+    (line,) = read_json(tmp_path / "a.jsonl")
+    assert (line["answer_text"], line["nuggets"][0]["assignment"]) == ("One.", "support")
+
+
 def test_export_of_one_grader(write_jsonl: WriteJsonl, tmp_path: Path) -> None:
     graded = write_jsonl("g.jsonl", [["q1", [answer("r", "q1", "S", human_ann="N")]]])
     bank = write_jsonl("b.jsonl", [bank_line("q1", "v")])
