@@ -432,8 +432,8 @@ _TOURNAMENT_COMMANDS = (
     ("reasoned.jsonl", "compare {} --queries queries.tsv --model fake --evidence both --min-judgment 1 "
      "--both-orders -o out", False),
     ("queries.tsv", "compare compared.jsonl --queries {} --model fake -o out", False),
-    ("judged-games.jsonl", f"{_COMPARE} --games {{}}", True),
-    ("all.games.jsonl", f"{_COMPARE} --games {{}}", True),
+    ("judged-games.jsonl", f"{_COMPARE} --games {{}}", False),
+    ("all.games.jsonl", f"{_COMPARE} --games {{}}", False),
     ("all.games.jsonl", "apply compared.jsonl decisions.json --games {} -o out", True),
     ("cited.jsonl", "apply {} ratings.csv --reviewer ann -o out", True),
     ("rated.jsonl", "analyze distributions {} --grader m -o out", False),
