@@ -33,7 +33,7 @@ from exam_pp.results import Leaderboard
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import write_text
 from exam_pp.store.passages.graded_file import read_passages
-from exam_pp.store.tables import ANSWERS, QUERIES, RUNS, TEXTS
+from exam_pp.store.tables import ANSWERS, QUERIES, RUNS, TEXTS, unless_missing
 from exam_pp.studies.boards import Board
 from exam_pp.studies.engine import Engine, Judge
 from exam_pp.studies.inputs import StudyFile
@@ -251,8 +251,6 @@ _OPTION = re.compile(r"(?:--|-M )([a-z][a-z_-]*[a-z])")
 _FIELDS = {"model-pipeline": "pipeline"}
 
 
-_MISSING = {"None", "nan", "NaT", "<NA>"}
-"""Missing cells of data frames, as texts."""
 _LAYOUTS = {layout.kind: layout for layout in (QUERIES, ANSWERS, RUNS, TEXTS, BANK)}
 
 
@@ -290,7 +288,7 @@ class _Inputs:
             roles = _LAYOUTS[name].used(tuple(map(str, record)))
             cells = {("text" if role == "answer" else role): record[key] for role, key in roles.items()}
             row = {
-                k: v for k, v in {**cells, **record}.items() if isinstance(v, str) or str(v) not in _MISSING
+                k: v for k, v in {**cells, **record}.items() if isinstance(v, str) or unless_missing(str(v))
             }
             if name == "bank" and "query_text" in row:
                 row.setdefault("query_id", row["query_text"])  # as in a file

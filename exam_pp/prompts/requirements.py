@@ -39,39 +39,35 @@ def _labels(labels: tuple[str, ...]) -> str:
     return " ".join(_MEANINGS[label] for label in reversed(labels))
 
 
-def _criterion(name: str, short: str, labels: tuple[str, ...]) -> Prompt:
-    listed = ", ".join(reversed(labels[1:])) + f" or {labels[0]}"
+def _of_answer(name: str, short: str, labels: tuple[str, ...], template: str) -> Prompt:
+    """A prompt on a whole answer, whose style is its first line."""
     return Prompt(
         name=name,
         short=short,
         kind="assignment",
-        template=f"{_ASK}{_labels(labels)}\nReply with one label: {listed}.\nLabel:",
+        template=template,
         parse=assignment_reader(labels),
         max_rating=2,
         choices=labels,
-        style="An answer was written for this request.",
+        style=template.partition("\n")[0],
         cite="exam_pp, 2026",
         whole_answer=True,
     )
+
+
+def _criterion(name: str, short: str, labels: tuple[str, ...]) -> Prompt:
+    listed = ", ".join(reversed(labels[1:])) + f" or {labels[0]}"
+    template = f"{_ASK}{_labels(labels)}\nReply with one label: {listed}.\nLabel:"
+    return _of_answer(name, short, labels, template)
 
 
 def _list(name: str, short: str, labels: tuple[str, ...], request: str, how: str, items: str) -> Prompt:
-    return Prompt(
-        name=name,
-        short=short,
-        kind="assignment",
-        template=(
-            f"An answer was written for this request.\nRequest: {{query}}\nAnswer: {{context}}\n{request} "
-            f"judging only what the answer itself says. {how}\n{items}: {{nuggets}}\nReply with nothing but "
-            f"a JSON list of {{count}} labels, in the order of the list.\nLabels:"
-        ),
-        parse=assignment_reader(labels),
-        max_rating=2,
-        choices=labels,
-        style="An answer was written for this request.",
-        cite="exam_pp, 2026",
-        whole_answer=True,
+    template = (
+        f"An answer was written for this request.\nRequest: {{query}}\nAnswer: {{context}}\n{request} "
+        f"judging only what the answer itself says. {how}\n{items}: {{nuggets}}\nReply with nothing but "
+        f"a JSON list of {{count}} labels, in the order of the list.\nLabels:"
     )
+    return _of_answer(name, short, labels, template)
 
 
 CRITERION = _criterion("Criterion", "criterion", CRITERION_LABELS)
@@ -93,26 +89,17 @@ EXPECTED_ANSWERS = _list(
     "does not say it. contradict: the answer says the opposite, even if it also supports it.",
     "Statements",
 )
-_REFERENCE_LABELS = (CONTRADICT, *THREE_LABELS)
-REFERENCE = Prompt(
-    name="ReferenceAnswer",
-    short="reference",
-    kind="assignment",
-    template=(
-        "A question, a reference answer, and an answer to check.\nQuestion: {query}\n"
-        "Reference answer: {nugget}\nAnswer: {context}\n"
-        "Compare what the two say; wording, order, length and what the answer says beyond the reference do "
-        "not matter. If the reference says that there is no answer, an answer that says so has the same "
-        "facts.\nsupport: the answer has all facts of the reference. partial_support: it has some of them. "
-        "not_support: it has none of them. contradict: it says something that the reference rules out, even "
-        "if it has other facts.\nReply with one label: support, partial_support, not_support or contradict.\n"
-        "Label:"
-    ),
-    parse=assignment_reader(_REFERENCE_LABELS),
-    max_rating=2,
-    choices=_REFERENCE_LABELS,
-    style="A question, a reference answer, and an answer to check.",
-    cite="exam_pp, 2026",
-    whole_answer=True,
+REFERENCE = _of_answer(
+    "ReferenceAnswer",
+    "reference",
+    (CONTRADICT, *THREE_LABELS),
+    "A question, a reference answer, and an answer to check.\nQuestion: {query}\n"
+    "Reference answer: {nugget}\nAnswer: {context}\n"
+    "Compare what the two say; wording, order, length and what the answer says beyond the reference do "
+    "not matter. If the reference says that there is no answer, an answer that says so has the same "
+    "facts.\nsupport: the answer has all facts of the reference. partial_support: it has some of them. "
+    "not_support: it has none of them. contradict: it says something that the reference rules out, even "
+    "if it has other facts.\nReply with one label: support, partial_support, not_support or contradict.\n"
+    "Label:",
 )
 register((CRITERION, CRITERION_2, CRITERION_LIST, EXPECTED_ANSWERS, REFERENCE))

@@ -43,7 +43,7 @@ class Board:
                 [self.graded],
                 [self.bank],
                 grade_filter=criteria,
-                measures=read_measures(self.measures) if self.measures else (),
+                measures=read_measures(self.measures),
             )
             return condition.evaluation.of_metrics(*condition.metrics, LENGTH)
         return cover(self.graded, self.bank, grade_filter=criteria)

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import EntryKind
+from exam_pp.banks import EntryKind, TestBank
 from exam_pp.data_model import Role
 from exam_pp.errors import OutputError, SelectionError
 from exam_pp.formats.base import FORMATS, known_format
@@ -51,7 +51,7 @@ from exam_pp.store.tables import column_names, columns_named
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.studies.boards import Board, Words, options, typed
 from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_measures, write_study
-from exam_pp.text.keys import id_of_text, ids_by_text
+from exam_pp.text.keys import id_by_text, ids_by_text
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -139,19 +139,7 @@ class Engine:
         kinds = {bank: known.kinds for bank, known in read.items()}
         study = self.study
         for bank, known in read.items():
-            if (known.has_criteria or known.has_references) and not study.answers:
-                what = "criteria" if known.has_criteria else "reference answers"
-                raise SelectionError(f"{bank} has {what}, which are for whole answers: name --answers.")
-            if known.has_criteria and study.model is None:
-                raise SelectionError(
-                    f"{bank} has criteria, and a warning against a mistake has the words of the mistake: "
-                    "name a language model with --model."
-                )
-            if known.has_references and study.model in (None, LEXICAL, E5):
-                raise SelectionError(
-                    f"{bank} has reference answers, and a wrong answer has most words of the right one: name "
-                    "a language model with --model."
-                )
+            _check_readers(bank, known, study)
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
         others = of_answers or self.study.games or "nugget" in rated.values()
@@ -268,7 +256,7 @@ class Engine:
         ids = ids_by_text(texts)
         with columns_named(self.study.columns_of_tables, quiet=True):
             by_text = any(
-                answer.query_id not in texts and id_of_text(answer.query_text) in ids
+                id_by_text(answer.query_id, answer.query_text, texts, ids) != answer.query_id
                 for path in (sources.answers if texts else ())
                 for answer in read_any_answers(path, DroppedFields())
             )
@@ -405,8 +393,9 @@ class Engine:
         words: Words = ["evaluate", "report", graded, *options("--bank", banks)]
         words += options("--official", named) + options("--measure-file", measures := self._measures())
         command = shlex.join(["exam-pp", *map(str, words)])
-        own = read_measures(measures) if measures else ()
-        sources = Sources(graded, banks, official=named, command=command, rubric_measures=own)
+        sources = Sources(
+            graded, banks, official=named, command=command, rubric_measures=read_measures(measures)
+        )
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             write_evaluation(sources, output.parent)
@@ -520,6 +509,21 @@ class Engine:
 
         known = {"words": texts} if facts is None else facts
         return self._steps.run(title, output, inputs, {**known, "files": names}, protected)
+
+
+def _check_readers(name: Path, bank: TestBank, study: StudyFile) -> None:
+    """Raise SelectionError for criteria and reference answers without whole answers, or without a reader."""
+    for what, is_here, why, judges in (
+        ("criteria", bank.has_criteria, "a warning against a mistake has the words of the mistake", [None]),
+        (
+            "reference answers", bank.has_references, "a wrong answer has most words of the right one",
+            [None, LEXICAL, E5],
+        ),
+    ):  # fmt: skip
+        if is_here and not study.answers:
+            raise SelectionError(f"{name} has {what}, which are for whole answers: name --answers.")
+        if is_here and study.model in judges:
+            raise SelectionError(f"{name} has {what}, and {why}: name a language model with --model.")
 
 
 def _flags(**given: bool) -> list[str]:

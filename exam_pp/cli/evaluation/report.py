@@ -119,7 +119,7 @@ def command(
         min_relevant,
         cutoff,
         review=review,
-        rubric_measures=read_measures(measure_file) if measure_file else (),
+        rubric_measures=read_measures(measure_file),
         command=command_line(context, without=["output"]),
         role=role,
         method=method_name,

@@ -152,7 +152,7 @@ def command(
         queries=queries,
         runs=systems,
         rules=rules,
-        measures=[*measures, *(read_measures(measure_file) if measure_file else ())],
+        measures=[*measures, *read_measures(measure_file)],
     )
     inputs = [
         *(file for source in graded for file in score_files(source)),

@@ -62,11 +62,13 @@ class OwnMeasure(BaseModel):
 _MEASURES = TypeAdapter(list[OwnMeasure])
 
 
-def read_measures(path: Path) -> list[Measure]:
-    """The measures of the ``[[measure]]`` tables of a TOML file, such as a study file.
+def read_measures(path: Path | None) -> list[Measure]:
+    """The measures of the ``[[measure]]`` tables of a TOML file, such as a study file; none without a file.
 
     Raises :class:`~exam_pp.errors.ExamError`.
     """
+    if path is None:
+        return []
     try:
         declared = _MEASURES.validate_python(parse_toml(read_file(path), str(path)).get("measure", []))
     except ValidationError as error:

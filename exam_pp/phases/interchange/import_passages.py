@@ -51,7 +51,7 @@ from exam_pp.store.trec.runs import (
     warn_of_skipped_files,
 )
 from exam_pp.store.trec.texts import read_texts
-from exam_pp.text.keys import id_of_text, ids_by_text
+from exam_pp.text.keys import id_by_text, ids_by_text
 from exam_pp.text.wording import counted, listed
 
 log = logging.getLogger(__name__)
@@ -330,7 +330,8 @@ class _Pool:
         if not self._restricted:
             self._ids = ids_by_text({each.query_id: each.query_text for _, each in read})
         for file, each in read:
-            answer = self._joined(each)
+            query_id = id_by_text(each.query_id, each.query_text, self._listed, self._ids)
+            answer = dataclasses.replace(each, query_id=query_id)
             if not self._accepts(answer.query_id, "answers"):
                 continue
             key = (answer.system, answer.query_id, answer.repeat)
@@ -363,13 +364,6 @@ class _Pool:
         ):
             if places:
                 log.warning("%s (first: %s).", counted(len(places), has, have), places[0])
-
-    def _joined(self, answer: Answer) -> Answer:
-        """The answer with the id of the query that has its text, if it has no id, or an unknown one."""
-        made = id_of_text(answer.query_text)
-        if answer.query_id in self._listed or not (self._restricted or answer.query_id == made):
-            return answer
-        return dataclasses.replace(answer, query_id=self._ids.get(made, answer.query_id))
 
     def add_answer(self, answer: Answer, unit: Unit, file: Path, *, with_texts: bool = False) -> None:
         """Add an answer of a query that is accepted, and the documents that can have a text."""

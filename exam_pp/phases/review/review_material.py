@@ -367,9 +367,9 @@ def _leaderboards(
         cutoff = options.cutoff or grades.file.cutoff
         evaluation = cover_of(grades, cutoff=cutoff)
         measure = Cover(head["min_grade"], cutoff).measure
-        if of_nuggets and bank is not None:
+        if of_nuggets and bank is not None and test_bank is not None:
             cutoff = options.cutoff or sys.maxsize
-            measures = known_measures(options.measures or measures_of(read_bank(bank)))
+            measures = known_measures(options.measures or measures_of(test_bank))
             (scored,) = nugget_scores(
                 passages, bank, grade_filter=only, cutoff=options.cutoff, measures=measures
             ).values()

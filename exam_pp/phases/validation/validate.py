@@ -33,7 +33,7 @@ from exam_pp.store.trec.runs import (
     title_query,
     warn_of_skipped_files,
 )
-from exam_pp.text.keys import id_of_text, ids_by_text
+from exam_pp.text.keys import id_by_text, ids_by_text
 from exam_pp.text.stemming import STOP_WORDS, tokens
 from exam_pp.text.wording import counted
 
@@ -108,12 +108,9 @@ def _check_all(findings: Findings, judge: str | None) -> None:
         for content in ("queries", "bank")
     }
     titles = described["queries"] | described["bank"]
-    by_text, of_answers = ids_by_text(findings.query_texts[False]), findings.query_texts[True]
-    joined = ids_by_text(of_answers) | by_text
-    joined |= {
-        key: by_text[made] for key, text in of_answers.items() if (made := id_of_text(text)) in by_text
-    }
-    joined |= {query_id: query_id for query_id in titles}
+    of_answers = findings.query_texts[True]
+    by_text = ids_by_text(of_answers) | ids_by_text(findings.query_texts[False])
+    joined = {key: id_by_text(key, text, titles, by_text) for key, text in of_answers.items()}
     systems = {
         system: {title_query(joined.get(query_id, query_id), titles, guess=False) for query_id in of}
         for system, of in sorted(findings.systems.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -104,7 +105,7 @@ class AnswerUnit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AnswerGrader(PromptGrader):
+class AnswerGrader(PromptGrader, ABC):
     """The base of graders of answers.
 
     ``pairs``: Whether the model is a classifier of pairs, which has no prompt.
@@ -116,17 +117,17 @@ class AnswerGrader(PromptGrader):
     stored: ClassVar[str]
     noun: ClassVar[str]
 
+    @abstractmethod
     def units(self, query: QueryPassages, outputs: Sequence[SystemOutput]) -> Iterator[tuple[Passage, Any]]:
         """What to grade, each with the passage that gets the grades."""
-        raise NotImplementedError
 
+    @abstractmethod
     def left(self, unit: AnswerUnit, known: Sequence[Any]) -> tuple[AnswerUnit | None, int]:
         """What these stored grades lack of a unit, and the number of grades that they have."""
-        raise NotImplementedError
 
+    @abstractmethod
     def grades(self, unit: AnswerUnit, requests: Sequence[Request], replies: Sequence[Completion]) -> Any:
         """The grades that follow from the replies."""
-        raise NotImplementedError
 
     def requests(self, unit: AnswerUnit) -> list[Request]:
         """A request for each source of a part, or for all sources of an answer together."""

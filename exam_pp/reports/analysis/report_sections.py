@@ -148,7 +148,7 @@ def differences(
     about = "the entries, with 1 if a system covers them" + " or makes this mistake" * bool(mistakes)
     folder.table("entries.tsv", Report("", [table]), about)
     verb, noun = ("covers", "entry") if board.stem.startswith("cover") else ("states", "fact")
-    if board.title.startswith("Rubric scores"):
+    if verb == "states" and board.standings.metrics[0] not in NUGGET_METRICS:
         verb, noun = "meets", "requirement"
     entries = [each for each in entries if not each.to_avoid]
     number = Counter((each.query_id, name) for each in entries for name in (*each.systems, ""))
