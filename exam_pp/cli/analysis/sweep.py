@@ -31,6 +31,11 @@ from exam_pp.cli.options import (
 @GRADED
 @click.option("--official", type=FILE, required=True, help=OFFICIAL)
 @BANK
+@click.option(
+    "--by",
+    type=click.Choice(["team"]),
+    help="Also correlate Cover without the entries of each team that wrote some of the bank (RAGTIME 2026).",
+)
 @ONLY_QUERIES
 @runs_option("for Rubric-Qrels")
 @METHOD_NAME
@@ -60,6 +65,7 @@ def command(
     graded: Path,
     official: Path,
     bank: Path | None,
+    by: str | None,
     queries: Path | None,
     runs: tuple[Path, ...],
     method_name: Any,
@@ -85,6 +91,8 @@ def command(
     \b
       exam-pp analyze sweep two-models.jsonl.gz --official official.json --runs runs
     """
+    if by is not None and bank is None:
+        raise click.UsageError("--by team needs --bank.")
     if not runs:
         refuse_without("--runs", "method_name", "measures")
     if intervals is None:
@@ -101,6 +109,7 @@ def command(
         official,
         runs=runs or None,
         bank=bank,
+        by_team=by is not None,
         grade_filter=grade_filter(**criteria),
         queries=queries,
         measures=measures or ("nDCG@10",),

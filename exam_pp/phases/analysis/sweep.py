@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from exam_pp.banks import BankLine, TestBank
 from exam_pp.defaults import SAMPLES
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
@@ -23,15 +24,15 @@ from exam_pp.phases.analysis.correlation import (
     coefficient_intervals,
     read_official,
 )
-from exam_pp.phases.evaluation.inputs import Passages, name_of, views
+from exam_pp.phases.evaluation.inputs import Bank, Passages, bank_of, name_of, views
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.score_runs import ReadRuns, read_matrix
 from exam_pp.phases.evaluation.selected_grades import depth_notes, entry_kind, selectors
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.results import OVERALL_SYSTEM, Score
-from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.store.trec.runs import MethodName
+from exam_pp.text.wording import counted
 
 DEFAULT_MIN_GRADES = (1, 2, 3, 4, 5)
 
@@ -80,6 +81,7 @@ def sweep(
     *,
     runs: PathLike | Sequence[PathLike] | ReadRuns | None = None,
     bank: PathLike | None = None,
+    by_team: bool = False,
     grade_filter: GradeFilter | None = None,
     queries: PathLike | None = None,
     measures: Sequence[str] = ("nDCG@10",),
@@ -97,7 +99,9 @@ def sweep(
     Rubric-Qrels (label ``max``) with ``runs``, Rubric-Cover and its normalised form if the file has
     rankings.
 
-    ``bank``: Test bank; only its queries and entries count. ``queries``: File of queries; only these count.
+    ``bank``: Test bank; only its queries and entries count. ``by_team``: Also make Cover without the
+    entries of each team that wrote some. ``queries``: File of queries; only these count. Raises
+    :class:`~exam_pp.errors.ExamError`.
     """
     reference = official if isinstance(official, OfficialRanks) else read_official(official)
     parse_measures(measures)
@@ -105,6 +109,12 @@ def sweep(
     cutoff = cutoff or max(file.cutoff for file in files.values())
     leaderboards = _qrels_leaderboards(files, runs, measures, min_grades, method) if runs is not None else {}
     leaderboards |= _cover_leaderboards(files, min_grades, cutoff)
+    for team, rest in (without_teams(bank_of(bank)) if by_team and bank is not None else {}).items():
+        of_rest = dict(_graded_files(graded, rest, grade_filter or GradeFilter(), queries))
+        leaderboards |= {
+            (key, grade, f"{measure} without {team}"): scores
+            for (key, grade, measure), scores in _cover_leaderboards(of_rest, min_grades, cutoff).items()
+        }
     settings = []
     for (key, min_grade, measure), scores in leaderboards.items():
         means = {row.system: row.mean for row in standings(scores) if row.system != OVERALL_SYSTEM}
@@ -137,11 +147,33 @@ def sweep(
     return Sweep(settings, reference, top, notes, provenance)
 
 
+def without_teams(bank: TestBank) -> dict[str, TestBank]:
+    """Team to the bank without its entries: does a team gain by what it wrote itself?
+
+    Teams are those of banks of RAGTIME 2026. Raises :class:`~exam_pp.errors.SelectionError` for fewer than
+    two.
+    """
+
+    def team(line: BankLine) -> str:
+        info: Any = line.info
+        for key in ("autojudge", "metadata", "team_id"):
+            info = info.get(key) if isinstance(info, dict) else None
+        return str(info or "")
+
+    teams = sorted({team(line) for line in bank.lines} - {""})
+    if len(teams) < 2:
+        raise SelectionError(
+            f"The bank has the entries of {counted(len(teams), 'team')}: import the banks of several, such "
+            "as those of RAGTIME 2026, with one `exam-pp bank import`."
+        )
+    return {name: TestBank.from_lines(each for each in bank.lines if team(each) != name) for name in teams}
+
+
 def _graded_files(
-    graded: Passages, bank_path: PathLike | None, criteria: GradeFilter, queries: PathLike | None
+    graded: Passages, bank_given: Bank | None, criteria: GradeFilter, queries: PathLike | None
 ) -> Iterator[tuple[GradeKey, GradedFile]]:
     """Yield the grades of every model and prompt class, without queries that have no grades."""
-    bank = read_bank(bank_path) if bank_path is not None else None
+    bank = None if bank_given is None else bank_of(bank_given)
     selected = set(read_queries(queries)) if queries is not None else None
     lines = views(graded)
     if selected is not None and not any(line.query_id in selected for line in lines):

@@ -217,3 +217,38 @@ def test_fewer_than_two_systems_in_common_are_refused(graded: Path, tmp_path: Pa
     other = written(tmp_path / "other.json", systems)
     with pytest.raises(SelectionError, match=r"other\.json.*--runs"):
         sweep(graded, other)
+
+
+def test_without_the_entries_of_a_team(
+    write_jsonl: Callable[[str, list[Any]], Path], official: Path, tmp_path: Path
+) -> None:
+    """By hand: x wrote b and c, which only three covers; without them one is ahead, as in the ranks."""
+
+    def answer(system: str, **grades: int) -> dict[str, Any]:
+        ranking = {"method": system, "paragraphId": system, "queryId": "q", "rank": 1, "score": 1.0}
+        return passage(
+            system,
+            paragraph_data={"judgments": [], "rankings": [ranking]},
+            exam_grades=[rubric({f"q/{entry}": grade for entry, grade in grades.items()})],
+        )
+
+    answers = [answer("one", a=5, b=0, c=0), answer("two", a=0, b=0, c=0), answer("three", a=0, b=5, c=5)]
+
+    def line(team: str, *entries: str) -> dict[str, Any]:
+        items = [{"query_id": "q", "question_id": f"q/{e}", "question_text": e} for e in entries]
+        info = {"autojudge": {"metadata": {"team_id": team, "topic_id": "q"}}}
+        return {"query_id": "q", "info": info, "items": items}
+
+    graded = write_jsonl("answers.jsonl", [["q", answers]])
+    bank = write_jsonl("bank.jsonl", [line("x", "b", "c"), line("y", "a")])
+    swept = sweep(graded, official, bank=bank, by_team=True, min_grades=[4], cutoff=1)
+    boards = {
+        setting.measure: setting.scores for setting in swept.settings if "nCover" not in setting.measure
+    }
+    assert boards == {
+        "Cover@1": {"one": 1 / 3, "two": 0, "three": 2 / 3},
+        "Cover@1 without x": {"one": 1, "two": 0, "three": 0},
+        "Cover@1 without y": {"one": 0, "two": 0, "three": 1},
+    }
+    with pytest.raises(SelectionError, match="has the entries of 1 team: import the banks of several"):
+        sweep(graded, official, bank=write_jsonl("one.jsonl", [line("y", "a")]), by_team=True)
