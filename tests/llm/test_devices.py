@@ -21,7 +21,7 @@ from exam_pp.llm.batched import BatchedLLM, _is_out_of_memory
 from exam_pp.llm.checkpoint import ModelCheckpoint, pick_device, pick_dtype
 from exam_pp.llm.encoding import Encoded
 from exam_pp.llm_requests import Completion, Part, Request
-from exam_pp.phases.grading.distributed import TorchProcessGroup
+from exam_pp.phases.grading.distributed import LaunchedGroup
 from tests.llm.asking import LABELS, answers, ask, texts
 from tests.llm.pretend_cuda import pretended_gpus
 
@@ -112,7 +112,7 @@ def test_each_process_gets_a_gpu(
     gpus: Callable[..., list[int]], rank: int, asked: str | None, device: str
 ) -> None:
     gpus(4)
-    group = TorchProcessGroup.__new__(TorchProcessGroup)
+    group = LaunchedGroup.__new__(LaunchedGroup)
     group.local_rank, group.local_size = rank, 8
     assert group.assign_device(ModelOptions("m", device=asked)).device == device
 

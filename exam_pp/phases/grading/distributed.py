@@ -47,6 +47,10 @@ class ProcessGroup:
         """Return the values of all processes, by rank, in every process."""
         return [value]
 
+    def split(self, shares: Sequence[T]) -> T:
+        """Return the share of this process: there is one for each, by rank."""
+        return shares[0]
+
     def assign_device(self, model: ModelOptions) -> ModelOptions:
         """Return the options with GPU and threads of this process, if the options leave them open."""
         return model
@@ -56,37 +60,40 @@ SINGLE_PROCESS = ProcessGroup()
 """The process group of a single process."""
 
 
-class TorchProcessGroup(ProcessGroup):
-    """A process group of torch.distributed, with the gloo backend because it exchanges Python objects.
+class LaunchedGroup(ProcessGroup):
+    """The processes of ``accelerate launch`` or ``torchrun``, held together by Accelerate.
 
-    Methods raise :class:`ProcessGroupError` if another process has ended.
+    They exchange Python objects over gloo also where there are GPUs: it notices at once that a process has
+    ended. Methods raise :class:`ProcessGroupError` then.
     """
 
     def __init__(self) -> None:
         try:
-            import torch.distributed as dist  # noqa: PLC0415 - an optional package that is slow to import
+            from accelerate import PartialState, utils  # noqa: PLC0415 - an optional package, slow to import
         except ImportError as error:
             raise MissingExtraError("Grading with several processes", "hf") from error
-        self._dist = dist
-        self.rank, self.size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-        self.local_rank = int(os.environ.get("LOCAL_RANK", "0"))
         self.local_size = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        os.environ.setdefault("OMP_NUM_THREADS", str(self._threads()))  # else Accelerate sets it and warns
         with self._translated_errors():
-            dist.init_process_group("gloo", timeout=_TIMEOUT)
+            self._state = PartialState(cpu=True, backend="gloo", timeout=_TIMEOUT)
+        self._utils = utils
+        self.rank, self.size = self._state.process_index, self._state.num_processes
+        self.local_rank = self._state.local_process_index
 
     def broadcast(self, value: T) -> T:
         """Return the value of rank 0 in every process."""
-        box = [value]
         with self._translated_errors():
-            self._dist.broadcast_object_list(box, src=0)
-        return box[0]
+            return self._utils.broadcast_object_list([value])[0]  # type: ignore[no-any-return]
 
     def gather(self, value: T) -> list[T]:
         """Return the values of all processes, by rank, in every process."""
-        values: list[T | None] = [None] * self.size
         with self._translated_errors():
-            self._dist.all_gather_object(values, value)
-        return values  # type: ignore[return-value]  # all_gather_object has replaced every None
+            return self._utils.gather_object([value])  # type: ignore[no-any-return]
+
+    def split(self, shares: Sequence[T]) -> T:
+        """Return the share of this process."""
+        with self._state.split_between_processes(list(shares)) as own:
+            return own[0]  # type: ignore[no-any-return]
 
     def assign_device(self, model: ModelOptions) -> ModelOptions:
         """Return the options with GPU and threads of this process, if the options leave them open."""
@@ -100,12 +107,15 @@ class TorchProcessGroup(ProcessGroup):
         if gpus and model.device in (None, "cuda") and not model.device_map:
             model = replace(model, device=f"cuda:{self.local_rank % gpus}")
         if model.threads is None:
-            model = replace(model, threads=max(1, available_cores() // self.local_size))
+            model = replace(model, threads=self._threads())
         return model
+
+    def _threads(self) -> int:
+        return max(1, available_cores() // self.local_size)
 
     def close(self) -> None:
         """Leave the process group."""
-        self._dist.destroy_process_group()
+        self._state.destroy_process_group()
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
@@ -124,7 +134,7 @@ def process_group_from_environment() -> Iterator[ProcessGroup]:
     if not _is_launched():
         yield SINGLE_PROCESS
         return
-    group = TorchProcessGroup()
+    group = LaunchedGroup()
     yield group
     # No finally: after an error the other processes detect the end of this process.
     group.close()

@@ -112,7 +112,7 @@ class Answerer:
         todo = [batch for batch in batches if any(keys[index] not in known for index in batch)]
         self._on_replies(sum(pairs.pop(key) for key in known))
         weights = [len(batch) * max(len(requests[index].text) for index in batch) for batch in todo]
-        own = assign_shards(weights, self._group.size)[self._group.rank]
+        own = self._group.split(assign_shards(weights, self._group.size))
         answered = self._answer([todo[number] for number in own], keys, requests, pairs)
         # Known replies take precedence, because the journal keeps the first reply.
         return self._exchange(answered, pairs) | known

@@ -88,27 +88,34 @@ def start(arguments: list[str], mark: Path, **environment: str) -> subprocess.Po
     )
 
 
-def launch(*arguments: str, several: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+LAUNCHERS = {
+    "accelerate": [*ACCELERATE, "launch", "--multi_gpu", "--num_processes", "2", "--main_process_port"],
+    "torchrun": [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port"],
+}
+
+
+def launch(
+    *arguments: str, launcher: str = "accelerate", **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Two processes; without GPUs, accelerate starts a single one unless ``--multi_gpu`` asks for several."""
-    processes = ["--multi_gpu", "--main_process_port", free_port()] if several else ["--cpu"]
     return subprocess.run(
-        [*ACCELERATE, "launch", *processes, "--num_processes", "2", *arguments],
+        [*LAUNCHERS[launcher], free_port(), *arguments],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environment},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("several", [True, False])
-def test_accelerate_launch_writes_the_output_of_a_single_process(
-    several: bool, many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
+@pytest.mark.parametrize("launcher", list(LAUNCHERS))
+def test_two_launched_processes_write_the_output_of_a_single_one(
+    launcher: str, many: Path, tiny_bank: Path, tmp_path: Path, whole: bytes
 ) -> None:
     pytest.importorskip("accelerate")
     output = tmp_path / "group.jsonl.gz"
-    arguments = command(many, tiny_bank, output)
-    done = launch("-m", "exam_pp", *arguments, several=several)
+    done = launch("-m", "exam_pp", *command(many, tiny_bank, output), launcher=launcher)
     assert done.returncode == 0, done.stderr
     assert output.read_bytes() == whole
     assert done.stderr.count("230 pairs graded") == 1  # only rank 0 logs
+    assert "UserWarning" not in done.stderr
     assert not list(tmp_path.glob("*.journal*"))
 
 
