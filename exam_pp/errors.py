@@ -130,6 +130,12 @@ class ModelError(ExamError):
     """A model cannot be loaded or does not support the request."""
 
 
+class WaitingError(ExamError):
+    """The requests of a grading are in batch files and have no replies yet."""
+
+    exit_code = 3
+
+
 class ProcessGroupError(ExamError):
     """Another process of the process group has ended; grades that were written are kept."""
 

@@ -375,6 +375,12 @@ journal_options = together(
 """Options to resume a command that asks a model; :data:`JOURNAL` has their names."""
 JOURNAL = ("journal", "retry_failed")
 
+TO_BATCH = click.option(
+    "--to-batch", "batch", type=OutputPath(folders=True, files=False),
+    help="Write the requests to this folder as batch files of OpenAI (also for vllm run-batch), and read the "
+    "replies that are put there, in place of calls to --base-url.",
+)  # fmt: skip
+
 MAX_QUERIES = click.option(
     "--max-queries", type=IntRange(1), help="Use only the first queries, at most this many."
 )

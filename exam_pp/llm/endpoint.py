@@ -42,6 +42,7 @@ from exam_pp.llm.transport import (
     StatusError,
     Transport,
     address,
+    message_of,
     parse_body,
 )
 from exam_pp.llm_requests import THINKING_TAGS, Completion, Part, Request
@@ -157,6 +158,7 @@ class EndpointLLM:
     """
 
     _expected = "a chat completion"
+    _path = "chat/completions"
     _optional = _RECORDED | {"logprobs", "extra_body", "max_tokens"}
 
     def __init__(self, options: ModelOptions) -> None:
@@ -218,6 +220,25 @@ class EndpointLLM:
                     yield index, outcome.completion
             finally:
                 stopped.set()  # ends threads that wait for their next attempt
+
+    def call(self, request: Request) -> dict[str, Any]:
+        """The path and the body of the call for a request, as a line of a batch file has them."""
+        body = self._arguments(request, self._left_out)
+        body |= body.pop("extra_body", {})
+        return {"url": f"/v1/{self._path}", "body": body}
+
+    def read_call(self, status: int, body: Any, request: Request) -> Completion | str:
+        """The completion of a call that a batch has made, or the reason to ask again."""
+        try:
+            if status < 300:
+                return self._read(body, request, has_logprobs=True)
+        except AttemptError as error:
+            return str(error)
+        said = self._hide(message_of(body)) if isinstance(body, dict) else ""
+        reason = f"status {status} ({said or 'unknown reason'})"
+        if status in _HINTS or status in _RETRIED or status >= 500:
+            return reason
+        return Completion(error=f"the endpoint refused the request with {reason}")
 
     def _error(self, problem: str) -> ModelError:
         return ModelError(f"The endpoint {address(self._transport.url)} {problem}.")
@@ -513,6 +534,7 @@ class CompletionsLLM(EndpointLLM):
     """
 
     _expected = "a completion"
+    _path = "completions"
     _optional = EndpointLLM._optional - {"max_tokens"}
 
     def _create(self, client: Any, arguments: dict[str, Any]) -> Any:

@@ -47,12 +47,8 @@ class StatusError(BadReplyError):
 
     def __init__(self, response: Any) -> None:
         body = _error_body(response.content)
-        inner = body.get("error")
-        details = inner if isinstance(inner, dict) else {}
-        texts = (details.get("message"), inner, body.get("message"), body.get("detail"))
-        found = next((text for text in texts if isinstance(text, str) and text), None)
-        problems = body.get("detail") and json.dumps(body["detail"])  # FastAPI: a list with a place for each
-        super().__init__((found or problems or response.reason_phrase or "unknown reason").rstrip("."))
+        details = body["error"] if isinstance(body.get("error"), dict) else {}
+        super().__init__(message_of(body) or response.reason_phrase or "unknown reason")
         self.status: int = response.status_code
         self.code, self.param = details.get("code"), details.get("param")
         self.delay = retry_after(response.headers.get("retry-after"))
@@ -195,6 +191,15 @@ def parse_body(data: bytes) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         raise BadReplyError("it is not JSON") from None
+
+
+def message_of(body: dict[str, Any]) -> str:
+    """What the body of an error says; empty if it says nothing."""
+    inner, detail = body.get("error"), body.get("detail")
+    texts = (inner.get("message") if isinstance(inner, dict) else inner, body.get("message"), detail)
+    found = next((text for text in texts if isinstance(text, str) and text), None)
+    # FastAPI: a list with a place for each problem
+    return (found or (json.dumps(detail) if detail else "")).rstrip(".")
 
 
 def _error_body(data: bytes) -> dict[str, Any]:

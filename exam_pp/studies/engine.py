@@ -89,9 +89,9 @@ class Results:
 class Engine:
     """The steps of a study in its folder. A step with the same inputs and options as before is complete.
 
-    ``judge`` is the model in place of that of the study, ``unit`` what a passage of an answer is, and
-    ``reports`` whether pages are written. ``say`` gets the command line that does the same as a step. Every
-    method raises :class:`~exam_pp.errors.ExamError`.
+    ``judge`` is the model in place of that of the study, ``unit`` what a passage of an answer is, ``reports``
+    whether pages are written, and ``batch`` a folder of batch files in place of calls. ``say`` gets the
+    command line that does the same as a step. Every method raises :class:`~exam_pp.errors.ExamError`.
     """
 
     def __init__(
@@ -102,6 +102,7 @@ class Engine:
         *,
         unit: Unit = "paragraph",
         reports: bool = True,
+        batch: Path | None = None,
         progress: Progress = no_progress,
         say: Callable[[str], object] = lambda _line: None,
     ) -> None:
@@ -118,6 +119,7 @@ class Engine:
         self._outdated: list[Mapping[tuple[Path, int], bool]] = []
         self._reports = reports
         self._say = say
+        self._batch = batch
 
     def run(self) -> Results:
         """Do all steps that are missing or changed, and write the study file."""
@@ -279,7 +281,9 @@ class Engine:
         judge = self._judge_of(prompts)
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
-            named = replace(files, output=output, journal=journal, retry_failed=judge.retry_failed)
+            named = replace(
+                files, output=output, journal=journal, retry_failed=judge.retry_failed, batch=self._batch
+            )
             return grade_file(named, judge.model, GradeOptions(prompts, role=role), advance).lines()
 
         command: Words = ["grade", files.passages, *options("--bank", files.bank), *words]

@@ -19,6 +19,7 @@ from exam_pp.cli.options import (
     OUTPUT_PATH,
     QUERIES_FILE,
     QUERY_FORMATS,
+    TO_BATCH,
     answer_match_option,
     bank_option,
     emit_rendered,
@@ -65,7 +66,7 @@ _GRADE_OPTIONS = (
 
 _ENTRIES = {
     "bank", "queries", "soft", "reply", "unparsed", "answer_match", "repairs", "only_unjudged",
-    "role", "max_queries", "max_passages", "shard_text", "planned", "again", "form",
+    "role", "max_queries", "max_passages", "shard_text", "planned", "again", "form", "batch",
 }  # fmt: skip
 _USES = {
     "": _ENTRIES,
@@ -141,6 +142,7 @@ _OF_ALL = {
     help="Grade and write only shard I (1 to N) of N shards of about equal work; `exam-pp merge` merges "
     "them.",
 )  # fmt: skip
+@TO_BATCH
 @click.option(
     "--plan", "planned", is_flag=True,
     help="Estimate requests and time, without grading; a sample of the requests is timed.",
@@ -193,6 +195,9 @@ def command(
     and the versions of libraries and, with --model, whether its replies depend only on the prompt: it counts
     those that change in batches. The exit code is 1 if one changes in float32, which is a defect.
 
+    With --to-batch, the requests are written as files for a batch service, and the exit code is 3 until the
+    folder holds all replies; repeat the command each time. The grades are those of calls to --base-url.
+
     With --again, PASSAGES are graded, and the command writes a report in the same way: the share of the
     grades of a sample that change when the same model gives them again, with its interval.
 
@@ -240,7 +245,7 @@ def command(
     source = passages if passages is not None else bank
     if source is None:
         raise click.UsageError("--closed-book needs --bank.")
-    files = GradeFiles(source, output or Path("-"), bank, **take(options, *JOURNAL, "queries"))
+    files = GradeFiles(source, output or Path("-"), bank, **take(options, *JOURNAL, "queries", "batch"))
     if kind:
         options["criteria_file"] = next(iter(criteria), None)
         _grade_answers(kind, files, model, prompts, options)

@@ -79,7 +79,7 @@ class _Work:
             asked = {request.key(): request for job in of_query for request in next(job.grading, [])}
             new = {key: request for key, request in asked.items() if bytes.fromhex(key) not in seen}
             seen.update(map(bytes.fromhex, new))
-            known = answer.answered(list(new.values()))
+            known = answer.known(list(new.values()))
             left = {key: request for key, request in new.items() if key not in known}
             self.distinct += len(new)
             self.requests += len(left)

@@ -24,6 +24,7 @@ from exam_pp.cli.options import (
     QUERIES_FILE,
     REPAIR,
     SPLIT_LINES,
+    TO_BATCH,
     OutputPath,
     prompt_file_option,
     prompt_option,
@@ -114,6 +115,7 @@ def _is_study(word: str) -> bool:
 @click.option("--without", multiple=True, metavar="NAME", help="Remove this system; may be repeated.")
 @click.option("--games/--no-games", default=False, help="Also let the judge compare the answers in pairs.")
 @model_options(required=False)
+@TO_BATCH
 @click.option(
     "-o", "--output", type=OutputPath(folders=True, files=False),
     help="Folder of the study.  [default: that of STUDY]",
@@ -132,6 +134,7 @@ def command(
     output: Path | None,
     without: tuple[str, ...],
     outside: bool,
+    batch: Path | None,
     **_options: Any,
 ) -> None:
     """Import, grade and evaluate systems, and say which one is better.
@@ -170,7 +173,7 @@ def command(
     _check(chosen)
     make_folder(folder)
     engine = Engine(
-        chosen, folder,
+        chosen, folder, batch=batch,
         progress=lambda title: progress(title, "pairs"), say=lambda line: click.echo(f"$ {line}"),
     )  # fmt: skip
     results = engine.run()

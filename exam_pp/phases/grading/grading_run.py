@@ -23,9 +23,11 @@ from exam_pp.phases.grading.grade import (
     GradeSummary,
     count_work,
     grade,
+    grading_jobs,
     select,
 )
 from exam_pp.phases.grading.scheduler import Answerer
+from exam_pp.plugins import needed
 from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
@@ -51,7 +53,7 @@ class GradeFiles:
     """The files of a grading. ``passages`` and ``output`` may be ``-``.
 
     Direct prompts need ``queries`` or ``bank`` for the texts of the queries. ``retry_failed`` sends requests
-    again whose failure is in the journal.
+    again whose failure is in the journal. ``batch`` is a folder of batch files in place of calls.
     """
 
     passages: Path
@@ -60,6 +62,7 @@ class GradeFiles:
     journal: Path | None = None
     retry_failed: bool = False
     queries: Path | None = None
+    batch: Path | None = None
 
     @property
     def inputs(self) -> list[Path]:
@@ -144,10 +147,10 @@ def grade_file(
     exam = check_files(files, options)
     check_fit(model, options)
     streamed = is_stream(files.passages)
-    if streamed and group.size > 1:
+    if streamed and (group.size > 1 or files.batch is not None):
         raise SelectionError(
-            "A grading with several processes reads the passages in each of them: use a file instead of "
-            "standard input."
+            "A grading with several processes or batch files reads the passages more than once: use a file "
+            "instead of standard input."
         )
     options = in_shard(options, shard, files, exam)
     pairs = None if streamed else check_pairs(files, exam, model, options, shard)
@@ -169,6 +172,13 @@ def grade_file(
     # Around the writer, so that the journal is deleted only after the output is complete.
     with open_journal(files, group) as journal:
         answer = Answerer(llm, journal, lambda count: advance(count, None), group)
+        if files.batch is not None:
+            # The plug-in takes replies into the journal, and raises WaitingError if some are missing.
+            jobs = grading_jobs(
+                read_raw_passages(files.passages), exam, model=llm.name, provenance=llm.provenance(),
+                options=options, summary=GradeSummary(),
+            )  # fmt: skip
+            needed("batch files", "batches")(files.batch, answer, jobs)
         advance(0, pairs)
         graded = grade(
             read_raw_passages(files.passages),

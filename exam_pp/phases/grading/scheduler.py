@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -98,10 +98,14 @@ class Answerer:
         replies = self._ask(order, [unique[key] for key in order], pairs)
         return [replies[key] for key in keys]
 
-    def answered(self, requests: Sequence[Request]) -> set[str]:
-        """The keys (:meth:`Request.key`) of the requests with a reply in the journal."""
+    def known(self, requests: Sequence[Request]) -> dict[str, Completion]:
+        """The replies in the journal by the key (:meth:`Request.key`) of their request."""
         known = self._journal.get(self._keys(requests))
-        return {key.partition("/")[2] for key in known}
+        return {key.partition("/")[2]: reply for key, reply in known.items()}
+
+    def add(self, replies: Mapping[str, Completion]) -> None:
+        """Add replies to the journal, by the key of their request."""
+        self._journal.add({f"{self._model}/{key}": reply for key, reply in replies.items()})
 
     def _keys(self, requests: Sequence[Request]) -> list[str]:
         return [f"{self._model}/{request.key()}" for request in requests]

@@ -1,0 +1,1 @@
+"""SQL over graded files, banks, runs and leaderboards."""
