@@ -283,6 +283,7 @@ class _GradesOfOneModel(OfOneModel, StoredRecord, frozen=True, gc=False, kw_only
     prompt_type: str | None = None
     relevance_label: Integer | None = None
     tokens_cut: dict[str, Integer] | None = None
+    tokens: list[Integer] | None = None
     comments: dict[str, str] | None = None
 
     if TYPE_CHECKING:  # the slot

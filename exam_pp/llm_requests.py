@@ -137,6 +137,7 @@ class Completion:
     backend does not compute them, or the reply has no label. ``tokens_cut`` is the number of tokens of the
     passage that were truncated; ``claim_tokens_cut`` those of a claim that is too long for a pair scorer.
     ``not_sent`` names the settings that the endpoint refused, and that the request therefore did not have.
+    ``tokens`` are those of prompt and reply, as an endpoint counts them; empty if it does not.
     """
 
     text: str = ""
@@ -146,6 +147,7 @@ class Completion:
     definition: SoftDefinition = "reply"
     claim_tokens_cut: int = 0
     not_sent: tuple[str, ...] = ()
+    tokens: tuple[int, ...] = ()
 
 
 DECIMALS = 6

@@ -115,8 +115,10 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "Interrupted runs": {
         "--journal": "File that keeps the replies",
+        "--max-tokens-total": "Stop before more tokens are used",
         "--regrade": "Ask again for grades that exist",
         "--retry-failed": "Send failed requests again",
+        "--to-batch": "Batch files in place of calls",
     },
     "Output": {
         "--again": "Grade a sample again, and count what changes",
@@ -162,6 +164,7 @@ ADVANCED = frozenset(
         "--head-to-head",
         "--journal",
         "--max-queries",
+        "--max-tokens-total",
         "--method-name",
         "--missing-queries",
         "--pool",
@@ -180,6 +183,7 @@ ADVANCED = frozenset(
         "--test-collection",
         "--threads",
         "--tie-margin",
+        "--to-batch",
         "--trust-remote-code",
         "--unparsed",
         "--verbose",

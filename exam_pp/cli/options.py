@@ -375,6 +375,12 @@ journal_options = together(
 """Options to resume a command that asks a model; :data:`JOURNAL` has their names."""
 JOURNAL = ("journal", "retry_failed")
 
+MAX_TOKENS_TOTAL = click.option(
+    "--max-tokens-total", type=IntRange(1),
+    help="Stop each grading by an endpoint before its prompts and replies have more tokens than this; with a "
+    "higher limit, the same command continues.  [default: no limit]",
+)  # fmt: skip
+
 TO_BATCH = click.option(
     "--to-batch", "batch", type=OutputPath(folders=True, files=False),
     help="Write the requests to this folder as batch files of OpenAI (also for vllm run-batch), and read the "

@@ -56,6 +56,8 @@ class ModelOptions:
         max_reply_mb: The maximal size of an endpoint's reply in megabytes, unpacked.
         any_server: Whether the replies of all servers count as those of the same model: files do not record
             the URL, which is not read before the first request.
+        max_tokens_total: The number of tokens, of prompts and replies, before which a grading by an endpoint
+            stops. Default: no limit.
         temperature: The temperature of sampling. 0: always the likeliest reply. Local models sample with
             transformers, and the replies do not depend on the batches.
         top_p: The probability of the tokens from which a reply is sampled (nucleus sampling, Holtzman et
@@ -97,6 +99,7 @@ class ModelOptions:
     concurrency: int = 16
     max_reply_mb: float = 16.0
     any_server: bool = False
+    max_tokens_total: int | None = None
     temperature: float = 0
     top_p: float | None = None
     sampling_seed: int | None = None
@@ -190,6 +193,17 @@ class LearnsFromPassages(Protocol):
 
     def learn(self, passages: Iterable[str]) -> None:
         """Read the texts of the passages; called once before the first request."""
+
+
+@runtime_checkable
+class LimitsTokens(Protocol):
+    """A backend that stops before its replies have used ``token_limit`` tokens; None for no limit.
+
+    ``tokens_used`` are those of the replies so far, also of those that the journal has.
+    """
+
+    token_limit: int | None
+    tokens_used: int
 
 
 log = logging.getLogger(__name__)

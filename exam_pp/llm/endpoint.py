@@ -110,6 +110,8 @@ LONGEST_REPLY = 4096
 LONGEST_TEXT, LONGEST_TOKEN = 100_000, 16
 """Maximal number of characters of a reply, and of further ones for each token of thinking."""
 
+_TEMPLATE_TOKENS = 64
+
 TOP_LOGPROBS = 20
 _OPENAI_TOP_LOGPROBS = 5
 """The maximum of api.openai.com for completions."""
@@ -171,6 +173,8 @@ class EndpointLLM:
         self._left_out: frozenset[str] = frozenset()
         self._lock = threading.Lock()
         self._warned: set[str] = set()
+        self.token_limit, self.tokens_used = options.max_tokens_total, 0
+        self._is_out_of_tokens = False
         if not options.any_server:
             self._transport  # noqa: B018 - the first use checks URL and key
 
@@ -202,9 +206,8 @@ class EndpointLLM:
         self, requests: Sequence[Request], batches: Iterable[Batch] | None = None
     ) -> Iterator[tuple[int, Completion]]:
         """Yield each reply when it arrives; calls of later batches start as soon as there is a free slot."""
-        order = (
-            index for batch in (self.batches(requests) if batches is None else batches) for index in batch
-        )
+        reserved: dict[int, int] = {}
+        order = self._affordable(requests, self.batches(requests) if batches is None else batches, reserved)
         stopped = threading.Event()
         with self._transport.client(stopped) as client:
             if self._is_first("server"):
@@ -217,9 +220,35 @@ class EndpointLLM:
             try:
                 for index, outcome in in_threads(work, order, self._options.concurrency):
                     self._retries.watch(requests[index], outcome)
+                    reserved.pop(index, None)
+                    self.tokens_used += sum(outcome.completion.tokens)
                     yield index, outcome.completion
             finally:
                 stopped.set()  # ends threads that wait for their next attempt
+        if self._is_out_of_tokens and self.token_limit:
+            raise ModelError(
+                f"{self.tokens_used:,} tokens are used, and the next requests could pass the "
+                f"{self.token_limit:,} of --max-tokens-total. All replies are kept: repeat the command with "
+                "a higher limit to continue."
+            )
+
+    def _affordable(
+        self, requests: Sequence[Request], batches: Iterable[Batch], reserved: dict[int, int]
+    ) -> Iterator[int]:
+        """The requests of each batch, until one could pass the limit; ``reserved`` is for open requests."""
+        for batch in batches:
+            # A token has at least one byte; the template of the model adds some.
+            most = {
+                index: len(requests[index].text.encode()) + _TEMPLATE_TOKENS + self._longest(requests[index])
+                for index in batch
+            }
+            if self.token_limit:
+                open_ones = sum(reserved.values()) + sum(most.values())
+                self._is_out_of_tokens = self.tokens_used + open_ones > self.token_limit
+                if self._is_out_of_tokens:
+                    return
+                reserved |= most
+            yield from batch
 
     def call(self, request: Request) -> dict[str, Any]:
         """The path and the body of the call for a request, as a line of a batch file has them."""
@@ -231,7 +260,7 @@ class EndpointLLM:
         """The completion of a call that a batch has made, or the reason to ask again."""
         try:
             if status < 300:
-                return self._read(body, request, has_logprobs=True)
+                return self._completion(body, request, has_logprobs=True)
         except AttemptError as error:
             return str(error)
         said = self._hide(message_of(body)) if isinstance(body, dict) else ""
@@ -266,7 +295,7 @@ class EndpointLLM:
             raise AttemptError(str(error)) from None
         self._leave_out(trial)
         self._accepted |= arguments.keys()
-        completion = self._read(answer, request, "logprobs" in arguments)
+        completion = self._completion(answer, request, "logprobs" in arguments)
         not_sent = sorted(_SETTINGS.get(name, name) for name in left_out & _RECORDED)
         return replace(completion, not_sent=tuple(not_sent)) if not_sent else completion
 
@@ -312,16 +341,18 @@ class EndpointLLM:
             raise self._error(f"cannot be reached ({reason}): check that the server is running") from None
         return UnreachableError(reason)
 
-    def _arguments(self, request: Request, left_out: Set[str]) -> dict[str, Any]:
+    def _longest(self, request: Request) -> int:
+        """The largest number of tokens of a reply."""
         longest = self._options.max_tokens or min(request.max_new_tokens, LONGEST_REPLY)
-        if self._chooses(request):
-            longest = LONGEST_CHOICE
+        return (LONGEST_CHOICE if self._chooses(request) else longest) + self._options.thinking_tokens
+
+    def _arguments(self, request: Request, left_out: Set[str]) -> dict[str, Any]:
         # Some of OpenAI's models support only the newer name, many other servers only the older one.
         is_new = "max_tokens" in left_out or (self._transport.is_openai and "max_tokens" in self._optional)
         limit_name = "max_completion_tokens" if is_new else "max_tokens"
         settings = {
             "temperature": self._decoding.get("temperature", 0),
-            limit_name: longest + self._options.thinking_tokens,
+            limit_name: self._longest(request),
             **self._extra,
             **(self._choice_arguments(request.labels) if self._chooses(request) else {}),
         }
@@ -367,6 +398,12 @@ class EndpointLLM:
     def _logprobs_arguments(self) -> dict[str, Any]:
         """The arguments that request likelihoods."""
         return {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+
+    def _completion(self, answer: Any, request: Request, has_logprobs: bool) -> Completion:
+        """The completion with the tokens that the endpoint counts."""
+        counts = [member(answer, "usage", name) for name in ("prompt_tokens", "completion_tokens")]
+        known = all(type(count) is int and count >= 0 for count in counts)
+        return replace(self._read(answer, request, has_logprobs), tokens=tuple(counts) if known else ())
 
     def _read(self, answer: Any, request: Request, has_logprobs: bool) -> Completion:
         """Read text and label likelihoods of a reply; raises :class:`AttemptError` for other replies.

@@ -90,8 +90,9 @@ class Engine:
     """The steps of a study in its folder. A step with the same inputs and options as before is complete.
 
     ``judge`` is the model in place of that of the study, ``unit`` what a passage of an answer is, ``reports``
-    whether pages are written, and ``batch`` a folder of batch files in place of calls. ``say`` gets the
-    command line that does the same as a step. Every method raises :class:`~exam_pp.errors.ExamError`.
+    whether pages are written, ``batch`` a folder of batch files in place of calls, and ``max_tokens_total``
+    the limit of each grading. ``say`` gets the command line that does the same as a step. Every method raises
+    :class:`~exam_pp.errors.ExamError`.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Engine:
         unit: Unit = "paragraph",
         reports: bool = True,
         batch: Path | None = None,
+        max_tokens_total: int | None = None,
         progress: Progress = no_progress,
         say: Callable[[str], object] = lambda _line: None,
     ) -> None:
@@ -120,6 +122,7 @@ class Engine:
         self._reports = reports
         self._say = say
         self._batch = batch
+        self._max_tokens_total = max_tokens_total
 
     def run(self) -> Results:
         """Do all steps that are missing or changed, and write the study file."""
@@ -453,7 +456,8 @@ class Engine:
     @property
     def judge(self) -> Judge:
         """The judge in place of that of the study, or that."""
-        return self._judge or Judge(self.study.model_options, self.study.words_of_judge)
+        judge = self._judge or Judge(self.study.model_options, self.study.words_of_judge)
+        return replace(judge, model=replace(judge.model, max_tokens_total=self._max_tokens_total))
 
     def _judge_of(self, prompts: Sequence[Prompt]) -> Judge:
         """Who answers prompts; those for nuggets and games (none) are not for a judge by similarity."""

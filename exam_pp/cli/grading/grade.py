@@ -16,6 +16,7 @@ from exam_pp.cli.model_options import model_options, take_model_options
 from exam_pp.cli.options import (
     FILE,
     JOURNAL,
+    MAX_TOKENS_TOTAL,
     OUTPUT_PATH,
     QUERIES_FILE,
     QUERY_FORMATS,
@@ -79,7 +80,7 @@ _USES = {
 """Kind of the work to its parameters, beside those of all kinds; "" grades passages with a bank or query."""
 _OF_ALL = {
     "passages", "output", "prompt_classes", "prompt_files", "model", "pipeline", "settings", "base_url",
-    "device", "threads", "regrade", *JOURNAL,
+    "device", "threads", "regrade", "max_tokens_total", *JOURNAL,
 }  # fmt: skip
 
 
@@ -143,6 +144,7 @@ _OF_ALL = {
     "them.",
 )  # fmt: skip
 @TO_BATCH
+@MAX_TOKENS_TOTAL
 @click.option(
     "--plan", "planned", is_flag=True,
     help="Estimate requests and time, without grading; a sample of the requests is timed.",

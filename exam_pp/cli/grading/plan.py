@@ -168,17 +168,25 @@ class _Timed:
     requests: int = 0
     seconds: float = 0.0
     characters: int = 0
+    tokens: list[int] = field(default_factory=lambda: [0, 0])
     failures: Counter[str] = field(default_factory=Counter)
 
     def blocks(self, summary: GradeSummary, work: _Work, loading: float, reading: float) -> Iterator[Block]:
         """The time of the whole grading, as that of the sample by the characters of all prompts."""
-        asking = max(self.seconds * work.characters / max(1, self.characters), 1e-3) + reading
+        share = work.characters / max(1, self.characters)
+        asking = max(self.seconds * share, 1e-3) + reading
+        prompts, replies = (round(share * count) for count in self.tokens)
+        usage: list[tuple[str, Cell]] = [
+            ("tokens of all prompts", prompts),
+            ("tokens of all replies", replies),
+        ]
         rows: list[tuple[str, Cell]] = [
             ("requests in the sample", self.requests),
             ("requests per second", round(work.requests / asking, 1)),
             ("pairs per second", round(summary.pairs * work.requests / work.distinct / asking, 1)),
             ("seconds to load the model", round(loading, 1)),
             ("total seconds", round(loading + asking, 1)),
+            *(usage if any(self.tokens) else []),
             ("total time", str(timedelta(seconds=round(loading + asking)))),
             *used_memory(),
         ]
@@ -200,6 +208,7 @@ def _time(requests: Sequence[Request], llm: LLM, seconds: float) -> _Timed:
         for index, reply in llm.generate(requests, group):
             timed.requests += 1
             timed.characters += len(requests[index].text)
+            timed.tokens = [sum(each) for each in zip(timed.tokens, reply.tokens or (0, 0), strict=True)]
             timed.failures.update([reply.error] if reply.error is not None else [])
         timed.seconds += time.monotonic() - began
         at, size = at + size, 2 * size

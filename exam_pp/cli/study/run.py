@@ -21,6 +21,7 @@ from exam_pp.cli.options import (
     COLUMNS,
     FILE,
     FILES,
+    MAX_TOKENS_TOTAL,
     QUERIES_FILE,
     REPAIR,
     SPLIT_LINES,
@@ -116,6 +117,7 @@ def _is_study(word: str) -> bool:
 @click.option("--games/--no-games", default=False, help="Also let the judge compare the answers in pairs.")
 @model_options(required=False)
 @TO_BATCH
+@MAX_TOKENS_TOTAL
 @click.option(
     "-o", "--output", type=OutputPath(folders=True, files=False),
     help="Folder of the study.  [default: that of STUDY]",
@@ -135,6 +137,7 @@ def command(
     without: tuple[str, ...],
     outside: bool,
     batch: Path | None,
+    max_tokens_total: int | None,
     **_options: Any,
 ) -> None:
     """Import, grade and evaluate systems, and say which one is better.
@@ -173,7 +176,7 @@ def command(
     _check(chosen)
     make_folder(folder)
     engine = Engine(
-        chosen, folder, batch=batch,
+        chosen, folder, batch=batch, max_tokens_total=max_tokens_total,
         progress=lambda title: progress(title, "pairs"), say=lambda line: click.echo(f"$ {line}"),
     )  # fmt: skip
     results = engine.run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -31,6 +32,7 @@ class GraderContents:
     """The grades of a model and prompt class, or of a reviewer.
 
     ``rated``: Whether there are ratings on a scale, not only correct and wrong entries.
+    ``tokens``: Tokens of prompts and replies, as an endpoint counts them.
     """
 
     kind: GradeKind
@@ -40,6 +42,7 @@ class GraderContents:
     passages: int = 0
     grades: int = 0
     banks: list[PathLike] = field(default_factory=list)
+    tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ def graded_contents(
     queries = views(graded, mixed=True)
     passages = [(query.query_id, passage) for query in queries for passage in query.passages]
     kinds: dict[GradeKey, GradeKind] = {}
+    tokens: Counter[GradeKey] = Counter()
     rated: set[GradeKey] = set()
     selected: set[GradeKey] = set()
     units: dict[GradeKey, list[tuple[str, set[str]]]] = {}
@@ -77,6 +81,7 @@ def graded_contents(
         graded_entries: dict[GradeKey, set[str]] = {}
         for grades in passage.grade_sets():
             key = GradeKey.of(grades, criteria)
+            tokens[key] += sum(grades.tokens or ())
             if key not in kinds:
                 kinds[key] = _kind(grades)
             rated |= {key} if grades.is_rated else set()
@@ -111,6 +116,7 @@ def graded_contents(
                 len(of_grader),
                 sum(len(ids) for _, ids in of_grader),
                 list(banks_of[key]),
+                tokens[key],
             )
             for key, of_grader in sorted(units.items())
         },

@@ -62,9 +62,10 @@ class GradeSummary:
 
     ``pairs`` are to be graded, ``reused`` pairs have a grade in the file, and ``judged`` pairs are skipped,
     because their passage has a judgment. ``sources`` counts ratings by reading rule, ``reasons`` ungraded
-    pairs by reason. ``low_masses`` of the ``soft`` grades have a mass below
-    :data:`~exam_pp.llm_requests.LOW_MASS`. ``other_options`` counts reused pairs whose grade was made with
-    other values of options, by the names of all these options.
+    pairs by reason. ``tokens`` are those of prompts and of replies, as an endpoint counts them.
+    ``low_masses`` of the ``soft`` grades have a mass below :data:`~exam_pp.llm_requests.LOW_MASS`.
+    ``other_options`` counts reused pairs whose grade was made with other values of options, by the names of
+    all these options.
     """
 
     queries: int = 0
@@ -75,6 +76,7 @@ class GradeSummary:
     reused: int = 0
     judged: int = 0
     shortened: int = 0
+    tokens: list[int] = field(default_factory=lambda: [0, 0])
     soft: int = 0
     low_masses: int = 0
     other_options: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -86,6 +88,7 @@ class GradeSummary:
     def add(self, grades: AnyGrades) -> None:
         """Count the grades of one passage."""
         self.shortened += len(grades.tokens_cut or {})
+        self.tokens = [sum(each) for each in zip(self.tokens, grades.tokens or (0, 0), strict=False)]
         masses = grades.masses().values()
         self.soft += len(masses)
         self.low_masses += sum(mass < LOW_MASS for mass in masses)

@@ -109,6 +109,8 @@ class FileSummary(GradeSummary):
             )
         if self.without_soft:
             yield "Soft grades (expected ratings) double the time and are not stored; --soft stores them."
+        if any(self.tokens):
+            yield f"Tokens: {self.tokens[0]:,} of prompts, {self.tokens[1]:,} of replies."
         if self.shortened:
             prompts = counted(self.shortened, "prompt was", "prompts were")
             yield f"{prompts} too long for the model, and the passage was shortened."

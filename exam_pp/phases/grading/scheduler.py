@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from exam_pp.data_model import (
     AnyGrades,
@@ -19,7 +20,7 @@ from exam_pp.data_model import (
 )
 from exam_pp.errors import ModelError
 from exam_pp.graders.base import Grading
-from exam_pp.llm.base import LLM, Batch
+from exam_pp.llm.base import LLM, Batch, LimitsTokens
 from exam_pp.llm_requests import NOT_SENT, Completion, Request
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup, assign_shards
 from exam_pp.records import replace
@@ -73,6 +74,12 @@ class Answerer:
                 f"process: {identity})."
             )
         journal.model = self._model
+        if limited := llm if isinstance(llm, LimitsTokens) and llm.token_limit else None:
+            limited.tokens_used = sum(
+                sum(reply.tokens)
+                for key, reply in journal.all_replies().items()
+                if key.startswith(self._model)
+            )
         if group.leads and journal.path is not None:
             self._log_known()
 
@@ -96,7 +103,12 @@ class Answerer:
         for key, request in zip(keys, requests, strict=True):
             pairs[key] += request.pairs
         replies = self._ask(order, [unique[key] for key in order], pairs)
-        return [replies[key] for key in keys]
+        completions = []
+        for key in keys:
+            completions.append(replies[key])
+            if replies[key].tokens:  # paid for once
+                replies[key] = dataclasses.replace(replies[key], tokens=())
+        return completions
 
     def known(self, requests: Sequence[Request]) -> dict[str, Completion]:
         """The replies in the journal by the key (:meth:`Request.key`) of their request."""
@@ -224,12 +236,15 @@ def _answer_window(
         yield task, [next(results) for _ in generators]
 
 
-def _as_sent(result: R, not_sent: Collection[str]) -> R:
-    """The result; grades record the settings that the endpoint refused under ``not_sent`` only."""
-    if not not_sent or not isinstance(result, AnyGrades | ConsistencyGrade | SupportGrades | CriteriaGrades):
+def _with_facts(result: R, not_sent: Collection[str], tokens: Collection[int]) -> R:
+    """The result; grades record the tokens of their replies, and the settings that the endpoint refused."""
+    if not isinstance(result, AnyGrades | ConsistencyGrade | SupportGrades | CriteriaGrades):
         return result
-    sent = {name: value for name, value in (result.model_options or {}).items() if name not in not_sent}
-    return replace(result, model_options={**sent, NOT_SENT: sorted(not_sent)})
+    facts: dict[str, Any] = {"tokens": [*tokens]} if tokens else {}
+    if not_sent:
+        sent = {name: value for name, value in (result.model_options or {}).items() if name not in not_sent}
+        facts["model_options"] = {**sent, NOT_SENT: sorted(not_sent)}
+    return replace(result, **facts)
 
 
 def run_requests(
@@ -243,13 +258,17 @@ def run_requests(
     results: dict[int, R] = {}
     pending: dict[int, list[Request]] = {}
     not_sent: dict[int, set[str]] = defaultdict(set)
+    tokens: dict[int, list[int]] = {}
 
     def advance(index: int, replies: list[Completion] | None) -> None:
         not_sent[index].update(*(reply.not_sent for reply in replies or ()))
+        counts = [reply.tokens for reply in replies or () if reply.tokens]
+        if counts:
+            tokens[index] = [sum(each) for each in zip(*counts, tokens.get(index, (0, 0)), strict=True)]
         try:
             pending[index] = running[index].send(replies)  # type: ignore[arg-type]
         except StopIteration as stop:
-            results[index] = _as_sent(stop.value, not_sent[index])
+            results[index] = _with_facts(stop.value, not_sent[index], tokens.get(index, ()))
 
     for index in range(len(running)):
         advance(index, None)

@@ -23,7 +23,7 @@ from exam_pp.store.trec.queries import IRDS
 
 log = logging.getLogger(__name__)
 
-_HARDWARE = ("device", "device_map", "batch_tokens", "threads", "timeout", "concurrency")
+_HARDWARE = ("device", "device_map", "batch_tokens", "threads", "timeout", "concurrency", "max_tokens_total")
 """Options of a model that do not change its replies in ways that matter, so that steps stay complete."""
 
 Progress = Callable[[str], AbstractContextManager[Advance]]

@@ -143,6 +143,7 @@ def content_tables(
         ("systems with rankings", len(contents.systems)),
         *((f"entries of {names[bank]}", number) for bank, number in contents.entries.items()),
     ]
+    has_tokens = any(grader.tokens for grader in contents.graders.values())
     rows: list[list[Cell]] = [
         [
             key.model,
@@ -152,10 +153,12 @@ def content_tables(
             grader.passages,
             grader.grades,
             used.get(key, ""),
+            *([grader.tokens] if has_tokens else []),
         ]
         for key, grader in contents.graders.items()
     ]
     columns = ["model", "prompt class", "graded", "queries", "passages", "grades", "leaderboards"]
+    columns += ["tokens"] if has_tokens else []
     return [
         Table(["evaluated", "number"], counts, title="Contents of the graded file"),
         Table(columns, rows, title="Graders"),

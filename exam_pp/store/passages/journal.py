@@ -270,7 +270,7 @@ def _encode(reply: Completion) -> str:
 
 def _decode(text: str) -> Completion:
     value = json.loads(text)
-    lists = {name: tuple(value[name]) for name in ("label_logprobs", NOT_SENT) if name in value}
+    lists = {name: tuple(value[name]) for name in ("label_logprobs", NOT_SENT, "tokens") if name in value}
     fields = {"text": value["text"], **value, **lists}
     fields.pop("probe", None)  # which plans of earlier versions wrote
     return Completion(**fields)
