@@ -70,7 +70,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_option_of_a_model_is_a_setting_of_files_or_refused() -> None:
     options = {field.name: field.default for field in fields(ModelOptions)}
     settings = ModelSettings.model_fields
-    refused = {*REFUSED, "any_server"} - {"api_key"}  # any_server is set by the judge for AutoJudge
+    # any_server is set by the judge for AutoJudge, and a limit is for one command
+    refused = {*REFUSED, "any_server", "max_tokens_total"} - {"api_key"}
     assert options.keys() - {"choose"} == (settings.keys() - {"greedy", "reply"}) | refused
     for name in settings.keys() - {"greedy", "reply", "model", "stop", "cut_points"}:
         assert settings[name].default == options[name], name
