@@ -239,7 +239,9 @@ class EndpointLLM:
         for batch in batches:
             # A token has at least one byte; the template of the model adds some.
             most = {
-                index: len(clean(requests[index].text).encode()) + _TEMPLATE_TOKENS + self._longest(requests[index])
+                index: len(clean(requests[index].text).encode())
+                + _TEMPLATE_TOKENS
+                + self._longest(requests[index])
                 for index in batch
             }
             if self.token_limit:

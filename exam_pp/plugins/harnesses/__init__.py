@@ -1,0 +1,1 @@
+"""Labels, measures and scorers for PyTerrier, MLflow and inspect_ai."""
