@@ -25,7 +25,7 @@ EXTRACTED = "QuestionCompleteConciseUnanswerablePromptWithChoices"
 FOR_THE_FILE = {
     *("passages", "output", "bank", "queries", "role", "regrade", "only_unjudged", "max_queries"),
     *("max_passages", "journal", "retry_failed", "shard_text", "status_file", "planned", "again"),
-    *("form", "help", "systems", "sources", "trust_remote_code", "closed_book"),
+    *("form", "help", "systems", "sources", "trust_remote_code", "closed_book", "batch", "max_tokens_total"),
     "settings",
 }
 """Options of `exam-pp grade` that are not those of a grader."""
