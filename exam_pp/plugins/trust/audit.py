@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from exam_pp.banks import WRITER, WRITERS, TestBank, writers
 from exam_pp.data_model import DIRECT_ID, QueryView, Role
@@ -17,7 +17,6 @@ from exam_pp.phases.evaluation.judgments import judgments
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.phases.evaluation.result import PathLike
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
-from exam_pp.plugins import needed
 from exam_pp.plugins.trust.audit_numbers import (
     Correlation,
     Group,
@@ -38,7 +37,6 @@ LEAST_QUERIES = 10
 Source: Cameron, Gelbach and Miller, "Bootstrap-based improvements for inference with clustered errors",
 Review of Economics and Statistics 90 (2008): too many false alarms with 5 to 10 clusters.
 """
-_OUTCOMES = ("evidence", "no evidence", "undecided")
 Labels = Mapping[tuple[str, str], int]
 """Query id and passage id to the judgment of a passage, or to another number of it."""
 Numbers = Mapping[str, Mapping[str, float]]
@@ -48,16 +46,14 @@ Numbers = Mapping[str, Mapping[str, float]]
 class Verdict(NamedTuple):
     """Whether the data show the bias, do not show it, or cannot say.
 
-    ``reason``: With its number, as a sentence without capital and full stop. ``about``: A judge and a bias,
-    if a section has several verdicts.
+    ``reason``: With its number, as a sentence without capital and full stop.
     """
 
     outcome: Literal["evidence", "no evidence", "undecided"]
     reason: str
-    about: str = ""
 
 
-Section = tuple[Sequence[Block], Sequence[Verdict]]
+Section = tuple[Sequence[Block], Verdict]
 
 
 def audit(
@@ -68,7 +64,6 @@ def audit(
     qrels: PathLike | None = None,
     families: PathLike | Families | None = None,
     bank_writer: str | None = None,
-    games: Sequence[PathLike] = (),
     role: Role | None = None,
     min_grade: int | None = None,
     cutoff: int | None = None,
@@ -88,23 +83,19 @@ def audit(
     cutoff = cutoff or grades.file.cutoff
     sections: dict[str, Section] = {
         "Length": _length(grades, lines, labels, statistics, decimals),
-        "Position, length and self-preference in games": _games(games, known, statistics, decimals),
         "Circularity": _circularity(grades, labels, cutoff, known, bank_writer, statistics, decimals),
     }
     best, least = grades.file.best_grade, grades.min_grade
     warnings = []
     if best is not None and best < least:
         warnings.append(f"No grade reaches --min-grade {least}; the highest grade is {best}.")
-    outcomes = [
-        [title, min((of.outcome for of in verdicts), key=_OUTCOMES.index)]
-        for title, (_, verdicts) in sections.items()
-    ]
+    outcomes = [[title, verdict.outcome] for title, (_, verdict) in sections.items()]
     about = _about(grades, cutoff, statistics, has_labels=bool(labels))
     blocks: list[Block] = [Table(["section", "verdict"], outcomes, title="Verdicts")]
     blocks += map(Paragraph, [about, *warnings])
-    for title, (content, verdicts) in sections.items():
-        blocks += [Heading(title), *content]
-        blocks += [Paragraph(f"{of.about}{of.outcome.capitalize()}: {of.reason}.") for of in verdicts]
+    for title, (content, verdict) in sections.items():
+        sentence = f"{verdict.outcome.capitalize()}: {verdict.reason}."
+        blocks += [Heading(title), *content, Paragraph(sentence)]
     provenance = replace(
         graded_by([grades.selector.key]),
         banks=file_names(bank),
@@ -141,19 +132,15 @@ def _undecided(reason: str) -> Verdict:
     return Verdict("undecided", reason)
 
 
-def _by_intervals(
-    intervals: Sequence[Interval | None], queries: int, number: str, reasons: Mapping[int, str]
-) -> Verdict:
-    """The verdict by the side of 0 on which the intervals are: -1 or 1, 0 for all around it, 2 for others."""
+def _by_interval(interval: Interval | None, queries: int, number: str, reasons: Mapping[int, str]) -> Verdict:
+    """The verdict by the side of 0 on which the interval is: -1 or 1, or 0 around it."""
     if queries < LEAST_QUERIES:
         return _undecided(f"a verdict needs at least {LEAST_QUERIES} queries, here {queries}; {number}")
-    known = [interval for interval in intervals if interval is not None]
-    if len(known) < len(intervals):
+    if interval is None:
         agree = "all samples of the queries agree, which says nothing about other queries"
         return _undecided(f"{agree}; {number}")
-    sides = {(interval.low > 0) - (interval.high < 0) for interval in known}
-    side = sides.pop() if len(sides) == 1 else 2
-    return Verdict(("no evidence", "evidence", "undecided")[abs(side)], reasons[side])
+    side = (interval.low > 0) - (interval.high < 0)
+    return Verdict("evidence" if side else "no evidence", reasons[side])
 
 
 def _length(
@@ -181,7 +168,6 @@ def _length(
         judged = [(q, x, y, z) for q, x, y, z in values if z is not None]
         grouped |= {
             ("judgment", "query"): _grouped((q, None, (x, z)) for q, x, _, z in judged),
-            ("grade", "query, judgment"): _grouped((q, None, (x, y, z)) for q, x, y, z in judged),
             ("grade", "query, same judgment"): _grouped((q, z, (x, y)) for q, x, y, z in judged),
         }
     found = {key: correlation_within(groups, statistics) for key, groups in grouped.items()}
@@ -193,14 +179,14 @@ def _length(
         decimals=decimals,
     )  # fmt: skip
     note = (
-        "Partial correlations hold the judgment constant as a rank; rows with 'same' compare only units with "
-        "the same judgment. Labels of people are coarse, so a longer passage can still be better than "
-        "another with the same label, and it can cover more entries."
+        "The row with 'same' compares only passages with the same judgment. Labels of people are coarse, so "
+        "a longer passage can still be better than another with the same label, and it can cover more "
+        "entries."
         if labels
         else "Without labels of people, this cannot separate length from quality: longer passages can be "
         "better."
     )
-    return [table, Paragraph(note)], [_length_verdict([*found.values()], statistics.confidence)]
+    return [table, Paragraph(note)], _length_verdict([*found.values()], statistics.confidence)
 
 
 def _grouped(values: Iterable[tuple[str, float | None, Sequence[float]]]) -> list[list[Group]]:
@@ -212,28 +198,23 @@ def _grouped(values: Iterable[tuple[str, float | None, Sequence[float]]]) -> lis
 
 
 def _length_verdict(found: Sequence[Correlation], confidence: float) -> Verdict:
-    """The verdict by the two correlations at the same judgment, which are the last ones with judgments."""
+    """The verdict by the correlation at the same judgment, which is the last one with judgments."""
+    number = found[-1].estimate.text(confidence)
     if len(found) == 1:
         return _undecided(
-            "the correlation of grade and length within queries is "
-            f"{found[0].estimate.text(confidence)}, but without labels of people it can be length or quality"
+            f"the correlation of grade and length within queries is {number}, but without labels of people "
+            "it can be length or quality"
         )
-    partial, within = found[-2:]
-    if partial.estimate.value is None:
-        return _undecided("grade or length have only one value in every query with a judgment")
-    number = f"partial Spearman correlation {partial.estimate.text(confidence)}"
-    intervals = [partial.estimate.interval]
-    if within.estimate.value is not None:
-        intervals.append(within.estimate.interval)
-        number += f", and {within.estimate.text(confidence)} among units with the same judgment"
+    if found[-1].estimate.value is None:
+        return _undecided("grade or length have only one value for each judgment of a query")
+    number = f"Spearman correlation {number}"
     same = "at the same judgment,"
     reasons = {
-        2: f"the two ways to hold the judgment constant disagree: {number}",
         0: f"{same} grade and length are not clearly related: {number}",
         1: f"{same} longer passages of a query get higher grades: {number}",
         -1: f"{same} shorter passages of a query get higher grades: {number}",
     }
-    return _by_intervals(intervals, partial.queries, number, reasons)
+    return _by_interval(found[-1].estimate.interval, found[-1].queries, number, reasons)
 
 
 def _circularity(
@@ -273,7 +254,7 @@ def _circularity(
             "the judgments of the first passages, divided by the cutoff; unjudged passages count 0."
         )
         blocks += [table, Paragraph(note)]
-    return blocks, [verdict]
+    return blocks, verdict
 
 
 def _warnings(
@@ -380,51 +361,4 @@ def _preference(compared: Estimate, queries: int, family: str, confidence: float
         -1: f"{by} is smaller than by judgments, by {number}",
     }
     few = f"the difference in differences is {number}"
-    return _by_intervals([compared.interval], queries, few, reasons)
-
-
-def game_biases(
-    games: Sequence[PathLike], *, families: PathLike | Families | None = None, confidence: float
-) -> Any:
-    """The biases of the judges of games files.
-
-    A plug-in offers ``biases of judges``: a function of these values, whose result has a row for each judge,
-    with the shares of games that place A, the longer answer and the judge's own family won, and a Report.
-    """
-    return needed("biases of judges", "games")(games, families=families, confidence=confidence)
-
-
-def _games(
-    games: Sequence[PathLike], families: Families | None, statistics: Statistics, decimals: int
-) -> Section:
-    """The biases of the judges of games, with a verdict on each judge and bias."""
-    if not games:
-        return [], [_undecided("no games files are given")]
-    found = game_biases(games, families=families, confidence=statistics.confidence)
-    verdicts = []
-    for row in found.judges:
-        for bias, name, subject in (
-            ("position", "place A", "place A wins"),
-            ("length", "longer answer", "the longer answer wins"),
-            ("self-preference", "own family", f"systems of the family {row.family} win"),
-        ):
-            verdict = _game_verdict(row.shares[name], subject, row.queries, statistics.confidence)
-            if bias == "self-preference" and row.family is None:
-                verdict = _undecided("the judge has no family; use --families FILE")
-            elif bias != "position" and verdict.outcome == "evidence":
-                verdict = _undecided(f"{verdict.reason}, but these answers can also be better")
-            verdicts.append(verdict._replace(about=f"{row.judge.model}, {bias}: "))
-    return found.report(decimals).blocks, verdicts
-
-
-def _game_verdict(share: Any, subject: str, queries: int, confidence: float) -> Verdict:
-    """Whether a share of games differs from one half."""
-    if share.share is None:
-        return _undecided("no decided games count for it")
-    low, high = share.interval
-    text = (
-        f"{subject} {100 * share.share:.1f} % of {share.total} decided games "
-        f"({100 * confidence:.4g} % interval {100 * low:.1f} to {100 * high:.1f})"
-    )
-    from_half = Interval(low - 0.5, high - 0.5)
-    return _by_intervals([from_half], queries, text, dict.fromkeys((-1, 0, 1), text))
+    return _by_interval(compared.interval, queries, few, reasons)

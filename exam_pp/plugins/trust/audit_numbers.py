@@ -1,13 +1,11 @@
 """Numbers of audits, with intervals over queries: correlations, and the advantage of a family.
 
-Correlations are partial, r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)(1 - r_yz^2)), of numbers x, y and z
-of a unit. The advantage of a family is the mean score of its systems minus that of the others, in standard
-deviations of the systems' means, because scores have different scales.
+The advantage of a family is the mean score of its systems minus that of the others, in standard deviations of
+the systems' means, because scores have different scales.
 
-Sources: Fisher, "The distribution of the partial correlation coefficient", Metron 3 (1924). Correlations of
-deviations from the query's means are those that hold the query constant (Frisch and Waugh, "Partial time
-regressions as compared with individual trends", Econometrica 1, 1933). Angrist and Pischke, "Mostly Harmless
-Econometrics" (2009), section 5.2 (differences in differences).
+Sources: Correlations of deviations from the group's means are those that hold the group constant (Frisch and
+Waugh, "Partial time regressions as compared with individual trends", Econometrica 1, 1933). Angrist and
+Pischke, "Mostly Harmless Econometrics" (2009), section 5.2 (differences in differences).
 """
 
 from __future__ import annotations
@@ -22,12 +20,8 @@ from exam_pp.metrics.entry_values import Bools, Floats
 from exam_pp.phases.evaluation.leaderboards import Statistics
 from exam_pp.plugins.trust.resampling import Estimate, over_queries
 
-_LEAST_REST = 1e-12
-"""Share of the variance that z must leave to x and y; below it, the partial correlation is undefined."""
-
-
 Group = Sequence[Sequence[float]]
-"""Units that are compared with each other only: rows (x, y) or (x, y, z)."""
+"""Units that are compared with each other only: rows (x, y)."""
 
 
 class Correlation(NamedTuple):
@@ -39,7 +33,7 @@ class Correlation(NamedTuple):
 
 
 def correlation_within(queries: Sequence[Sequence[Group]], statistics: Statistics) -> Correlation:
-    """Rank correlation of x and y within groups; of rows with z, the partial correlation.
+    """Rank correlation of x and y within groups.
 
     Numbers are replaced by their ranks in the group (ties: average rank), divided by the number of its units,
     so that a large group has no larger ranks, and then by their deviations from the mean. For a single group
@@ -64,22 +58,10 @@ def _products(group: Group) -> Floats:
 
 
 def _correlations(products: Floats) -> Floats:
-    """Correlations of the first two columns, given the third if there is one; NaN if undefined."""
-    x_y = _ratio(products, 0, 1)
-    if products.shape[-1] == 2:
-        return x_y
-    # A constant z explains nothing.
-    x_z, y_z = (np.nan_to_num(_ratio(products, column, 2)) for column in (0, 1))
-    rest_x, rest_y = 1 - x_z**2, 1 - y_z**2
-    defined = (rest_x > _LEAST_REST) & (rest_y > _LEAST_REST)
-    below = np.sqrt(np.where(defined, rest_x * rest_y, 1.0))
-    return np.where(defined, np.clip((x_y - x_z * y_z) / below, -1, 1), np.nan)
-
-
-def _ratio(products: Floats, first: int, second: int) -> Floats:
-    squares = products[..., first, first] * products[..., second, second]
+    """The correlation of each table of products; NaN if undefined."""
+    squares = products[:, 0, 0] * products[:, 1, 1]
     below = np.sqrt(np.where(squares > 0, squares, 1.0))
-    return np.where(squares > 0, np.clip(products[..., first, second] / below, -1, 1), np.nan)
+    return np.where(squares > 0, np.clip(products[:, 0, 1] / below, -1, 1), np.nan)
 
 
 Matrix = Sequence[Sequence[float]]

@@ -47,6 +47,7 @@ from exam_pp.cli.options import (
 )
 from exam_pp.cli.progress import Advance, progress
 from exam_pp.cli.ranges import IntRange, NumberRange
+from exam_pp.plugins import needed
 from exam_pp.plugins.trust.canary_texts import CANARIES
 from exam_pp.plugins.trust.pair_sample import SampledBy
 
@@ -463,7 +464,7 @@ def corrected_command(
 
 
 @click.command("audit", cls=Command)
-@click.argument("files", metavar="[GRADED] [GAMES]...", nargs=-1, required=True, type=FILE)
+@click.argument("files", metavar="GRADED|GAMES...", nargs=-1, required=True, type=FILE)
 @bank_option("Test bank, with the models that it was made by.", default="all graded entries")
 @click.option("--qrels", type=FILE, help="Judgments in place of those in GRADED (a qrels file).")
 @click.option("--families", type=FILE, help="Families of models and systems (TOML or JSON).")
@@ -498,14 +499,14 @@ def audit_command(
 ) -> None:
     """Audit a grader, or judges of games: length, families, places.
 
-    Every section ends with a verdict: evidence, no evidence, or undecided. Sections are: correlation of
-    grades with length at the same judgment; biases of the judges of games; grader, bank writer and systems of
-    one family. A section without its input names what is missing.
+    With GRADED, the sections are: correlation of grades with length at the same judgment; grader, bank writer
+    and systems of one family. Each ends with a verdict: evidence, no evidence, or undecided. A section
+    without its input names what is missing.
 
-    GAMES are games files, as exam-pp or RAGElo writes them. Without GRADED, the command writes for each judge
-    and prompt the share of wins of place A, of the longer answer and of the judge's own family, with
-    intervals and tests over queries. If pairs of answers were compared in both orders, the flip rate is the
-    share of pairs whose verdicts differ.
+    GAMES are games files, as exam-pp or RAGElo writes them. For each judge and prompt, the command writes the
+    share of wins of place A, of the longer answer and of the judge's own family, with intervals and tests
+    over queries. If pairs of answers were compared in both orders, the flip rate is the share of pairs whose
+    verdicts differ.
 
     A families file has a table for each family, such as `[gpt]`, with patterns: `models = ["gpt-*"]` for
     graders, judges and bank writers and `systems = ["*-gpt4"]` for systems.
@@ -514,41 +515,39 @@ def audit_command(
 
     \b
       exam-pp analyze audit graded.jsonl.gz --bank questions.jsonl --families families.toml
-      exam-pp analyze audit graded.jsonl.gz games.jsonl.gz --format html -o audit.html
       exam-pp analyze audit games.jsonl.gz --families families.toml
     """
     from exam_pp.formats.exam_pp_files import contains_games
     from exam_pp.phases.evaluation.leaderboards import Statistics
-    from exam_pp.plugins.trust.audit import audit, game_biases
+    from exam_pp.plugins.trust.audit import audit
 
     decimals = 6 if form == "tsv" else 3
-    games = [file for file in files if contains_games(file)]
-    graded = [file for file in files if file not in games]
-    if len(graded) > 1:
-        raise click.UsageError("Name at most one graded file, and games files.")
-    if not graded:
+    graded, *more = files
+    if contains_games(graded):
         refuse_without(
             "a graded file", "bank", "qrels", "bank_writer", "min_grade", "cutoff", "role", "samples", "seed",
             *criteria,
         )  # fmt: skip
-        biases = game_biases(games, families=families, confidence=confidence)
-        emit_report(biases.report(decimals), form, output, [*games, families])
+        # A plug-in offers a function of these values, whose result has a Report.
+        biases = needed("biases of judges", "games")(files, families=families, confidence=confidence)
+        emit_report(biases.report(decimals), form, output, [*files, families])
         return
+    if more:
+        raise click.UsageError("Name one graded file, or games files.")
     report = audit(
-        *graded,
+        graded,
         bank=bank,
         grade_filter=grade_filter(**criteria),
         qrels=qrels,
         families=families,
         bank_writer=bank_writer,
-        games=games,
         role=role,
         min_grade=min_grade,
         cutoff=cutoff,
         statistics=Statistics(confidence=confidence, samples=samples, seed=seed),
         decimals=decimals,
     )
-    emit_report(report, form, output, [*files, bank, qrels, families])
+    emit_report(report, form, output, [graded, bank, qrels, families])
 
 
 @click.command("panel", cls=Command)

@@ -24,7 +24,7 @@ def share_with_evidence_of_length(queries: int, slope: float, seed: int) -> floa
     rng = np.random.default_rng(seed)
     hits = 0
     for draw in range(DRAWS):
-        whole, strata = [], []
+        strata = []
         for _ in range(queries):
             size = int(rng.integers(20, 60))
             judgment = rng.choice(4, size, p=[0.5, 0.2, 0.2, 0.1])
@@ -33,13 +33,8 @@ def share_with_evidence_of_length(queries: int, slope: float, seed: int) -> floa
             noise = rng.normal(0, 1.2, size) + rng.normal(0, 0.5)
             grade = np.clip(np.round(1.2 * judgment + slope * excess + noise), 0, 5)
             rows = np.column_stack([words, grade, judgment]).tolist()
-            whole.append([rows])
             strata.append([[row[:2] for row in rows if row[2] == label] for label in range(4)])
-        sides = {
-            side(correlation_within(data, Statistics(seed=draw)).estimate.interval)
-            for data in (whole, strata)
-        }
-        hits += sides in ({1}, {-1})
+        hits += side(correlation_within(strata, Statistics(seed=draw)).estimate.interval) != 0
     return hits / DRAWS
 
 
