@@ -90,7 +90,7 @@ def make_pages(folder: Path) -> None:
     make_trust_pages(folder, graded)
     grades = (graded, "--prompt", RATED, "--bank", bank, "--grader")
     for name, command in {
-        "clinic": ("bank", "clinic", *grades, "e5", "--cutoff", CUTOFF),
+        "clinic": ("bank", "clinic", *grades, "e5"),
         "grid": ("verify", "grid", *grades, "lexical"),
         "disagreements": ("verify", "disagreements", *grades, "lexical"),
     }.items():

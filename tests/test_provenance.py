@@ -165,9 +165,7 @@ REPORTS = {
     "analyze agreement G -M": "model m; prompt P; judgments graded.jsonl; 2 queries",
     "analyze agreement G -M --qrels Q": "model m; prompt P; judgments qrels.txt; 2 queries",
     "analyze agreement Q --qrels Q": "judgments qrels.txt; 2 queries",
-    "bank clinic G --bank B -M": (
-        "model m; prompt P; bank bank.jsonl; cutoff 3; threshold 4; 2 queries"
-    ),
+    "bank clinic G --bank B -M": "model m; prompt P; bank bank.jsonl; threshold 4; 2 queries",
     "verify grading G --bank B -M": "model m; prompt P; bank bank.jsonl; threshold 4; 2 queries",
     "verify grid G -M --query q1 --min-grade 2": "model m; prompt P; threshold 2; 1 query",
 }  # fmt: skip

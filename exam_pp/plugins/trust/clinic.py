@@ -1,4 +1,4 @@
-"""The clinic of test banks: item statistics from grades, signs of bad entries, and proposed removals.
+"""``exam-pp bank clinic``: item statistics of bank entries, signs of bad ones, and proposed removals.
 
 Every entry is an item of an exam and every passage a candidate; a passage passes an item if its grade
 reaches the threshold. Source of the item statistics: classical test theory (Crocker and Algina,
@@ -8,25 +8,41 @@ Introduction to Classical and Modern Test Theory, 1986, chapter 14).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import click
 import numpy as np
 
 from exam_pp.banks import TestBank
+from exam_pp.cli.command import Command
+from exam_pp.cli.options import (
+    GRADED,
+    MIN_GRADE,
+    MIN_RELEVANT,
+    OUTPUT_PATH,
+    SCRIPT_FORMATS,
+    bank_option,
+    emit_rendered,
+    filter_options,
+    format_option,
+    grade_filter,
+    log_summary,
+    output_option,
+)
 from exam_pp.defaults import MIN_JUDGMENT
 from exam_pp.grade_filter import GradeFilter
-from exam_pp.metrics.correlation import kendall
-from exam_pp.metrics.cover import Cover
 from exam_pp.metrics.grade_masks import GradedQuery
 from exam_pp.phases.evaluation.inputs import loaded, views
 from exam_pp.phases.evaluation.result import counted_names
-from exam_pp.phases.evaluation.selected_grades import SelectedGrades, depth_notes, read_selected
+from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.provenance import Provenance
+from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.edits import FORMAT, BankEdit, Edits, file_sha256
+from exam_pp.store.edits import FORMAT, BankEdit, Edits, file_sha256, write_edits
+from exam_pp.store.files import check_output
 from exam_pp.text.wording import counted
 
 log = logging.getLogger(__name__)
@@ -57,10 +73,8 @@ class EntryHealth:
     ``asked`` and ``passing`` count passages with a grade, and with a grade of at least the threshold.
     Of the ``passing``, ``judged`` counts those with a judgment and ``non_relevant`` those judged
     non-relevant. ``discrimination`` is the point-biserial correlation of passing this entry with the number
-    of other entries passed, which no mistakes are among (None if either is constant). ``systems`` counts the
-    systems that cover the entry within the cutoff. ``tau`` is Kendall's τ-b between the leaderboards without
-    and with the entry. A passage that passes an entry ``to_avoid`` makes a mistake. ``closed_book`` is the
-    grade without a passage. ``signs`` maps the name of a sign to the reason.
+    of other entries passed, which no mistakes are among (None if either is constant). A passage that passes
+    an entry ``to_avoid`` makes a mistake. ``signs`` maps the name of a sign to the reason.
     """
 
     query_id: str
@@ -71,8 +85,6 @@ class EntryHealth:
     judged: int
     non_relevant: int
     discrimination: float | None
-    systems: int
-    tau: float | None
     to_avoid: bool = False
     signs: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,7 +113,6 @@ def examine(
     *,
     grade_filter: GradeFilter | None = None,
     min_grade: int | None = None,
-    cutoff: int | None = None,
     min_relevant: int = MIN_JUDGMENT,
 ) -> Examination:
     """Examine a bank with the grades of a file.
@@ -123,46 +134,28 @@ def examine(
         for passage in query.passages
         if passage.judgments
     }
-    cutoff = cutoff or data.file.cutoff
-    notes = [*data.notes, *depth_notes(data.file, cutoff, graded)]
+    notes = list(data.notes)
     if not relevant:
         notes.append("The graded file has no judgments, so the sign non-relevant is not checked.")
-    if (systems := len(data.file.first_ranks)) < 2:
-        of_systems = counted(systems, "system")
-        notes.append(f"The graded file has rankings of {of_systems}, so leaderboards are not compared.")
     return Examination(
         data.selector.key.model,
         data.selector.key.prompt_class,
         data.min_grade,
         test_bank,
-        list(_examined(data, test_bank, cutoff, relevant)),
+        list(_examined(data, test_bank, relevant)),
         notes,
-        replace(data.provenance, cutoff=cutoff if systems else None, min_grades=(data.min_grade,)),
+        replace(data.provenance, min_grades=(data.min_grade,)),
     )
 
 
 def _examined(
-    data: SelectedGrades,
-    bank: TestBank,
-    cutoff: int,
-    relevant: Mapping[tuple[str, str], bool],
+    data: SelectedGrades, bank: TestBank, relevant: Mapping[tuple[str, str], bool]
 ) -> Iterator[EntryHealth]:
-    """The entries with their statistics and signs.
-
-    All queries have the same weight in the leaderboards. A query without its only entry scores 0.
-    """
-    first_ranks, cover = data.file.first_ranks, Cover(data.min_grade, cutoff)
-    covered = {query.query_id: [*cover.covered(query, first_ranks).values()] for query in data.queries}
-    shares = {q.query_id: _shares(q, covered[q.query_id], q.all_entries) for q in data.queries}
-    totals = [sum(column, Fraction(0)) for column in zip(*shares.values(), strict=True)]
+    """The entries with their statistics and signs."""
     for query in data.queries:
-        masks, reached = covered[query.query_id], query.reached(data.min_grade)
+        reached = query.reached(data.min_grade)
         judged = [relevant.get((query.query_id, passage.passage_id)) for passage in query.passages]
         for entry_id, bit in query.entries.items():
-            kept = query.all_entries & ~(1 << bit)
-            parts = zip(totals, shares[query.query_id], _shares(query, masks, kept), strict=True)
-            # Equal fractions become equal floats, so ties stay ties.
-            without = [float(total - old + new) for total, old, new in parts]
             passing = [index for index, mask in enumerate(reached) if mask >> bit & 1]
             entry = bank.entries(query.query_id)[entry_id]
             health = EntryHealth(
@@ -174,17 +167,9 @@ def _examined(
                 judged=sum(judged[index] is not None for index in passing),
                 non_relevant=sum(judged[index] is False for index in passing),
                 discrimination=_discrimination(query, reached, bit),
-                systems=sum(mask >> bit & 1 for mask in masks),
-                tau=kendall(without, list(map(float, totals))) if len(totals) > 1 else None,
                 to_avoid=entry.to_avoid,
             )
             yield replace(health, signs=dict(_signs(health, data.min_grade)) if health.asked else {})
-
-
-def _shares(query: GradedQuery, masks: Iterable[int], of: int) -> list[Fraction]:
-    """The weights of the entries that each system covers, as shares of those in ``of``."""
-    whole = Fraction(query.weights.whole(of))
-    return [Fraction(query.size(mask & of)) / whole if whole else Fraction(0) for mask in masks]
 
 
 def _discrimination(query: GradedQuery, reached: Sequence[int], bit: int) -> float | None:
@@ -250,3 +235,112 @@ def proposed_edits(examination: Examination, bank: Path, signs: Sequence[str] = 
         for entry_id, reasons in of_query.items()
     ]  # fmt: skip
     return Edits(format=FORMAT, bank_sha256=file_sha256(bank), reviewer=REVIEWER, ratings=[], bank=removals)
+
+
+@click.command("clinic", cls=Command)
+@GRADED
+@bank_option("Test bank to examine.", required=True)
+@filter_options
+@MIN_GRADE
+@MIN_RELEVANT
+@click.option(
+    "--also edits",
+    "edits",
+    type=OUTPUT_PATH,
+    help="Also write the proposed removals with their reasons to this edits file.",
+)
+@click.option(
+    "--propose",
+    "signs",
+    multiple=True,
+    type=click.Choice(list(SIGNS)),
+    help="Propose removals only for this sign; may be repeated.  [default: all signs]",
+)
+@format_option()
+@output_option()
+def command(
+    *,
+    graded: Path,
+    bank: Path,
+    min_grade: int | None,
+    min_relevant: int,
+    edits: Path | None,
+    signs: tuple[str, ...],
+    form: str,
+    output: Path,
+    **criteria: Any,
+) -> None:
+    """Find bad entries of a test bank from the grades in GRADED.
+
+    The command looks for these signs:
+
+    \b
+      too-easy        95 % of the passages or more cover the entry
+      too-hard        no passage covers it
+      non-relevant    3 non-relevant passages or more, half of the judged ones, cover it
+      discrimination  it does not correlate with the rest of the exam (r is 0.1 or less)
+      always-made     95 % of the passages or more make this mistake (its weight is below 0)
+
+    If GRADED is a file of `exam-pp
+    grade --closed-book`, too-easy are the entries that the model answers without a passage. `exam-pp bank
+    show` lists entries with similar texts.
+
+    Examples:
+
+    \b
+      exam-pp bank clinic graded.jsonl.gz --bank questions.jsonl
+      exam-pp bank clinic graded.jsonl.gz --bank questions.jsonl --propose too-easy \\
+        --also edits=removals.json
+    """
+    inputs = [graded, bank]
+    for path in (output, *([edits] if edits else [])):
+        check_output(path, inputs)
+    examination = examine(
+        graded, bank,
+        grade_filter=grade_filter(**criteria), min_grade=min_grade, min_relevant=min_relevant,
+    )  # fmt: skip
+    emit_rendered(clinic_report(examination, flat=form in SCRIPT_FORMATS), form, output, inputs)
+    if edits is not None:
+        proposed = proposed_edits(examination, bank, signs or tuple(SIGNS))
+        write_edits(proposed, edits, inputs=inputs)
+        removals = counted(len(proposed.bank), "proposed removal")
+        log_summary([f"{removals} written to {edits}. Check the file before `exam-pp bank apply`."])
+
+
+def clinic_report(examination: Examination, *, flat: bool = False) -> Report:
+    """The entries with each sign, and all entries; with ``flat``, only the table of all entries."""
+    grader = f"{examination.prompt_class} by {examination.model}"
+    title = f"Clinic: {grader}, covered from grade {examination.min_grade}"
+    if flat:
+        return Report(title, [_entries(examination)], examination.provenance)
+    blocks: list[Block] = [Paragraph(note) for note in examination.notes]
+    blocks.append(Paragraph(f"{counted(len(examination.entries), 'entry', 'entries')} examined."))
+    for sign, heading in SIGNS.items():
+        rows = [
+            (e.query_id, e.text, e.signs[sign], e.entry_id) for e in examination.entries if sign in e.signs
+        ]
+        if rows:
+            columns = ("query_id", "entry", "reason", "entry_id")
+            blocks += [Heading(f"{heading}: {len(rows)}"), Table(columns, rows)]
+    about = Paragraph(_COLUMNS_TEXT.format(m=examination.min_grade))
+    blocks += [Heading("All entries"), about, _entries(examination)]
+    return Report(title, blocks, examination.provenance)
+
+
+_COLUMNS_TEXT = (
+    "asked: number of graded passages. passing: number of passages that cover the entry (grade {m} or more). "
+    "pass: passing / asked. r: correlation of covering the entry with the number of other entries covered. "
+    "judged, non-relevant: numbers of the passing passages with a judgment, and with a non-relevant one."
+)
+
+
+def _entries(examination: Examination) -> Table:
+    columns = (
+        "query_id", "entry", "signs", "asked", "passing", "pass", "r", "judged", "non-relevant", "entry_id",
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = [
+        (e.query_id, e.text, ", ".join(e.signs), e.asked, e.passing, e.pass_rate, e.discrimination, e.judged,
+         e.non_relevant, e.entry_id)
+        for e in examination.entries
+    ]  # fmt: skip
+    return Table(columns, rows)

@@ -581,8 +581,9 @@ def panel_command(
     """Show how far the leaderboard depends on the grader: leaderboards, places of systems.
 
     A grader is a model with a prompt, or a reviewer. The report has the leaderboard by Rubric-Cover of every
-    grader and of their consensus, and the consensus without each grader. The command computes the consensus
-    itself; a consensus in GRADED (`exam-pp consensus`) counts as a grader only if --grader names it.
+    grader and of their consensus, and how each grader agrees with the others. The command computes the
+    consensus itself; a consensus in GRADED (`exam-pp consensus`) counts as a grader only if --grader names
+    it.
 
     Examples:
 

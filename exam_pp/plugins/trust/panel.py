@@ -1,4 +1,4 @@
-"""Analysis of a panel of graders: leaderboards of each grader and of the others, and places of systems."""
+"""Analysis of a panel of graders: leaderboards of each grader and of their consensus, and places of systems."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _DECIMALS = 12
 class PanelLeaderboard:
     """The leaderboard of a grader or a consensus.
 
-    ``means``: System to its mean score over the queries; empty without rankings. ``ranks``: System to its
-    rank; 1 is best, and tied systems share the best rank.
+    ``means``: System to its mean score over the queries. ``ranks``: System to its rank; 1 is best, and tied
+    systems share the best rank.
     """
 
     means: Mapping[str, float]
@@ -47,36 +47,31 @@ class PanelLeaderboard:
 class PanelGrader:
     """A grader of the panel.
 
-    ``kendall``: Kendall's τ-b of its leaderboard and ``without``; None if it is undefined.
-    ``kendall_without``: Kendall's τ-b of ``without`` and the consensus of all graders. ``moved``: Number of
-    systems whose rank differs between ``without`` and the consensus of all graders.
+    ``kendall``: Kendall's τ-b of its leaderboard and that of the consensus of the others; None if it is
+    undefined.
     """
 
     name: str
     rated: int
     mean: float
     leaderboard: PanelLeaderboard
-    without: PanelLeaderboard
     kendall: float | None
-    kendall_without: float | None
-    moved: int
 
 
 @dataclass(frozen=True)
 class PanelAnalysis:
     """A panel of graders, compared by their leaderboards.
 
-    ``consensus``: The leaderboard of the consensus; None without
-    rankings. ``places``: System, best first, to the ranks by the consensus that significant differences on
-    the queries of all systems leave possible.
+    ``consensus``: The leaderboard of the consensus. ``places``: System, best first, to the ranks by the
+    consensus that significant differences on the queries of all systems leave possible.
     """
 
     graders: Sequence[PanelGrader]
     measure: str
     rule: ConsensusRule
     min_graders: int
-    consensus: PanelLeaderboard | None
-    places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    consensus: PanelLeaderboard
+    places: Mapping[str, tuple[int, int]]
     confidence: float = CONFIDENCE
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -121,7 +116,8 @@ def analyze_panel(
         The analysis.
 
     Raises:
-        SelectionError: There are fewer than two graders, or their prompt classes have different scales.
+        SelectionError: There are fewer than two graders, their prompt classes have different scales, the
+            passages have no rankings, or no pair has a consensus.
         DataError: A file is not in its format.
     """
     source = name_of(graded, "the passages")
@@ -146,6 +142,11 @@ def analyze_panel(
     min_grade = threshold(next(iter(members.selectors.values())), min_grade)
     # All leaderboards have the same rankings, entries and threshold.
     base = next(iter(files.values()))
+    if not base.first_ranks:
+        raise SelectionError(
+            f"{source} has no rankings, so there are no leaderboards; import runs with `exam-pp import`, or "
+            "compare the ratings with `exam-pp analyze graders --by entry`."
+        )
     cutoff = cutoff or base.cutoff
     cover = Cover(min_grade, cutoff)
     entries = (
@@ -154,16 +155,16 @@ def analyze_panel(
         else _entries(ratings.values())
     )
 
-    def scored(rated: Ratings) -> ScoreMatrix | None:
-        """The scores of all systems on the queries with ratings; None without rankings or ratings."""
-        if not base.first_ranks or not rated:
-            return None
+    def scored(rated: Ratings) -> ScoreMatrix:
+        """The scores of all systems on the queries with ratings."""
         queries = _rated_queries(base, rated, entries)
         scores = (score for query in queries for score in cover(query, base.first_ranks))
-        systems = (score for score in scores if score.system != OVERALL_SYSTEM)
-        return next(iter(score_matrices(systems).values()), None)
+        (matrix,) = score_matrices(score for score in scores if score.system != OVERALL_SYSTEM).values()
+        return matrix
 
     together = consensus_ratings(ratings.values(), rule, min_graders)
+    if not together:
+        raise SelectionError(f"No pair in {source} was rated by {min_graders} graders (-S min-graders).")
     matrix = scored(together)
     board = _leaderboard(matrix)
     compared = []
@@ -172,28 +173,14 @@ def analyze_panel(
         rest = consensus_ratings(others, rule, max(1, min_graders - 1))
         own = _leaderboard(scored(rated))
         without = _leaderboard(scored({unit: rest[unit] for unit in rest if unit in together}))
-        compared.append(
-            PanelGrader(
-                of,
-                len(rated),
-                sum(rated.values()) / len(rated),
-                own,
-                without,
-                _kendall(own, without),
-                _kendall(without, board),
-                sum(without.ranks.get(system, rank) != rank for system, rank in board.ranks.items()),
-            )
-        )
+        mean = sum(rated.values()) / len(rated)
+        compared.append(PanelGrader(of, len(rated), mean, own, _kendall(own, without)))
     notes = []
     if unrated := len(set().union(*ratings.values()) - together.keys()):
         have = counted(unrated, "pair was", "pairs were")
         notes.append(f"{have} rated by fewer than {min_graders} graders: not rated by the consensus.")
     queries = {grader.leaderboard.queries for grader in compared}
-    if not base.first_ranks:
-        notes.append(
-            "The file has no rankings, so there are no leaderboards; import runs with `exam-pp import`."
-        )
-    elif len(queries) > 1:
+    if len(queries) > 1:
         numbers = listed([str(number) for number in sorted(queries)])
         notes.append(
             f"The graders graded different numbers of queries ({numbers}): a leaderboard has the queries of "
@@ -204,8 +191,8 @@ def analyze_panel(
         str(cover),
         rule,
         min_graders,
-        None if matrix is None else board,
-        {} if matrix is None else _places(matrix, board, 1 - confidence, seed),
+        board,
+        _places(matrix, board, 1 - confidence, seed),
         confidence,
         [*notes, *depth_notes(base, cutoff, source)],
         replace(
@@ -244,10 +231,7 @@ def _rated_queries(
             yield query
 
 
-def _leaderboard(matrix: ScoreMatrix | None) -> PanelLeaderboard:
-    """Means and ranks; empty without scores."""
-    if matrix is None:
-        return PanelLeaderboard({}, {}, 0)
+def _leaderboard(matrix: ScoreMatrix) -> PanelLeaderboard:
     means = {system: exact_mean(list(of.values())) for system, of in matrix.by_system().items()}
     falling = sorted((round(mean, _DECIMALS) for mean in means.values()), reverse=True)
     ranks = {system: falling.index(round(mean, _DECIMALS)) + 1 for system, mean in means.items()}
@@ -274,27 +258,20 @@ def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
 
     ``decimals`` are those of all tables.
     """
-    graders, names = result.graders, [grader.name for grader in result.graders]
-    board = result.consensus or PanelLeaderboard({}, {}, 0)
-    boards = result.consensus is not None
+    graders, names, board = result.graders, [grader.name for grader in result.graders], result.consensus
     ranks = {system: [of.leaderboard.ranks.get(system) for of in graders] for system in result.places}
     known = {system: [rank for rank in of if rank is not None] for system, of in ranks.items()}
     tables = [
         Table(
-            ["grader", "pairs", "queries", "mean rating",
-             *(["τ with the others", "τ without it", "moved without it"] * boards)],
-            [
-                [of.name, of.rated, of.leaderboard.queries or None, of.mean,
-                 *([of.kendall, of.kendall_without, of.moved] * boards)]
-                for of in graders
-            ],
+            ["grader", "pairs", "queries", "mean rating", "τ with the others"],
+            [[of.name, of.rated, of.leaderboard.queries, of.mean, of.kendall] for of in graders],
             title="Graders",
             decimals=decimals,
         ),
         Table(
             ["grader", "other grader", "τ of leaderboards"],
             [[a.name, b.name, _kendall(a.leaderboard, b.leaderboard)]
-             for a, b in combinations(graders, 2) if boards],
+             for a, b in combinations(graders, 2)],
             title="Agreement of every two graders",
             decimals=decimals,
         ),
@@ -303,13 +280,6 @@ def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
             [[system, board.means[system], *(of.leaderboard.means.get(system) for of in graders)]
              for system in ranks],
             title=f"Leaderboards: {result.measure}",
-            decimals=decimals,
-        ),
-        Table(
-            ["system", "all graders", *(f"without {name}" for name in names)],
-            [[system, board.means[system], *(of.without.means.get(system) for of in graders)]
-             for system in ranks],
-            title="Consensus without each grader (leave one grader out)",
             decimals=decimals,
         ),
         Table(
@@ -323,8 +293,7 @@ def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
             decimals=decimals,
         ),
     ]  # fmt: skip
-    blocks: list[Block] = [table for table in tables if table.rows]
-    blocks += [Paragraph(note) for note in [*_explanations(result), *result.notes]]
+    blocks: list[Block] = [*tables, *map(Paragraph, [*_explanations(result), *result.notes])]
     return Report("Panel of graders", blocks, result.provenance, result.notes)
 
 
@@ -336,16 +305,10 @@ _RULES = {
 
 
 def _explanations(result: PanelAnalysis) -> list[str]:
-    consensus = (
-        f"Consensus: the rating of a pair is {_RULES[result.rule]}, if at least {result.min_graders} graders "
-        "rated it. τ: Kendall's τ-b."
-    )
-    if result.consensus is None:
-        return [consensus]
     return [
-        consensus,
-        "τ with the others: the leaderboard of the grader with the consensus of the other graders. τ without "
-        "it: this consensus with that of all graders; moved: the number of systems with another rank.",
+        f"Consensus: the rating of a pair is {_RULES[result.rule]}, if at least {result.min_graders} graders "
+        "rated it. τ: Kendall's τ-b.",
+        "τ with the others: the leaderboard of the grader with the consensus of the other graders.",
         "Places: rank by the consensus, the ranks that significant differences on the queries of all systems "
         f"leave possible (paired randomisation tests, step-down maxT, α = {1 - result.confidence:.2g}), best "
         "and worst rank by a single grader. Tied systems share the best rank.",

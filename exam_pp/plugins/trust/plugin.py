@@ -8,7 +8,7 @@ PLUGIN = Plugin(
     title="Trust",
     commands={
         "bank clinic": (
-            "exam_pp.plugins.trust.clinic_command:command",
+            "exam_pp.plugins.trust.clinic:command",
             "Find bad entries of a test bank from the grades in GRADED.",
         ),
         "consensus": (

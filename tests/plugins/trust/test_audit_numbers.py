@@ -55,8 +55,7 @@ def test_a_confounder_is_held_constant() -> None:
 def test_relabelling_changes_nothing(queries: list[list[tuple[int, int]]]) -> None:
     """Order of passages, monotone scales of length and grade: the correlation of ranks is the same."""
     other = [
-        sorted(((10 * x**2 + 3, 2 * y + 7) for x, y in query), reverse=True)
-        for query in reversed(queries)
+        sorted(((10 * x**2 + 3, 2 * y + 7) for x, y in query), reverse=True) for query in reversed(queries)
     ]
     before, after = within(queries), within(other)
     assert (before is None) == (after is None)

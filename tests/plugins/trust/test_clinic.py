@@ -39,7 +39,6 @@ TEXTS = {
     "nonsense": "How many purple Tuesdays fit a spoon?",
     "nobody": "Who repainted the telescope in 2031?",
 }
-RUNS = {"best": ["p1", "p2", "p3"], "middling": ["p4", "p5", "p3"], "worst": ["p8", "p7", "p6"]}
 
 
 @pytest.fixture
@@ -52,20 +51,9 @@ def bank(write_jsonl: WriteLines) -> Path:
 def graded(write_jsonl: WriteLines) -> Path:
     passages = []
     for name, grades in GRADES.items():
-        rankings = [
-            {
-                "method": system,
-                "paragraphId": name,
-                "queryId": "q1",
-                "rank": run.index(name) + 1,
-                "score": 0.0,
-            }
-            for system, run in RUNS.items()
-            if name in run
-        ]
         judgment = {"paragraphId": name, "query": "q1", "relevance": RELEVANT[name], "titleQuery": "q1"}
         lower = judgment | {"relevance": -2}  # of several judgments the highest counts
-        data = {"judgments": [judgment, lower], "rankings": rankings}
+        data = {"judgments": [judgment, lower], "rankings": []}
         passages.append(passage(name, paragraph_data=data, exam_grades=[rubric(grades)]))
     return write_jsonl("graded.jsonl", [["q1", passages]])
 
@@ -91,20 +79,8 @@ def test_statistics_by_hand(graded: Path, bank: Path) -> None:
     hard = health["hard"]
     assert (hard.asked, hard.passing, hard.pass_rate) == (8, 3, 0.375)
     assert hard.discrimination == pytest.approx(1 / (15 / 8 * 6) ** 0.5)
-    assert hard.systems == 2, "best by p1, middling by p3"
     assert (health["nonsense"].judged, health["nonsense"].non_relevant) == (6, 3)
     assert health["always"].discrimination is None, "it never varies"
-
-
-def test_leaderboard_that_depends_on_an_entry(graded: Path, bank: Path) -> None:
-    """With a cutoff of 1, p1, p4 and p8 are left: 4, 4 and 2 of 6.
-
-    Without `hard` best has 3, middling 4, worst 2; the tie breaks: tau-b = 2 / sqrt(2 * 3).
-    """
-    examination = examine(graded, bank, cutoff=1)
-    taus = {entry.entry_id: entry.tau for entry in examination.entries}
-    assert taus["hard"] == pytest.approx(2 / 6**0.5)
-    assert taus["good"] == pytest.approx(1.0)
 
 
 def test_proposals_are_an_edits_file_that_applies(graded: Path, bank: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A panel of graders: agreement, leave one grader out, and systems that change places, counted by hand."""
+"""A panel of graders: agreement, leaderboards, and systems that change places, counted by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from exam_pp.records import replace
 from exam_pp.rendering.render import REPORT_FORMATS, render
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import passage, rubric
-from tests.tables import notes_of, tables_of
+from tests.tables import tables_of
 
 WriteLines = Callable[[str, list[Any]], Path]
 Ratings = Mapping[str, tuple[int, int]]
@@ -67,20 +67,15 @@ def grader(result: PanelAnalysis, name: str) -> Any:
     return next(grader for grader in result.graders if grader.name == name)
 
 
-def test_leaderboards_and_leave_one_grader_out(disputed: Path) -> None:
-    """Without x, the median of y and z is the lower rating: a and c get 0."""
+def test_leaderboards_and_the_consensus_of_the_others(disputed: Path) -> None:
     result = analyze_panel(disputed)
 
-    assert result.consensus.means == {"a": 1.0, "b": 0.5, "c": 0.0}  # type: ignore[union-attr]
+    assert result.consensus.means == {"a": 1.0, "b": 0.5, "c": 0.0}
     assert grader(result, "x").leaderboard.means == {"a": 1.0, "b": 0.5, "c": 0.0}
     assert grader(result, "z").leaderboard.means == {"a": 0.0, "b": 0.5, "c": 1.0}
-    assert grader(result, "z").without.means == result.consensus.means  # type: ignore[union-attr]
-    assert grader(result, "x").without.means == {"a": 0.0, "b": 0.5, "c": 0.0}
-
-    # x and the others: (a, b) discordant, (b, c) concordant, (a, c) tied on one side.
-    assert [(g.name, g.kendall, g.kendall_without, g.moved) for g in result.graders] == [
-        ("x", 0.0, 0.0, 3), ("y", 0.0, 0.0, 3), ("z", -1.0, 1.0, 0),
-    ]  # fmt: skip
+    # Without x, the median of y and z is the lower rating: a and c get 0. So with x, (a, b) is discordant,
+    # (b, c) concordant, and (a, c) tied on one side.
+    assert [(g.name, g.kendall) for g in result.graders] == [("x", 0.0), ("y", 0.0), ("z", -1.0)]
 
 
 def test_a_grader_that_is_far_from_the_rest(write_jsonl: WriteLines) -> None:
@@ -120,13 +115,12 @@ def test_the_order_of_graders_has_no_effect(disputed: Path, write_jsonl: WriteLi
     assert first == second
 
 
-def test_without_one_of_identical_graders_nothing_changes(write_jsonl: WriteLines) -> None:
+def test_identical_graders_agree(write_jsonl: WriteLines) -> None:
     for names in ("xy", "xyz"):
         result = analyze_panel(write_jsonl("same.jsonl", lines(dict.fromkeys(names, X))), cutoff=1)
-        assert result.consensus is not None
         for of_grader in result.graders:
-            assert of_grader.without == of_grader.leaderboard == result.consensus
-            assert (of_grader.kendall, of_grader.kendall_without, of_grader.moved) == (1.0, 1.0, 0)
+            assert of_grader.leaderboard == result.consensus
+            assert of_grader.kendall == 1
         assert result.notes == []
 
 
@@ -141,7 +135,7 @@ def test_the_consensus_is_that_of_the_command(disputed: Path, tmp_path: Path, ru
     for score in scores:
         if score.metric.startswith("Cover") and score.system != "_overall_":
             means.setdefault(score.system, []).append(score.value)
-    assert result.consensus.means == {system: sum(of) / len(of) for system, of in means.items()}  # type: ignore[union-attr]
+    assert result.consensus.means == {system: sum(of) / len(of) for system, of in means.items()}
     assert [of_grader.name for of_grader in result.graders] == ["x", "y", "z"]
 
 
@@ -151,7 +145,7 @@ def test_a_reviewer_with_few_pairs(write_jsonl: WriteLines) -> None:
     result = analyze_panel(write_jsonl("graded.jsonl", lines(graders)))
     assert [of_grader.name for of_grader in result.graders] == ["low", "x", "human:ann"]
     assert [of_grader.rated for of_grader in result.graders] == [12, 12, 4]
-    assert result.consensus.means == {"a": 0.0, "b": 0.0, "c": 0.0}  # type: ignore[union-attr]
+    assert result.consensus.means == {"a": 0.0, "b": 0.0, "c": 0.0}
 
 
 def test_pairs_of_one_grader_and_queries_of_one_grader(write_jsonl: WriteLines) -> None:
@@ -183,16 +177,14 @@ def test_entries_of_the_bank_are_the_denominator(tiny_passages: Path, tiny_bank:
         assert of_grader.leaderboard.means == {name: sum(of) / len(of) for name, of in means.items()}
 
 
-def test_files_without_rankings_have_agreement_only(write_jsonl: WriteLines) -> None:
+def test_files_without_rankings_have_no_leaderboards(write_jsonl: WriteLines) -> None:
     values = lines({"x": X, "y": Z})
     for _, passages in values:
         for of_passage in passages:
             of_passage["paragraph_data"]["rankings"] = []
-    result = analyze_panel(write_jsonl("graded.jsonl", values))
-    report = panel_report(result)
-    assert result.consensus is None
-    assert list(tables_of(report)) == ["Graders"]
-    assert "The file has no rankings" in notes_of(report)
+    path = write_jsonl("graded.jsonl", values)
+    with pytest.raises(SelectionError, match=r"has no rankings, .* `exam-pp analyze graders --by entry`"):
+        analyze_panel(path)
 
 
 def test_mistakes(disputed: Path) -> None:
@@ -200,12 +192,14 @@ def test_mistakes(disputed: Path) -> None:
         analyze_panel(disputed, graders=["x"])
     with pytest.raises(SelectionError, match="no grades by --grader 'w'"):
         analyze_panel(disputed, graders=["w", "x"])
+    with pytest.raises(SelectionError, match="No pair in .* was rated by 4 graders"):
+        analyze_panel(disputed, min_graders=4)
 
 
 def test_report(disputed: Path) -> None:
     report = panel_report(analyze_panel(disputed))
     tables = tables_of(report)
-    assert [list(row) for row in tables["Graders"].rows][2] == ["z", 12, 2, 2.5, -1.0, 1.0, 0]
+    assert [list(row) for row in tables["Graders"].rows][2] == ["z", 12, 2, 2.5, -1.0]
     assert (report.provenance.models, report.provenance.min_grades) == (("x", "y", "z"), (4,))  # type: ignore[union-attr]
 
 

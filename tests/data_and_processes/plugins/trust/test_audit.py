@@ -25,4 +25,6 @@ def test_numbers_of_published_grades(shared_data: Path) -> None:
     assert [row_of(table, of)["mean rank of own"] for of in ("gpt-4", "judgments")] == [1, 3]
     warning = "Warning: The grader and the bank writer are the same model (gpt-4)."
     assert paragraphs(result, "Circularity")[0] == warning
-    assert rows_of_length(result)["passages", "grade", "query, same judgment"] == pytest.approx(-0.017, abs=0.001)
+    assert rows_of_length(result)["passages", "grade", "query, same judgment"] == pytest.approx(
+        -0.017, abs=0.001
+    )
