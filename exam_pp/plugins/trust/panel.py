@@ -1,4 +1,4 @@
-"""Analysis of a panel of graders: leaderboards of each grader and of their consensus, and places of systems."""
+"""Analysis of a panel of graders: leaderboards of each grader and of the consensus, places of systems."""
 
 from __future__ import annotations
 
@@ -253,6 +253,13 @@ def _places(
     return dict(sorted(rows, key=lambda row: (board.ranks[row[0]], row[0])))
 
 
+_RULES = {
+    "median": "the median, of an even number the lower of the two in the middle",
+    "mean": "the mean, halves rounded down",
+    "majority": "the most frequent rating, of several the lowest",
+}
+
+
 def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
     """Tables of the graders, all leaderboards, and the systems that change places.
 
@@ -293,23 +300,14 @@ def panel_report(result: PanelAnalysis, *, decimals: int = 3) -> Report:
             decimals=decimals,
         ),
     ]  # fmt: skip
-    blocks: list[Block] = [*tables, *map(Paragraph, [*_explanations(result), *result.notes])]
-    return Report("Panel of graders", blocks, result.provenance, result.notes)
-
-
-_RULES = {
-    "median": "the median, of an even number the lower of the two in the middle",
-    "mean": "the mean, halves rounded down",
-    "majority": "the most frequent rating, of several the lowest",
-}
-
-
-def _explanations(result: PanelAnalysis) -> list[str]:
-    return [
+    notes = [
         f"Consensus: the rating of a pair is {_RULES[result.rule]}, if at least {result.min_graders} graders "
         "rated it. τ: Kendall's τ-b.",
         "τ with the others: the leaderboard of the grader with the consensus of the other graders.",
         "Places: rank by the consensus, the ranks that significant differences on the queries of all systems "
         f"leave possible (paired randomisation tests, step-down maxT, α = {1 - result.confidence:.2g}), best "
         "and worst rank by a single grader. Tied systems share the best rank.",
+        *result.notes,
     ]
+    blocks: list[Block] = [*tables, *map(Paragraph, notes)]
+    return Report("Panel of graders", blocks, result.provenance, result.notes)

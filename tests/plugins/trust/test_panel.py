@@ -192,7 +192,7 @@ def test_mistakes(disputed: Path) -> None:
         analyze_panel(disputed, graders=["x"])
     with pytest.raises(SelectionError, match="no grades by --grader 'w'"):
         analyze_panel(disputed, graders=["w", "x"])
-    with pytest.raises(SelectionError, match="No pair in .* was rated by 4 graders"):
+    with pytest.raises(SelectionError, match=r"No pair in .* was rated by 4 graders"):
         analyze_panel(disputed, min_graders=4)
 
 
