@@ -87,7 +87,7 @@ class MeasureGate:
 class Gate:
     """The comparison of a new version with a baseline.
 
-    ``worst_drop``: The largest change of the score of one query, as the user names it; None: 1.
+    ``worst_drop``: The largest change of the score of one query that the bounds assume.
     """
 
     baseline: str
@@ -96,7 +96,7 @@ class Gate:
     max_drop: float
     undecided: Undecided
     confidence: float = CONFIDENCE
-    worst_drop: float | None = None
+    worst_drop: float = 1.0
     notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -107,11 +107,6 @@ class Gate:
         if "failed" in outcomes:
             return "failed"
         return "passed" if outcomes == {"passed"} else "undecided"
-
-    @property
-    def worst(self) -> float:
-        """The largest change of the score of one query that the bounds assume."""
-        return 1.0 if self.worst_drop is None else self.worst_drop
 
     @property
     def passes(self) -> bool:
@@ -210,7 +205,7 @@ def gate(
     query_ids = {query.query_id for queries in compared.values() for query in queries}
     provenance = Provenance(leaderboards=file_names(baseline, new), queries=len(query_ids))
     return Gate(
-        old_name, new_name, rows, max_drop, undecided, confidence, worst_drop,
+        old_name, new_name, rows, max_drop, undecided, confidence, worst,
         list(_notes(rows, missing_queries, worst_drop)), provenance,
     )  # fmt: skip
 
@@ -364,7 +359,9 @@ def gate_report(result: Gate, *, decimals: int = 4) -> Report:
             "outcome", "queries needed",
         ],
         [[row.measure, row.queries, row.baseline, row.new, row.drop, row.bounds.low, row.bounds.high,
-          row.p_above, row.bounds.p_within, row.outcome, _needed(row.needed)] for row in result.measures],
+          row.p_above, row.bounds.p_within, row.outcome,
+          of and (f"at least {of.low}" if of.high is None else str(of.queries))]
+         for row in result.measures for of in [row.needed]],
         title="Measures",
         decimals=decimals,
         bold={(number, 9) for number in range(len(result.measures))},
@@ -382,26 +379,28 @@ def gate_report(result: Gate, *, decimals: int = 4) -> Report:
     )
     blocks: list[Block] = [Paragraph(gate_sentence(result)), measures]
     blocks += [drops] if drops.rows else []
-    blocks += map(Paragraph, [*result.notes, *_explanations(result)])
+    alpha = f"{1 - result.confidence:.2g}"
+    explanation = (
+        "Drop: mean of the baseline minus mean of the new version over the same queries. Low and high: "
+        f"one-sided bounds of the drop for α = {alpha}, by {GAFFKE}. Failed: p (above) is below {alpha}, "
+        f"which shows a drop by more than {result.max_drop:g}. Passed: p (within) is at most {alpha}, which "
+        "shows that the drop is not larger."
+    )
+    assumption = (
+        f"The bounds assume that no query changes by more than {result.worst_drop:g} (--worst-drop), which "
+        "is 1 for scores from 0 to 1."
+    )
+    blocks += map(Paragraph, [*result.notes, explanation, assumption])
     accepted = "passed" if result.passes else "failed"
     title = f"{accepted}, but undecided" if result.outcome == "undecided" else accepted
     return Report(f"Gate: {title}", blocks, result.provenance, result.notes)
-
-
-def _needed(needed: QueriesNeeded | None) -> str | None:
-    """The number and its range, such as ``190 (160 to 240)``."""
-    if needed is None:
-        return None
-    if needed.high is None:
-        return f"at least {needed.low}"
-    return f"{needed.queries}" + (f" ({needed.low} to {needed.high})" if needed.low < needed.high else "")
 
 
 def gate_sentence(result: Gate) -> str:
     """The outcome and its reason; only a gate that is decided names its confidence."""
     systems = result.new if result.new == result.baseline else f"{result.new} against {result.baseline}"
     level, limit = f"{100 * result.confidence:.4g} %", f"the accepted {result.max_drop:g}"
-    assumed = f", if no query changes by more than {result.worst:g}" if result.worst_drop else ""
+    assumed = f", if no query changes by more than {result.worst_drop:g}" if result.worst_drop != 1 else ""
     rows = [row for row in result.measures if result.outcome in ("passed", row.outcome)]
     changes = f"{systems}, {listed([_change(row) for row in rows])}"
     if result.outcome == "failed":
@@ -420,16 +419,11 @@ def _unseen(result: Gate, rows: Sequence[MeasureGate]) -> Iterator[str]:
             share = 100 * unseen_share(row.queries, result.confidence)
             queries = "this query" if row.queries == 1 else f"these {row.queries} queries"
             yield f"{row.measure}: unchanged on {queries}; up to {share:.3g} % could break unseen."
-            if (hidden := 0.9**row.queries) > 1 - result.confidence:
-                yield (
-                    "A break of 10 % of all queries stays unseen in so few with a probability of "
-                    f"{100 * hidden:.2g} %."
-                )
 
 
 def _too_few(result: Gate, rows: Sequence[MeasureGate]) -> str:
     """How many queries are needed unless scores rise."""
-    fewest = fewest_queries(result.max_drop, result.worst, result.confidence)
+    fewest = fewest_queries(result.max_drop, result.worst_drop, result.confidence)
     if fewest is None:
         return f": a drop of at most {result.max_drop:g} cannot be shown unless scores rise"
     return f": at least {fewest} are needed" if min(row.queries for row in rows) < fewest else ""
@@ -449,17 +443,3 @@ def _change(row: MeasureGate) -> str:
         return f"{row.measure} stays at {row.new:.4f}"
     verb = "drops" if row.drop > 0 else "rises"
     return f"{row.measure} {verb} by {abs(row.drop):.4f} ({row.baseline:.4f} to {row.new:.4f})"
-
-
-def _explanations(result: Gate) -> Iterator[str]:
-    alpha = f"{1 - result.confidence:.2g}"
-    yield (
-        "Drop: mean of the baseline minus mean of the new version over the same queries. Low and high: "
-        f"one-sided bounds of the drop for α = {alpha}, by {GAFFKE}. Failed: p (above) is below {alpha}, "
-        f"which shows a drop by more than {result.max_drop:g}. Passed: p (within) is at most {alpha}, which "
-        "shows that the drop is not larger."
-    )
-    reason = " (--worst-drop)"
-    if result.worst_drop is None:
-        reason = ", as all scores are from 0 to 1; --worst-drop names the range of another measure"
-    yield f"The bounds assume that no query changes by more than {result.worst:g}{reason}."
