@@ -1,4 +1,4 @@
-"""Canaries: systems added to a pool that deserve no score, or a known one, to test the grader.
+"""Canaries: systems added to a pool that deserve no score, or a known one, and what graders gave to them.
 
 Source: Alaofi, Thomas, Scholer and Sanderson, "LLMs can be Fooled into Labelling a Document as Relevant",
 SIGIR-AP 2024, for words of the query and instructions in passages. The other canaries are our own.
@@ -7,19 +7,36 @@ SIGIR-AP 2024, for words of the query and instructions in passages. The other ca
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_pp.data_model import CANARY, Passage, PassageData, QueryPassages, QueryView, RankingEntry, Role
+from exam_pp.data_model import (
+    CANARY,
+    Passage,
+    PassageData,
+    QueryPassages,
+    QueryView,
+    RankingEntry,
+    Role,
+    is_canary,
+)
 from exam_pp.errors import DataError, SelectionError
+from exam_pp.grade_filter import GradeFilter
 from exam_pp.metrics.fusion import reciprocal_rank_fusion
-from exam_pp.metrics.leaderboard import standings
+from exam_pp.metrics.grade_masks import GradedQuery, gather
+from exam_pp.metrics.leaderboard import exact_mean, standings
 from exam_pp.phases.evaluation.cover import cover
+from exam_pp.phases.evaluation.inputs import views
+from exam_pp.phases.evaluation.result import PathLike
+from exam_pp.phases.evaluation.selected_grades import selectors, threshold
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.phases.passages.transform import Rewritten, rewrite
-from exam_pp.plugins.trust.canary_texts import CANARIES, Material
+from exam_pp.plugins.trust.canary_texts import CANARIES, Material, control_of
+from exam_pp.provenance import graded_by
+from exam_pp.rendering.document import Cell, Paragraph, Report, Table
 from exam_pp.reports.analysis.report_folder import GradeSet, Inputs
 from exam_pp.roles import (
     System,
@@ -35,26 +52,6 @@ from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.raw_passages import RawQuery, raw_query
 from exam_pp.store.trec.queries import read_queries
 from exam_pp.text.wording import counted, listed
-
-
-@dataclass(frozen=True)
-class CanaryOptions:
-    """Options of :func:`add_canaries`.
-
-    ``names``: Names in :data:`~exam_pp.plugins.trust.canary_texts.CANARIES`; empty for all. ``original`` is
-    added to ``doubled`` and ``negated``, because they are compared with it.
-    """
-
-    names: Collection[str] = ()
-    seed: int = 0
-    depth: int = 1
-
-    @property
-    def chosen(self) -> list[str]:
-        """The names of the canaries, in their order."""
-        compared = not {"doubled", "negated"}.isdisjoint(self.names)
-        names = {*self.names, *(["original"] if compared else [])} if self.names else CANARIES
-        return [name for name in CANARIES if name in names]
 
 
 @dataclass
@@ -86,14 +83,13 @@ class CanarySummary:
 
 @dataclass
 class _Pool:
-    """The parts of a pool that canaries are made of: good texts by query, and the role of its passages.
+    """The parts of a pool that canaries are made of: the good text of each query, or an empty one.
 
-    ``role`` is what most systems have, ``recorded`` what ranking entries of canaries record.
+    ``recorded``: The role that ranking entries of canaries record.
     """
 
-    role: Role
     recorded: Role | None
-    good: dict[str, list[str]]
+    good: dict[str, str]
 
 
 @reading()
@@ -101,24 +97,27 @@ def add_canaries(
     source: Path,
     bank_path: Path | None,
     output: Path,
-    options: CanaryOptions | None = None,
+    names: Collection[str] = (),
     *,
+    seed: int = 0,
     queries: Path | None = None,
 ) -> CanarySummary:
     """Write a passages file with canary systems at the end of each query; all else keeps its bytes.
 
-    A canary passage has the id ``canary:NAME:QUERY:NUMBER`` and the role of the pool: it is an answer if at
-    least as many systems have answers as have rankings. Texts depend only on the seed, the ids and the texts
-    of the pool. Queries that are not in the bank or queries file get no canaries.
+    A canary passage has the id ``canary:NAME:QUERY:1`` and the role of the pool: it is an answer if at least
+    as many systems have answers as have rankings. Texts depend only on the seed, the ids and the texts of the
+    pool. Queries that are not in the bank or queries file get no canaries.
 
     ``source``: Passages file, graded or not. ``bank_path``: Test bank with the texts of queries and entries.
     None: those of ``queries``, for direct prompts; ``keywords`` are then those of the query, and there is no
-    ``bank``.
+    ``bank``. ``names``: Names in :data:`~exam_pp.plugins.trust.canary_texts.CANARIES`; empty for all.
+    ``original`` is added to ``doubled`` and ``negated``, because they are compared with it.
     """
-    chosen = options or CanaryOptions()
+    compared = {"original"} if {"doubled", "negated"} & {*names} else set()
+    chosen = [name for name in CANARIES if not names or name in {*names, *compared}]
     texts, texts_file = _query_texts(bank_path, queries)
-    pool = _read_pool(source, chosen)
-    if sum(map(bool, pool.good.values())) < 2 and any(CANARIES[name].of_other for name in chosen.chosen):
+    pool = _read_pool(source, seed)
+    if sum(map(bool, pool.good.values())) < 2 and any(CANARIES[name].of_other for name in chosen):
         raise SelectionError(
             f"{source} has no passages of a second query, which off-topic canaries need; choose others with "
             "--canary."
@@ -129,7 +128,13 @@ def add_canaries(
         if query.query_id not in texts:
             summary.not_in_bank += 1
             return query
-        new = _canaries(query.query_id, pool, texts[query.query_id], chosen, summary)
+        others = [other for other, text in pool.good.items() if text and other != query.query_id]
+        nearest = min(others, key=lambda other: random_key(seed, query.query_id, other), default="")
+        of_query = texts[query.query_id]
+        material = Material(
+            of_query.query.strip(), of_query.entries, pool.good[query.query_id], pool.good.get(nearest, "")
+        )
+        new = list(_canaries(query.query_id, material, chosen, pool.recorded, summary))
         known = {passage.passage_id for passage in query.passages}
         if taken := [passage.passage_id for passage in new if passage.passage_id in known]:
             raise DataError(
@@ -169,9 +174,9 @@ def _query_texts(bank: Path | None, queries: Path | None) -> tuple[dict[str, _Te
     return {query_id: _Texts(query.query_text) for query_id, query in read_queries(queries).items()}, queries
 
 
-def _read_pool(source: Path, options: CanaryOptions) -> _Pool:
+def _read_pool(source: Path, seed: int) -> _Pool:
     systems: dict[Role, set[str]] = {"answer": set(), "retrieved": set()}
-    good: dict[Role, dict[str, list[str]]] = {"answer": {}, "retrieved": {}}
+    good: dict[Role, dict[str, str]] = {"answer": {}, "retrieved": {}}
     recorded = False
     for query in read_passages(source):
         if canaries := sorted(canaries_of(query)):
@@ -188,16 +193,12 @@ def _read_pool(source: Path, options: CanaryOptions) -> _Pool:
             for entry in passage.rankings:
                 systems[role_of(query.query_id, passage.passage_id, entry)].add(entry.method)
                 recorded = recorded or entry.role is not None
-        texts: dict[Role, Iterator[str]] = {
-            "answer": _answers(query, options.seed),
-            "retrieved": _retrieved(query),
-        }
-        for of_role, in_order in texts.items():
-            good[of_role][query.query_id] = list(dict.fromkeys(in_order))[: options.depth]
+        good["answer"][query.query_id] = next(_answers(query, seed), "")
+        good["retrieved"][query.query_id] = next(_retrieved(query), "")
     role: Role = "retrieved"
     if systems["answer"] and len(systems["answer"]) >= len(systems["retrieved"]):
         role = "answer"
-    return _Pool(role, role if recorded or role == "answer" else None, good[role])
+    return _Pool(role if recorded or role == "answer" else None, good[role])
 
 
 def _answers(query: QueryView, seed: int) -> Iterator[str]:
@@ -230,49 +231,21 @@ def _retrieved(query: QueryView) -> Iterator[str]:
 
 
 def _canaries(
-    query_id: str, pool: _Pool, texts: _Texts, options: CanaryOptions, summary: CanarySummary
-) -> list[Passage]:
+    query_id: str, material: Material, names: Sequence[str], role: Role | None, summary: CanarySummary
+) -> Iterator[Passage]:
     """The passages of all canaries for a query."""
-    others = sorted(
-        (other for other, texts in pool.good.items() if texts and other != query_id),
-        key=lambda other: random_key(options.seed, query_id, other),
-    )
-    off_topic = [pool.good[other][0] for other in others[: options.depth]]
-    own = pool.good[query_id]
-    new: list[Passage] = []
-    for name in options.chosen:
-        canary = CANARIES[name]
-        count = min([options.depth, *([len(own)] * canary.of_own), *([len(off_topic)] * canary.of_other)])
-        made = [
-            canary.text(Material(texts.query.strip(), texts.entries, _at(own, n), _at(off_topic, n)))
-            for n in range(count)
-        ]
-        known = [text for text in made if text is not None]
-        if skipped := (len(made) or options.depth) - len(known):
-            summary.skipped[name] += skipped
-        if known:
-            summary.added[f"{CANARY}{name}"] += len(known)
-            new += _passages(name, query_id, known, pool.recorded)
-    return new
-
-
-def _at(texts: Sequence[str], position: int) -> str:
-    return texts[position] if position < len(texts) else ""
-
-
-def _passages(name: str, query_id: str, texts: Sequence[str], role: Role | None) -> Iterator[Passage]:
-    """The passages of a canary, in the order of its ranking."""
-    system = f"{CANARY}{name}"
     recorded: dict[str, Any] = {} if role is None else {"role": role}
-    for rank, text in enumerate(texts, 1):
-        passage_id = f"{system}:{query_id}:{rank}"
+    for name in names:
+        canary, system = CANARIES[name], f"{CANARY}{name}"
+        can_be_made = (material.own or not canary.of_own) and (material.other or not canary.of_other)
+        text = canary.text(material) if can_be_made else None
+        if text is None:
+            summary.skipped[name] += 1
+            continue
+        summary.added[system] += 1
+        passage_id = f"{system}:{query_id}:1"
         entry = RankingEntry(
-            method=system,
-            passage_id=passage_id,
-            query_id=query_id,
-            rank=rank,
-            score=float(len(texts) - rank + 1),
-            **recorded,
+            method=system, passage_id=passage_id, query_id=query_id, rank=1, score=1.0, **recorded
         )
         yield Passage(passage_id=passage_id, text=text, data=PassageData(judgments=[], rankings=[entry]))
 
@@ -296,3 +269,75 @@ def canary_scores(inputs: Inputs, grade_set: GradeSet) -> dict[str, float]:
         for row in standings(scores)
         if row.system in undeserved and row.metric == scores[0].metric
     }
+
+
+REAL = "(real passages)"
+"""Name of the row of all passages that no canary returned."""
+
+_COLUMNS = (
+    "canary", "passages", "pairs", "mean rating", "control mean", "covered", "control covered",
+)  # fmt: skip
+
+
+def canary_report(
+    graded: PathLike,
+    *,
+    grade_filter: GradeFilter | None = None,
+    min_grade: int | None = None,
+    formatted: bool = True,
+) -> Report:
+    """The grades of each canary, and of all other passages, for every grader in a file.
+
+    With ``formatted``, every grader has a table with its name as title; otherwise the only table has columns
+    of the grader. ``min_grade``: Lowest rating that covers an entry. Default: 4, the highest grade of a
+    shorter scale, or 1 for prompts without a scale.
+    """
+    lines = views(graded, mixed=True, canaries=True)
+    if not any(is_canary(r.method) for line in lines for p in line.passages for r in p.rankings):
+        raise SelectionError(f"{graded} has no canaries; add them with `exam-pp canaries` before grading.")
+    tables: list[Table] = []
+    every: list[list[Cell]] = []
+    notes = [
+        "pairs: graded pairs of passage and entry. covered: the share of them with a rating of at least the "
+        "threshold.",
+        "control: canary:original for doubled and negated, canary:other-query for injections and authority, "
+        "on the same queries.",
+    ]
+    graders = selectors(lines, grade_filter or GradeFilter(), graded)
+    for key, selector in graders.items():
+        file, least = gather(lines, selector), threshold(selector, min_grade)
+        rows = _rows(file.queries.values(), least)
+        title = f"{key.model}, {key.prompt_class}, covered from {least}"
+        tables.append(Table(_COLUMNS, rows, title=title))
+        every += [[key.model, key.prompt_class, least, *row] for row in rows]
+        if not any(pairs for _, _, pairs, *_ in rows[1:]):
+            notes.append(
+                f"{key.model}, {key.prompt_class}, graded no canary: grade the file again to see what it "
+                "gives them."
+            )
+    if not formatted:
+        tables = [Table(["grader", "prompt class", "min grade", *_COLUMNS], every, decimals=6)]
+    return Report("Grades of canaries", [*tables, *map(Paragraph, notes)], graded_by(list(graders)))
+
+
+def _rows(queries: Iterable[GradedQuery], min_grade: int) -> list[list[Cell]]:
+    """A row for the real passages, and one for each canary."""
+    ratings: dict[str, dict[str, list[int]]] = {REAL: {}}
+    passages: Counter[str] = Counter()
+    for query in queries:
+        of = {s: {index for *_, index in ranks} for s, ranks in query.rankings.items() if is_canary(s)}
+        of[REAL] = set(range(len(query.passages))).difference(*of.values())
+        for name, indices in of.items():
+            found = [query.passages[index] for index in sorted(indices)]
+            passages[name] += len(found)
+            of_query = ratings.setdefault(name, {}).setdefault(query.query_id, [])
+            of_query += chain.from_iterable(passage.ratings for passage in found)
+    rows: list[list[Cell]] = []
+    for name, by_query in ratings.items():
+        of_control = ratings.get(f"{CANARY}{control_of(name.removeprefix(CANARY))}", {})
+        own = list(chain.from_iterable(by_query.values()))
+        control = list(chain.from_iterable(of_control.get(query_id, ()) for query_id in by_query))
+        means = [exact_mean(list(map(float, given))) if given else None for given in (own, control)]
+        shares = [sum(r >= min_grade for r in of) / len(of) if of else None for of in (own, control)]
+        rows.append([name, passages[name], len(own), *means, *shares])
+    return rows

@@ -48,17 +48,11 @@ class Material:
 
 
 class Canary(NamedTuple):
-    """A kind of canary: its description, its text (None: impossible), and the passages that it is made of."""
+    """A kind of canary: its text (None: impossible), and the passages that it is made of."""
 
-    about: str
     text: Callable[[Material], str | None]
     of_own: bool = False
     of_other: bool = False
-
-
-def doubled(text: str) -> str:
-    """The text twice."""
-    return f"{text} {text}"
 
 
 def keywords(material: Material) -> str | None:
@@ -95,28 +89,16 @@ def _injected(language: str) -> Callable[[Material], str]:
 
 
 CANARIES: Mapping[str, Canary] = {
-    "empty": Canary("an empty passage", lambda _: ""),
-    "other-query": Canary("a good passage of another query", lambda m: m.other, of_other=True),
-    "bank": Canary("the bank entries themselves", lambda m: " ".join(m.entries) or None),
-    "query": Canary(
-        f"the text of the query, {QUERY_REPEATS} times",
-        lambda m: " ".join([m.query] * QUERY_REPEATS) if m.query else None,
-    ),
-    "keywords": Canary("the keywords of query and bank, without sentences", keywords),
-    **{
-        f"injection-{language}": Canary(
-            f"other-query with an instruction to rate it 5 ({language})", _injected(language), of_other=True
-        )
-        for language in INJECTIONS
-    },
-    "authority": Canary(
-        "other-query with claims of authority", lambda m: f"{AUTHORITY}\n\n{m.other}", of_other=True
-    ),
-    "original": Canary("a good passage of the query, unchanged", lambda m: m.own, of_own=True),
-    "doubled": Canary("original with its text twice", lambda m: doubled(m.own), of_own=True),
-    "negated": Canary(
-        "original with negated verbs and changed numbers (English)", lambda m: negated(m.own), of_own=True
-    ),
+    "empty": Canary(lambda _: ""),
+    "other-query": Canary(lambda m: m.other, of_other=True),
+    "bank": Canary(lambda m: " ".join(m.entries) or None),
+    "query": Canary(lambda m: " ".join([m.query] * QUERY_REPEATS) if m.query else None),
+    "keywords": Canary(keywords),
+    **{f"injection-{language}": Canary(_injected(language), of_other=True) for language in INJECTIONS},
+    "authority": Canary(lambda m: f"{AUTHORITY}\n\n{m.other}", of_other=True),
+    "original": Canary(lambda m: m.own, of_own=True),
+    "doubled": Canary(lambda m: f"{m.own} {m.own}", of_own=True),
+    "negated": Canary(lambda m: negated(m.own), of_own=True),
 }
 """Name to canary, in the order in which they are added to a query."""
 

@@ -756,16 +756,16 @@ _CANARY_KINDS = {
         \b
           exam-pp canaries add passages.jsonl.gz --bank questions.jsonl -o with-canaries.jsonl.gz
           exam-pp canaries add passages.jsonl.gz --bank questions.jsonl --canary empty \\
-            --canary keywords --top 3 -o with-canaries.jsonl.gz
+            --canary keywords -o with-canaries.jsonl.gz
           exam-pp canaries add passages.jsonl.gz --queries queries.jsonl -o with-canaries.jsonl.gz
         """,
-        ("bank", "queries", "names", "depth", "seed"),
+        ("bank", "queries", "names", "seed"),
     ),
     "report": Kind(
         """Show what every grader in the graded PASSAGES gave to the canaries.
 
-        For each grader and canary: the mean rating, the share of pairs of passage and entry that are covered,
-        and Cover, next to the same for the passages of all real systems, and for the unchanged passages
+        For each grader and canary: the mean rating, and the share of pairs of passage and entry that are
+        covered, next to the same for the passages of all real systems, and for the unchanged passages
         (control).
 
         Examples:
@@ -798,14 +798,6 @@ _CANARY_KINDS = {
     help="Only this canary; may be repeated.  [default: all]",
 )
 @click.option(
-    "--top",
-    "depth",
-    type=IntRange(1, 1000),
-    default=1,
-    show_default=True,
-    help="Number of passages of each canary and query.",
-)
-@click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of the choice of other queries and answers."
 )
 @MIN_GRADE
@@ -819,7 +811,6 @@ def canaries_command(
     queries: Path | None,
     output: Path,
     names: tuple[str, ...],
-    depth: int,
     seed: int,
     min_grade: int | None,
     form: str,
@@ -837,7 +828,7 @@ def canaries_command(
       exam-pp canaries report graded-canaries.jsonl.gz
     """
     if kind == "report":
-        from exam_pp.plugins.trust.canary_report import canary_report
+        from exam_pp.plugins.trust.canaries import canary_report
 
         report = canary_report(
             passages,
@@ -847,9 +838,8 @@ def canaries_command(
         )
         emit_report(report, form, output, [passages])
         return
-    from exam_pp.plugins.trust.canaries import CanaryOptions, add_canaries
+    from exam_pp.plugins.trust.canaries import add_canaries
 
     if (bank is None) == (queries is None):
         raise click.UsageError("Use either --bank or --queries for the texts of the queries.")
-    options = CanaryOptions(names, seed, depth)
-    log_summary(add_canaries(passages, bank, output, options, queries=queries).lines())
+    log_summary(add_canaries(passages, bank, output, names, seed=seed, queries=queries).lines())

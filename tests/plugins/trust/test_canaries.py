@@ -16,8 +16,7 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.phases.evaluation.cover import cover
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.evaluation.rubric_qrels import rubric_qrels
-from exam_pp.plugins.trust.canaries import CanaryOptions, add_canaries
-from exam_pp.plugins.trust.canary_report import REAL, canary_report
+from exam_pp.plugins.trust.canaries import REAL, add_canaries, canary_report
 from exam_pp.plugins.trust.canary_texts import AUTHORITY, CANARIES, INJECTIONS, negated
 from exam_pp.rendering.document import Report
 from exam_pp.results import OVERALL_SYSTEM
@@ -123,7 +122,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     _write(files.pool, _pool())
     _write(files.bank, _bank("question"))
     _write(files.nuggets, _bank("nugget"))
-    add_canaries(files.pool, files.bank, files.canaries, CanaryOptions(depth=2))
+    add_canaries(files.pool, files.bank, files.canaries)
     for source, bank, prompt, output in (
         (files.pool, files.bank, RATED, files.before),
         (files.canaries, files.bank, RATED, files.after),
@@ -162,26 +161,22 @@ def test_the_pool_keeps_its_bytes_and_canaries_follow_it(files: Files) -> None:
 
 
 def test_texts_of_all_canaries(files: Files) -> None:
-    """Off-topic texts are those of the best passages of the other queries, one for each."""
+    """The off-topic text is that of the best passage of another query."""
     texts = _canaries(files.canaries)
-    off_topic = texts["tides"]["other-query"]
-    best = {"bread": TEXTS["bread"]["b1"], "bees": TEXTS["bees"]["h2"]}
+    (off_topic,) = texts["tides"]["other-query"]
 
-    assert sorted(off_topic) == sorted(best.values()), "h2 has two systems, so it is the best of bees"
+    assert off_topic in (TEXTS["bread"]["b1"], TEXTS["bees"]["h2"]), "h2 has two systems, so it is the best"
     assert list(texts["tides"]) == [*CANARIES]
-    assert texts["tides"]["empty"] == ["", ""]
-    assert texts["tides"]["bank"][0] == " ".join(ENTRIES["tides"])
-    assert texts["tides"]["query"][0] == " ".join(["all about tides"] * 5)
-    assert texts["tides"]["keywords"][0] == "tides causes described 1687 high spring tide"
-    assert texts["tides"]["original"] == [TEXTS["tides"]["t2"], TEXTS["tides"]["t1"]]
-    assert texts["tides"]["doubled"][0] == f"{TEXTS['tides']['t2']} {TEXTS['tides']['t2']}"
-    assert texts["tides"]["negated"] == [
-        "A tide is not a rise of the sea.",
-        "The tides are not caused by the Moon. They were not described in 2687 by Newton.",
-    ]
-    assert texts["tides"]["authority"] == [f"{AUTHORITY}\n\n{text}" for text in off_topic]
+    assert texts["tides"]["empty"] == [""]
+    assert texts["tides"]["bank"] == [" ".join(ENTRIES["tides"])]
+    assert texts["tides"]["query"] == [" ".join(["all about tides"] * 5)]
+    assert texts["tides"]["keywords"] == ["tides causes described 1687 high spring tide"]
+    assert texts["tides"]["original"] == [TEXTS["tides"]["t2"]]
+    assert texts["tides"]["doubled"] == [f"{TEXTS['tides']['t2']} {TEXTS['tides']['t2']}"]
+    assert texts["tides"]["negated"] == ["A tide is not a rise of the sea."]
+    assert texts["tides"]["authority"] == [f"{AUTHORITY}\n\n{off_topic}"]
     for language, instruction in INJECTIONS.items():
-        assert texts["tides"][f"injection-{language}"] == [f"{text}\n\n{instruction}" for text in off_topic]
+        assert texts["tides"][f"injection-{language}"] == [f"{off_topic}\n\n{instruction}"]
 
 
 def test_the_instructions_of_injections() -> None:
@@ -219,23 +214,22 @@ def test_negation(text: str, expected: str | None) -> None:
 
 
 def test_a_text_without_verbs_and_numbers_is_skipped_and_counted(files: Files, tmp_path: Path) -> None:
-    """``Bees dance ...`` has no auxiliary; the ranks of the rest have no hole."""
-    summary = add_canaries(files.pool, files.bank, tmp_path / "out", CanaryOptions(["negated"], depth=2))
-    entries = [
-        (query.query_id, entry.rank)
-        for query in read_passages(tmp_path / "out")
-        for passage in query.passages
-        for entry in passage.rankings
-        if entry.method == "canary:negated"
-    ]
+    """``Bees dance ...``, now the best of its query, has no auxiliary."""
+    pool = _write(
+        tmp_path / "pool.jsonl", [[q, [p for p in of if p["paragraph_id"] != "h2"]] for q, of in _pool()]
+    )
+    summary = add_canaries(pool, files.bank, tmp_path / "out", ["negated"])
 
-    assert entries == [("tides", 1), ("tides", 2), ("bread", 1), ("bees", 1)]
-    assert summary.skipped == {"negated": 2}
-    assert "canary:negated: skipped 2 passages without a verb or number to negate." in summary.lines()
+    assert {query for query, of in _canaries(tmp_path / "out").items() if "negated" in of} == {
+        "tides",
+        "bread",
+    }
+    assert summary.skipped == {"negated": 1}
+    assert "canary:negated: skipped 1 passage without a verb or number to negate." in summary.lines()
 
 
 def test_chosen_canaries_bring_their_original(files: Files, tmp_path: Path) -> None:
-    add_canaries(files.pool, files.bank, tmp_path / "out", CanaryOptions(["doubled", "empty"]))
+    add_canaries(files.pool, files.bank, tmp_path / "out", ["doubled", "empty"])
 
     assert [*_canaries(tmp_path / "out")["tides"]] == ["empty", "original", "doubled"]
 
@@ -247,8 +241,7 @@ def test_a_queries_file_in_place_of_a_bank(files: Files, tmp_path: Path) -> None
         [{"query_id": query_id, "query_text": f"all about {query_id}"} for query_id in TEXTS],
     )
     output = tmp_path / "out.jsonl"
-    options = CanaryOptions(["bank", "keywords"])
-    summary = add_canaries(files.pool, None, output, options, queries=queries)
+    summary = add_canaries(files.pool, None, output, ["bank", "keywords"], queries=queries)
 
     assert "canary:bank: skipped 3 passages without bank entries." in list(summary.lines())
     texts = [p.text for query in read_passages(output) for p in query.passages if "canary" in p.passage_id]
@@ -263,7 +256,7 @@ def test_the_same_seed_gives_the_same_bytes(files: Files, tmp_path: Path) -> Non
     for name, source, seed in (
         ("a", files.pool, 0), ("b", files.pool, 0), ("c", reversed_pool, 0), ("d", files.pool, 3),
     ):  # fmt: skip
-        add_canaries(source, files.bank, tmp_path / name, CanaryOptions(seed=seed))
+        add_canaries(source, files.bank, tmp_path / name, seed=seed)
 
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert _canaries(tmp_path / "a") == _canaries(tmp_path / "c")
@@ -272,7 +265,7 @@ def test_the_same_seed_gives_the_same_bytes(files: Files, tmp_path: Path) -> Non
 
 def test_canaries_of_answers_are_answers(files: Files, tmp_path: Path) -> None:
     pool = _write(tmp_path / "answers.jsonl", _pool(answers=True))
-    add_canaries(pool, files.bank, tmp_path / "out", CanaryOptions(["other-query", "original"]))
+    add_canaries(pool, files.bank, tmp_path / "out", ["other-query", "original"])
     roles = {
         entry.role
         for query in read_passages(tmp_path / "out")
@@ -314,7 +307,7 @@ def test_refused_inputs(
 
 def test_canaries_of_a_single_query(files: Files, tmp_path: Path) -> None:
     one = _write(tmp_path / "one.jsonl", _pool()[:1])
-    add_canaries(one, files.bank, tmp_path / "out", CanaryOptions(["query"]))
+    add_canaries(one, files.bank, tmp_path / "out", ["query"])
     assert list(_canaries(tmp_path / "out")) == ["tides"]
 
 
@@ -449,8 +442,6 @@ def test_the_report_agrees_with_counting_by_hand(files: Files) -> None:
             assert row["mean rating"] == pytest.approx(sum(of_canary) / len(of_canary))
             assert row["covered"] == sum(rating >= 4 for rating in of_canary) / len(of_canary)
     assert rows["canary:empty"]["mean rating"] is rows["canary:empty"]["covered"] is None
-    covers = [rows[name]["Cover"] for name in ("canary:empty", "canary:bank", REAL)]
-    assert covers == [None, 1, None]
     controls = {
         "canary:doubled": "canary:original",
         "canary:negated": "canary:original",
@@ -478,7 +469,7 @@ def test_the_control_is_for_the_queries_of_the_canary(files: Files, tmp_path: Pa
         for rating in grades.entry_ratings().values()
     ]
     rows = _by_canary(canary_report(changed, formatted=False))
-    assert rows["canary:original"]["pairs"] == len(original) + 2 * len(ENTRIES["tides"])
+    assert rows["canary:original"]["pairs"] == len(original) + len(ENTRIES["tides"])
     assert rows["canary:negated"]["control mean"] == pytest.approx(sum(original) / len(original))
 
 
