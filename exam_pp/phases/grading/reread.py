@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from exam_pp.banks import Entry, TestBank
+from exam_pp.banks import Entry
 from exam_pp.data_model import AnyGrades, DirectGrade, RubricGrades, is_consensus, is_human
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey
@@ -31,7 +31,6 @@ class RereadSummary:
     read: int = 0
     changed: int = 0
     ungraded: int = 0
-    sources: Counter[str] = field(default_factory=Counter)
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
     output: str = ""
 
@@ -42,81 +41,15 @@ class RereadSummary:
         self.read += len(new) + failed
         self.changed += sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
         self.ungraded += failed
-        if isinstance(after, RubricGrades):
-            self.sources.update(rating.source or "number" for rating in after.self_ratings or ())
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
         yield f"{counted(self.read, 'grade')} read again: {self.changed} changed, {self.ungraded} ungraded."
-        by_rule = {source: n for source, n in sorted(self.sources.items()) if source != "number"}
-        if by_rule:
-            rules = ", ".join(f"{n} × {source}" for source, n in by_rule.items())
-            yield f"Ratings by a rule, because the reply is not a number of the scale: {rules}."
         for (prompt, reason), count in sorted(self.skipped.items()):
             were = counted(count, "set of grades", "sets of grades")
             yield f"Not read again: {were} with {prompt}, because {reason}."
         if self.output != STDIO:
             yield f"Written: {self.output}"
-
-
-@dataclass(frozen=True)
-class Rereader:
-    """Reads stored replies again, for sets of grades that the filter accepts and whose prompt is known."""
-
-    filter: GradeFilter
-    unparsed: Unparsed
-    answer_match: AnswerMatch
-    prompts: Mapping[str, Prompt]
-    bank: TestBank | None
-    summary: RereadSummary
-
-    def query(self, query: RawQuery) -> RawQuery:
-        """Replace the grades of a query's passages, set by set."""
-        entries = {} if self.bank is None else self.bank.entries(query.query_id)
-        for passage in query.passages:
-            passage.edit_grades(partial(self._read_again, entries))
-        return query
-
-    def _read_again(self, entries: dict[str, Entry], before: AnyGrades) -> AnyGrades:
-        prompt = self._prompt(before)
-        if prompt is None:
-            return before
-        after: AnyGrades
-        if isinstance(before, RubricGrades):
-            after = reread_rubric(before, prompt, self.unparsed, entries)
-        else:
-            after = reread_direct(before, prompt, self.unparsed)
-        self.summary.add(before, after)
-        return after
-
-    def _prompt(self, grades: AnyGrades) -> Prompt | None:
-        """The prompt that reads these grades; None, with the reason counted, if they cannot be read again."""
-        is_direct = isinstance(grades, DirectGrade)
-        if not self.filter.accepts(grades):
-            return None
-        name = GradeKey.of(grades).prompt_class
-        prompt = self.prompts.get(name) or PROMPTS.find(name)
-        reason = None
-        if is_human(grades.model):
-            reason = "a reviewer gave them"
-        elif is_consensus(grades):
-            reason = "they are a consensus of graders"
-        elif prompt is None:
-            reason = "the prompt is unknown (use --prompt-file)"
-        elif prompt.kind == "verification":
-            reason = "a model verified them"
-        elif prompt.answer_key and self.bank is None:
-            reason = "the prompt compares replies with gold answers (use --bank)"
-        elif (prompt.kind == "direct") != is_direct:
-            reason = "they are not of the prompt's kind"
-        elif not is_direct and prompt.is_rated != grades.is_rated:
-            reason = "they are not on the prompt's scale"
-        if reason is not None:
-            self.summary.skipped[name, reason] += 1
-            return None
-        if prompt is None:
-            return None
-        return with_answer_match(prompt, self.answer_match)
 
 
 def reread(
@@ -142,7 +75,30 @@ def reread(
         check_answer_keys(test_bank, bank, answer_match)
     summary = RereadSummary(output=str(output))
     criteria = grade_filter or GradeFilter()
-    reader = Rereader(criteria, unparsed, answer_match, prompts or {}, test_bank, summary)
+
+    def read_again(entries: Mapping[str, Entry], before: AnyGrades) -> AnyGrades:
+        if not criteria.accepts(before):
+            return before
+        name = GradeKey.of(before).prompt_class
+        prompt = (prompts or {}).get(name) or PROMPTS.find(name)
+        reason = _why_not(before, prompt, has_bank=test_bank is not None)
+        if prompt is None or reason is not None:
+            summary.skipped[name, str(reason)] += 1
+            return before
+        prompt = with_answer_match(prompt, answer_match)
+        after = (
+            reread_rubric(before, prompt, unparsed, entries)
+            if isinstance(before, RubricGrades)
+            else reread_direct(before, prompt, unparsed)
+        )
+        summary.add(before, after)
+        return after
+
+    def change(query: RawQuery) -> RawQuery:
+        entries = {} if test_bank is None else test_bank.entries(query.query_id)
+        for passage in query.passages:
+            passage.edit_grades(partial(read_again, entries))
+        return query
 
     def check(_counts: Rewritten) -> None:
         if not summary.read:
@@ -151,5 +107,25 @@ def reread(
                 f"{graded} has no replies to read again ({reasons or 'no grades match the filter'})."
             )
 
-    rewrite(graded, output, reader.query, inputs=inputs, check=check)
+    rewrite(graded, output, change, inputs=inputs, check=check)
     return summary
+
+
+def _why_not(grades: AnyGrades, prompt: Prompt | None, *, has_bank: bool) -> str | None:
+    """Why a prompt cannot read these grades again; None if it can."""
+    is_direct = isinstance(grades, DirectGrade)
+    if is_human(grades.model):
+        return "a reviewer gave them"
+    if is_consensus(grades):
+        return "they are a consensus of graders"
+    if prompt is None:
+        return "the prompt is unknown (use --prompt-file)"
+    if prompt.kind == "verification":
+        return "a model verified them"
+    if prompt.answer_key and not has_bank:
+        return "the prompt compares replies with gold answers (use --bank)"
+    if (prompt.kind == "direct") != is_direct:
+        return "they are not of the prompt's kind"
+    if not is_direct and prompt.is_rated != grades.is_rated:
+        return "they are not on the prompt's scale"
+    return None
