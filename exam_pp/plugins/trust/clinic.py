@@ -88,11 +88,6 @@ class EntryHealth:
     to_avoid: bool = False
     signs: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def pass_rate(self) -> float | None:
-        """Share of the graded passages that pass; None without graded passages."""
-        return self.passing / self.asked if self.asked else None
-
 
 @dataclass(frozen=True)
 class Examination:
@@ -339,7 +334,7 @@ def _entries(examination: Examination) -> Table:
         "query_id", "entry", "signs", "asked", "passing", "pass", "r", "judged", "non-relevant", "entry_id",
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = [
-        (e.query_id, e.text, ", ".join(e.signs), e.asked, e.passing, e.pass_rate, e.discrimination, e.judged,
+        (e.query_id, e.text, ", ".join(e.signs), e.asked, e.passing, e.passing / e.asked if e.asked else None, e.discrimination, e.judged,
          e.non_relevant, e.entry_id)
         for e in examination.entries
     ]  # fmt: skip
