@@ -334,8 +334,8 @@ def _entries(examination: Examination) -> Table:
         "query_id", "entry", "signs", "asked", "passing", "pass", "r", "judged", "non-relevant", "entry_id",
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = [
-        (e.query_id, e.text, ", ".join(e.signs), e.asked, e.passing, e.passing / e.asked if e.asked else None, e.discrimination, e.judged,
-         e.non_relevant, e.entry_id)
+        (e.query_id, e.text, ", ".join(e.signs), e.asked, e.passing,
+         e.passing / e.asked if e.asked else None, e.discrimination, e.judged, e.non_relevant, e.entry_id)
         for e in examination.entries
     ]  # fmt: skip
     return Table(columns, rows)
