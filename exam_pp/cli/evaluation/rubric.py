@@ -141,7 +141,7 @@ def command(
         score_files,
     )
     from exam_pp.phases.evaluation.own_measures import read_measures
-    from exam_pp.reports.evaluation.leaderboards import scores_by_query, with_verdict
+    from exam_pp.reports.evaluation.leaderboards import below_verdict, scores_by_query, verdict_first
 
     rules = ScoringRules(**take(criteria, "cutoff", "missing_queries", "role", "canaries"))
     conditions = read_conditions(
@@ -181,7 +181,9 @@ def command(
         )
         report = nugget_report(leaderboard, formatted=formatted, narrow=output.form == "text")
         if len(conditions) == 1:
-            report = with_verdict(report, leaderboard.conditions[0][1], output.written)
+            standings = leaderboard.conditions[0][1]
+            first = verdict_first(standings, output.written)
+            report = below_verdict(first, report, standings, output.written)
         emit_report(report, output.form, output.path, inputs)
 
 

@@ -85,14 +85,15 @@ def leaderboard_output(evaluation: Evaluation, title: str, form: LeaderboardForm
     if form.form in TEXTS:
         content, more = TEXTS[form.form](evaluation, form)
         notes = [*evaluation.notes, *more]
-    elif form.per_query:
-        content = scores_by_query(evaluation, title, form)
-    else:
-        extra = None if form.official is None else rank_column(_ranked(evaluation, form.official))
+    elif not form.per_query:
         standings = leaderboard(evaluation, form.statistics_of(evaluation))
+        first = verdict_first(standings, form)
+        extra = None if form.official is None else rank_column(_ranked(evaluation, form.official))
         pictures = leaderboard_pictures(standings) if form.form == "html" else ()
         report = leaderboard_report(standings, title, audience=form.audience, extra=extra, pictures=pictures)
-        content = with_verdict(report, standings, form)
+        content = below_verdict(first, report, standings, form)
+    else:
+        content = scores_by_query(evaluation, title, form)
     return LeaderboardOutput(content, notes, plotted(evaluation, form, standings))
 
 
@@ -126,15 +127,22 @@ def scores_by_query(evaluation: Evaluation, title: str, form: LeaderboardForm) -
     return per_query_report(evaluation, title, picture)
 
 
-def with_verdict(report: Report, standings: Standings, form: LeaderboardForm) -> Report:
-    """The report of a leaderboard for readers: the verdict first, and the method only if it is asked for."""
+def verdict_first(standings: Standings, form: LeaderboardForm) -> list[Block]:
+    """The verdict on a leaderboard, for readers."""
     if form.audience != "readers":
-        return report
+        return []
     from exam_pp.phases.evaluation.verdict import verdict  # noqa: PLC0415 - for readers
 
-    left_out = [Paragraph(note) for note in standings.uncertainty.notes if not form.with_method]
     said = verdict(standings.with_places)
-    first = [] if said is None else [Paragraph(said.sentence)]
+    return [] if said is None else [Paragraph(said.sentence)]
+
+
+def below_verdict(
+    first: Sequence[Block], report: Report, standings: Standings, form: LeaderboardForm
+) -> Report:
+    """The report of a leaderboard below these blocks; for readers, the method only if it is asked for."""
+    is_short = form.audience == "readers" and not form.with_method
+    left_out = [Paragraph(note) for note in standings.uncertainty.notes if is_short]
     return replace(report, blocks=[*first, *(block for block in report.blocks if block not in left_out)])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,8 @@ def test_length_by_hand(lengths: Path) -> None:
             for column in zip(*group, strict=True)
         ]
         x, y = ([value for column in pairs[n::2] for value in column] for n in (0, 1))
-        return sum(map(float.__mul__, x, y)) / (sum(v * v for v in x) * sum(v * v for v in y)) ** 0.5
+        square = sum(v * v for v in x) * sum(v * v for v in y)
+        return sum(map(float.__mul__, x, y)) / math.sqrt(square)
 
     queries = list(LENGTHS.values())
     whole = [[(x, y) for x, y, _ in query] for query in queries]
