@@ -29,7 +29,7 @@ from exam_pp.provenance import file_names, graded_by
 from exam_pp.rendering.document import Block, Cell, Heading, Paragraph, Report, Table
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.families import Families, known_families
-from exam_pp.text.wording import counted, listed
+from exam_pp.text.wording import listed
 
 LEAST_QUERIES = 10
 """Fewest queries for a verdict by an interval: with fewer, intervals over resampled queries are too narrow.
@@ -237,7 +237,7 @@ def _circularity(
     own = [name for name in systems if is_own[name]]
     rows = [[role, name, of or ""] for role, name, of in parts]
     blocks: list[Block] = [Table(["role", "name", "family"], rows, title="Families")]
-    blocks += [Paragraph(f"Warning: {warning}") for warning in _warnings(parts, own, bank)]
+    blocks += [Paragraph(f"Warning: {warning}") for warning in _warnings(parts, bank)]
     if families is None:
         verdict = _undecided("families of systems are unknown; use --families FILE")
     elif family is None:
@@ -257,23 +257,13 @@ def _circularity(
     return blocks, verdict
 
 
-def _warnings(
-    parts: Sequence[tuple[str, str, str | None]], own: Sequence[str], bank: TestBank | None
-) -> Iterator[str]:
-    (_, grader, family), *others = parts
-    for role, name, of_part in others:
-        if role in WRITERS.values():
-            if name.casefold() == grader.casefold():
-                yield f"The grader and the {role} are the same model ({grader})."
-            elif family is not None and of_part == family:
-                yield f"The grader ({grader}) and the {role} ({name}) are of one family ({family})."
-            theirs = [n for r, n, of in others if r == "system" and of_part and of == of_part != family]
-            if theirs:
-                are = counted(len(theirs), "system is", "systems are")
-                yield f"{are} of the family of the {role} ({of_part}): {listed(theirs)}."
-    if own:
-        are = counted(len(own), "system is", "systems are")
-        yield f"{are} of the grader's family ({family}): {listed(own)}."
+def _warnings(parts: Sequence[tuple[str, str, str | None]], bank: TestBank | None) -> Iterator[str]:
+    families: dict[str, list[tuple[str, str]]] = {}
+    for role, name, family in parts:
+        families.setdefault(family or name.casefold(), []).append((role, name))
+    for family, members in families.items():
+        if len({"bank" if role in WRITERS.values() else role for role, _ in members}) > 1:
+            yield f"Of one model or family ({family}): {listed([' '.join(member) for member in members])}."
     if bank is not None and not any(role in WRITERS.values() for role, _, _ in parts):
         yield "The bank does not record who wrote it; use --bank-writer NAME."
 

@@ -195,9 +195,9 @@ def test_preference_for_the_own_family(systems: Path, write_jsonl: WriteLines) -
     deviation = (((0.55 - 0.35) ** 2 + 0.35**2 + (0.5 - 0.35) ** 2) / 3) ** 0.5
     expected = (0.55 - 0.25) / deviation + (1 / 2) / (1 / 18) ** 0.5
     assert people["grader's minus this"] == pytest.approx(expected)
-    first, second, _, verdict = paragraphs(found, "Circularity")
-    assert first == "Warning: The grader and the bank writer are the same model (gpt-4)."
-    assert second == "Warning: 1 system is of the grader's family (gpt): gpt-rag."
+    warning, _, verdict = paragraphs(found, "Circularity")
+    parts = "grader gpt-4, bank writer gpt-4, system gpt-rag"
+    assert warning == f"Warning: Of one model or family (gpt): {parts}."
     assert verdict.startswith(
         "Evidence: the advantage of the family gpt by this grader is larger than by judgments, by "
         f"{expected:.3f} standard deviations (95 % interval "
@@ -258,7 +258,7 @@ def test_a_bank_without_writer(systems: Path, write_jsonl: WriteLines) -> None:
     result = audit(systems, bank=bank, families=FAMILIES, statistics=QUICK)
     assert "Warning: The bank does not record who wrote it; use --bank-writer NAME." in notes_of(result)
     named = audit(systems, bank=bank, families=FAMILIES, bank_writer="gpt-4o", statistics=QUICK)
-    assert "The grader (gpt-4) and the bank writer (gpt-4o) are of one family (gpt)." in notes_of(named)
+    assert "(gpt): grader gpt-4, bank writer gpt-4o, system gpt-rag." in notes_of(named)
 
 
 def test_few_queries_give_no_verdict(systems: Path, write_jsonl: WriteLines) -> None:
