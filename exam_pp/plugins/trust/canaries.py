@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from exam_pp.data_model import (
     CANARY,
@@ -130,10 +130,8 @@ def add_canaries(
             return query
         others = [other for other, text in pool.good.items() if text and other != query.query_id]
         nearest = min(others, key=lambda other: random_key(seed, query.query_id, other), default="")
-        of_query = texts[query.query_id]
-        material = Material(
-            of_query.query.strip(), of_query.entries, pool.good[query.query_id], pool.good.get(nearest, "")
-        )
+        own, other = pool.good[query.query_id], pool.good.get(nearest, "")
+        material = Material(*texts[query.query_id], own, other)
         new = list(_canaries(query.query_id, material, chosen, pool.recorded, summary))
         known = {passage.passage_id for passage in query.passages}
         if taken := [passage.passage_id for passage in new if passage.passage_id in known]:
@@ -155,23 +153,19 @@ def add_canaries(
     return summary
 
 
-class _Texts(NamedTuple):
-    """The texts of a query and of its bank entries."""
-
-    query: str
-    entries: tuple[str, ...] = ()
-
-
-def _query_texts(bank: Path | None, queries: Path | None) -> tuple[dict[str, _Texts], Path]:
-    """Query id to its texts, and the file that has them."""
+def _query_texts(
+    bank: Path | None, queries: Path | None
+) -> tuple[dict[str, tuple[str, Sequence[str]]], Path]:
+    """Query id to its text and those of its bank entries, and the file that has them."""
     if bank is not None:
         return {
-            query_id: _Texts(query.query_text, tuple(entry.text for entry in query.entries.values()))
+            query_id: (query.query_text.strip(), [entry.text for entry in query.entries.values()])
             for query_id, query in read_bank(bank).queries.items()
         }, bank
     if queries is None:
         raise SelectionError("Canaries need the texts of the queries; name a test bank or a queries file.")
-    return {query_id: _Texts(query.query_text) for query_id, query in read_queries(queries).items()}, queries
+    texts = read_queries(queries).items()
+    return {query_id: (query.query_text.strip(), ()) for query_id, query in texts}, queries
 
 
 def _read_pool(source: Path, seed: int) -> _Pool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ class Material:
     """
 
     query: str
-    entries: tuple[str, ...]
+    entries: Sequence[str]
     own: str
     other: str
 
