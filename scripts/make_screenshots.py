@@ -109,15 +109,12 @@ def make_trust_pages(folder: Path, graded: Path) -> None:
         "evaluate", "corrected", graded, *bank, "--pairs", folder / "pairs.json", "--reviewer", "e5",
         *page, folder / "corrected.html",
     )  # fmt: skip
-    run(
-        "evaluate", "elo", graded, *bank, *by_e5, "--cutoff", CUTOFF,
-        *page, folder / "elo.html",
-    )  # fmt: skip
     scores = folder / "scores.tsv"
     run(
         "evaluate", "cover", graded, *bank, *by_e5, "--cutoff", CUTOFF, "--per-query",
         "--format", "tsv", "-o", scores,
     )  # fmt: skip
+    run("evaluate", "elo", scores, "--by", "Cover", *page, folder / "elo.html")
     with suppress(SystemExit):  # the exit code says that the gate failed
         run(
             "gate", scores, scores, "--system", "dense-large", "--system", "bm25",
