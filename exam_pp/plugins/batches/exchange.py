@@ -71,8 +71,8 @@ def _unanswered(
             requests = {request.key(): request for _, asked in pending for request in asked}
             answer.add(dict(replies.to(requests)))
             known = answer.known(list(requests.values()))
-            for key in requests.keys() - known.keys():
-                if bytes.fromhex(key) not in seen:
+            for key in requests:
+                if key not in known and bytes.fromhex(key) not in seen:
                     seen.add(bytes.fromhex(key))
                     yield key, requests[key]
             answered = [
