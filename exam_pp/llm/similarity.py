@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import Batch, failures_as_model_error, reason_of
-from exam_pp.llm.baselines import UNANSWERABLE, Baseline, answer_scale, plain_sentences
+from exam_pp.llm.baselines import UNANSWERABLE, Baseline, answer_scale
 from exam_pp.llm_requests import Completion, Request, cosine_reply, grade_of
+from exam_pp.text.sentences import plain_sentences
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
