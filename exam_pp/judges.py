@@ -60,8 +60,10 @@ class Measurement:
 class ModelInfo:
     """The card of a model for ``--model``. ``parameters`` is None for models without a checkpoint.
 
-    ``measured`` is empty for models that were not measured here. ``fooled_by`` and ``languages`` name
-    weaknesses that were seen. ``caution`` is the sentence about the judge in verdicts.
+    ``measured`` is empty for models that were not measured here; ``facts`` is the agreement on nuggets, with
+    the labels that ``data`` names in place of GPT-4's. ``fooled_by`` and ``languages`` name weaknesses that
+    were seen. ``caution`` is the sentence about the judge in verdicts, ``caution_on_facts`` that on nuggets
+    if it is another one.
     """
 
     name: str
@@ -72,6 +74,12 @@ class ModelInfo:
     fooled_by: str = ""
     languages: str = ""
     caution: str = ""
+    facts: tuple[Measurement, ...] = ()
+    caution_on_facts: str = ""
+
+    def caution_of(self, *, facts: bool) -> str:
+        """The sentence in verdicts on nuggets (``facts``), or on anything else; empty without one."""
+        return (facts and self.caution_on_facts) or self.caution
 
     def memory(self, bytes_per_parameter: int) -> float | None:
         """Size of the weights in gigabytes (10⁹ bytes): 4 bytes for a parameter in fp32, 2 in bf16."""
@@ -124,6 +132,9 @@ CATALOGUE = (
         languages="about a hundred, of which English, German, Chinese and Arabic were tried; question and "
         "passage in different languages get 0",
         caution="e5 orders retrieval systems well; do not trust its single grades, nor short answers.",
+        facts=(),
+        caution_on_facts="e5 compares words and topics of facts: it counts a fact that is denied, contradicted "
+        "or given with a wrong number.",
     ),
     ModelInfo(
         SMOLLM2,

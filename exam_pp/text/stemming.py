@@ -34,7 +34,7 @@ STOP_WORDS = frozenset(_LIST.split())
 UNSPACED = r"\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Letters of these scripts, as a part of a class of a pattern."""
 # Vowel points of Arabic and Hebrew, and the Arabic stretch of a line, are written or left out.
-POINTS = r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
+POINTS = r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
 # Python does not count the vowel signs of these scripts as letters.
 _SIGNS = r"\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u17b4-\u17d3\u3099\u309a"
 LETTER = rf"(?:[^\W_]|[{_SIGNS}{POINTS}])"
