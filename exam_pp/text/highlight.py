@@ -12,6 +12,7 @@ Span = tuple[int, int]
 """Start and end of a range of text, in characters (code points)."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_BETWEEN = rf"(?:(?!{LETTER})[\W_])"
 _POINTS = re.compile(f"[{POINTS}]")
 _MAX_ANSWER = 2000
 """Answers are truncated to this number of characters, because longer ones repeat the passage."""
@@ -54,10 +55,10 @@ def _occurrences(text: str, phrase: str) -> list[Span]:
     words = [word for found in WORD.findall(phrase) if (word := _POINTS.sub("", found))]
     if not words:
         return []
-    unspaced = _UNSPACED.search(phrase)  # an answer may start after a letter
-    after = "" if phrase.isascii() else f"[{POINTS}]*+"
-    spelled = ["".join(re.escape(letter) + after for letter in word) for word in words]
-    pattern = (r"[\W_]*" if unspaced else r"[\W_]+").join(spelled)
-    if not unspaced:
-        pattern = rf"(?<!{LETTER}){pattern}(?!{LETTER})"
+    if _UNSPACED.search(phrase):  # an answer may start after a letter, and blanks come and go
+        pattern = rf"{_BETWEEN}*+".join(re.escape(letter) for word in words for letter in word)
+    else:
+        after = "" if phrase.isascii() else f"[{POINTS}]*+"
+        spelled = ("".join(re.escape(letter) + after for letter in word) for word in words)
+        pattern = rf"(?<!{LETTER}){rf'{_BETWEEN}++'.join(spelled)}(?!{LETTER})"
     return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
