@@ -53,7 +53,7 @@ _ALL_UNANSWERABLE = (
     *("keine information", "keine informationen", "keine relevanten informationen"),
     *("die frage kann nicht beantwortet werden", "aucune information", "pas d'information"),
     *("sin información", "no hay información", "sem informação", "não há informação"),
-    *("нет информации", "没有相关信息", "没有信息", "无法确定", "情報がありません", "該当なし", "判断できません"),
+    *("нет информации", "没有相关信息", "没有信息", "无法确定", "情報がありません", "該当なし"),
     *("답변할 수 없습니다", "알 수 없습니다", "정보가 없습니다", "لا توجد معلومات", "لا يوجد جواب"),
     *("उत्तर नहीं दिया जा सकता", "कोई उत्तर नहीं", "पर्याप्त जानकारी नहीं", "अनुत्तरणीय", "अज्ञात", "नहीं"),
 )

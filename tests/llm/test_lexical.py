@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from exam_pp.graders.soft import soft_grade
 from exam_pp.llm import ModelOptions
-from exam_pp.llm.baselines import answer_scale, entry_of, plain_sentences
+from exam_pp.llm.baselines import answer_scale, entry_of
 from exam_pp.llm.lexical import THRESHOLDS, LexicalLLM, coverage, rating_level
 from exam_pp.llm_requests import Completion, Part, Request
 from exam_pp.prompts import PROMPTS
+from exam_pp.text.sentences import plain_sentences
 from exam_pp.text.stemming import content_stems, tokens
 from tests.llm.asking import ask
 
