@@ -87,7 +87,7 @@ class SimilarityLLM(Baseline):
         return {
             **self._encoder.provenance(),
             "cut_points": list(self._cut_points),
-            **({"facts": f"{self._unrelated}, lexical {VERSION}"} if self._unrelated else {}),
+            **({"unrelated": self._unrelated, "lexical": VERSION} if self._unrelated else {}),
             "batch_invariant": True,
         }
 

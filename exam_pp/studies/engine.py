@@ -528,7 +528,10 @@ class Engine:
 def _check_readers(name: Path, bank: TestBank, study: StudyFile) -> None:
     """Raise SelectionError for criteria and reference answers without whole answers, or without a reader."""
     for what, is_here, why, judges in (
-        ("criteria", bank.has_criteria, "a warning against a mistake has the words of the mistake", [None]),
+        (
+            "criteria", bank.has_criteria, "a warning against a mistake has the words of the mistake",
+            [None, E5],
+        ),
         (
             "reference answers", bank.has_references, "a wrong answer has most words of the right one",
             [None, LEXICAL, E5],

@@ -543,12 +543,19 @@ def test_repair_and_split_lines_are_kept(files: Path, capsys: pytest.CaptureFixt
             "--answers rag.jsonl --bank nuggets.csv --model own --model-pipeline sentence-similarity",
             "own grades questions only: name another judge with --model, such as lexical.",
         ),
+        (
+            "--answers rag.jsonl --bank criteria.jsonl --model e5",
+            "a warning against a mistake has the words of the mistake: name a language model with --model.",
+        ),
     ],
 )
 def test_inputs_of_another_kind(
     files: Path, capsys: pytest.CaptureFixture[str], words: str, answer: str
 ) -> None:
     Path("nuggets.csv").write_text("query_id,nugget\nq1,air scatters blue light\n")
+    mistake = {"query_id": "q1", "nugget_id": "q1/a", "nugget_text": "Says green.", "weight": -1}
+    criteria = {"query_id": "q1", "info": {"prompt_target": "criteria"}, "items": [mistake]}
+    Path("criteria.jsonl").write_text(json.dumps(criteria) + "\n")
     assert answer in refusal(f"run {words} -o new", capsys)
 
 
