@@ -107,7 +107,7 @@ def _facts(*figures: tuple[Figure, Figure | None]) -> tuple[Measurement, ...]:
     """The agreement on each set of facts, as area and κ of full support."""
     sets = (
         "REALSumm, 5,280 pairs, labels of people",
-        "the demo, 401 passages by their mean evidence, judgments of people",
+        "the demo, 401 passages by their mean evidence, our own judgments",
         "TREC RAG 2024, 1,999 pairs, labels of a large model",
         "75 facts in English, German, Spanish, Japanese and Arabic, 225 pairs, our own labels",
         "the same, with facts that are denied or have another number, 375 pairs",

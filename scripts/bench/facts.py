@@ -6,8 +6,8 @@ Prints Markdown tables. Sets that are not there are skipped; those of the shared
 project.
 
 * REALSumm: 5,280 pairs of a summary and a fact, with people's labels; a group is a document.
-* The demo: facts that people wrote, and people's judgments of passages. There are no labels of pairs, so the
-  mean evidence for the facts of the query is compared with relevance >= 2, as mean of the areas of queries.
+* The demo: its facts and its judgments of passages, both our own. There are no labels of pairs, so the mean
+  evidence for the facts of the query is compared with relevance >= 2, as mean of the areas of queries.
 * TREC RAG 2024: labels of a large model for whole answers (agreement, not truth), `support` against the rest;
   every third topic (`--every`), about 2,000 pairs.
 * `data/facts`: 75 facts in five languages, each in five answers. The labels are those with which they were
