@@ -33,8 +33,8 @@ CUT_POINTS = (0.81, 0.84, 0.86, 0.88, 0.90)
 UNRELATED = 0.2
 """What the cosine of a fact and an unrelated sentence lacks to that of the fact with itself.
 
-In REALSumm the nearest sentence of another summary lacks .15 in the median, and one in twenty .19 or more. The number was
-chosen there and on the facts of ``data/facts``."""
+In REALSumm the nearest sentence of another summary lacks about .15 in the median, and one in twenty .19 or
+more. The number was chosen there and on the facts of ``data/facts``."""
 
 _TEXTS_OF_PROCESS = 8  # a process takes about the time of three to start
 _TEXTS_AHEAD = 16  # sent to a process before its first vector is read; more vectors could fill its pipe
