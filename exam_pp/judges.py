@@ -60,8 +60,10 @@ class Measurement:
 class ModelInfo:
     """The card of a model for ``--model``. ``parameters`` is None for models without a checkpoint.
 
-    ``measured`` is empty for models that were not measured here. ``fooled_by`` and ``languages`` name
-    weaknesses that were seen. ``caution`` is the sentence about the judge in verdicts.
+    ``measured`` is empty for models that were not measured here; ``facts`` is the agreement on nuggets, with
+    the labels that ``data`` names in place of GPT-4's. ``fooled_by`` and ``languages`` name weaknesses that
+    were seen. ``caution`` is the sentence about the judge in verdicts, ``caution_on_facts`` that on nuggets
+    if it is another one.
     """
 
     name: str
@@ -72,6 +74,12 @@ class ModelInfo:
     fooled_by: str = ""
     languages: str = ""
     caution: str = ""
+    facts: tuple[Measurement, ...] = ()
+    caution_on_facts: str = ""
+
+    def caution_of(self, *, facts: bool) -> str:
+        """The sentence in verdicts on nuggets (``facts``), or on anything else; empty without one."""
+        return (facts and self.caution_on_facts) or self.caution
 
     def memory(self, bytes_per_parameter: int) -> float | None:
         """Size of the weights in gigabytes (10⁹ bytes): 4 bytes for a parameter in fp32, 2 in bf16."""
@@ -79,7 +87,7 @@ class ModelInfo:
 
     @property
     def agreement(self) -> Measurement | None:
-        """The agreement on data that no constant of a judge was fitted to; None if it was not measured."""
+        """The agreement that lists show, for ``e5`` on data that fitted no constant; None without one."""
         return self.measured[-1] if self.measured else None
 
 
@@ -91,8 +99,23 @@ _LLMJUDGE = "LLMJudge, 300 passages with their queries as questions"
 _DEMO = "the demo, 292 judged passages of rankings"
 _TRAINED = "(MS MARCO, on which the model was trained)"
 _HALVES = "the same, cut points fitted to half of the queries, measured on the others (20 splits)"
-# All figures but those of _UNSEEN are written by `scripts/bench/graders.py --cards --sample 12`. The areas of
-# _UNSEEN by query are not kept, so their mean has no interval.
+# All figures but those of _UNSEEN are written by `scripts/bench/graders.py --cards --sample 12`, and those on
+# facts by `scripts/bench/facts.py`. The areas of _UNSEEN by query are not kept: their mean has no interval.
+
+
+def _facts(*figures: tuple[Figure, Figure | None]) -> tuple[Measurement, ...]:
+    """The agreement on each set of facts, as area and κ of full support."""
+    sets = (
+        "REALSumm, 5,280 pairs, labels of people",
+        "the demo, 401 passages by their mean evidence, our own judgments",
+        "TREC RAG 2024, 1,999 pairs, labels of a large model",
+        "75 facts in English, German, Spanish, Japanese and Arabic, 225 pairs, our own labels",
+        "the same, with facts that are denied or have another number, 375 pairs",
+    )
+    return tuple(
+        Measurement(data, None, kappa, area) for data, (area, kappa) in zip(sets, figures, strict=True)
+    )
+
 
 # Parameter counts come from the published checkpoints (Chung et al., "Scaling Instruction-Finetuned Language
 # Models", 2022, rounds them to 80M, 250M, 780M, 3B and 11B).
@@ -101,7 +124,8 @@ CATALOGUE = (
         E5,
         "similarity",
         117_653_760,
-        "a small encoder on a CPU; orders systems well, but is no judge of single answers",
+        "a small encoder on a CPU; orders systems well, but is no judge of single answers; facts by meaning "
+        "and shared words",
         (
             Measurement(
                 f"{_FITTED} {_TRAINED}",
@@ -124,6 +148,15 @@ CATALOGUE = (
         languages="about a hundred, of which English, German, Chinese and Arabic were tried; question and "
         "passage in different languages get 0",
         caution="e5 orders retrieval systems well; do not trust its single grades, nor short answers.",
+        facts=_facts(
+            (Figure(0.825, (0.81, 0.84)), Figure(0.511, (0.48, 0.54))),
+            (Figure(0.924, (0.89, 0.95)), None),
+            (Figure(0.738, (0.70, 0.77)), Figure(0.343, (0.28, 0.41))),
+            (Figure(0.874, (0.85, 0.90)), Figure(0.400)),
+            (Figure(0.615, (0.60, 0.63)), Figure(-0.122, (-0.14, -0.11))),
+        ),
+        caution_on_facts="e5 compares words and topics: facts that are denied, contradicted or have a wrong "
+        "number count, and those in quite other words do not.",
     ),
     ModelInfo(
         SMOLLM2,
@@ -137,20 +170,28 @@ CATALOGUE = (
         LEXICAL,
         "baseline",
         None,
-        "matching of English words, no neural network; every grader must beat it",
+        "matching of words, no neural network; every grader must beat it",
         (
+            Measurement(_LLMJUDGE, None, None, Figure(0.719, (0.57, 0.81))),
+            Measurement(_DEMO, None, None, Figure(0.813, (0.67, 0.87))),
             Measurement(
                 _FITTED,
-                Figure(0.360, (0.28, 0.43)),
-                Figure(0.374, (0.31, 0.43)),
-                Figure(0.770, (0.65, 0.85)),
+                Figure(0.313, (0.24, 0.38)),
+                Figure(0.327, (0.26, 0.39)),
+                Figure(0.750, (0.63, 0.83)),
             ),
-            Measurement(_LLMJUDGE, None, None, Figure(0.729, (0.58, 0.82))),
-            Measurement(_DEMO, None, None, Figure(0.828, (0.68, 0.88))),
-            Measurement(_UNSEEN, Figure(0.329), Figure(0.361), Figure(0.747)),
         ),
-        fooled_by="keywords, also the question repeated, and negated facts",
-        languages="English",
+        facts=_facts(
+            (Figure(0.817, (0.80, 0.84)), Figure(0.510, (0.47, 0.55))),
+            (Figure(0.903, (0.87, 0.93)), None),
+            (Figure(0.729, (0.70, 0.76)), Figure(0.324, (0.26, 0.39))),
+            (Figure(0.800, (0.78, 0.83)), Figure(0.400)),
+            (Figure(0.542, (0.52, 0.56)), Figure(-0.086, (-0.11, -0.05))),
+        ),
+        fooled_by="keywords, also the question repeated; facts that are denied, have a wrong number, or are "
+        "in other words",
+        languages="all scripts, but endings and stop words of English alone; texts in different languages "
+        "share no words",
         caution="lexical only compares words: do not decide by it. " + _REMEDY,
     ),
     ModelInfo(

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from exam_pp.banks import TestBank
 from exam_pp.data_model import QueryPassages
 from exam_pp.llm import LLM, ModelOptions, load_llm
-from exam_pp.llm.base import LearnsFromPassages
 from exam_pp.phases.grading import grading_run as files
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary
 from exam_pp.phases.grading.grade import grade as grade_queries
@@ -92,9 +91,6 @@ def grade(
     model_options = _model(model)
     files.check_fit(model_options, options)
     llm = load_llm(model_options)
-    if isinstance(llm, LearnsFromPassages):
-        passages = passages if isinstance(passages, PathLike) else list(passages)
-        llm.learn(passage.text for query in _queries(passages) for passage in query.passages)
     options = files.resolve_options(options, llm, model_options)
     return _graded(_queries(passages), exam, llm, options)
 

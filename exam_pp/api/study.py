@@ -147,7 +147,7 @@ class Study:
 
         Args:
             model: Name of a model, such as ``lexical``, or its options. None: the judge that graded the
-                study, else that of ``exam-pp run``: ``e5`` for questions where it runs, or ``lexical``.
+                study, else that of ``exam-pp run``: ``e5`` where it runs, or ``lexical``.
             prompt: Name of a prompt. None: that for the kind of the bank.
 
         Returns:

@@ -188,14 +188,6 @@ class PairScorer(LLM, Protocol):
 
 
 @runtime_checkable
-class LearnsFromPassages(Protocol):
-    """A backend that reads all passages before the first request, such as the lexical grader for its IDF."""
-
-    def learn(self, passages: Iterable[str]) -> None:
-        """Read the texts of the passages; called once before the first request."""
-
-
-@runtime_checkable
 class LimitsTokens(Protocol):
     """A backend that stops before its replies have used ``token_limit`` tokens; None for no limit.
 

@@ -18,6 +18,7 @@ from exam_pp.data_model import SUPPORT_LABELS
 from exam_pp.llm.base import Batch
 from exam_pp.llm.batch_plan import batches_in_order
 from exam_pp.llm_requests import Completion, Request
+from exam_pp.text.sentences import plain_sentences
 
 UNANSWERABLE = "unanswerable"
 """The published reply for a passage without an answer."""
@@ -35,12 +36,6 @@ RELEVANCE = ("Not relevant", "Somewhat relevant", "Very relevant")
 """The labels of RAGElo's reasoner, lowest first."""
 _RELEVANCE_LINE = re.compile(rf"^\W*(?:{'|'.join(RELEVANCE)}):", re.MULTILINE)
 _CRITERION_LINE = re.compile(r'^- ("(?:[^"\n])+")\n((?:  - \d+: .*\n)+)', re.MULTILINE)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)\]])\s+|\n+")
-
-
-def plain_sentences(text: str) -> list[str]:
-    """The sentences of a text as stripped substrings."""
-    return [span.strip() for span in _SENTENCE_END.split(text) if span.strip()]
 
 
 def answer_scale(request: Request) -> tuple[str, ...]:

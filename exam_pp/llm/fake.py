@@ -14,9 +14,9 @@ from exam_pp.llm.baselines import (
     answer_scale,
     criteria_of,
     criteria_reply,
-    plain_sentences,
 )
 from exam_pp.llm_requests import Completion, Request
+from exam_pp.text.sentences import plain_sentences
 
 Script = Callable[[Request], Completion | str]
 

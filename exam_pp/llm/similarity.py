@@ -1,5 +1,8 @@
 """Judges by similarity: a grade is the cosine of question and passage, cut at fixed points.
 
+The evidence for a fact is half the words that it shares with the text (:func:`exam_pp.llm.lexical.coverage`)
+and half the meaning: how near the nearest sentence of the text is to the fact, compared with the fact itself.
+
 Both texts get a vector from an encoder of sentences, each with a prefix that the encoder was trained with
 (Wang et al., "Multilingual E5 Text Embeddings", 2024). The grade is the number of cut points that the cosine
 reaches; a passage without text gets 0. Such a judge sees whether a passage is on the topic of a question, and
@@ -16,8 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exam_pp.errors import ModelError
 from exam_pp.llm.base import Batch, failures_as_model_error, reason_of
-from exam_pp.llm.baselines import UNANSWERABLE, Baseline, answer_scale, plain_sentences
-from exam_pp.llm_requests import Completion, Request, cosine_reply, grade_of
+from exam_pp.llm.baselines import ASSIGNMENTS, UNANSWERABLE, Baseline, answer_scale
+from exam_pp.llm.lexical import VERSION, coverage, label_of
+from exam_pp.llm_requests import DECIMALS, Completion, Request, cosine_reply, grade_of
+from exam_pp.text.sentences import plain_sentences
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
@@ -30,6 +35,8 @@ Text = tuple[str, Side]
 """A text to embed, and its side."""
 
 _SLOTS = {"question", "query", "context"}
+_SLOTS_OF_FACTS = {"nugget", "query", "context"}
+_SCALES_OF_FACTS = (ASSIGNMENTS, tuple("012345"))
 _CACHED_TEXTS = 65_536
 
 
@@ -56,12 +63,18 @@ class SimilarityLLM(Baseline):
     """Replies with a grade and its cosine, with the most similar sentence, or with "unanswerable".
 
     Each text is embedded once, and alone, so that replies do not depend on batches and order.
+
+    ``unrelated`` is the cosine that an unrelated sentence lacks to that of a fact with itself; None: facts
+    are refused.
     """
 
-    def __init__(self, encoder: SentenceEncoder, cut_points: Sequence[float]) -> None:
+    def __init__(
+        self, encoder: SentenceEncoder, cut_points: Sequence[float], unrelated: float | None = None
+    ) -> None:
         self.name = encoder.name
         self._encoder = encoder
         self._cut_points = tuple(cut_points)
+        self._unrelated = unrelated
         if not all(low < high for low, high in pairwise(self._cut_points)):
             raise ModelError(
                 "-M cut_points must be ascending cosines, such as cut_points=.81,.84,.86,.88,.90."
@@ -74,6 +87,7 @@ class SimilarityLLM(Baseline):
         return {
             **self._encoder.provenance(),
             "cut_points": list(self._cut_points),
+            **({"unrelated": self._unrelated, "lexical": VERSION} if self._unrelated else {}),
             "batch_invariant": True,
         }
 
@@ -85,12 +99,15 @@ class SimilarityLLM(Baseline):
 
     def _check(self, request: Request) -> None:
         slots = {part.slot for part in request.parts if part.slot is not None}
-        if not (slots <= _SLOTS and "context" in slots and len(slots) > 1):
-            raise ModelError(
-                f"The model {self.name!r} compares questions with passages and does not answer this prompt: "
-                "for nuggets, citations and comparisons of answers, use --model lexical."
-            )
         labels, grades = answer_scale(request), range(len(self._cut_points) + 1)
+        if self._unrelated and "nugget" in slots <= _SLOTS_OF_FACTS and labels in _SCALES_OF_FACTS:
+            return
+        if not (slots <= _SLOTS and "context" in slots and len(slots) > 1):
+            read = "questions and facts" if self._unrelated else "questions"
+            raise ModelError(
+                f"The model {self.name!r} compares {read} with passages and does not answer this prompt: it "
+                "does not see what a text denies, so name a language model, or --model lexical."
+            )
         if labels and labels != tuple(map(str, grades)):
             raise ModelError(
                 f"The model {self.name!r} gives grades from 0 to {grades[-1]}, and the prompt asks for "
@@ -112,11 +129,14 @@ class SimilarityLLM(Baseline):
 
     def reply(self, request: Request) -> Completion:
         """Reply to a request that :meth:`batches` has checked."""
-        (question, _), (passage, _) = _texts(request)
-        rates = bool(answer_scale(request))
+        scale, passage = answer_scale(request), request.slot("context") or ""
+        fact, question = request.slot("nugget"), _question(request)
+        rates = bool(scale)
         if not passage.strip():
-            return Completion("Final score: 0 (no text)" if rates else UNANSWERABLE)
+            return Completion(scale[0] if fact else "Final score: 0 (no text)" if rates else UNANSWERABLE)
         with failures_as_model_error(self._failure):
+            if fact:
+                return label_of(self._evidence(fact, passage), scale, soft=False)
             cosine, cut = self._cosine(question, passage)
             if not math.isfinite(cosine):
                 return Completion(error="the model's numbers overflow; use another -M dtype")
@@ -126,6 +146,12 @@ class SimilarityLLM(Baseline):
                 return Completion(UNANSWERABLE, tokens_cut=cut)
             best = max(plain_sentences(passage), key=lambda sentence: self._cosine(question, sentence)[0])
             return Completion(best, tokens_cut=cut)
+
+    def _evidence(self, fact: str, passage: str) -> float:
+        """The evidence for a fact, from 0 to 1; it depends on the fact and the text alone."""
+        nearest = max(self._cosine(fact, sentence)[0] for sentence in plain_sentences(passage))
+        distance = (self._cosine(fact, fact)[0] - nearest) / (self._unrelated or 1)
+        return round((min(max(1 - distance, 0.0), 1.0) + coverage(fact, passage)) / 2, DECIMALS)
 
     def _cosine(self, question: str, passage: str) -> tuple[float, int]:
         """The cosine of two texts, and the number of tokens of the passage beyond the limit."""
@@ -142,7 +168,13 @@ class SimilarityLLM(Baseline):
         return ModelError(f"The model {self.name!r} has failed ({type(error).__name__}: {reason_of(error)}).")
 
 
-def _texts(request: Request) -> tuple[Text, Text]:
-    """The question and the passage of a request."""
-    question = request.slot("question") or request.slot("query") or ""
-    return (question, "query"), (request.slot("context") or "", "passage")
+def _question(request: Request) -> str:
+    return request.slot("question") or request.slot("query") or ""
+
+
+def _texts(request: Request) -> list[Text]:
+    """The texts to embed: question and passage, or a fact, as either side, and the sentences of the text."""
+    passage = request.slot("context") or ""
+    if fact := request.slot("nugget"):
+        return [(fact, "query"), *((text, "passage") for text in [fact, *plain_sentences(passage)])]
+    return [(_question(request), "query"), (passage, "passage")]

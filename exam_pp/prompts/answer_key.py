@@ -47,7 +47,7 @@ def normalise(answer: str) -> str:
 
     Numbers stay whole: "3.5 km" does not become "35 km".
     """
-    return " ".join(content_stems(answer))
+    return " ".join(content_stems(answer, whole=True))
 
 
 def is_checkable(gold: str) -> bool:

@@ -52,8 +52,8 @@ _DIGITS_OR_WORDS = rf"{_DIGITS}|(?:{'|'.join(sorted(_WORDS, key=len, reverse=Tru
 _NAMES = (
     r"rating|score|grade"
     r"|(?:gesamt|end)?(?:bewertung|note|punktzahl|wertung)|punkte|einstufung|beoordeling"
-    r"|évaluation|notation|calificación|puntuación|valoración|nota|pontuação|avaliação|classificação"
-    r"|valutazione|punteggio|voto|оценка|рейтинг|балл|(?:ال)?(?:تقييم|تصنيف|درجة)|रेटिंग|अंक|मूल्यांकन|स्कोर"
+    r"|évaluation|notation|calificación|puntuación|puntaje|valoración|nota|pontuação|avaliação|classificação"
+    r"|valutazione|punteggio|voto|оценка|рейтинг|балл|(?:ال)?(?:تقييم|تصنيف|درجة)|skor|nilai|puan|रेटिंग|अंक|मूल्यांकन|स्कोर"
 )
 # Names in languages that put no blank before them.
 _DENSE_NAMES = (

@@ -50,6 +50,11 @@ _ALL_UNANSWERABLE = (
     *("回答不能", "回答不可", "回答できません", "答えられません", "情報不足", "情報が不足しています", "不明"),
     *("いいえ", "답할 수 없음", "답변할 수 없음", "답변 불가", "정보 부족", "알 수 없음"),
     *("لا يمكن الإجابة", "غير قابل للإجابة", "لا توجد إجابة", "معلومات غير كافية", "غير معروف", "لا"),
+    *("keine information", "keine informationen", "keine relevanten informationen"),
+    *("die frage kann nicht beantwortet werden", "aucune information", "pas d'information"),
+    *("sin información", "no hay información", "sem informação", "não há informação"),
+    *("нет информации", "没有相关信息", "没有信息", "无法确定", "情報がありません", "該当なし"),
+    *("답변할 수 없습니다", "알 수 없습니다", "정보가 없습니다", "لا توجد معلومات", "لا يوجد جواب"),
     *("उत्तर नहीं दिया जा सकता", "कोई उत्तर नहीं", "पर्याप्त जानकारी नहीं", "अनुत्तरणीय", "अज्ञात", "नहीं"),
 )
 """Those of the paper, and the same in ten other languages."""

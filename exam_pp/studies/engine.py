@@ -115,7 +115,7 @@ class Engine:
         self._inputs = {os.path.realpath(file) for path in study.paths for file in _files(path)}
         self._judge = judge
         self._unit = unit
-        self._asks_questions = False
+        self._asked: set[str] = set()
         self._banks: list[Path] = []
         self._edits = list(map(Path, study.edits))
         self._outdated: list[Mapping[tuple[Path, int], bool]] = []
@@ -147,13 +147,13 @@ class Engine:
             _check_readers(bank, known, study)
         of_answers = [bank for bank in banks if study.answers and kinds[bank] == {"nugget"}]
         rated = {bank: min(kinds[bank]) for bank in banks if bank not in of_answers}
-        others = of_answers or self.study.games or "nugget" in rated.values()
-        self._asks_questions = "question" in rated.values()
+        self._asked = {*rated.values(), *(["assignment"] if of_answers else ())}
         if self.study.model is None:
-            model = self._default_judge() if self._asks_questions else LEXICAL
+            model = self._default_judge() if self._asked else LEXICAL
             self.study = self.study.model_copy(update={"model": model})
-        if others and self._judge_of(()) != self.judge:
-            log.warning("%s grades questions only: %s judges the rest.", self.judge.model.model, LEXICAL)
+        asked = {*self._asked, *(["pair"] if self.study.games else ())}
+        if any(self._judge_of(kind) != self.judge for kind in asked):
+            log.warning("%s: %s judges the rest.", self._limits, LEXICAL)
         if not (self.folder / STUDY_FILE).exists():
             write_study(self.study, self.folder / STUDY_FILE)  # the judge, before it grades
         results = Results()
@@ -281,7 +281,7 @@ class Engine:
         role: Role | None = None,
     ) -> Path:
         """The file with the grades of the judge; ``files.output`` is its name in the folder of the study."""
-        judge = self._judge_of(prompts)
+        judge = self._judge_of(*(prompt.kind for prompt in prompts))
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
             named = replace(
@@ -316,7 +316,7 @@ class Engine:
         """Assign nuggets to whole answers, and write the report."""
         own = choose_prompts(self.study.prompt, list(map(Path, self.study.prompt_file)))
         named = next((prompt for prompt in own if prompt.kind == "assignment"), None)
-        prompt = named or assignment_prompt(self._judge_of(()).model, read_bank(bank))
+        prompt = named or assignment_prompt(self._judge_of("assignment").model, read_bank(bank))
         queries = self._ids_as_texts(answers, bank)
         files = GradeFiles(answers, Path(f"assigned{suffix}.jsonl.gz"), bank, queries=queries)
         files_of_prompts = self.study.prompt_file if named and prompt.name not in PROMPTS else []
@@ -338,7 +338,7 @@ class Engine:
         A plug-in offers ``games of answers``: a function of the files, the model and ``advance``, which
         writes a games file and returns its summary with ``lines``.
         """
-        judge, queries = self._judge_of(()), self.study.sources.queries
+        judge, queries = self._judge_of("pair"), self.study.sources.queries
         play = needed("games of answers", "games")
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
@@ -446,7 +446,7 @@ class Engine:
         return path
 
     def _default_judge(self) -> str:
-        """The judge of questions without one; the log says why it is not ``e5``."""
+        """The judge of questions and facts without one; the log says why it is not ``e5``."""
         if self.study.prompt or self.study.prompt_file:
             return LEXICAL
         if problem := packaged_e5.e5_problem():
@@ -459,17 +459,23 @@ class Engine:
         judge = self._judge or Judge(self.study.model_options, self.study.words_of_judge)
         return replace(judge, model=replace(judge.model, max_tokens_total=self._max_tokens_total))
 
-    def _judge_of(self, prompts: Sequence[Prompt]) -> Judge:
-        """Who answers prompts; those for nuggets and games (none) are not for a judge by similarity."""
+    @property
+    def _limits(self) -> str:
+        """What a judge by similarity grades."""
+        facts = " and facts" if self.judge.model.model == E5 else ""
+        return f"{self.judge.model.model} grades questions{facts} only"
+
+    def _judge_of(self, *kinds: str) -> Judge:
+        """Who answers prompts of these kinds; a judge by similarity does not answer all."""
         judge = self.judge
-        by_similarity = judge.model.model == E5 or judge.model.pipeline == "sentence-similarity"
-        if not by_similarity or any(prompt.kind == "question" for prompt in prompts):
+        is_e5 = judge.model.model == E5
+        if not is_e5 and judge.model.pipeline != "sentence-similarity":
             return judge
-        if not self._asks_questions:
-            model = judge.model.model
-            raise SelectionError(
-                f"{model} grades questions only: name another judge with --model, such as {LEXICAL}."
-            )
+        graded = {"question", "nugget", "assignment"} if is_e5 else {"question"}
+        if graded.intersection(kinds):
+            return judge
+        if not graded & self._asked:
+            raise SelectionError(f"{self._limits}: name another judge with --model, such as {LEXICAL}.")
         return Judge(ModelOptions(LEXICAL), ["--model", LEXICAL])
 
     def ask(
@@ -522,7 +528,10 @@ class Engine:
 def _check_readers(name: Path, bank: TestBank, study: StudyFile) -> None:
     """Raise SelectionError for criteria and reference answers without whole answers, or without a reader."""
     for what, is_here, why, judges in (
-        ("criteria", bank.has_criteria, "a warning against a mistake has the words of the mistake", [None]),
+        (
+            "criteria", bank.has_criteria, "a warning against a mistake has the words of the mistake",
+            [None, E5],
+        ),
         (
             "reference answers", bank.has_references, "a wrong answer has most words of the right one",
             [None, LEXICAL, E5],

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from exam_pp.text.sentences import plain_sentences
+from exam_pp.text.stemming import LETTER, POINTS, UNSPACED, WORD
+
 Span = tuple[int, int]
 """Start and end of a range of text, in characters (code points)."""
 
-_WORD = re.compile(r"[^\W_]+")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\s*\n\s*")
-# Thai, Lao, Khmer, kana, CJK: scripts without spaces between words, so an answer may start after a letter.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_BETWEEN = rf"(?:(?!{LETTER})[\W_])"
+_POINTS = re.compile(f"[{POINTS}]")
 _MAX_ANSWER = 2000
 """Answers are truncated to this number of characters, because longer ones repeat the passage."""
 
@@ -24,7 +26,7 @@ def answer_spans(text: str, answer: str) -> list[Span]:
     """
     answer = answer[:_MAX_ANSWER]
     return _occurrences(text, answer) or merge_spans(
-        span for sentence in _SENTENCE.split(answer) for span in _occurrences(text, sentence)
+        span for sentence in plain_sentences(answer) for span in _occurrences(text, sentence)
     )
 
 
@@ -50,10 +52,13 @@ def split_at_spans(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
 
 
 def _occurrences(text: str, phrase: str) -> list[Span]:
-    tokens = _WORD.findall(phrase)
-    if not tokens:
+    words = [word for found in WORD.findall(phrase) if (word := _POINTS.sub("", found))]
+    if not words:
         return []
-    pattern = r"[\W_]+".join(map(re.escape, tokens))
-    if not _UNSPACED.search(phrase):
-        pattern = rf"(?<![^\W_]){pattern}(?![^\W_])"
+    if _UNSPACED.search(phrase):  # an answer may start after a letter, and blanks come and go
+        pattern = rf"{_BETWEEN}*+".join(re.escape(letter) for word in words for letter in word)
+    else:
+        after = "" if phrase.isascii() else f"[{POINTS}]*+"
+        spelled = ("".join(re.escape(letter) + after for letter in word) for word in words)
+        pattern = rf"(?<!{LETTER}){rf'{_BETWEEN}++'.join(spelled)}(?!{LETTER})"
     return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]

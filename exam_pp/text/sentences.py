@@ -1,4 +1,4 @@
-"""Sentence splitting with NLTK's Punkt algorithm."""
+"""Sentence splitting, by signs alone and with NLTK's Punkt algorithm."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ _ABBREVIATIONS = {
 }  # fmt: skip
 _LINE_STARTS = re.compile(r"\n[^\S\n]*\n\s*|\n\s*(?=[-*•]\s|\d{1,3}[.)]\s|#)")
 """Boundaries without a full stop: a blank line, the start of a list item or of a heading."""
+
+_SIGN = re.compile(r"(?<=[.!?؟۔।])\s+|(?<=[.!?][\"'”’)\]])\s+|\n+|(?<=[。！？])(?![」』）”])\s*")
+
+
+def plain_sentences(text: str) -> list[str]:
+    """The sentences of a text in any script, by their signs, as stripped substrings."""
+    return [span.strip() for span in _SIGN.split(text) if span.strip()]
 
 
 def sentences(text: str) -> list[str]:

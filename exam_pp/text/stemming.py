@@ -1,4 +1,4 @@
-"""Tokenisation, stop words and Porter stemming, for comparing answers and for the lexical grader.
+"""Tokenisation of all scripts, stop words and Porter stemming: for comparing texts and for highlighting.
 
 English stop words, for comparing answers and for the lexical grader.
 
@@ -9,8 +9,11 @@ the package, so that results do not depend on a downloaded list.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any
+from unicodedata import normalize
 
 _LIST = """
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
@@ -27,12 +30,27 @@ mustn mightn needn ain
 STOP_WORDS = frozenset(_LIST.split())
 
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
+# Thai, Lao, Khmer, kana, CJK: scripts without spaces between words.
+UNSPACED = r"\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Letters of these scripts, as a part of a class of a pattern."""
+# Vowel points of Arabic and Hebrew, and the Arabic stretch of a line, are written or left out.
+POINTS = r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+# Python does not count the vowel signs of these scripts as letters.
+_SIGNS = r"\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u17b4-\u17d3\u3099\u309a"
+LETTER = rf"(?:[^\W_]|[{_SIGNS}{POINTS}])"
+"""A pattern of one letter, digit or sign of a letter."""
+WORD = re.compile(f"{LETTER}+")
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)+|{LETTER}+")
+_POINTS = re.compile(f"[{POINTS}]")
+_RUN = re.compile(rf"([{UNSPACED}\uac00-\ud7a3]+)")
 
 
 def tokens(text: str) -> list[str]:
-    """Split a text into lower-cased tokens of letters and digits; a number such as 3.5 is one token."""
-    return _TOKEN.findall(text.lower())
+    """Split a text into lower-cased tokens of letters and digits; a number such as 3.5 is one token.
+
+    Signs of equal meaning (Unicode's NFKC) are equal, and vowel points of Arabic and Hebrew are dropped.
+    """
+    return _TOKEN.findall(_POINTS.sub("", normalize("NFKC", text)).lower())
 
 
 @lru_cache(maxsize=200_000)
@@ -41,9 +59,24 @@ def stem(token: str) -> str:
     return str(_porter().stem(token))
 
 
-def content_stems(text: str) -> list[str]:
-    """Return the stems of all tokens that are not stop words, in order."""
-    return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
+def content_stems(text: str, *, whole: bool = False) -> list[str]:
+    """Return the stems of all tokens that are not stop words, in order.
+
+    Where a script puts no spaces between words, and in Korean, each pair of neighbouring letters stands for a
+    word, unless ``whole``.
+    """
+    found = [token for token in tokens(text) if token not in STOP_WORDS]
+    return [stem(part) for token in found for part in ([token] if whole else _parts(token))]
+
+
+def _parts(token: str) -> Iterator[str]:
+    """The runs of letters of a token, those without spaces as pairs of neighbours."""
+    if token.isascii():
+        yield token
+        return
+    for number, run in enumerate(_RUN.split(token)):
+        pairs = map("".join, pairwise(run)) if number % 2 and len(run) > 1 else [run]
+        yield from filter(None, pairs)
 
 
 @cache

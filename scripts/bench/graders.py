@@ -61,7 +61,6 @@ from exam_pp.errors import ExamError
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.judges import E5
 from exam_pp.llm import LLM, ModelOptions, load_llm
-from exam_pp.llm.base import LearnsFromPassages
 from exam_pp.llm_requests import Completion, Request, cosine_in
 from exam_pp.metrics.agreement import area_under_curve, weighted_kappa
 from exam_pp.metrics.correlation import Correlation, correlate, ranks_of
@@ -117,11 +116,6 @@ class Clock:
         log.info("%s: %d pairs, %.1f a CPU second", self.llm.name, self.pairs, self.pairs / self.seconds)
         positions = {key: index for index, key in enumerate(unique)}
         return [replies[positions[key]] for key in keys]
-
-
-def learn(llm: LLM, passages: Iterable[str]) -> None:
-    if isinstance(llm, LearnsFromPassages):
-        llm.learn(passages)
 
 
 # --- TREC DL 2019 -----------------------------------------------------------------------------------
@@ -319,7 +313,6 @@ def read_squad(path: Path) -> list[Paragraph]:
 
 def extract(questions: Sequence[Paragraph], data: Collection, llm: LLM, answer: Clock) -> Extraction:
     """F1 and answerability on SQuAD2; the share of verbatim spans also on two passages per DL query."""
-    learn(llm, dict.fromkeys(question.context for question in questions))
     replies = answer([extraction(q.question, q.context) for q in questions])
     answered = [QUESTION_EXTRACTION.parse(reply.text, None, "default").correct for reply in replies]
     f1 = [
@@ -330,7 +323,6 @@ def extract(questions: Sequence[Paragraph], data: Collection, llm: LLM, answer: 
     decided = [has_answer == bool(q.answers) for q, has_answer in zip(questions, answered, strict=True)]
     contexts = [q.context for q in questions]
 
-    learn(llm, (passage.text for query in data.queries for passage in query.passages))
     pairs = [
         (entry.text, passage.text)
         for query in data.queries
@@ -385,7 +377,6 @@ def match_nuggets(folder: Path, llm: LLM, answer: Clock) -> float | None:
                 parts = NUGGET_SELF_RATED.render({"nugget": nugget, "context": summary})
                 requests.append(Request(parts, NUGGET_SELF_RATED.labels))
                 present.append(label == "1")
-    learn(llm, summaries)
     verdicts = [NUGGET_SELF_RATED.parse(reply.text, None, "default") for reply in answer(requests)]
     return area_under_curve([verdict.rating or 0 for verdict in verdicts], present)
 
@@ -406,7 +397,6 @@ def assign_nuggets(path: Path, llm: LLM, answer: Clock, every: int) -> Assignmen
     Pairs for which the large model invented a label are ignored.
     """
     topics = [json.loads(line) for line in lines(path)]
-    learn(llm, [topic["answer_text"] for topic in topics])
     theirs: list[int] = []
     requests: list[Request] = []
     prompt = NUGGET_ASSIGNMENT_POINTWISE
@@ -608,7 +598,6 @@ def areas_on(
     queries: Sequence[QueryPassages], questions: Mapping[str, Sequence[str]], llm: LLM
 ) -> list[OfQuery]:
     """The area under the curve of mean ratings by these questions, for each query."""
-    learn(llm, (passage.text for query in queries for passage in query.passages))
     answer, prompt = Clock(llm), QUESTION_SELF_RATED
     rows = []
     for query in queries:
@@ -669,7 +658,6 @@ def cards(models: Sequence[ModelOptions], data: Collection, shared: Path, sample
     rows: list[list[Cell]] = []
     for model in models:
         llm = load_llm(model)
-        learn(llm, (passage.text for query in data.queries for passage in query.passages))
         clock = Clock(llm)
         options = resolve_options(GradeOptions([QUESTION_SELF_RATED], soft=False), llm, model)
         copies = (QueryPassages(q.query_id, [records.replace(p) for p in q.passages]) for q in data.queries)
@@ -705,7 +693,6 @@ def measure(
     calibrate: bool = False,
 ) -> Row:
     llm = load_llm(model)
-    learn(llm, (passage.text for query in data.queries for passage in query.passages))
     name = model.model + (f", {'calibrated' if calibrate else 'chosen'}" if model.choose else "")
     ratings = rate(data, name, Clock(llm), model, soft and model.model not in WITHOUT_LIMIT, calibrate)
     if only_ratings or model.choose:

@@ -221,7 +221,7 @@ def test_the_default_judge(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exam_pp.llm.packaged_e5.e5_problem", lambda: None)
     monkeypatch.setattr("exam_pp.studies.engine.E5", "random")
     assert exam_pp.study(answers={"a": GOOD}, bank=BANK).grade().judge == "random"
-    assert exam_pp.study(answers={"a": GOOD}, bank=BANK, nuggets=True).grade().judge == "lexical"
+    assert exam_pp.study(answers={"a": GOOD}, bank=BANK, nuggets=True).grade().judge == "random"
     assert exam_pp.study(answers={"a": GOOD}, bank=BANK).grade("lexical").grade().judge == "lexical"
 
 

@@ -68,7 +68,8 @@ def test_files_that_do_not_fit_are_refused_before_the_model_is_loaded(
         pytest.fail("the model is loaded")
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", load)
+    for module in ("phases.grading.grading_run", "cli.grading.plan"):
+        monkeypatch.setattr(f"exam_pp.{module}.load_llm", load)
     Path("none.jsonl").write_text(GOOD["bank.jsonl"].replace("q1", "x").replace("007", "y"))
     for words in ("empty.jsonl --bank bank.jsonl", "graded.jsonl --bank none.jsonl"):
         with pytest.raises(SystemExit):

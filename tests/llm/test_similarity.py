@@ -109,8 +109,8 @@ def test_the_answer_is_the_most_similar_sentence() -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("NuggetSelfRatedPrompt", "use --model lexical."),
-        ("NuggetAssignmentPointwise", "use --model lexical."),
+        ("NuggetSelfRatedPrompt", "compares questions with passages and does not answer this prompt"),
+        ("NuggetAssignmentPointwise", "does not see what a text denies, so name a language model"),
         ("Thomas", "gives grades from 0 to 5, and the prompt asks for 0, 1, 2: use a prompt with this scale"),
         ("FagB", "asks for No, Yes"),
     ],
@@ -120,6 +120,39 @@ def test_other_prompts_are_refused(name: str, problem: str) -> None:
     with pytest.raises(ModelError, match=problem) as caught:
         SimilarityLLM(Angles({}), E5_CUTS).batches([request("p", name, **dict.fromkeys(names, "x"))])
     assert str(caught.value).count(". ") == 0
+
+
+@pytest.mark.parametrize("name", ["Criterion", "ReferenceAnswer", "NuggetExtractionPrompt"])
+def test_prompts_that_need_more_than_the_topic_of_a_fact_are_refused(name: str) -> None:
+    llm = SimilarityLLM(Angles({}), E5_CUTS, 0.2)
+    asked = request("p", name, query=QUESTION, nugget="no tides")
+    for one in (asked, Request(asked.parts)):
+        with pytest.raises(ModelError, match="compares questions and facts with passages and does not"):
+            llm.batches([one])
+
+
+class Distances(Angles):
+    """An encoder with the cosines of the fact "The Moon" with itself (.9) and with each sentence."""
+
+    def __init__(self, cosines: dict[str, float]) -> None:
+        super().__init__({"The Moon": 0.9} | cosines)
+
+
+@pytest.mark.parametrize(
+    ("name", "grades"),
+    [("NuggetAssignmentPointwise", ["support", "partial_support", "not_support", "not_support"]),
+     ("NuggetSelfRatedPrompt", ["5", "3", "0", "0"])],
+)  # fmt: skip
+def test_a_fact_is_half_words_and_half_the_meaning_of_the_nearest_sentence(
+    name: str, grades: list[str]
+) -> None:
+    """Words 1 and meaning 1; words 0 and meaning 1; words 0 and meaning 1 − (.9 − .75) / .2; no text."""
+    sentences = {"The Moon pulls.": 0.95, "Bees dance.": 0.5, "La Lune tire.": 0.9, "Cats purr.": 0.75}
+    passages = ["Bees dance. The Moon pulls.", "Bees dance. La Lune tire.", "Cats purr.", " "]
+    asked = [request(text, name, query=QUESTION, nugget="The Moon") for text in passages]
+    llm = SimilarityLLM(Distances(sentences), E5_CUTS, 0.2)
+    assert replies(llm, asked) == grades
+    assert replies(SimilarityLLM(Distances(sentences), E5_CUTS, 0.2), asked[::-1]) == grades[::-1]
 
 
 def test_another_number_of_cut_points_is_another_scale() -> None:

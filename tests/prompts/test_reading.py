@@ -132,7 +132,8 @@ def test_unanswerable(phrase: str, form: str) -> None:
     [
         "Nicht beantwortbar.", "Pas assez d'informations", "No se puede responder.", "sem resposta",
         "Senza risposta", "недостаточно информации", "无法回答。", "回答できません。", "لا يمكن الإجابة",
-        "कोई उत्तर नहीं", "답변 불가",
+        "कोई उत्तर नहीं", "답변 불가", "Die Frage kann nicht beantwortet werden.", "没有相关信息。",
+        "情報がありません。", "Нет информации", "No hay información.", "لا توجد معلومات",
     ],
 )  # fmt: skip
 def test_unanswerable_in_other_languages(reply: str) -> None:

@@ -15,6 +15,7 @@ from heapq import nsmallest
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
 
+from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm.batched import BatchedLLM
 from exam_pp.llm.cores import available_cores
@@ -29,7 +30,6 @@ from exam_pp.phases.grading.grading_run import (
     forget_failures,
     in_shard,
     journal_of,
-    prepare_llm,
     resolve_options,
 )
 from exam_pp.phases.grading.scheduler import WINDOW_REQUESTS, Answerer, Job
@@ -116,7 +116,7 @@ def plan_grading(
     # For its errors, which are those of the grading; its counts are of pairs, not of requests.
     check_pairs(files, exam, model, options, shard)
     began = time.monotonic()
-    llm = prepare_llm(model, files)
+    llm = load_llm(model)
     options = resolve_options(options, llm, model)
     loaded = time.monotonic()
     summary, work = GradeSummary(), _Work()

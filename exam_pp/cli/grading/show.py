@@ -183,7 +183,10 @@ def card_report(info: ModelInfo) -> Report:
             for each in info.measured
         ]
         blocks.append(Table(columns, rows))
-    else:
+    if info.facts:
+        rows = [(each.data, str(each.auc), str(each.kappa or "")) for each in info.facts]
+        blocks.append(Table(("facts", "AUC with labels", "κ with labels"), rows))
+    if not info.measured:
         blocks.append(Paragraph(f"Not measured: `{MEASURE}` measures judges on your own data."))
     return Report("", blocks)
 

@@ -146,7 +146,7 @@ def command(
     graded passages, the report with the verdict, the page to correct grades, and study.toml with the options,
     which STUDY (the file or its folder) takes up again. Then options add systems and texts, or replace
     systems of the same name; other options replace those of STUDY. The judge of a study does not change.
-    Without --model it is e5 for questions, if its package is installed, and else the baseline lexical.
+    Without --model it is e5, if its package is installed, and else the baseline lexical.
 
     Every step is an `exam-pp` command, which is printed, so that a script can take over. After an
     interruption, or a change of a file, repeat the command: only what is missing or changed is done.

@@ -10,6 +10,7 @@ from exam_pp.data_model import is_human
 from exam_pp.judges import card, own_family
 from exam_pp.metrics.measures import MeasureName
 from exam_pp.phases.evaluation.leaderboards import Standings, SystemUncertainty, Uncertainty
+from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.text.wording import counted, in_one_line, listed
@@ -183,7 +184,9 @@ def _doubts(standings: Standings) -> str:
         doubts += "."
     if basis is not None and basis.kind != "judge":
         return doubts  # the judge has no part in the claims
-    cautions = dict.fromkeys(card(model).caution for model in provenance.models)
+    prompts = filter(None, map(PROMPTS.find, provenance.prompt_classes))
+    facts = any(prompt.kind in ("nugget", "assignment") for prompt in prompts)
+    cautions = dict.fromkeys(card(model).caution_of(facts=facts) for model in provenance.models)
     doubts += "".join(f" {caution}" for caution in cautions if caution)
     return "".join([doubts, *(f" {sentence}" for sentence in preferences(standings))])
 

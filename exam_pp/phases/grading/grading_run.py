@@ -13,7 +13,7 @@ from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import RATING_TOKENS, make_grader
 from exam_pp.judges import families_in, own_family
 from exam_pp.llm.backends import can_read_lists, load_llm
-from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
+from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, LOW_MASS, Completion
 from exam_pp.phases.grading.distributed import SINGLE_PROCESS, ProcessGroup, Shard
 from exam_pp.phases.grading.grade import (
@@ -32,7 +32,6 @@ from exam_pp.prompts.answer_key import gold_answers
 from exam_pp.prompts.base import AnswerMatch, Prompt, Unparsed
 from exam_pp.prompts.nuggets import NUGGET_ASSIGNMENT_POINTWISE, is_listwise
 from exam_pp.prompts.rubric import NUGGET_SELF_RATED, QUESTION_SELF_RATED
-from exam_pp.roles import without_canaries
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.files import STDIO, check_output, is_stream
 from exam_pp.store.inputs import reading
@@ -156,7 +155,7 @@ def grade_file(
         )
     options = in_shard(options, shard, files, exam)
     pairs = None if streamed else check_pairs(files, exam, model, options, shard)
-    llm = prepare_llm(group.assign_device(model), files)
+    llm = load_llm(group.assign_device(model))
     # Kept, because messages name defaults only, not what the user has selected.
     requested, options = options, resolve_options(options, llm, model)
     if requested.unparsed != options.unparsed == "chat" and any(
@@ -294,15 +293,6 @@ def resolve_options(options: GradeOptions, llm: LLM, model: ModelOptions) -> Gra
     if options.soft is not None or model.thinking_tokens:
         return replace(options, soft=bool(options.soft))
     return replace(options, soft=not getattr(llm, "labels_are_expensive", False))
-
-
-def prepare_llm(model: ModelOptions, files: GradeFiles) -> LLM:
-    """Load the model; a model that learns from passages reads all passages, except those of canaries."""
-    llm = load_llm(model)
-    if isinstance(llm, LearnsFromPassages):
-        queries = without_canaries(read_raw_passages(files.passages))
-        llm.learn(passage.text for query in queries for passage in query.passages)
-    return llm
 
 
 @contextmanager

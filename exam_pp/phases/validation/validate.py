@@ -139,7 +139,10 @@ def _check_all(findings: Findings, judge: str | None) -> None:
             message = f"{system} lacks {share}, such as {min(lacking)}"
             findings.add("missing-queries", "", None, system, message)
     if judge in (None, LEXICAL) and not _are_english(findings.texts):
-        message = f"the texts do not look like English, and the judge {LEXICAL} compares words of English"
+        message = (
+            f"the texts do not look like English, and the judge {LEXICAL} knows word endings and stop words "
+            "of English alone"
+        )
         findings.add("language", "", None, "", message)
 
 

@@ -16,6 +16,7 @@ from exam_pp.games import WINNERS, DecidedBy, Game, GameSet, QueryGames, Winner
 from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.graders.base import Grading
 from exam_pp.graders.make import RATING_TOKENS
+from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import ModelOptions, PairScorer
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, Request
 from exam_pp.metrics.fair_sample import draw
@@ -26,7 +27,6 @@ from exam_pp.phases.grading.grading_run import (
     GradeFiles,
     no_answers,
     open_journal,
-    prepare_llm,
 )
 from exam_pp.phases.grading.scheduler import Answer, Answerer, results_in_windows
 from exam_pp.plugins.games.prompts import FACTORS, LETTER, PAIRWISE_ANSWERS, Evidence, pairwise_answers
@@ -337,7 +337,7 @@ def compare(
     options, prompt = options.resolved()
     texts = {} if files.queries is None else read_query_texts(files.queries)
     documents = Documents(options, _reasons(files, options))
-    llm = prepare_llm(model, files)
+    llm = load_llm(model)
     if isinstance(llm, PairScorer):
         raise SelectionError(
             "Answers are compared by a language model; a classifier of pairs scores claims, with `exam-pp "

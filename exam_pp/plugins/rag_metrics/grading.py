@@ -27,6 +27,7 @@ from exam_pp.errors import SelectionError
 from exam_pp.graders.base import Grading
 from exam_pp.graders.rubric import PromptGrader
 from exam_pp.graders.soft import soft_grade
+from exam_pp.llm.backends import load_llm
 from exam_pp.llm.base import LLM, ModelOptions, PairScorer
 from exam_pp.llm_requests import NOT_SENT, Completion, Request, pair_request
 from exam_pp.phases.grading.grade import DECISIVE, GradeOptions
@@ -34,7 +35,6 @@ from exam_pp.phases.grading.grading_run import (
     Advance,
     GradeFiles,
     no_answers,
-    prepare_llm,
     reading_of,
     resolve_options,
     write_answered,
@@ -569,7 +569,7 @@ def grade_answers(
     """
     check_output(files.output, files.inputs)
     query_texts = {} if files.queries is None else read_query_texts(files.queries)
-    llm = prepare_llm(model, files)
+    llm = load_llm(model)
     grader = make_grader(kind, llm, model, options, query_texts)
     summary = AnswerSummary(grader.noun, output=str(files.output))
     queries = read_raw_passages(files.passages)

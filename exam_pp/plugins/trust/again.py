@@ -14,7 +14,7 @@ from exam_pp.cli.grading.plan import machine, used_memory
 from exam_pp.data_model import AnyGrades
 from exam_pp.errors import ModelError, SelectionError
 from exam_pp.llm.backends import can_rate, load_llm
-from exam_pp.llm.base import LLM, LearnsFromPassages, ModelOptions
+from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm_requests import Completion, Request
 from exam_pp.metrics.uncertainty import share_interval
 from exam_pp.phases.grading.grade import Exam, GradeOptions, GradeSummary, grades_by, grading_jobs
@@ -22,7 +22,6 @@ from exam_pp.phases.grading.grading_run import (
     GradeFiles,
     check_files,
     check_fit,
-    prepare_llm,
     resolve_options,
 )
 from exam_pp.phases.grading.scheduler import Answer, run_requests
@@ -76,7 +75,7 @@ def examine_model(model: ModelOptions) -> tuple[Report, bool]:
         for passage in PASSAGES
     ]
     began = time.perf_counter()
-    llm = _load(model)
+    llm = load_llm(model)
     loaded = time.perf_counter()
     log.info("%s is asked %s, alone and in batches", llm.name, counted(len(requests), "request"))
     alone = _answer(llm, alone=True)(requests)
@@ -86,7 +85,7 @@ def examine_model(model: ModelOptions) -> tuple[Report, bool]:
     dtype = provenance.get("dtype")
     if dtype is not None and (provenance["engine"], dtype) != ("transformers", "float32"):
         try:
-            exact = _load(replace(model, engine="transformers", dtype="float32", compute_type=None))
+            exact = load_llm(replace(model, engine="transformers", dtype="float32", compute_type=None))
             rows.append(_replies_changed(REFERENCE, alone, _answer(exact, alone=True)(requests)))
         except ModelError as error:  # the GPU may have no memory for a second model in float32
             log.warning("The reference engine could not be used: %s", error)
@@ -105,13 +104,6 @@ def examine_model(model: ModelOptions) -> tuple[Report, bool]:
         Paragraph(_conclusion(changed, dtype)),
     ]
     return Report("exam-pp grade --plan", blocks), not changed or dtype != "float32"
-
-
-def _load(model: ModelOptions) -> LLM:
-    llm = load_llm(model)
-    if isinstance(llm, LearnsFromPassages):
-        llm.learn(PASSAGES)
-    return llm
 
 
 def _replies_changed(
@@ -149,7 +141,7 @@ def grade_again(files: GradeFiles, model: ModelOptions, options: GradeOptions, p
     """
     exam = check_files(files, options)
     check_fit(model, options)
-    llm = prepare_llm(model, files)
+    llm = load_llm(model)
     options = replace(resolve_options(options, llm, model), regrade=True)
     sample = _sample(files, options, llm.name, passages)
     before = {
@@ -165,7 +157,7 @@ def grade_again(files: GradeFiles, model: ModelOptions, options: GradeOptions, p
         "in another order, one at a time": (llm, _answer(llm, alone=True)),
     }
     if model.samples:
-        other = prepare_llm(replace(model, sampling_seed=(model.sampling_seed or 0) + 1), files)
+        other = load_llm(replace(model, sampling_seed=(model.sampling_seed or 0) + 1))
         settings["with another seed"] = other, _answer(other, alone=False)
     rows = [
         _grades_changed(name, before, dict(_graded(sample, exam, used, answer, options)))

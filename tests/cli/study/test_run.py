@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -182,20 +183,17 @@ def test_the_default_judge_of_questions(
     assert said == (not runs_here)
 
 
-def test_a_judge_of_questions_leaves_the_rest_to_another(
+def test_e5_judges_questions_and_facts(
     files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without questions, it is refused."""
     monkeypatch.setattr("exam_pp.llm.packaged_e5.e5_problem", lambda: None)
     monkeypatch.setattr("exam_pp.llm.packaged_e5.load_e5", lambda _options: LexicalLLM())
     Path("nuggets.csv").write_text("query_id,nugget\nq1,air scatters blue light\n")
     main([*WORDS.replace("--bank bank.csv", "--bank bank.csv --bank nuggets.csv").split()])
     shown = capsys.readouterr()
-    assert "e5 grades questions only: lexical judges the rest." in shown.err
-    assert "--bank study/bank-1.jsonl --model e5" in shown.out
-    assert "--bank study/bank-2.jsonl --model lexical" in shown.out
-    message = refusal(WORDS.replace("bank.csv -o study", "nuggets.csv -o other --model e5"), capsys)
-    assert "e5 grades questions only: name another judge with --model" in message
+    assert "judges the rest" not in shown.err
+    for number in (1, 2):
+        assert f"--bank study/bank-{number}.jsonl --model e5" in shown.out
 
 
 def test_the_printed_commands_take_over(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -395,6 +393,40 @@ def test_the_command_at_the_end_works(files: Path, capsys: pytest.CaptureFixture
         assert capsys.readouterr().out == out
 
 
+def test_grades_of_a_system_do_not_depend_on_the_others(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Alone, with another system, in shards, and after another system was added: the same bytes."""
+    lines = [
+        {"query_id": query, "system": "other", "text": f"{TEXTS['bees']} Light is red. {text}"}
+        for query, text in QUERIES.items()
+    ]
+    Path("other.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    rows = [f"{query},nugget,{text}" for query, texts in QUESTIONS.items() for text in texts]
+    Path("nuggets.csv").write_text("query_id,kind,text\n" + "\n".join(rows) + "\n")
+
+    def of_rag(*paths: str) -> list[bytes]:
+        """The passages of the system, with their grades."""
+        lines = [line for path in paths for line in gzip.decompress(Path(path).read_bytes()).splitlines()]
+        passages = [json.dumps(passage).encode() for line in lines for passage in json.loads(line)[1]]
+        return [passage for passage in passages if b'"method": "rag"' in passage]
+
+    judge = "--queries queries.tsv --bank nuggets.csv --model lexical"
+    run(f"run --answers rag.jsonl {judge} -o study", capsys)
+    alone = of_rag("study/assigned.jsonl.gz")
+    assert len(alone) == 3
+    run(f"run --answers rag.jsonl --answers other.jsonl {judge} -o both", capsys)
+    assert of_rag("both/assigned.jsonl.gz") == alone
+    run("run study --answers other.jsonl", capsys)
+    assert of_rag("study/assigned.jsonl.gz") == alone
+    for shard in ("1/2", "2/2"):
+        main(
+            f"grade both/answers.jsonl.gz --bank both/bank.jsonl --model lexical -o part-{shard[0]}.gz "
+            f"--prompt nugget-assignment-pointwise --shard {shard}".split()
+        )
+    assert sorted(of_rag("part-1.gz", "part-2.gz")) == sorted(alone)
+
+
 def test_options_add_replace_and_remove_systems(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder is a study, and a pattern of the shell names several files."""
     main(
@@ -507,13 +539,23 @@ def test_repair_and_split_lines_are_kept(files: Path, capsys: pytest.CaptureFixt
             "--answers rag.jsonl --bank other.jsonl",
             "--bank and --answers look swapped.",
         ),
-        ("--answers rag.jsonl --bank nuggets.csv --model e5", "e5 grades questions only: name another judge"),
+        (
+            "--answers rag.jsonl --bank nuggets.csv --model own --model-pipeline sentence-similarity",
+            "own grades questions only: name another judge with --model, such as lexical.",
+        ),
+        (
+            "--answers rag.jsonl --bank criteria.jsonl --model e5",
+            "a warning against a mistake has the words of the mistake: name a language model with --model.",
+        ),
     ],
 )
 def test_inputs_of_another_kind(
     files: Path, capsys: pytest.CaptureFixture[str], words: str, answer: str
 ) -> None:
     Path("nuggets.csv").write_text("query_id,nugget\nq1,air scatters blue light\n")
+    mistake = {"query_id": "q1", "nugget_id": "q1/a", "nugget_text": "Says green.", "weight": -1}
+    criteria = {"query_id": "q1", "info": {"prompt_target": "criteria"}, "items": [mistake]}
+    Path("criteria.jsonl").write_text(json.dumps(criteria) + "\n")
     assert answer in refusal(f"run {words} -o new", capsys)
 
 

@@ -72,7 +72,7 @@ def test_failures_of_the_sample_are_shown(
 ) -> None:
     files = GradeFiles(tiny_passages, tmp_path / "out.jsonl", tiny_bank)
     llm = FakeLLM(lambda _request: Completion("", "the endpoint is down"))
-    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: llm)
+    monkeypatch.setattr("exam_pp.cli.grading.plan.load_llm", lambda _options: llm)
     planned = plan_grading(files, ModelOptions("fake"), GradeOptions([PROMPTS.get(RATING)]))
     assert planned.report.blocks[-1] == Paragraph("5 requests of the sample failed: the endpoint is down.")
     assert not journal_path(files.output).exists()

@@ -81,7 +81,7 @@ class Folder:
         self.asked: list[Request] = []
         self.script: Callable[[Request], Completion | str] = longer_wins
         self.name = "judge"
-        monkeypatch.setattr(module, "prepare_llm", lambda *_: FakeLLM(self._reply, self.name))
+        monkeypatch.setattr(module, "load_llm", lambda *_: FakeLLM(self._reply, self.name))
         self.write(LINES)
 
     def write(self, lines: list[Any]) -> None:

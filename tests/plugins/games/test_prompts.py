@@ -162,7 +162,7 @@ def test_messages_on_prompt_files(reading: str, template: str, field: str, about
 
 def test_a_judge_by_similarity_plays_no_games() -> None:
     slots = ("query", "answer_a", "answer_b", "factors", "documents")
-    with pytest.raises(ModelError, match=r"use --model lexical\."):
+    with pytest.raises(ModelError, match=r"name a language model, or --model lexical\."):
         SimilarityLLM(Angles({}), E5_CUTS).batches(
             [request("p", "PairwiseAnswers", **dict.fromkeys(slots, "x"))]
         )

@@ -96,7 +96,8 @@ class _Stops(FakeLLM):
 @pytest.fixture
 def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Load a fake model that is stopped after a number of requests, counted from now."""
-    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _model: _Stops())
+    for module in ("phases.grading.grading_run", "plugins.rag_metrics.grading"):
+        monkeypatch.setattr(f"exam_pp.{module}.load_llm", lambda _model: _Stops())
 
     def after(number: int) -> None:
         _Stops.requests, _Stops.last = 0, number

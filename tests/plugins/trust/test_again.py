@@ -65,7 +65,7 @@ def test_equal_requests_get_equal_grades(graded: GradeFiles) -> None:
 def test_a_model_that_depends_on_the_batch_is_shown(
     graded: GradeFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(again, "prepare_llm", lambda _model, _files: OfBatch())
+    monkeypatch.setattr(again, "load_llm", lambda _model: OfBatch())
     ratings = [
         rating
         for query in read_passages(graded.passages)
@@ -83,11 +83,11 @@ def test_a_model_that_depends_on_the_batch_is_shown(
 def test_another_seed_of_a_model_that_samples(graded: GradeFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = []
 
-    def load(model: ModelOptions, _files: GradeFiles) -> FakeLLM:
+    def load(model: ModelOptions) -> FakeLLM:
         seeds.append(model.sampling_seed)
         return FakeLLM()
 
-    monkeypatch.setattr(again, "prepare_llm", load)
+    monkeypatch.setattr(again, "load_llm", load)
     result = grade_again(graded, ModelOptions("fake", temperature=0.7, sampling_seed=4), OPTIONS, 100)
     assert seeds == [4, 5]
     assert counts(result)[-1] == ("with another seed", 5, 0)
