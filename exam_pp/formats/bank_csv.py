@@ -149,9 +149,14 @@ def read_bank_csv(
     several = 0
     for record, by_role in read_table(path, BANK, problems, report):
         if not has_bank(by_role):
-            missing = "text" if {"query_id", "query_text"} & by_role.keys() else "query_id"
-            shown = listed(record.columns) or "none"
-            problem = f"has no column {missing!r}; rename one of its columns ({shown}), or use --columns."
+            has_query = {"query_id", "query_text"} & by_role.keys()
+            missing, roles = ("text", "question or nugget") if has_query else ("query_id", "query_text")
+            used = BANK.used(record.columns).values()
+            unused = [column for column in record.columns if column not in used]
+            problem = (
+                f"has no column {missing!r} ({roles}); it has {listed(record.columns) or 'none'}. Name the one to "
+                f"use, as in --columns bank:{'nugget' if has_query else roles}={(unused or ['COLUMN'])[0]!r}."
+            )
             raise DataError(problem, file=str(path), line=1 if record.header else record.line)
         cells = {name: unescaped(by_role.get(name, "")) for name in (*_COLUMNS, *GROUP)}
         missing_columns = frozenset(name for name in cells if name not in by_role)
@@ -216,7 +221,11 @@ def new_entry(file: Path, row: EntryRow, kinds: Sequence[str]) -> Entry:
     named = row.kind.strip().lower() or (kinds[0] if len(kinds) == 1 else "")
     kind = next((known for known in _KINDS if known == named), None)
     if kind is None:
-        found = "the file has no such column" if "kind" in row.missing else f"is {row.kind!r}"
+        found = (
+            "the file has no such column: name the column of texts so, as in --columns bank:nugget=COLUMN"
+            if "kind" in row.missing
+            else f"is {row.kind!r}"
+        )
         problem = f"must be 'question' or 'nugget', but {found}."
         raise DataError(problem, file=str(file), line=row.line, field="kind")
     key = None if is_stale(row.entry_id, row.text) else row.entry_id

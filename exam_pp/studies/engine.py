@@ -204,7 +204,9 @@ class Engine:
 
     def bank(self, number: int, path: Path) -> Path:
         """A bank as a file of this package; other formats are converted."""
-        form = known_format(path)
+        columns, repair = self.study.columns_of_tables, self.study.repair
+        with columns_named(columns, quiet=True):
+            form = known_format(path)
         if form is not None and form.name == "bank":
             self._banks.append(path)
             return path
@@ -212,7 +214,6 @@ class Engine:
         if is_of_answers and FORMATS.find("references") is None:
             raise SelectionError(f"{path} has answers and no test bank: --bank and --answers look swapped.")
         name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
-        columns, repair = self.study.columns_of_tables, self.study.repair
         if not set(columns.values()) & set(column_names(path)):
             columns = {}
         split_lines = self.study.split_lines and (form is None or form.name == "bank-csv")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -13,14 +14,17 @@ from typing import Any
 
 from exam_pp.banks import REFERENCES, TARGET, BankLine, make_entry
 from exam_pp.errors import DataError
+from exam_pp.formats.bank_csv import BANK, has_bank
 from exam_pp.formats.base import Format, Source, register
 from exam_pp.formats.dropped_fields import DroppedFields, count_unused
 from exam_pp.formats.sample import Fit, Sample
+from exam_pp.plugins.exports.tools import REFERENCES as DATA_SET
 from exam_pp.plugins.exports.tools import TOOLS, Tool
 from exam_pp.plugins.exports.values import (
     ANSWER,
     QUESTION,
     located,
+    other_messages,
     parsed,
     passages_of,
     rows_of,
@@ -41,11 +45,14 @@ MEANINGS = replace(
     names={**ANSWERS.names, "contexts": ("context", "passages"), "reference": ("reference_answer",)},
 )
 """What ``--columns`` can name in an export."""
+_MEANINGS_OF_BANKS = replace(MEANINGS, kind="bank")
 _WORDS = {
-    "query_text": "question query userinput userquery usermessage prompt input request message",
-    "text": "answer response output completion reply generated prediction result",
+    "query_text": "question query userinput userquery usermessage prompt input request message frage anfrage "
+    "pregunta consulta pergunta domanda vraag вопрос 質問 问题 問題 질문 سؤال السؤال",
+    "text": "answer response output completion reply generated prediction result antwort respuesta réponse "
+    "resposta risposta antwoord ответ 回答 答え 答案 답변 إجابة الإجابة جواب",
     "contexts": "contexts context docs documents passages retrieved sources chunks",
-    "reference": "reference expected groundtruth gold target",
+    "reference": "reference expected groundtruth gold target referenz musterantwort referencia référence",
     "query_id": "queryid questionid qid",
     "system": "system model provider version variant",
 }
@@ -64,6 +71,9 @@ def first_list(value: Any, tool: Tool) -> list[dict[str, Any]]:
 
 
 def _sniff(sample: Sample, tool: Tool, fit: Fit) -> Fit:
+    named = given_columns(_MEANINGS_OF_BANKS, sample.names).keys()
+    if tool is DATA_SET and named >= {"query_text", "reference"}:
+        return fit
     value = sample.value if sample.value is not None else dict.fromkeys(sample.names, "")
     return fit if first_list(rows_of(value) or value, tool) else Fit.NOT
 
@@ -86,7 +96,7 @@ class Export:
     named instead of its own.
     """
 
-    def __init__(self, source: Source, tool: Tool) -> None:
+    def __init__(self, source: Source, tool: Tool, meanings: Layout = MEANINGS) -> None:
         self.path, self.dropped = source.path, source.dropped
         self.used: set[tuple[str, ...]] = {("^",)}
         values = read_values(source.path)
@@ -102,7 +112,7 @@ class Export:
             self.dropped.keys(around, named)
         self.records = [(line, {**unfolded(value), "^": document}) for line, value in values]
         columns = keys_of([record for _, record in self.records[:20]])
-        self.tool = tool._replace(**given_columns(MEANINGS, columns))
+        self.tool = tool._replace(**given_columns(meanings, columns))
 
     def asked(self) -> Iterator[Asked]:
         """The questions, in order; spans of one trace are one."""
@@ -113,6 +123,8 @@ class Export:
             roots = (pair for pair in group if not self.text(pair[1], self.tool.parent))
             line, record = next(roots, group[0])
             text = self.text(record, self.tool.query_text, QUESTION)
+            others = (other_messages(value) for value, _ in located(record, self.tool.query_text))
+            self.dropped.add("other messages of conversations", max(others, default=0))
             own = self.text(record, f"{self.tool.query_id}|query_id|qid|topic_id|question_id")
             yield Asked([each for _, each in group], record, line, text, own or (text and id_of_text(text)))
 
@@ -249,12 +261,12 @@ def _parts(
 
 def read_references(source: Source) -> list[BankLine]:
     """Read the reference answers of an export as a bank; raises :class:`DataError` if it has none."""
-    sample = Sample.of(source.path)
     lines: dict[str, BankLine] = {}
-    if tool := next((tool for tool in TOOLS if _sniff(sample, tool, Fit.LOOSE)), None):
-        export = Export(source, tool)
+    if tool := _tool_of(Sample.of(source.path)):
+        export = Export(source, tool, _MEANINGS_OF_BANKS)
         for asked in export.asked():
             key, texts = asked.query_id, export.references(asked.record) if asked.query_id else []
+            export.dropped.add("questions without a reference answer", not texts)
             group = {"group": f"{key}/references"} if len(texts) > 1 else {}
             made = [make_entry("nugget", key, text, **group) for text in texts]
             if made:
@@ -264,9 +276,26 @@ def read_references(source: Source) -> list[BankLine]:
                 lines.setdefault(key, line)
         export.count_dropped()
     if not lines:
-        problem = "has answers and no test bank or references: --bank and --answers look swapped."
+        problem = (
+            "has answers and no test bank or references: --bank and --answers look swapped. If it has references "
+            "under another name, name their column, as in --columns bank:reference=answer."
+        )
         raise DataError(problem, file=str(source.path))
     return list(lines.values())
+
+
+def _tool_of(sample: Sample) -> Tool | None:
+    """The tool whose export has references, or else questions; None for other files."""
+    return next((tool for tool in (DATA_SET, *TOOLS) if _sniff(sample, tool, Fit.LOOSE)), None)
+
+
+def read_queries_of(path: Path) -> dict[str, str]:
+    """Read the questions of an export by their ids; empty for other files."""
+    with suppress(DataError):  # the reader of queries raises its own
+        if tool := _tool_of(Sample.of(path)):
+            asked = Export(Source(path, DroppedFields()), tool).asked()
+            return {each.query_id: each.query_text for each in asked if each.query_id}
+    return {}
 
 
 def read_unknown(path: Path, dropped: DroppedFields) -> list[Answer] | None:
@@ -323,11 +352,16 @@ def _format(tool: Tool) -> Format:
     )  # fmt: skip
 
 
+def _are_references(sample: Sample) -> Fit:
+    """Whether a file has questions and reference answers; a bank may have gold answers of questions."""
+    return Fit.NOT if has_bank(BANK.used(sample.names)) else _sniff(sample, DATA_SET, Fit.GOOD)
+
+
 register(
     *map(_format, TOOLS),
     Format(
-        "references", "bank", "reference answers of an export, as a test bank",
-        records=lambda path: read_references(Source(path, DroppedFields())), noun="query",
+        "references", "bank", DATA_SET.about, _are_references,
+        lambda path: read_references(Source(path, DroppedFields())), noun="query",
         read=read_references,
     ),
 )  # fmt: skip

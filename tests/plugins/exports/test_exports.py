@@ -178,10 +178,11 @@ def test_unknown_json_is_refused_with_a_proposal_that_works(tmp_path: Path) -> N
 
 
 def test_tables_with_other_headers_need_columns(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "a.csv", "\ufeffsep=;\n;Frage;Antwort\n0;Warm?;Ja; sehr.\n".replace("; sehr", "")
-    )
-    with data_error(path, line=1, about="The header has Frage, Antwort"):
+    unknown = written(tmp_path / "b.csv", "\ufeffsep=;\n;Thema;Reaktion\n0;Warm?;Ja.\n")
+    with data_error(unknown, line=1, about="The header has Thema, Reaktion"):
+        answers_of(unknown)
+    path = written(tmp_path / "a.csv", "\ufeffsep=;\n;Frage;Antwort\n0;Warm?;Ja.\n")
+    with data_error(path, about="add --columns query_text=Frage,text=Antwort"):
         answers_of(path)
     columns = "answers:query_text=Frage,text=Antwort,bank:query_text=Thema"
     run("import", "--answers", path, "--columns", columns, "-o", tmp_path / "p.jsonl")
