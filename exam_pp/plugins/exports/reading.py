@@ -100,17 +100,20 @@ class Export:
         self.path, self.dropped = source.path, source.dropped
         self.used: set[tuple[str, ...]] = {("^",)}
         values = read_values(source.path)
-        document = values[0][1] if len(values) == 1 and values[0][0] is None else {}
-        if found := first_list(document, tool) if document else []:
-            values = [(None, each) for each in found]
-            named = {place.split(".")[1] for place in tool.system.split("|") if place[:1] == "^"}
+        self.records: list[tuple[int | None, dict[str, Any]]] = []
+        named = {plain_name(place.split(".")[1]) for place in tool.system.split("|") if place[:1] == "^"}
+        is_around = bool(values) and values[0][1] not in first_list(values[0][1], tool)
+        for line, document in values:
+            found = (first_list(document, tool) if is_around else []) or [document]
             around = {
                 key: value
                 for key, value in document.items()
-                if found[0] is not document and not any(each[0] is found[0] for each in lists_of(value))
+                if plain_name(key) not in named
+                and found[0] is not document
+                and not any(each[0] is found[0] for each in lists_of(value))
             }
-            self.dropped.keys(around, named)
-        self.records = [(line, {**unfolded(value), "^": document}) for line, value in values]
+            self.dropped.keys(around)
+            self.records += [(line, {**unfolded(each), "^": document if is_around else {}}) for each in found]
         columns = keys_of([record for _, record in self.records[:20]])
         self.tool = tool._replace(**given_columns(meanings, columns))
 
@@ -132,6 +135,11 @@ class Export:
         """The first text that is not empty at the places."""
         texts = (text_of(value, names, path, self.used) for value, path in located(record, places))
         return next(filter(None, texts), "")
+
+    def system_of(self, record: Mapping[str, Any]) -> tuple[str, int]:
+        """The system of an answer, and its number among those of this name."""
+        system = self.text(record, f"{self.tool.system}|system|system_id|run_id") or stem_of(self.path)
+        return system, int(self.text(record, self.tool.variant) or 0)
 
     def references(self, record: Mapping[str, Any]) -> list[str]:
         """The reference answers of a record."""
@@ -185,8 +193,12 @@ def read_answers_of(source: Source, tool: Tool) -> list[Answer]:
     problems = Problems(source.path)
     answers: dict[tuple[str, str, str], Answer] = {}
     repeats: set[str] = set()
-    for asked in export.asked():
-        answer = _answer(export, asked)
+    questions = list(export.asked())
+    named = [export.system_of(each.record) for each in questions]
+    variants = {name: sorted({number for other, number in named if other == name}) for name, _ in set(named)}
+    for asked, (system, variant) in zip(questions, named, strict=True):
+        place = variants[system].index(variant)
+        answer = _answer(export, asked, f"{system}-{place + 1}" if place else system)
         repeat = export.text(asked.record, export.tool.repeat)
         repeats.add(repeat)
         before = answers.setdefault((answer.system, answer.query_id, repeat), answer)
@@ -207,16 +219,13 @@ def read_answers_of(source: Source, tool: Tool) -> list[Answer]:
     return [replace(answer, repeat=int(repeat)) for (_, _, repeat), answer in answers.items()]
 
 
-def _answer(export: Export, asked: Asked) -> Answer:
-    tool, record = export.tool, asked.record
-    system = export.text(record, f"{tool.system}|system|system_id|run_id") or stem_of(export.path)
-    variant = export.text(record, tool.variant)
+def _answer(export: Export, asked: Asked, system: str) -> Answer:
+    record = asked.record
     texts = _contexts(export, asked.records)
     parts, is_cited = _parts(export, record, list(texts))
     export.dropped.add(_REFERENCES, len(export.references(record)))
     return Answer(
-        asked.query_id, system if variant in ("", "0") else f"{system}-{int(variant) + 1}", parts,
-        by_sentence=is_cited, query_text=asked.query_text, references=tuple(texts),
+        asked.query_id, system, parts, by_sentence=is_cited, query_text=asked.query_text, references=tuple(texts),
         texts=tuple((key, text) for key, text in texts.items() if text), line=asked.line,
     )  # fmt: skip
 

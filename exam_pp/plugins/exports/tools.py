@@ -13,8 +13,8 @@ class Tool(NamedTuple):
     a path ends above the text, :mod:`exam_pp.plugins.exports.values` finds it by its key.
 
     ``marks``: Places that a record must have, with blanks between; ``-`` precedes one that it must not have.
-    ``passage_ids``: Ids of the contexts, in their order. ``variant``: What distinguishes systems of the same
-    name, such as prompts. ``repeat``: The number of the answer to the same query. ``trace`` and ``parent``:
+    ``passage_ids``: Ids of the contexts, in their order. ``variant``: The number of a system among those of the
+    same name, such as that of its prompt. ``repeat``: The number of the answer to the same query. ``trace`` and ``parent``:
     Ids of spans: those of one trace are one answer, whose text is in the span without a parent.
     ``separator``: What separates contexts in a cell of a table.
     """
@@ -129,7 +129,7 @@ REFERENCES = Tool(
     "question|query|user_input|input|inputs "
     "reference|reference_answer|ground_truth|ground_truths|expected_answer|expected_output|ideal|outputs "
     "-answer -response -output -actual_output -generated_answer -prediction -predictions -completion -error "
-    "-reference_outputs -run -example -run_type -trace_id -start_time -vars",
+    "-reference_outputs -run -example -run_type -trace_id -start_time -vars -named_scores",
     "question|query|user_input|input|inputs", "",
     reference="reference|reference_answer|ground_truth|ground_truths|expected_answer|expected_output|ideal|"
     "outputs",

@@ -116,7 +116,8 @@ def text_of(value: Any, names: tuple[str, ...], path: Path, used: set[Path]) -> 
     text = ""
     if isinstance(inner, dict):
         keys = {_plain(key): key for key in reversed(inner)}
-        only = [key for key, item in inner.items() if isinstance(item, str) and names in _ROLES]
+        texts_by_key = (key for key, item in inner.items() if isinstance(item, str) and names in _ROLES)
+        only = [key for key in texts_by_key if _plain(key) != "error"]
         order = [*(keys[name] for name in names if name in keys), *(only if len(only) == 1 else [])]
         texts = (text_of(inner[key], names, (*path, key), used) for key in order)
         text = next(filter(None, texts), "")

@@ -18,11 +18,13 @@ from exam_pp.phases.validation.validate import validate
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import Answer
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.keys import id_of_text
 from tests.conftest import data_error, written
 from tests.plugins.exports.made_up import (
     ANSWERS,
     CONTEXTS,
+    DATA_SETS,
     EXPORTS,
     QUESTIONS,
     REFERENCES,
@@ -77,6 +79,28 @@ def test_references_are_a_bank_with_one_entry_a_query(name: str, tmp_path: Path)
         assert list(bank.queries) == ["b1", "b2"]
 
 
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_data_sets_are_banks_and_queries(name: str, tmp_path: Path) -> None:
+    text = DATA_SETS[name]
+    path = written(tmp_path / f"{name}.{'json' if text[0] == '{' else 'csv'}", text)
+    run("bank", "import", path, "-o", tmp_path / "bank.jsonl")
+    bank = read_bank(tmp_path / "bank.jsonl")
+    assert bank.has_references
+    assert [[item.text for item in query.items] for query in bank.lines] == [[each] for each in REFERENCES]
+    assert [name for _, name, _ in validate([path]).files] == ["references"]
+    assert list(read_query_texts(path).values()) == list(QUESTIONS)
+    with data_error(path, about="--answers looks like --bank"):
+        answers_of(path)
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_exports_are_queries(name: str, tmp_path: Path) -> None:
+    """Answers of one export are joined to the questions of another."""
+    run("import", "--answers", export("table", tmp_path), "--queries", export(name, tmp_path), "-o",
+        tmp_path / "p.jsonl")  # fmt: skip
+    assert [query.query_text for query in read_passages(tmp_path / "p.jsonl")] == list(QUESTIONS)
+
+
 def test_answers_are_joined_by_the_text_of_their_query(tmp_path: Path) -> None:
     """A file of queries gives the ids, whatever the case; contexts are what the system retrieved."""
     path, queries = export("ragas-csv", tmp_path), written(tmp_path / "queries.csv", QUERIES)
@@ -128,6 +152,24 @@ def test_validate_names_dropped_fields(tmp_path: Path) -> None:
     )
 
 
+def test_failed_calls_are_missing_answers(tmp_path: Path) -> None:
+    """Neither the error nor the question is the answer."""
+    value = json.loads(EXPORTS["promptfoo"][1])
+    value["results"]["results"][1]["response"] = {"error": "timeout"}
+    log = json.loads(EXPORTS["inspect-ai"][1])
+    failed = log["samples"][1]
+    failed |= {"output": {"model": "lakebot", "completion": "", "choices": []}, "messages": failed["input"]}
+    for document in (value, log):
+        answers, dropped = answers_of(written(tmp_path / "a.json", json.dumps(document)))
+        assert [len(answer.parts) for answer in answers] == [1, 0]
+    assert dropped["other messages of conversations"] == 2  # those of the system
+
+
+def test_earlier_turns_are_counted(tmp_path: Path) -> None:
+    _, dropped = answers_of(export("mt-rag", tmp_path))
+    assert dropped["other messages of conversations"] == 4
+
+
 def test_systems_of_promptfoo_and_epochs_of_inspect(tmp_path: Path) -> None:
     """Prompts of a provider are systems; epochs are repeats; the same answer twice counts once."""
     value = json.loads(EXPORTS["promptfoo"][1])
@@ -135,6 +177,10 @@ def test_systems_of_promptfoo_and_epochs_of_inspect(tmp_path: Path) -> None:
     value["results"]["results"].append({**first, "promptIdx": 1, "response": {"output": "Cold."}})
     answers, _ = answers_of(written(tmp_path / "p.json", json.dumps(value)))
     assert [answer.system for answer in answers] == ["lakebot", "lakebot", "lakebot-2"]
+    value["results"]["results"][2]["provider"] = {"id": "other"}
+    answers, _ = answers_of(written(tmp_path / "p.json", json.dumps(value)))
+    assert [answer.system for answer in answers] == ["lakebot", "lakebot", "other"]
+    value["results"]["results"][2]["provider"] = first["provider"]
     log = json.loads(EXPORTS["inspect-ai"][1])
     log["samples"].append({**log["samples"][0], "epoch": 2})
     answers, _ = answers_of(written(tmp_path / "log.json", json.dumps(log)))
