@@ -154,8 +154,8 @@ def read_bank_csv(
             used = BANK.used(record.columns).values()
             unused = [column for column in record.columns if column not in used]
             problem = (
-                f"has no column {missing!r} ({roles}); it has {listed(record.columns) or 'none'}. Name the one to "
-                f"use, as in --columns bank:{'nugget' if has_query else roles}={(unused or ['COLUMN'])[0]!r}."
+                f"has no column {missing!r} ({roles}); it has {listed(record.columns) or 'none'}. Name the one "
+                f"to use, as in --columns bank:{'nugget' if has_query else roles}={(unused or ['COLUMN'])[0]!r}."
             )
             raise DataError(problem, file=str(path), line=1 if record.header else record.line)
         cells = {name: unescaped(by_role.get(name, "")) for name in (*_COLUMNS, *GROUP)}

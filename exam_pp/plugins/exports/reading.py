@@ -154,12 +154,11 @@ class Export:
     def count_dropped(self) -> None:
         """Count every key that is not in use."""
         tree: dict[str, Any] = {}
-        for path in sorted(self.used, key=len):
-            inner: Any = tree
+        for path in sorted(self.used, key=len, reverse=True):  # what is used as a whole comes last
+            inner = tree
             for key in path[:-1]:
-                inner = True if inner is True else inner.setdefault(key, {})
-            if inner is not True:
-                inner[path[-1]] = True
+                inner = inner.setdefault(key, {})
+            inner[path[-1]] = True
         for _, record in self.records:
             count_unused(record, tree, self.dropped)
 
@@ -225,7 +224,8 @@ def _answer(export: Export, asked: Asked, system: str) -> Answer:
     parts, is_cited = _parts(export, record, list(texts))
     export.dropped.add(_REFERENCES, len(export.references(record)))
     return Answer(
-        asked.query_id, system, parts, by_sentence=is_cited, query_text=asked.query_text, references=tuple(texts),
+        asked.query_id, system, parts,
+        by_sentence=is_cited, query_text=asked.query_text, references=tuple(texts),
         texts=tuple((key, text) for key, text in texts.items() if text), line=asked.line,
     )  # fmt: skip
 
@@ -286,8 +286,8 @@ def read_references(source: Source) -> list[BankLine]:
         export.count_dropped()
     if not lines:
         problem = (
-            "has answers and no test bank or references: --bank and --answers look swapped. If it has references "
-            "under another name, name their column, as in --columns bank:reference=answer."
+            "has answers and no test bank or references: --bank and --answers look swapped. If it has "
+            "references under another name, name their column, as in --columns bank:reference=answer."
         )
         raise DataError(problem, file=str(source.path))
     return list(lines.values())

@@ -13,10 +13,10 @@ class Tool(NamedTuple):
     a path ends above the text, :mod:`exam_pp.plugins.exports.values` finds it by its key.
 
     ``marks``: Places that a record must have, with blanks between; ``-`` precedes one that it must not have.
-    ``passage_ids``: Ids of the contexts, in their order. ``variant``: The number of a system among those of the
-    same name, such as that of its prompt. ``repeat``: The number of the answer to the same query. ``trace`` and ``parent``:
-    Ids of spans: those of one trace are one answer, whose text is in the span without a parent.
-    ``separator``: What separates contexts in a cell of a table.
+    ``passage_ids``: Ids of the contexts, in their order. ``variant``: The number of a system among those of
+    the same name, such as that of its prompt. ``repeat``: The number of the answer to the same query.
+    ``trace`` and ``parent``: Ids of spans: those of one trace are one answer, whose text is in the span
+    without a parent. ``separator``: What separates contexts in a cell of a table.
     """
 
     name: str

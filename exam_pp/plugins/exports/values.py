@@ -37,6 +37,7 @@ _ID = (
 _SAID_BY = ("role", "speaker", "type")
 _ROLES = {QUESTION: ("user", "human"), ANSWER: ("assistant", "agent", "ai", "model", "bot")}
 """Who says a question, or an answer, in a list of messages."""
+_SPEAKERS = frozenset(name for roles in _ROLES.values() for name in roles)
 
 _plain = cache(plain_name)
 
@@ -124,7 +125,7 @@ def text_of(value: Any, names: tuple[str, ...], path: Path, used: set[Path]) -> 
     elif isinstance(inner, list) and inner and all(isinstance(item, dict) for item in inner):
         used.add(path)
         by = [item for item in inner if _speaker(item) in _ROLES.get(names, ())]
-        said = by[-1:] or (inner if not any(map(_is_said, inner)) else [])
+        said = by[-1:] or (inner if _SPEAKERS.isdisjoint(map(_speaker, inner)) else [])  # not the other one's
         text = "\n".join(filter(None, (text_of(item, names, path, used) for item in said)))
     if text or not isinstance(value, str | int | float):
         return text
@@ -136,15 +137,10 @@ def _speaker(item: dict[str, Any]) -> str:
     return str(next(filter(None, map(item.get, _SAID_BY)), "")).lower()
 
 
-def _is_said(item: dict[str, Any]) -> bool:
-    """Whether a message is by a user or a system, and so no text of the other one."""
-    return any(_speaker(item) in roles for roles in _ROLES.values())
-
-
 def other_messages(value: Any) -> int:
     """The number of messages of a conversation beside its last question."""
-    conversations = (len(objects) for objects in lists_of(parsed(value)) if any(map(_is_said, objects)))
-    return max(conversations, default=1) - 1
+    lists = lists_of(parsed(value))
+    return max((len(each) for each in lists if not _SPEAKERS.isdisjoint(map(_speaker, each))), default=1) - 1
 
 
 def passages_of(value: Any, path: Path, used: set[Path], separator: str) -> list[tuple[str, str]]:

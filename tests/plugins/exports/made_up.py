@@ -264,7 +264,8 @@ EXPORTS: dict[str, tuple[str, str]] = {
 """Name to the tool and the text of an export."""
 WITHOUT_CONTEXTS = {"ragnarok", "castorini-envelope", "castorini-envelopes", "table"}
 WITHOUT_REFERENCES = WITHOUT_CONTEXTS | {
-    "langfuse-traces", "phoenix", "phoenix-csv", "phoenix-rest", "llamaindex", "llamaindex-responses", "ragnarok-query",
+    "langfuse-traces", "phoenix", "phoenix-csv", "phoenix-rest", "llamaindex", "llamaindex-responses",
+    "ragnarok-query",
 }  # fmt: skip
 DATA_SETS: dict[str, str] = {
     "ragas": _lines([

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from exam_pp.cli.main import main
 from exam_pp.errors import DataError
 from exam_pp.formats.base import known_format
 from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Request
 from exam_pp.phases.interchange.answer_units import read_any_answers
 from exam_pp.phases.validation.validate import validate
 from exam_pp.store.banks.bank_json import read_bank
@@ -268,3 +271,77 @@ def test_rows_of_tools_in_python() -> None:
     study = exam_pp.study(bank=[{"query": QUESTIONS[0], "question": "How warm?"}], answers=rows)
     (query,) = study.passages
     assert [passage.text for passage in query.passages] == [*CONTEXTS[0], ANSWERS[0]]
+
+
+ASKED = [
+    {
+        "user_input": "How warm is the lake?",
+        "response": "About 14 degrees.",
+        "reference": "14 degrees in May.",
+    },
+    {
+        "user_input": "Is it deep?",
+        "response": "I cannot answer this.",
+        "reference": "The guide does not say.",
+    },
+    {"user_input": "Who swims?", "response": "Ducks.", "reference": "nan"},
+]
+REFUSED = "The guide does not say."
+
+
+def test_correct_refusals_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The prompt shows a reference without an answer as any other; an answer that says so has its facts."""
+    asked: list[str] = []
+
+    def reply(request: Request) -> str:
+        asked.append(request.text)
+        return "support" if REFUSED in request.text and "I cannot answer" in request.text else "not_support"
+
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: FakeLLM(reply))
+    path = written(tmp_path / "bot.json", json.dumps(ASKED))
+    model = ["--model", "gpt", "--model-pipeline", "openai"]
+    run("run", "--answers", path, "--bank", path, *model, "-o", tmp_path / "s")
+    assert len(asked) == 2  # a question without a reference has no entry
+    assert "If the reference says that there is no answer, an answer that says so" in asked[0]
+    assert "bot scores 50 % with 2 queries" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("judge", ["lexical", "e5"])
+def test_only_readers_compare_references(
+    judge: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "bot.json", json.dumps(ASKED))
+    for words in (
+        ["run", "--answers", path, "--bank", path, "-o", tmp_path / "s"],
+        ["nuggetize", tmp_path / "bank.jsonl", "--from", "references", "-o", tmp_path / "facts.jsonl"],
+    ):
+        run("bank", "import", path, "-o", tmp_path / "bank.jsonl")
+        with pytest.raises(SystemExit):
+            run(*words, "--model", judge)
+        assert re.search("a wrong answer has most words|only compares texts", capsys.readouterr().err)
+
+
+def test_facts_of_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reference that says that there is no answer has no facts, and is one itself."""
+
+    def reply(request: Request) -> str:
+        if request.slot("length") is None:
+            return '["vital"]'
+        return "[]" if REFUSED in request.text else '["14 degrees"]'
+
+    monkeypatch.setattr("exam_pp.phases.banks.generate.load_llm", lambda _options: FakeLLM(reply))
+    path = written(tmp_path / "bot.json", json.dumps(ASKED))
+    run("bank", "import", path, "-o", tmp_path / "bank.jsonl")
+    words = ["nuggetize", tmp_path / "bank.jsonl", "--from", "references", "-o", tmp_path / "facts.jsonl"]
+    run(*words, "--model", "gpt", "--model-pipeline", "openai")
+    facts = read_bank(tmp_path / "facts.jsonl")
+    assert [[(item.text, item.importance) for item in line.items] for line in facts.lines] == [
+        [("14 degrees", "vital")], [(REFUSED, "vital")]
+    ]  # fmt: skip
+    assert facts.lines[0].info["nuggetizer"]["judgments"] == "references"
+    assert not facts.has_references  # so any judge of facts grades them
+    with pytest.raises(SystemExit):
+        run("nuggetize", tmp_path / "facts.jsonl", *words[2:-1], tmp_path / "again.jsonl", "--model", "gpt",
+            "--model-pipeline", "openai")  # fmt: skip
