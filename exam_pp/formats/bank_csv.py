@@ -22,7 +22,7 @@ from exam_pp.store.csv_cells import BOM
 from exam_pp.store.files import write_text
 from exam_pp.store.numbers import is_integer, is_number, parse_number
 from exam_pp.store.problems import Problems, is_repairing
-from exam_pp.store.tables import Layout, Report, read_table
+from exam_pp.store.tables import Layout, Report, missing_column, read_table
 from exam_pp.text.spreadsheet_cells import unescaped, with_apostrophe
 from exam_pp.text.wording import counted, listed
 
@@ -149,15 +149,8 @@ def read_bank_csv(
     several = 0
     for record, by_role in read_table(path, BANK, problems, report):
         if not has_bank(by_role):
-            has_query = {"query_id", "query_text"} & by_role.keys()
-            missing, roles = ("text", "question or nugget") if has_query else ("query_id", "query_text")
-            used = BANK.used(record.columns).values()
-            unused = [column for column in record.columns if column not in used]
-            problem = (
-                f"has no column {missing!r} ({roles}); it has {listed(record.columns) or 'none'}. Name the one "
-                f"to use, as in --columns bank:{'nugget' if has_query else roles}={(unused or ['COLUMN'])[0]!r}."
-            )
-            raise DataError(problem, file=str(path), line=1 if record.header else record.line)
+            role = "nugget" if {"query_id", "query_text"} & by_role.keys() else "query_text"
+            raise missing_column(path, BANK, record.columns, 1 if record.header else record.line, role)
         cells = {name: unescaped(by_role.get(name, "")) for name in (*_COLUMNS, *GROUP)}
         missing_columns = frozenset(name for name in cells if name not in by_role)
         entries: list[tuple[str, str]] = [
