@@ -279,9 +279,11 @@ class _Inputs:
         records = value.to_dict("records") if hasattr(value, "to_dict") else value
         if not isinstance(records, list | tuple) or not all(isinstance(row, Mapping) for row in records):
             records = list(_unfolded(records, name, [*ids, values[0]]))
-        if name == "answers" and not any("query_id" in ANSWERS.used(list(map(str, row))) for row in records):
+        if name in ("answers", "bank") and not any(
+            "query_id" in _LAYOUTS[name].used(list(map(str, row))) for row in records
+        ):
             write_text(path, [json.dumps(row, default=str) + "\n" for row in records])
-            if (form := known_format(path)) is not None and form.content == name:
+            if (form := known_format(path)) is not None and form.content in (name, "answers"):
                 return [str(path)]  # rows of a tool
         lines = []
         for number, record in enumerate(records, 1):

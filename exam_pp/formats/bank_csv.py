@@ -133,7 +133,7 @@ _PARTS = re.compile(r"[\r\n]+(?:\s*(?:[-*]|\d+[.)])\s+)?|\s*[•‣▪]\s*")
 
 
 def read_bank_csv(
-    path: str | Path, report: Report = lambda _unused: None, *, split_lines: bool = False
+    path: str | Path, report: Report | None = None, *, split_lines: bool = False
 ) -> list[EntryRow]:
     """Read the rows of a table, such as a file of :func:`write_bank_csv` that a spreadsheet changed.
 

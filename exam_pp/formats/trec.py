@@ -13,8 +13,7 @@ from exam_pp.results import Qrel, RunLine
 from exam_pp.store.csv_cells import plain_name
 from exam_pp.store.files import folder_output, is_stream, safe_name
 from exam_pp.store.numbers import is_integer, is_number
-from exam_pp.store.parsing import lists_of
-from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, are_numbers_by_id, is_table
+from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, are_numbers_by_id, inner_list, is_table
 from exam_pp.store.trec.runs import (
     TrecColumns,
     are_results,
@@ -53,15 +52,8 @@ def _are_qrels(sample: Sample) -> bool:
         most(len(row) == 4 and is_grade(row[3]) and is_integer(row[1]) for row in rows)
         or (are_short and short_columns(rows) is None)
         or {type(number) for number in _json_numbers(sample)} == {int}
+        or bool(inner_list(sample.object, QRELS) and not inner_list(sample.object, RUNS))
     )
-
-
-def _may_be_qrels(sample: Sample) -> Fit:
-    """Judgments may also be a list inside a JSON object."""
-    lists = lists_of(sample.object) if sample.is_document else ()
-    names = [list(objects[0]) for objects in lists if objects[0] is not sample.object]
-    is_inside = any(QRELS.fits(each) and not RUNS.fits(each) for each in names)
-    return Fit.STRONG if _are_qrels(sample) else Fit.LOOSE if is_inside else Fit.NOT
 
 
 def _json_numbers(sample: Sample) -> list[int | float]:
@@ -140,7 +132,7 @@ register(
         lambda path: read_texts(path, None), "text", read_by="import --texts", written_by="",
     ),
     Format(
-        "qrels", "qrels", "qrels of trec_eval", _may_be_qrels, read_qrels, "judgment",
+        "qrels", "qrels", "qrels of trec_eval", fits(_are_qrels, Fit.STRONG), read_qrels, "judgment",
         read=make_reader(read_qrels, _count_second_columns), write=_write_qrels,
     ),
     Format(

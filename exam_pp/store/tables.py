@@ -501,7 +501,7 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
         value = json.loads(first)
     except (ValueError, RecursionError):
         value = None
-    if isinstance(value, dict) and not _is_of_pairs(value, layout) and not _inner_list(value, layout):
+    if isinstance(value, dict) and not _is_of_pairs(value, layout) and not inner_list(value, layout):
         for line in chain([first], lines):
             if line.strip():
                 value = parse_json(line, path, lines.number)
@@ -511,7 +511,7 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
         return
     text = "".join(chain([first], lines))
     value = parse_json(text, path)
-    records = value if isinstance(value, list) else _inner_list(value, layout) or [value]
+    records = value if isinstance(value, list) else inner_list(value, layout) or [value]
     if layout is not None and _is_of_pairs(value, layout):
         pairs = json.loads(text, object_pairs_hook=list)  # a key may occur twice
         records = [
@@ -525,7 +525,7 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
         yield _row(record, None, position)
 
 
-def _inner_list(value: Any, layout: Layout | None) -> list[dict[str, Any]]:
+def inner_list(value: Any, layout: Layout | None) -> list[dict[str, Any]]:
     """The outermost list in a JSON object whose first record fits a layout; empty if it has none."""
     if layout is None or layout is ANSWERS or not layout.required:  # parts of answers are lists, too
         return []

@@ -152,7 +152,7 @@ def command(passages: Path, output: Path, queries: Path | None, source: str | No
     model = take_model_options(options)
     files = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
     if source:
-        refuse_without("a passages file", *_OF_PASSAGES, "relabel")
+        refuse_without("a passages file", *_OF_PASSAGES, "queries", "relabel")
         _extract(files, model, source="references", **options)
     elif is_bank_file(passages):
         refuse_without("a passages file", *_OF_NEW_NUGGETS)

@@ -294,11 +294,8 @@ def _references(files: GradeFiles, options: NuggetizeOptions) -> list[Segments]:
         raise SelectionError(
             f"{files.passages} has no reference answers: `exam-pp bank import` makes a bank of an export."
         )
-    texts = {} if files.queries is None else read_query_texts(files.queries)
     return [
-        Segments(
-            key, texts.get(key, query.query_text), [(key, item.text) for key, item in query.entries.items()]
-        )
+        Segments(key, query.query_text, [(name, item.text) for name, item in query.entries.items()])
         for key, query in islice(bank.queries.items(), options.max_queries)
     ]
 

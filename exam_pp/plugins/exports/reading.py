@@ -219,10 +219,9 @@ def read_answers_of(source: Source, tool: Tool) -> list[Answer]:
 
 
 def _answer(export: Export, asked: Asked, system: str) -> Answer:
-    record = asked.record
     texts = _contexts(export, asked.records)
-    parts, is_cited = _parts(export, record, list(texts))
-    export.dropped.add(_REFERENCES, len(export.references(record)))
+    parts, is_cited = _parts(export, asked.record, list(texts))
+    export.dropped.add(_REFERENCES, len(export.references(asked.record)))
     return Answer(
         asked.query_id, system, parts,
         by_sentence=is_cited, query_text=asked.query_text, references=tuple(texts),
@@ -317,9 +316,8 @@ def read_unknown(path: Path, dropped: DroppedFields) -> list[Answer] | None:
         values = read_values(path)
     except DataError:
         return None  # its reader raises the error
-    documents: list[Any] = [values[0][1]] if len(values) == 1 else [[value for _, value in values]]
     proposals: list[dict[str, str]] = []
-    for records in lists_of(documents[0] if documents else None):
+    for records in lists_of(values[0][1] if len(values) == 1 else [value for _, value in values]):
         names = keys_of(records[:20])
         given = given_columns(MEANINGS, names)
         if "answer" in given and given.keys() & {"query_text", "query_id"}:
@@ -361,15 +359,12 @@ def _format(tool: Tool) -> Format:
     )  # fmt: skip
 
 
-def _are_references(sample: Sample) -> Fit:
-    """Whether a file has questions and reference answers; a bank may have gold answers of questions."""
-    return Fit.NOT if has_bank(BANK.used(sample.names)) else _sniff(sample, DATA_SET, Fit.GOOD)
-
-
 register(
     *map(_format, TOOLS),
     Format(
-        "references", "bank", DATA_SET.about, _are_references,
+        "references", "bank", DATA_SET.about,
+        # A bank may have gold answers of its questions.
+        lambda sample: Fit.NOT if has_bank(BANK.used(sample.names)) else _sniff(sample, DATA_SET, Fit.GOOD),
         lambda path: read_references(Source(path, DroppedFields())), noun="query",
         read=read_references,
     ),

@@ -241,10 +241,9 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     try:
         queries = _checked(_parse(path, problems, texts), path, problems)
     except DataError:
-        found = next(filter(None, (read(path) for read in offered("queries of exports"))), None)
-        if found is None:
-            raise
-        return {key: Query(query_id=key, query_text=text) for key, text in found.items()}
+        for found in filter(None, (read(path) for read in offered("queries of exports"))):
+            return {key: Query(query_id=key, query_text=text) for key, text in found.items()}
+        raise
     texts.log(path)
     return queries
 

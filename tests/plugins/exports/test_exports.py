@@ -271,6 +271,8 @@ def test_rows_of_tools_in_python() -> None:
     study = exam_pp.study(bank=[{"query": QUESTIONS[0], "question": "How warm?"}], answers=rows)
     (query,) = study.passages
     assert [passage.text for passage in query.passages] == [*CONTEXTS[0], ANSWERS[0]]
+    by_references = exam_pp.study(bank=rows, answers=rows).bank
+    assert [item.text for line in by_references.lines for item in line.items] == list(REFERENCES)
 
 
 ASKED = [
