@@ -155,6 +155,23 @@ def test_validate_names_dropped_fields(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", EXPORTS)
+def test_every_dropped_field_is_named_once(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``import``, ``run`` and ``validate`` say the same, with the keys of the tool."""
+    path = export(name, tmp_path)
+    sentence = validate([path]).files[0][2].partition("; ")[2]
+    assert bool(sentence) == bool(answers_of(path)[1])
+    run("import", "--answers", path, "-o", tmp_path / "p.jsonl")
+    bank = written(tmp_path / "bank.csv", f"query,nugget\n{QUESTIONS[0]},It has 14 degrees\n")
+    run("run", "--answers", path, "--bank", bank, "--model", "lexical", "-o", tmp_path / "s")
+    printed = capsys.readouterr().err
+    assert printed.count("Not used: ") == 2 * bool(sentence)
+    fields = re.findall(r"field '.+?' \(\d+\)", sentence)
+    assert [printed.count(field) for field in fields] == [2] * len(fields)
+
+
 def test_failed_calls_are_missing_answers(tmp_path: Path) -> None:
     """Neither the error nor the question is the answer."""
     value = json.loads(EXPORTS["promptfoo"][1])
