@@ -110,8 +110,10 @@ def test_a_table_of_nuggets_may_have_importance() -> None:
         {"query_id": "q1", "nugget": "Air scatters blue light.", "importance": "Vital"},
         {"query_id": "q2", "nugget": "Cats purr.", "importance": float("nan")},
     ]
-    study = exam_pp.study(queries=QUERIES, answers={"good": GOOD}, bank=rows).grade("lexical")
-    assert study.leaderboard().metrics[0] == "V_strict"
+    by_text = [{"query": QUERIES[row.pop("query_id")], **row} for row in map(dict, rows)]
+    for bank in (rows, by_text):
+        study = exam_pp.study(queries=QUERIES, answers={"good": GOOD}, bank=bank).grade("lexical")
+        assert study.leaderboard().metrics[0] == "V_strict"
 
 
 def test_names_of_pyterrier_and_missing_answers() -> None:
