@@ -110,7 +110,9 @@ def test_a_table_of_nuggets_may_have_importance() -> None:
         {"query_id": "q1", "nugget": "Air scatters blue light.", "importance": "Vital"},
         {"query_id": "q2", "nugget": "Cats purr.", "importance": float("nan")},
     ]
-    by_text = [{"query": QUERIES[row.pop("query_id")], **row} for row in map(dict, rows)]
+    by_text = [{"query": QUERIES[str(row["query_id"])], **row} for row in rows]
+    for row in by_text:
+        del row["query_id"]
     for bank in (rows, by_text):
         study = exam_pp.study(queries=QUERIES, answers={"good": GOOD}, bank=bank).grade("lexical")
         assert study.leaderboard().metrics[0] == "V_strict"
