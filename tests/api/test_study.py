@@ -106,7 +106,7 @@ def test_nuggets_of_answers() -> None:
 
 
 def test_a_table_of_nuggets_may_have_importance() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"query_id": "q1", "nugget": "Air scatters blue light.", "importance": "Vital"},
         {"query_id": "q2", "nugget": "Cats purr.", "importance": float("nan")},
     ]
