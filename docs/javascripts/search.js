@@ -52,7 +52,7 @@ function put(places, term, id, field, place) {
   byId.get(id)[field].push(place);
 }
 
-/** The places of all words that begin with a term. */
+/** The places of all words that begin with a term; in titles only of the term itself, if a title has it. */
 function placesOf(term) {
   const found = new Map();
   for (const [word, byId] of index) {
@@ -61,7 +61,11 @@ function placesOf(term) {
       for (const field of Object.keys(FIELDS)) fields[field].forEach((place) => put(found, term, id, field, place));
     }
   }
-  return found.get(term) ?? new Map();
+  const places = found.get(term) ?? new Map();
+  const exact = index.get(term) ?? new Map();
+  const isInTitles = [...exact.values()].some(({ title }) => title.length);
+  if (isInTitles) places.forEach((fields, id) => (fields.title = exact.get(id)?.title ?? []));
+  return places;
 }
 
 /** The sections by how well they fit: BM25 over fields, and more for words that follow each other as in the query, and

@@ -279,10 +279,16 @@ class _Inputs:
         records = value.to_dict("records") if hasattr(value, "to_dict") else value
         if not isinstance(records, list | tuple) or not all(isinstance(row, Mapping) for row in records):
             records = list(_unfolded(records, name, [*ids, values[0]]))
-        if name == "answers" and not any("query_id" in ANSWERS.used(list(map(str, row))) for row in records):
-            write_text(path, [json.dumps(row, default=str) + "\n" for row in records])
-            if (form := known_format(path)) is not None and form.content == name:
-                return [str(path)]  # rows of a tool
+        if name in ("answers", "bank") and not any(
+            "query_id" in _LAYOUTS[name].used(list(map(str, row))) for row in records
+        ):
+            given = (
+                {key: cell if unless_missing(str(cell)) else None for key, cell in row.items()}
+                for row in records
+            )
+            write_text(path, [json.dumps(row, default=str) + "\n" for row in given])
+            if (form := known_format(path)) is not None and form.content in (name, "answers"):
+                return [str(path)]  # rows of a tool, or of queries without ids
         lines = []
         for number, record in enumerate(records, 1):
             roles = _LAYOUTS[name].used(tuple(map(str, record)))
@@ -290,8 +296,6 @@ class _Inputs:
             row = {
                 k: v for k, v in {**cells, **record}.items() if isinstance(v, str) or unless_missing(str(v))
             }
-            if name == "bank" and "query_text" in row:
-                row.setdefault("query_id", row["query_text"])  # as in a file
             if name == "answers":
                 row |= {key: "" for key in values if key in cells and key not in row}  # a missing answer
             lacking = [key for key in ids if key not in row]

@@ -22,7 +22,7 @@ from exam_pp.store.csv_cells import BOM
 from exam_pp.store.files import write_text
 from exam_pp.store.numbers import is_integer, is_number, parse_number
 from exam_pp.store.problems import Problems, is_repairing
-from exam_pp.store.tables import Layout, Report, read_table
+from exam_pp.store.tables import Layout, Report, missing_column, read_table
 from exam_pp.text.spreadsheet_cells import unescaped, with_apostrophe
 from exam_pp.text.wording import counted, listed
 
@@ -133,7 +133,7 @@ _PARTS = re.compile(r"[\r\n]+(?:\s*(?:[-*]|\d+[.)])\s+)?|\s*[•‣▪]\s*")
 
 
 def read_bank_csv(
-    path: str | Path, report: Report = lambda _unused: None, *, split_lines: bool = False
+    path: str | Path, report: Report | None = None, *, split_lines: bool = False
 ) -> list[EntryRow]:
     """Read the rows of a table, such as a file of :func:`write_bank_csv` that a spreadsheet changed.
 
@@ -149,10 +149,8 @@ def read_bank_csv(
     several = 0
     for record, by_role in read_table(path, BANK, problems, report):
         if not has_bank(by_role):
-            missing = "text" if {"query_id", "query_text"} & by_role.keys() else "query_id"
-            shown = listed(record.columns) or "none"
-            problem = f"has no column {missing!r}; rename one of its columns ({shown}), or use --columns."
-            raise DataError(problem, file=str(path), line=1 if record.header else record.line)
+            role = "nugget" if {"query_id", "query_text"} & by_role.keys() else "query_text"
+            raise missing_column(path, BANK, record.columns, 1 if record.header else record.line, role)
         cells = {name: unescaped(by_role.get(name, "")) for name in (*_COLUMNS, *GROUP)}
         missing_columns = frozenset(name for name in cells if name not in by_role)
         entries: list[tuple[str, str]] = [
@@ -216,7 +214,11 @@ def new_entry(file: Path, row: EntryRow, kinds: Sequence[str]) -> Entry:
     named = row.kind.strip().lower() or (kinds[0] if len(kinds) == 1 else "")
     kind = next((known for known in _KINDS if known == named), None)
     if kind is None:
-        found = "the file has no such column" if "kind" in row.missing else f"is {row.kind!r}"
+        found = (
+            "the file has no such column: name the column of texts so, as in --columns bank:nugget=COLUMN"
+            if "kind" in row.missing
+            else f"is {row.kind!r}"
+        )
         problem = f"must be 'question' or 'nugget', but {found}."
         raise DataError(problem, file=str(file), line=row.line, field="kind")
     key = None if is_stale(row.entry_id, row.text) else row.entry_id

@@ -13,7 +13,7 @@ from exam_pp.results import Qrel, RunLine
 from exam_pp.store.csv_cells import plain_name
 from exam_pp.store.files import folder_output, is_stream, safe_name
 from exam_pp.store.numbers import is_integer, is_number
-from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, are_numbers_by_id, is_table
+from exam_pp.store.tables import PASSAGE_ID, QRELS, RUNS, TEXTS, are_numbers_by_id, inner_list, is_table
 from exam_pp.store.trec.runs import (
     TrecColumns,
     are_results,
@@ -52,6 +52,7 @@ def _are_qrels(sample: Sample) -> bool:
         most(len(row) == 4 and is_grade(row[3]) and is_integer(row[1]) for row in rows)
         or (are_short and short_columns(rows) is None)
         or {type(number) for number in _json_numbers(sample)} == {int}
+        or bool(inner_list(sample.object, QRELS) and not inner_list(sample.object, RUNS))
     )
 
 

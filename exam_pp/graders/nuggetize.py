@@ -77,8 +77,9 @@ class Nuggetizer:
     The list is updated with ``window_size`` segments at a time, or with all at once if it is None. Up to
     ``iterations`` times, all segments are read; the reading ends early if the list is full or unchanged.
     ``max_words`` drops longer nuggets, which the paper does not. ``creation`` and ``importance`` are the
-    prompts. With ``for_editing`` nuggets get no importance and all are kept, for an editor to revise (section
-    3.2).
+    prompts. ``of_references``: A passage is a reference answer, and one without nuggets, such as "the manual
+    does not say", is a nugget itself. With ``for_editing`` nuggets get no importance and all are kept, for an
+    editor to revise (section 3.2).
     """
 
     max_nuggets: int = MAX_NUGGETS
@@ -87,6 +88,7 @@ class Nuggetizer:
     window_size: int | None = PER_CALL
     iterations: int = 1
     for_editing: bool = False
+    of_references: bool = False
     repairs: int = REPAIRS
     creation: Prompt = NUGGET_CREATION
     importance: Prompt = NUGGET_IMPORTANCE
@@ -116,6 +118,8 @@ class Nuggetizer:
             # With an unchanged list, the next iteration would repeat the same requests.
             if len(nuggets) >= self.max_nuggets or nuggets == before:
                 break
+        if self.of_references and not any(window.nuggets or window.error for window in windows):
+            nuggets = [text for _, text in segments.passages]
         return Nuggets([(nugget, None) for nugget in nuggets], windows)
 
     def label(self, query: str, listed: Nuggets) -> Generator[list[Request], list[Completion], Nuggets]:

@@ -337,7 +337,7 @@ def _rows_by_role(
     unused: Counter[str] = Counter()
     for row in read_rows(path, layout):
         if not known and row.header is not None and not layout.fits(row.header):
-            raise _missing(path, layout, row.header)
+            raise missing_column(path, layout, row.header)
         if row.columns not in known:
             of_roles = layout.used(row.columns)
             parts = {part for name in of_roles.values() for part in parts_of(name, row.columns)}
@@ -365,17 +365,22 @@ def check_header(path: str | Path, layout: Layout) -> None:
     """Raise :class:`DataError` if a file without the form of its reader is a table with other columns."""
     columns = column_names(path)
     if len(columns) > 1 and not any(map(is_number, columns)):
-        raise _missing(path, layout, columns, None)
+        raise missing_column(path, layout, columns, None)
 
 
-def _missing(path: str | Path, layout: Layout, columns: Sequence[str], line: int | None = 1) -> DataError:
+def missing_column(
+    path: str | Path, layout: Layout, columns: Sequence[str], line: int | None = 1, role: str = ""
+) -> DataError:
+    """The error for a table without the column of a role: by default the first that the layout needs."""
     used = layout.used(columns)
-    role = next((role for role in (*layout.required, *layout.any_of) if role not in used), "")
-    others = layout.names.get(role, ())
+    needed = (each for each in (*layout.required, *layout.any_of) if each not in used)
+    role = role or next(needed, "")
+    others = [name for name in layout.names.get(role, ()) if name != role]
     accepted = f" (or {', '.join(others)})" if others else ""
+    example = next((column for column in columns if column not in used.values()), "COLUMN")
     problem = (
-        f"the column {role!r}{accepted} is missing; the header has {listed(columns)}. Name the one to "
-        f"use, as in --columns {role}={columns[0]!r}."
+        f"the column {role!r}{accepted} is missing; the header has {listed(columns) or 'no names'}. Name "
+        f"the one to use, as in --columns {layout.kind}:{role}={example!r}."
     )
     return DataError(problem, file=str(path), line=line)
 
@@ -496,7 +501,7 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
         value = json.loads(first)
     except (ValueError, RecursionError):
         value = None
-    if isinstance(value, dict) and not _is_of_pairs(value, layout) and not _inner_list(value, layout):
+    if isinstance(value, dict) and not _is_of_pairs(value, layout) and not inner_list(value, layout):
         for line in chain([first], lines):
             if line.strip():
                 value = parse_json(line, path, lines.number)
@@ -506,7 +511,7 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
         return
     text = "".join(chain([first], lines))
     value = parse_json(text, path)
-    records = value if isinstance(value, list) else _inner_list(value, layout) or [value]
+    records = value if isinstance(value, list) else inner_list(value, layout) or [value]
     if layout is not None and _is_of_pairs(value, layout):
         pairs = json.loads(text, object_pairs_hook=list)  # a key may occur twice
         records = [
@@ -520,7 +525,7 @@ def _json_rows(first: str, lines: _Lines, layout: Layout | None) -> Iterator[Row
         yield _row(record, None, position)
 
 
-def _inner_list(value: Any, layout: Layout | None) -> list[dict[str, Any]]:
+def inner_list(value: Any, layout: Layout | None) -> list[dict[str, Any]]:
     """The outermost list in a JSON object whose first record fits a layout; empty if it has none."""
     if layout is None or layout is ANSWERS or not layout.required:  # parts of answers are lists, too
         return []

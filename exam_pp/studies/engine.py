@@ -20,7 +20,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.judges import E5, LEXICAL
 from exam_pp.llm import packaged_e5
 from exam_pp.llm.base import ModelOptions
-from exam_pp.phases.banks.import_bank import import_bank
+from exam_pp.phases.banks.import_bank import BankFormat, import_bank
 from exam_pp.phases.evaluation.contents import graded_contents
 from exam_pp.phases.evaluation.own_measures import read_measures
 from exam_pp.phases.grading.grade import GradeOptions
@@ -47,7 +47,7 @@ from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.journal import journal_path
 from exam_pp.store.passages.query_texts import stored_query_texts
 from exam_pp.store.problems import repairing
-from exam_pp.store.tables import column_names, columns_named
+from exam_pp.store.tables import columns_named
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.studies.boards import Board, Words, options, typed
 from exam_pp.studies.inputs import STUDY_FILE, StudyFile, write_measures, write_study
@@ -204,32 +204,32 @@ class Engine:
 
     def bank(self, number: int, path: Path) -> Path:
         """A bank as a file of this package; other formats are converted."""
-        form = known_format(path)
+        columns, repair = self.study.columns_of_tables, self.study.repair
+        with columns_named(columns, quiet=True):
+            form = known_format(path)
         if form is not None and form.name == "bank":
             self._banks.append(path)
             return path
-        is_of_answers = form is not None and form.content == "answers"
-        if is_of_answers and FORMATS.find("references") is None:
-            raise SelectionError(f"{path} has answers and no test bank: --bank and --answers look swapped.")
         name = "bank.jsonl" if len(self.study.bank) == 1 else f"bank-{number}.jsonl"
-        columns, repair = self.study.columns_of_tables, self.study.repair
-        if not set(columns.values()) & set(column_names(path)):
-            columns = {}
         split_lines = self.study.split_lines and (form is None or form.name == "bank-csv")
         # A table may name queries by their texts, and rubrics may have no texts.
-        named = form is None or is_of_answers or form.name in ("bank-csv", "ragtime26", "rubrics")
+        as_references: BankFormat | None = (
+            "references" if form is not None and form.content == "answers" else None
+        )
+        if as_references and FORMATS.find(as_references) is None:
+            raise SelectionError(f"{path} has answers and no test bank: --bank and --answers look swapped.")
+        without = ("bank-csv", "ragtime26", "references", "rubrics")
+        named = form is None or as_references or form.name in without
         queries = self.study.sources.queries if named else None
         words: Words = ["bank", "import", path, *options("--queries", queries)]
-        words += ["--from", "references"] if is_of_answers else []
-        words += options("--columns", self.study.columns if columns else None)
+        words += options("--from", as_references) + options("--columns", self.study.columns)
         words += _flags(split_lines=split_lines, repair=repair)
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             with columns_named(columns, quiet=True), repairing(enabled=repair) as repairs:
                 imported = import_bank(
-                    [path], output, "references" if is_of_answers else None,
-                    queries=queries, split_lines=split_lines,
-                )  # fmt: skip
+                    [path], output, as_references, queries=queries, split_lines=split_lines
+                )
             return chain(imported.lines(), repairs.lines())
 
         bank = self._step("Bank", words, name, work)

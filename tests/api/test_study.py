@@ -106,12 +106,16 @@ def test_nuggets_of_answers() -> None:
 
 
 def test_a_table_of_nuggets_may_have_importance() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"query_id": "q1", "nugget": "Air scatters blue light.", "importance": "Vital"},
         {"query_id": "q2", "nugget": "Cats purr.", "importance": float("nan")},
     ]
-    study = exam_pp.study(queries=QUERIES, answers={"good": GOOD}, bank=rows).grade("lexical")
-    assert study.leaderboard().metrics[0] == "V_strict"
+    by_text = [{"query": QUERIES[str(row["query_id"])], **row} for row in rows]
+    for row in by_text:
+        del row["query_id"]
+    for bank in (rows, by_text):
+        study = exam_pp.study(queries=QUERIES, answers={"good": GOOD}, bank=bank).grade("lexical")
+        assert study.leaderboard().metrics[0] == "V_strict"
 
 
 def test_names_of_pyterrier_and_missing_answers() -> None:

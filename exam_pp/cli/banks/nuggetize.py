@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,13 +30,12 @@ from exam_pp.cli.ranges import IntRange, IntRangeOrAll
 
 if TYPE_CHECKING:
     from exam_pp.llm.base import ModelOptions
+    from exam_pp.phases.banks.relevant_passages import RelevanceSource
     from exam_pp.phases.grading.grading_run import GradeFiles
 
+_OF_PASSAGES = ("min_judgment", "judge", "judge_prompt", "ranking")
 _OF_NEW_NUGGETS = (
-    "min_judgment",
-    "judge",
-    "judge_prompt",
-    "ranking",
+    *_OF_PASSAGES,
     "max_nuggets",
     "max_words",
     "window_size",
@@ -54,6 +53,13 @@ _OF_NEW_NUGGETS = (
     "--queries",
     type=QUERIES_FILE,
     help=f"{QUERY_TEXTS}  [default: the texts in PASSAGES]",
+)
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(["references"]),
+    help="PASSAGES is a test bank of reference answers, such as `exam-pp bank import` makes of an export: "
+    "the nuggets are their facts.",
 )
 @click.option(
     "--min-judgment",
@@ -118,7 +124,7 @@ _OF_NEW_NUGGETS = (
 @new_bank_options
 @model_options()
 @journal_options
-def command(passages: Path, output: Path, queries: Path | None, **options: Any) -> None:
+def command(passages: Path, output: Path, queries: Path | None, source: str | None, **options: Any) -> None:
     """Let a model extract nuggets from the relevant passages in PASSAGES, and label them (AutoNuggetizer).
 
     The model updates the list of nuggets of a query with ten passages at a time, in rank order. It then
@@ -127,6 +133,7 @@ def command(passages: Path, output: Path, queries: Path | None, **options: Any) 
 
     PASSAGES may also be a test bank, with edited, imported or generated nuggets or questions. Then the model
     only labels the entries without an importance; the prompt shows the query and ten entries at a time.
+    With --from references, the bank has reference answers, and the model extracts their facts.
 
     The prompts are long, so the model must have a long context: use --model-pipeline text-generation or
     openai.
@@ -144,7 +151,10 @@ def command(passages: Path, output: Path, queries: Path | None, **options: Any) 
 
     model = take_model_options(options)
     files = GradeFiles(passages, output, queries=queries, **take(options, *JOURNAL))
-    if is_bank_file(passages):
+    if source:
+        refuse_without("a passages file", *_OF_PASSAGES, "queries", "relabel")
+        _extract(files, model, source="references", **options)
+    elif is_bank_file(passages):
         refuse_without("a passages file", *_OF_NEW_NUGGETS)
         _label(files, model, **take(options, "relabel", "keep", "repairs", "prompt_files"))
     else:
@@ -152,7 +162,9 @@ def command(passages: Path, output: Path, queries: Path | None, **options: Any) 
         _extract(files, model, **options)
 
 
-def _extract(files: GradeFiles, model: ModelOptions, **options: Any) -> None:
+def _extract(
+    files: GradeFiles, model: ModelOptions, *, source: RelevanceSource | None = None, **options: Any
+) -> None:
     from exam_pp.graders.nuggetize import Nuggetizer
     from exam_pp.phases.banks.nuggetize import NuggetizeOptions, nuggetize_file, nuggetizer_prompts
     from exam_pp.phases.banks.relevant_passages import Relevance
@@ -164,9 +176,7 @@ def _extract(files: GradeFiles, model: ModelOptions, **options: Any) -> None:
     if options["only"]:
         refuse_without("importance, so leave out --only nuggets", "keep")
     by_grades = options["judge"] or options["judge_prompt"]
-    source: Literal["human", "model", "all"] = (
-        "all" if options["min_judgment"] is None else "model" if by_grades else "human"
-    )
+    source = source or ("all" if options["min_judgment"] is None else "model" if by_grades else "human")
     nuggetize_options = NuggetizeOptions(
         Relevance(
             source,
@@ -178,6 +188,7 @@ def _extract(files: GradeFiles, model: ModelOptions, **options: Any) -> None:
             **take(options, "max_nuggets", "max_words", "window_size", "iterations", "repairs"),
             **({} if options["keep"] is None else take(options, "keep")),
             for_editing=bool(options["only"]),
+            of_references=source == "references",
             **nuggetizer_prompts(choose_prompts((), options["prompt_files"])),
         ),
         **take(options, *NEW_BANK),

@@ -18,7 +18,7 @@ from exam_pp.phases.grading.grading_run import Advance, GradeFiles, check_lists
 from exam_pp.phases.grading.scheduler import Answer, Answerer, run_requests
 from exam_pp.prompts import Prompt
 from exam_pp.prompts.nuggets import IMPORTANCE
-from exam_pp.store.banks.bank_json import write_bank
+from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.passages.query_texts import stored_query_texts
@@ -180,7 +180,7 @@ def _info(
     info = bank_info(nuggetizer.creation, "nugget", model, provenance, options.test_collection)
     info["nuggetizer"] = {
         "judgments": relevance.source,
-        **({} if relevance.source == "all" else {"min_judgment": relevance.min_judgment}),
+        **({"min_judgment": relevance.min_judgment} if relevance.source in ("human", "model") else {}),
         **(
             {"judge": relevance.judge, "judge_prompt": relevance.judge_prompt}
             if relevance.source == "model"
@@ -265,6 +265,8 @@ def _read(
 
     Raises :class:`SelectionError` if no query has a text or a relevant passage.
     """
+    if options.relevance.source == "references":
+        return options, _references(files, options)
     texts = stored_query_texts(files.passages) if files.queries is None else read_query_texts(files.queries)
     source = files.queries or files.passages
     relevant = relevant_passages(
@@ -283,6 +285,19 @@ def _read(
     _check_any(relevant, options, files)
     options = replace(options, relevance=replace(options.relevance, judge=relevant.judge))
     return options, [Segments(key, texts[key], passages) for key, passages in known.items()]
+
+
+def _references(files: GradeFiles, options: NuggetizeOptions) -> list[Segments]:
+    """The queries with their reference answers; raises :class:`SelectionError` for another bank."""
+    bank = read_bank(files.passages)
+    if not bank.has_references:
+        raise SelectionError(
+            f"{files.passages} has no reference answers: `exam-pp bank import` makes a bank of an export."
+        )
+    return [
+        Segments(key, query.query_text, [(name, item.text) for name, item in query.entries.items()])
+        for key, query in islice(bank.queries.items(), options.max_queries)
+    ]
 
 
 def _check_any(relevant: RelevantPassages, options: NuggetizeOptions, files: GradeFiles) -> None:

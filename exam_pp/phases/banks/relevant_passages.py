@@ -17,7 +17,7 @@ from exam_pp.prompts.direct import GRADED_RELEVANCE
 from exam_pp.roles import DistinctNames, System, is_part_of_answer
 from exam_pp.text.wording import counted, did_you_mean
 
-RelevanceSource = Literal["human", "model", "all"]
+RelevanceSource = Literal["human", "model", "all", "references"]
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,11 @@ class Relevance:
     """Criteria for relevant passages, and their order.
 
     Relevance comes from judgments (``source`` "human") or from direct grades in the file ("model"), or all
-    passages are relevant ("all"; ``min_judgment`` has no effect). The grades are those with the prompt
-    ``judge_prompt`` by the model ``judge``; None if the file has such grades of one model only. Passages are
-    in the order of the system ``ranking``; if it is None, in the order of reciprocal rank fusion over all
-    systems. Passages without a rank follow in file order.
+    passages are relevant ("all"; ``min_judgment`` has no effect), or the file is a bank, whose reference
+    answers stand in place of passages ("references"). The grades are those with the prompt ``judge_prompt``
+    by the model ``judge``; None if the file has such grades of one model only. Passages are in the order of
+    the system ``ranking``; if it is None, in the order of reciprocal rank fusion over all systems. Passages
+    without a rank follow in file order.
     """
 
     source: RelevanceSource = "human"

@@ -11,7 +11,7 @@ from pathlib import Path
 from exam_pp.banks import TestBank, written_by
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
 from exam_pp.graders.make import RATING_TOKENS, make_grader
-from exam_pp.judges import families_in, own_family
+from exam_pp.judges import E5, LEXICAL, families_in, own_family
 from exam_pp.llm.backends import can_read_lists, load_llm
 from exam_pp.llm.base import LLM, ModelOptions
 from exam_pp.llm_requests import DEFAULT_MAX_NEW_TOKENS, LOW_MASS, Completion
@@ -258,9 +258,10 @@ def check_lists(model: ModelOptions, prompts: Iterable[Prompt]) -> None:
     for prompt in prompts:
         if is_listwise(prompt) and not can_read_lists(model):
             pointwise = f", or the prompt {NUGGET_ASSIGNMENT_POINTWISE.name}" if prompt.entry_kind else ""
+            compares = ", which only compares texts" if model.model in (LEXICAL, E5) else ""
             raise SelectionError(
-                f"The prompt {prompt.name!r} lists many texts and is too long for the model {model.model!r}. "
-                f"Use a model with --model-pipeline text-generation or openai{pointwise}."
+                f"The prompt {prompt.name!r} lists many texts and is too long for the model {model.model!r}"
+                f"{compares}. Use a model with --model-pipeline text-generation or openai{pointwise}."
             )
 
 

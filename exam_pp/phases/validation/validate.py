@@ -67,10 +67,9 @@ def validate(
             else:
                 assert form.records is not None, "validate accepts only formats with records"
                 check_duplicate_keys(path, findings)
-                dropped, read = DroppedFields(), form.read
-                records_of = form.records
-                if form.content == "answers" and read is not None:
-                    records_of = partial(_records, read, dropped)
+                dropped = DroppedFields()
+                read = form.read if form.noun in ("answer", "query") else None
+                records_of = form.records if read is None else partial(_records, read, dropped)
                 records = read_around_errors(path, records_of, findings, form.name)
                 contents = "; ".join([counted(len(records), form.noun), *dropped.lines()])
                 texts = {getattr(of, "query_id", ""): getattr(of, "query_text", "") for of in records}

@@ -11,5 +11,8 @@ PLUGIN = Plugin(
             )
         }
     },
-    offers={"answers of unknown files": "exam_pp.plugins.exports.reading:read_unknown"},
+    offers={
+        "answers of unknown files": "exam_pp.plugins.exports.reading:read_unknown",
+        "queries of exports": "exam_pp.plugins.exports.reading:read_queries_of",
+    },
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -13,14 +14,17 @@ from typing import Any
 
 from exam_pp.banks import REFERENCES, TARGET, BankLine, make_entry
 from exam_pp.errors import DataError
+from exam_pp.formats.bank_csv import BANK, has_bank
 from exam_pp.formats.base import Format, Source, register
 from exam_pp.formats.dropped_fields import DroppedFields, count_unused
 from exam_pp.formats.sample import Fit, Sample
+from exam_pp.plugins.exports.tools import REFERENCES as DATA_SET
 from exam_pp.plugins.exports.tools import TOOLS, Tool
 from exam_pp.plugins.exports.values import (
     ANSWER,
     QUESTION,
     located,
+    other_messages,
     parsed,
     passages_of,
     rows_of,
@@ -41,11 +45,14 @@ MEANINGS = replace(
     names={**ANSWERS.names, "contexts": ("context", "passages"), "reference": ("reference_answer",)},
 )
 """What ``--columns`` can name in an export."""
+_MEANINGS_OF_BANKS = replace(MEANINGS, kind="bank")
 _WORDS = {
-    "query_text": "question query userinput userquery usermessage prompt input request message",
-    "text": "answer response output completion reply generated prediction result",
+    "query_text": "question query userinput userquery usermessage prompt input request message frage anfrage "
+    "pregunta consulta pergunta domanda vraag вопрос 質問 问题 問題 질문 سؤال السؤال",
+    "text": "answer response output completion reply generated prediction result antwort respuesta réponse "
+    "resposta risposta antwoord ответ 回答 答え 答案 답변 إجابة الإجابة جواب",
     "contexts": "contexts context docs documents passages retrieved sources chunks",
-    "reference": "reference expected groundtruth gold target",
+    "reference": "reference expected groundtruth gold target referenz musterantwort referencia référence",
     "query_id": "queryid questionid qid",
     "system": "system model provider version variant",
 }
@@ -64,6 +71,9 @@ def first_list(value: Any, tool: Tool) -> list[dict[str, Any]]:
 
 
 def _sniff(sample: Sample, tool: Tool, fit: Fit) -> Fit:
+    named = given_columns(_MEANINGS_OF_BANKS, sample.names).keys()
+    if tool is DATA_SET and named >= {"query_text", "reference"}:
+        return fit
     value = sample.value if sample.value is not None else dict.fromkeys(sample.names, "")
     return fit if first_list(rows_of(value) or value, tool) else Fit.NOT
 
@@ -86,23 +96,26 @@ class Export:
     named instead of its own.
     """
 
-    def __init__(self, source: Source, tool: Tool) -> None:
+    def __init__(self, source: Source, tool: Tool, meanings: Layout = MEANINGS) -> None:
         self.path, self.dropped = source.path, source.dropped
         self.used: set[tuple[str, ...]] = {("^",)}
         values = read_values(source.path)
-        document = values[0][1] if len(values) == 1 and values[0][0] is None else {}
-        if found := first_list(document, tool) if document else []:
-            values = [(None, each) for each in found]
-            named = {place.split(".")[1] for place in tool.system.split("|") if place[:1] == "^"}
+        self.records: list[tuple[int | None, dict[str, Any]]] = []
+        named = {plain_name(place.split(".")[1]) for place in tool.system.split("|") if place[:1] == "^"}
+        is_around = bool(values) and values[0][1] not in first_list(values[0][1], tool)
+        for line, document in values:
+            found = (first_list(document, tool) if is_around else []) or [document]
             around = {
                 key: value
                 for key, value in document.items()
-                if found[0] is not document and not any(each[0] is found[0] for each in lists_of(value))
+                if plain_name(key) not in named
+                and found[0] is not document
+                and not any(each[0] is found[0] for each in lists_of(value))
             }
-            self.dropped.keys(around, named)
-        self.records = [(line, {**unfolded(value), "^": document}) for line, value in values]
+            self.dropped.keys(around)
+            self.records += [(line, {**unfolded(each), "^": document if is_around else {}}) for each in found]
         columns = keys_of([record for _, record in self.records[:20]])
-        self.tool = tool._replace(**given_columns(MEANINGS, columns))
+        self.tool = tool._replace(**given_columns(meanings, columns))
 
     def asked(self) -> Iterator[Asked]:
         """The questions, in order; spans of one trace are one."""
@@ -113,6 +126,8 @@ class Export:
             roots = (pair for pair in group if not self.text(pair[1], self.tool.parent))
             line, record = next(roots, group[0])
             text = self.text(record, self.tool.query_text, QUESTION)
+            others = (other_messages(value) for value, _ in located(record, self.tool.query_text))
+            self.dropped.add("other messages of conversations", max(others, default=0))
             own = self.text(record, f"{self.tool.query_id}|query_id|qid|topic_id|question_id")
             yield Asked([each for _, each in group], record, line, text, own or (text and id_of_text(text)))
 
@@ -120,6 +135,11 @@ class Export:
         """The first text that is not empty at the places."""
         texts = (text_of(value, names, path, self.used) for value, path in located(record, places))
         return next(filter(None, texts), "")
+
+    def system_of(self, record: Mapping[str, Any]) -> tuple[str, int]:
+        """The system of an answer, and its number among those of this name."""
+        system = self.text(record, f"{self.tool.system}|system|system_id|run_id") or stem_of(self.path)
+        return system, int(self.text(record, self.tool.variant) or 0)
 
     def references(self, record: Mapping[str, Any]) -> list[str]:
         """The reference answers of a record."""
@@ -134,12 +154,11 @@ class Export:
     def count_dropped(self) -> None:
         """Count every key that is not in use."""
         tree: dict[str, Any] = {}
-        for path in sorted(self.used, key=len):
-            inner: Any = tree
+        for path in sorted(self.used, key=len, reverse=True):  # what is used as a whole comes last
+            inner = tree
             for key in path[:-1]:
-                inner = True if inner is True else inner.setdefault(key, {})
-            if inner is not True:
-                inner[path[-1]] = True
+                inner = inner.setdefault(key, {})
+            inner[path[-1]] = True
         for _, record in self.records:
             count_unused(record, tree, self.dropped)
 
@@ -173,8 +192,12 @@ def read_answers_of(source: Source, tool: Tool) -> list[Answer]:
     problems = Problems(source.path)
     answers: dict[tuple[str, str, str], Answer] = {}
     repeats: set[str] = set()
-    for asked in export.asked():
-        answer = _answer(export, asked)
+    questions = list(export.asked())
+    named = [export.system_of(each.record) for each in questions]
+    variants = {name: sorted({number for other, number in named if other == name}) for name, _ in set(named)}
+    for asked, (system, variant) in zip(questions, named, strict=True):
+        place = variants[system].index(variant)
+        answer = _answer(export, asked, f"{system}-{place + 1}" if place else system)
         repeat = export.text(asked.record, export.tool.repeat)
         repeats.add(repeat)
         before = answers.setdefault((answer.system, answer.query_id, repeat), answer)
@@ -195,15 +218,12 @@ def read_answers_of(source: Source, tool: Tool) -> list[Answer]:
     return [replace(answer, repeat=int(repeat)) for (_, _, repeat), answer in answers.items()]
 
 
-def _answer(export: Export, asked: Asked) -> Answer:
-    tool, record = export.tool, asked.record
-    system = export.text(record, f"{tool.system}|system|system_id|run_id") or stem_of(export.path)
-    variant = export.text(record, tool.variant)
+def _answer(export: Export, asked: Asked, system: str) -> Answer:
     texts = _contexts(export, asked.records)
-    parts, is_cited = _parts(export, record, list(texts))
-    export.dropped.add(_REFERENCES, len(export.references(record)))
+    parts, is_cited = _parts(export, asked.record, list(texts))
+    export.dropped.add(_REFERENCES, len(export.references(asked.record)))
     return Answer(
-        asked.query_id, system if variant in ("", "0") else f"{system}-{int(variant) + 1}", parts,
+        asked.query_id, system, parts,
         by_sentence=is_cited, query_text=asked.query_text, references=tuple(texts),
         texts=tuple((key, text) for key, text in texts.items() if text), line=asked.line,
     )  # fmt: skip
@@ -249,12 +269,12 @@ def _parts(
 
 def read_references(source: Source) -> list[BankLine]:
     """Read the reference answers of an export as a bank; raises :class:`DataError` if it has none."""
-    sample = Sample.of(source.path)
     lines: dict[str, BankLine] = {}
-    if tool := next((tool for tool in TOOLS if _sniff(sample, tool, Fit.LOOSE)), None):
-        export = Export(source, tool)
+    if tool := _tool_of(Sample.of(source.path)):
+        export = Export(source, tool, _MEANINGS_OF_BANKS)
         for asked in export.asked():
             key, texts = asked.query_id, export.references(asked.record) if asked.query_id else []
+            export.dropped.add("questions without a reference answer", not texts)
             group = {"group": f"{key}/references"} if len(texts) > 1 else {}
             made = [make_entry("nugget", key, text, **group) for text in texts]
             if made:
@@ -264,9 +284,26 @@ def read_references(source: Source) -> list[BankLine]:
                 lines.setdefault(key, line)
         export.count_dropped()
     if not lines:
-        problem = "has answers and no test bank or references: --bank and --answers look swapped."
+        problem = (
+            "has answers and no test bank or references: --bank and --answers look swapped. If it has "
+            "references under another name, name their column, as in --columns bank:reference=answer."
+        )
         raise DataError(problem, file=str(source.path))
     return list(lines.values())
+
+
+def _tool_of(sample: Sample) -> Tool | None:
+    """The tool whose export has references, or else questions; None for other files."""
+    return next((tool for tool in (DATA_SET, *TOOLS) if _sniff(sample, tool, Fit.LOOSE)), None)
+
+
+def read_queries_of(path: Path) -> dict[str, str]:
+    """Read the questions of an export by their ids; empty for other files."""
+    with suppress(DataError):  # the reader of queries raises its own
+        if tool := _tool_of(Sample.of(path)):
+            asked = Export(Source(path, DroppedFields()), tool).asked()
+            return {each.query_id: each.query_text for each in asked if each.query_id}
+    return {}
 
 
 def read_unknown(path: Path, dropped: DroppedFields) -> list[Answer] | None:
@@ -279,9 +316,8 @@ def read_unknown(path: Path, dropped: DroppedFields) -> list[Answer] | None:
         values = read_values(path)
     except DataError:
         return None  # its reader raises the error
-    documents: list[Any] = [values[0][1]] if len(values) == 1 else [[value for _, value in values]]
     proposals: list[dict[str, str]] = []
-    for records in lists_of(documents[0] if documents else None):
+    for records in lists_of(values[0][1] if len(values) == 1 else [value for _, value in values]):
         names = keys_of(records[:20])
         given = given_columns(MEANINGS, names)
         if "answer" in given and given.keys() & {"query_text", "query_id"}:
@@ -326,8 +362,10 @@ def _format(tool: Tool) -> Format:
 register(
     *map(_format, TOOLS),
     Format(
-        "references", "bank", "reference answers of an export, as a test bank",
-        records=lambda path: read_references(Source(path, DroppedFields())), noun="query",
+        "references", "bank", DATA_SET.about,
+        # A bank may have gold answers of its questions.
+        lambda sample: Fit.NOT if has_bank(BANK.used(sample.names)) else _sniff(sample, DATA_SET, Fit.GOOD),
+        lambda path: read_references(Source(path, DroppedFields())), noun="query",
         read=read_references,
     ),
 )  # fmt: skip

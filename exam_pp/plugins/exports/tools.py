@@ -13,10 +13,10 @@ class Tool(NamedTuple):
     a path ends above the text, :mod:`exam_pp.plugins.exports.values` finds it by its key.
 
     ``marks``: Places that a record must have, with blanks between; ``-`` precedes one that it must not have.
-    ``passage_ids``: Ids of the contexts, in their order. ``variant``: What distinguishes systems of the same
-    name, such as prompts. ``repeat``: The number of the answer to the same query. ``trace`` and ``parent``:
-    Ids of spans: those of one trace are one answer, whose text is in the span without a parent.
-    ``separator``: What separates contexts in a cell of a table.
+    ``passage_ids``: Ids of the contexts, in their order. ``variant``: The number of a system among those of
+    the same name, such as that of its prompt. ``repeat``: The number of the answer to the same query.
+    ``trace`` and ``parent``: Ids of spans: those of one trace are one answer, whose text is in the span
+    without a parent. ``separator``: What separates contexts in a cell of a table.
     """
 
     name: str
@@ -59,7 +59,8 @@ TOOLS = (
     ),
     Tool(
         "langsmith", "LangSmith: runs, experiments",
-        "inputs|example.inputs|run.inputs outputs|run.outputs|reference|reference_outputs",
+        "inputs|example.inputs|run.inputs outputs|run.outputs|reference|reference_outputs "
+        "-dataset_id -modified_at -created_at -split",
         "inputs|example.inputs|run.inputs", "run.outputs|outputs",
         "outputs.contexts|outputs.context|outputs.documents|outputs.retrieved_contexts|"
         "outputs.source_documents|run.outputs.contexts|run.outputs.documents",
@@ -70,7 +71,8 @@ TOOLS = (
     Tool(
         "langfuse", "Langfuse 2 to 4: runs of data sets, traces",
         "input|item.input|datasetItem.input|trace.input output|trace.output "
-        "expectedOutput|item|datasetItem|datasetItemId|datasetRunName|trace|traceId",
+        "expectedOutput|item|datasetItem|datasetItemId|datasetRunName|trace|traceId|timestamp "
+        "-repetition_number",
         "input|item.input|datasetItem.input|trace.input", "output|trace.output",
         "output.contexts|output.documents|output.context|trace.output.contexts|metadata.contexts|"
         "metadata.retrieved_contexts|metadata.context|trace.metadata.contexts|contexts|context",
@@ -80,11 +82,14 @@ TOOLS = (
         trace="traceId", parent="parentObservationId",
     ),
     Tool(
-        "phoenix", "Phoenix 4 and later: spans, questions with contexts",
-        "attributes.input|attributes.retrieval|context.trace_id span_kind|name|output -run_type",
+        "phoenix", "Phoenix 4 and later: spans, questions with contexts, experiments",
+        "attributes.input|attributes.retrieval|context.trace_id|repetition_number "
+        "span_kind|name|output -run_type",
         "attributes.input|input", "attributes.output|output",
-        "attributes.retrieval.documents|retrieval.documents|reference|context", "",
-        "attributes.metadata.system|project_name", trace="context.trace_id|trace_id", parent="parent_id",
+        "attributes.retrieval.documents|retrieval.documents|reference|context|"
+        "output.contexts|output.context|output.documents", "reference_output",
+        "attributes.metadata.system|project_name", "example_id", repeat="repetition_number",
+        trace="context.trace_id|trace_id", parent="parent_id",
     ),
     Tool(
         "llamaindex", "LlamaIndex 0.10 and later: evaluation results, responses",
@@ -119,3 +124,14 @@ TOOLS = (
         "contexts|context|documents|passages", "reference|reference_answer|expected_answer|ground_truth",
     ),
 )  # fmt: skip
+REFERENCES = Tool(
+    "references", "questions with reference answers: examples, goldens, test sets, tables",
+    "question|query|user_input|input|inputs "
+    "reference|reference_answer|ground_truth|ground_truths|expected_answer|expected_output|ideal|outputs "
+    "-answer -response -output -actual_output -generated_answer -prediction -predictions -completion -error "
+    "-reference_outputs -run -example -run_type -trace_id -start_time -vars -named_scores",
+    "question|query|user_input|input|inputs", "",
+    reference="reference|reference_answer|ground_truth|ground_truths|expected_answer|expected_output|ideal|"
+    "outputs",
+)  # fmt: skip
+"""Data sets of ragas, LangSmith, Langfuse, LlamaIndex and others, which have no answers of a system."""

@@ -12,6 +12,7 @@ from tokenize import STRING, TokenError, generate_tokens
 from typing import Any
 
 from exam_pp.store.csv_cells import plain_name
+from exam_pp.store.parsing import lists_of
 from exam_pp.store.tables import unless_missing
 
 Path = tuple[str, ...]
@@ -36,6 +37,7 @@ _ID = (
 _SAID_BY = ("role", "speaker", "type")
 _ROLES = {QUESTION: ("user", "human"), ANSWER: ("assistant", "agent", "ai", "model", "bot")}
 """Who says a question, or an answer, in a list of messages."""
+_SPEAKERS = frozenset(name for roles in _ROLES.values() for name in roles)
 
 _plain = cache(plain_name)
 
@@ -48,9 +50,10 @@ def rows_of(value: Any) -> list[dict[str, Any]]:
 
 
 def _column(value: Any) -> list[Any]:
-    by_index = isinstance(value, dict) and all(key.isdecimal() for key in value)
-    cells = list(value.values()) if by_index else value if isinstance(value, list) else []
-    return [] if any(isinstance(cell, dict) for cell in cells) else cells
+    if isinstance(value, dict):
+        return list(value.values()) if all(key.isdecimal() for key in value) else []
+    are_cells = isinstance(value, list) and not any(isinstance(cell, dict) for cell in value)
+    return value if are_cells else []
 
 
 def unfolded(value: Any) -> Any:
@@ -81,7 +84,8 @@ def _at(value: Any, steps: Sequence[str], path: Path) -> Iterator[tuple[Any, Pat
         yield value, path
         return
     inner = parsed(value)
-    for length in range(len(steps), 0, -1) if isinstance(inner, dict) else ():
+    longest = 1 if steps[0] == "^" else len(steps)
+    for length in range(longest, 0, -1) if isinstance(inner, dict) else ():
         name = _plain(".".join(steps[:length]))
         if (key := next((key for key in inner if _plain(key) == name), None)) is not None:
             yield from _at(inner[key], steps[length:], (*path, key))
@@ -113,19 +117,30 @@ def text_of(value: Any, names: tuple[str, ...], path: Path, used: set[Path]) -> 
     text = ""
     if isinstance(inner, dict):
         keys = {_plain(key): key for key in reversed(inner)}
-        only = [key for key, item in inner.items() if isinstance(item, str) and names in _ROLES]
+        texts_by_key = (key for key, item in inner.items() if isinstance(item, str) and names in _ROLES)
+        only = [key for key in texts_by_key if _plain(key) != "error"]
         order = [*(keys[name] for name in names if name in keys), *(only if len(only) == 1 else [])]
         texts = (text_of(inner[key], names, (*path, key), used) for key in order)
         text = next(filter(None, texts), "")
     elif isinstance(inner, list) and inner and all(isinstance(item, dict) for item in inner):
         used.add(path)
-        who = [str(next(filter(None, map(item.get, _SAID_BY)), "")).lower() for item in inner]
-        by = [item for item, name in zip(inner, who, strict=True) if name in _ROLES.get(names, ())]
-        text = "\n".join(filter(None, (text_of(item, names, path, used) for item in (by[-1:] or inner))))
+        by = [item for item in inner if _speaker(item) in _ROLES.get(names, ())]
+        said = by[-1:] or (inner if _SPEAKERS.isdisjoint(map(_speaker, inner)) else [])  # not the other one's
+        text = "\n".join(filter(None, (text_of(item, names, path, used) for item in said)))
     if text or not isinstance(value, str | int | float):
         return text
     used.add(path)
     return unless_missing(str(value).strip())
+
+
+def _speaker(item: dict[str, Any]) -> str:
+    return str(next(filter(None, map(item.get, _SAID_BY)), "")).lower()
+
+
+def other_messages(value: Any) -> int:
+    """The number of messages of a conversation beside its last question."""
+    lists = lists_of(parsed(value))
+    return max((len(each) for each in lists if not _SPEAKERS.isdisjoint(map(_speaker, each))), default=1) - 1
 
 
 def passages_of(value: Any, path: Path, used: set[Path], separator: str) -> list[tuple[str, str]]:

@@ -224,7 +224,8 @@ def _placed_answers(path: str | Path, problems: Problems) -> Iterator[tuple[_Pla
         if not position and line[:1] not in (b"{", b"["):
             problem = (
                 "is not a file of answers: these are JSON lines, a JSON array, or a table (CSV, TSV) with "
-                "the columns query_id, system and answer; --columns gives other columns a meaning."
+                "the columns query_id, system and answer; --columns gives other columns a meaning, as in "
+                "--columns query_text=COLUMN,text=COLUMN."
             )
             if len(header := column_names(path)) > 1:
                 problem += f" The header has {listed(header)}."

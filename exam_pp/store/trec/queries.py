@@ -22,6 +22,7 @@ from typing import Any
 from exam_pp.data_model import Id
 from exam_pp.errors import DataError, MissingExtraError
 from exam_pp.models import Record
+from exam_pp.plugins import offered
 from exam_pp.splicing import duplicate_key
 from exam_pp.store.csv_cells import numbered_rows
 from exam_pp.store.files import (
@@ -232,12 +233,17 @@ def read_queries(path: str | Path) -> dict[str, Query]:
     topics (``<top>`` or XML) the title is the text; requests for reports are read with their problem
     statement and background. Other texts of topics are logged. In TREC CAR outlines (CBOR) pages are queries
     and sections are facets. ``irds:NAME`` is a data set of the package ir_datasets, which downloads missing
-    data.
+    data. A plug-in offers ``queries of exports``: a function of a path, which returns texts by id, or none.
 
     Raises :class:`DataError` for duplicate ids and keys, queries without id or text, and unknown formats.
     """
     problems, texts = Problems(path), _Texts()
-    queries = _checked(_parse(path, problems, texts), path, problems)
+    try:
+        queries = _checked(_parse(path, problems, texts), path, problems)
+    except DataError:
+        for found in filter(None, (read(path) for read in offered("queries of exports"))):
+            return {key: Query(query_id=key, query_text=text) for key, text in found.items()}
+        raise
     texts.log(path)
     return queries
 

@@ -63,6 +63,10 @@ FIRST_HITS = {
     "nuggets": "how-to/nuggets.html",
     "which system is better": "how-to/evaluation.html",
     "gpu memory": "start/gpu-server.html#models-larger-than-one-gpu",
+    "Add a version": "coming-from/applications.html#add-a-version",
+    "nested JSON": "coming-from/applications.html#nested-json-and-other-tables",
+    "which judge": "how-to/models.html#which-judge",
+    "several people": "how-to/trust.html#labels-of-people-drawing-pairs",
 }
 """Questions of new users to the part of the site that answers them."""
 

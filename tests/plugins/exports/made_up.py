@@ -88,7 +88,7 @@ EXPORTS: dict[str, tuple[str, str]] = {
             name: dict(enumerate(values))
             for name, values in (
                 ("user_input", QUESTIONS), ("response", ANSWERS), ("retrieved_contexts", CONTEXTS),
-                ("reference", REFERENCES),
+                ("reference", REFERENCES), ("rubrics", ({"score1": "cold"},) * 2),
             )
         }),
     ),
@@ -163,7 +163,24 @@ EXPORTS: dict[str, tuple[str, str]] = {
             for n, (q, a, c, r) in enumerate(ROWS)
         ]}),
     ),
+    "langfuse-traces": (
+        "langfuse",
+        _table("id,timestamp,name,input,output,metadata,latency", [
+            [f"trace-{n}", "2026-05-01", "chain",
+             *map(json.dumps, ({"question": q}, {"answer": a}, {"contexts": c})), 1.5]
+            for n, (q, a, c, _) in enumerate(ROWS)
+        ]),
+    ),
     "phoenix": ("phoenix", _lines(_spans())),
+    "phoenix-experiment": (
+        "phoenix",
+        json.dumps([
+            {"example_id": f"e{n}", "repetition_number": 1, "input": {"question": q},
+             "reference_output": {"answer": r}, "output": {"answer": a, "documents": c}, "error": None,
+             "latency_ms": 9.0, "start_time": "2026-05-01", "trace_id": f"t{n}", "annotations": []}
+            for n, (q, a, c, r) in enumerate(ROWS)
+        ]),
+    ),
     "phoenix-csv": (
         "phoenix",
         _table("context.span_id,context.trace_id,input,output,context",
@@ -238,10 +255,40 @@ EXPORTS: dict[str, tuple[str, str]] = {
         ]),
     ),
     "castorini-envelope": ("castorini", _envelope("value")),
+    "castorini-envelopes": (
+        "castorini", "".join(json.dumps({"command": "generate", "artifacts": [{"data": [each]}]}) + "\n"
+                             for each in json.loads(_envelope("value"))["artifacts"][0]["value"]),
+    ),
     "table": ("unnamed-answers", _table("question,answer", [[q, a] for q, a, _, _ in ROWS])),
 }  # fmt: skip
 """Name to the tool and the text of an export."""
-WITHOUT_CONTEXTS = {"ragnarok", "castorini-envelope", "table"}
+WITHOUT_CONTEXTS = {"ragnarok", "castorini-envelope", "castorini-envelopes", "table"}
 WITHOUT_REFERENCES = WITHOUT_CONTEXTS | {
-    "phoenix", "phoenix-csv", "phoenix-rest", "llamaindex", "llamaindex-responses", "ragnarok-query",
+    "langfuse-traces", "phoenix", "phoenix-csv", "phoenix-rest", "llamaindex", "llamaindex-responses",
+    "ragnarok-query",
 }  # fmt: skip
+DATA_SETS: dict[str, str] = {
+    "ragas": _lines([
+        {"user_input": q, "reference_contexts": c, "reference": r, "synthesizer_name": "one hop"}
+        for q, _, c, r in ROWS
+    ]),
+    "langsmith": _lines([
+        {"id": f"e{n}", "dataset_id": "lake", "inputs": {"question": q}, "outputs": {"answer": r},
+         "metadata": {"split": "base"}, "created_at": "2026-05-01"}
+        for n, (q, _, _, r) in enumerate(ROWS)
+    ]),
+    "langsmith-csv": _table("id,inputs,outputs,split", [
+        [f"e{n}", json.dumps({"question": q}), json.dumps({"answer": r}), "base"]
+        for n, (q, _, _, r) in enumerate(ROWS)
+    ]),
+    "langfuse": json.dumps({"data": [
+        {"id": f"item-{n}", "datasetName": "lake", "input": {"question": q}, "expectedOutput": {"answer": r}}
+        for n, (q, _, _, r) in enumerate(ROWS)
+    ]}, indent=1),
+    "llamaindex": json.dumps({"examples": [
+        {"query": q, "reference_contexts": c, "reference_answer": r, "query_by": {"type": "human"}}
+        for q, _, c, r in ROWS
+    ]}),
+    "table": _table(",question,ground_truth,topic", [[n, q, r, "x"] for n, (q, _, _, r) in enumerate(ROWS)]),
+}  # fmt: skip
+"""Name to the text of a data set, whose questions have reference answers and no answers of a system."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,20 @@ from exam_pp.cli.main import main
 from exam_pp.errors import DataError
 from exam_pp.formats.base import known_format
 from exam_pp.formats.dropped_fields import DroppedFields
+from exam_pp.llm.fake import FakeLLM
+from exam_pp.llm_requests import Request
 from exam_pp.phases.interchange.answer_units import read_any_answers
 from exam_pp.phases.validation.validate import validate
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from exam_pp.store.trec.answers import Answer
+from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.keys import id_of_text
 from tests.conftest import data_error, written
 from tests.plugins.exports.made_up import (
     ANSWERS,
     CONTEXTS,
+    DATA_SETS,
     EXPORTS,
     QUESTIONS,
     REFERENCES,
@@ -77,6 +82,28 @@ def test_references_are_a_bank_with_one_entry_a_query(name: str, tmp_path: Path)
         assert list(bank.queries) == ["b1", "b2"]
 
 
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_data_sets_are_banks_and_queries(name: str, tmp_path: Path) -> None:
+    text = DATA_SETS[name]
+    path = written(tmp_path / f"{name}.{'json' if text[0] == '{' else 'csv'}", text)
+    run("bank", "import", path, "-o", tmp_path / "bank.jsonl")
+    bank = read_bank(tmp_path / "bank.jsonl")
+    assert bank.has_references
+    assert [[item.text for item in query.items] for query in bank.lines] == [[each] for each in REFERENCES]
+    assert [name for _, name, _ in validate([path]).files] == ["references"]
+    assert list(read_query_texts(path).values()) == list(QUESTIONS)
+    with data_error(path, about="--answers looks like --bank"):
+        answers_of(path)
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_exports_are_queries(name: str, tmp_path: Path) -> None:
+    """Answers of one export are joined to the questions of another."""
+    run("import", "--answers", export("table", tmp_path), "--queries", export(name, tmp_path), "-o",
+        tmp_path / "p.jsonl")  # fmt: skip
+    assert [query.query_text for query in read_passages(tmp_path / "p.jsonl")] == list(QUESTIONS)
+
+
 def test_answers_are_joined_by_the_text_of_their_query(tmp_path: Path) -> None:
     """A file of queries gives the ids, whatever the case; contexts are what the system retrieved."""
     path, queries = export("ragas-csv", tmp_path), written(tmp_path / "queries.csv", QUERIES)
@@ -128,6 +155,41 @@ def test_validate_names_dropped_fields(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", EXPORTS)
+def test_every_dropped_field_is_named_once(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``import``, ``run`` and ``validate`` say the same, with the keys of the tool."""
+    path = export(name, tmp_path)
+    sentence = validate([path]).files[0][2].partition("; ")[2]
+    assert bool(sentence) == bool(answers_of(path)[1])
+    run("import", "--answers", path, "-o", tmp_path / "p.jsonl")
+    bank = written(tmp_path / "bank.csv", f"query,nugget\n{QUESTIONS[0]},It has 14 degrees\n")
+    run("run", "--answers", path, "--bank", bank, "--model", "lexical", "-o", tmp_path / "s")
+    printed = capsys.readouterr().err
+    assert printed.count("Not used: ") == 2 * bool(sentence)
+    fields = re.findall(r"field '.+?' \(\d+\)", sentence)
+    assert [printed.count(field) for field in fields] == [2] * len(fields)
+
+
+def test_failed_calls_are_missing_answers(tmp_path: Path) -> None:
+    """Neither the error nor the question is the answer."""
+    value = json.loads(EXPORTS["promptfoo"][1])
+    value["results"]["results"][1]["response"] = {"error": "timeout"}
+    log = json.loads(EXPORTS["inspect-ai"][1])
+    failed = log["samples"][1]
+    failed |= {"output": {"model": "lakebot", "completion": "", "choices": []}, "messages": failed["input"]}
+    for document in (value, log):
+        answers, dropped = answers_of(written(tmp_path / "a.json", json.dumps(document)))
+        assert [len(answer.parts) for answer in answers] == [1, 0]
+    assert dropped["other messages of conversations"] == 2  # those of the system
+
+
+def test_earlier_turns_are_counted(tmp_path: Path) -> None:
+    _, dropped = answers_of(export("mt-rag", tmp_path))
+    assert dropped["other messages of conversations"] == 4
+
+
 def test_systems_of_promptfoo_and_epochs_of_inspect(tmp_path: Path) -> None:
     """Prompts of a provider are systems; epochs are repeats; the same answer twice counts once."""
     value = json.loads(EXPORTS["promptfoo"][1])
@@ -135,6 +197,10 @@ def test_systems_of_promptfoo_and_epochs_of_inspect(tmp_path: Path) -> None:
     value["results"]["results"].append({**first, "promptIdx": 1, "response": {"output": "Cold."}})
     answers, _ = answers_of(written(tmp_path / "p.json", json.dumps(value)))
     assert [answer.system for answer in answers] == ["lakebot", "lakebot", "lakebot-2"]
+    value["results"]["results"][2]["provider"] = {"id": "other"}
+    answers, _ = answers_of(written(tmp_path / "p.json", json.dumps(value)))
+    assert [answer.system for answer in answers] == ["lakebot", "lakebot", "other"]
+    value["results"]["results"][2]["provider"] = first["provider"]
     log = json.loads(EXPORTS["inspect-ai"][1])
     log["samples"].append({**log["samples"][0], "epoch": 2})
     answers, _ = answers_of(written(tmp_path / "log.json", json.dumps(log)))
@@ -178,10 +244,11 @@ def test_unknown_json_is_refused_with_a_proposal_that_works(tmp_path: Path) -> N
 
 
 def test_tables_with_other_headers_need_columns(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "a.csv", "\ufeffsep=;\n;Frage;Antwort\n0;Warm?;Ja; sehr.\n".replace("; sehr", "")
-    )
-    with data_error(path, line=1, about="The header has Frage, Antwort"):
+    unknown = written(tmp_path / "b.csv", "\ufeffsep=;\n;Thema;Reaktion\n0;Warm?;Ja.\n")
+    with data_error(unknown, line=1, about="The header has Thema, Reaktion"):
+        answers_of(unknown)
+    path = written(tmp_path / "a.csv", "\ufeffsep=;\n;Frage;Antwort\n0;Warm?;Ja.\n")
+    with data_error(path, about="add --columns query_text=Frage,text=Antwort"):
         answers_of(path)
     columns = "answers:query_text=Frage,text=Antwort,bank:query_text=Thema"
     run("import", "--answers", path, "--columns", columns, "-o", tmp_path / "p.jsonl")
@@ -221,3 +288,79 @@ def test_rows_of_tools_in_python() -> None:
     study = exam_pp.study(bank=[{"query": QUESTIONS[0], "question": "How warm?"}], answers=rows)
     (query,) = study.passages
     assert [passage.text for passage in query.passages] == [*CONTEXTS[0], ANSWERS[0]]
+    by_references = exam_pp.study(bank=rows, answers=rows).bank
+    assert [item.text for line in by_references.lines for item in line.items] == list(REFERENCES)
+
+
+ASKED = [
+    {
+        "user_input": "How warm is the lake?",
+        "response": "About 14 degrees.",
+        "reference": "14 degrees in May.",
+    },
+    {
+        "user_input": "Is it deep?",
+        "response": "I cannot answer this.",
+        "reference": "The guide does not say.",
+    },
+    {"user_input": "Who swims?", "response": "Ducks.", "reference": "nan"},
+]
+REFUSED = "The guide does not say."
+
+
+def test_correct_refusals_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The prompt shows a reference without an answer as any other; an answer that says so has its facts."""
+    asked: list[str] = []
+
+    def reply(request: Request) -> str:
+        asked.append(request.text)
+        return "support" if REFUSED in request.text and "I cannot answer" in request.text else "not_support"
+
+    monkeypatch.setattr("exam_pp.phases.grading.grading_run.load_llm", lambda _options: FakeLLM(reply))
+    path = written(tmp_path / "bot.json", json.dumps(ASKED))
+    model = ["--model", "gpt", "--model-pipeline", "openai"]
+    run("run", "--answers", path, "--bank", path, *model, "-o", tmp_path / "s")
+    assert len(asked) == 2  # a question without a reference has no entry
+    assert "If the reference says that there is no answer, an answer that says so" in asked[0]
+    assert "bot scores 50 % with 2 queries" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("judge", ["lexical", "e5"])
+def test_only_readers_compare_references(
+    judge: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "bot.json", json.dumps(ASKED))
+    for words in (
+        ["run", "--answers", path, "--bank", path, "-o", tmp_path / "s"],
+        ["nuggetize", tmp_path / "bank.jsonl", "--from", "references", "-o", tmp_path / "facts.jsonl"],
+    ):
+        run("bank", "import", path, "-o", tmp_path / "bank.jsonl")
+        with pytest.raises(SystemExit):
+            run(*words, "--model", judge)
+        assert re.search("a wrong answer has most words|only compares texts", capsys.readouterr().err)
+
+
+def test_facts_of_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reference that says that there is no answer has no facts, and is one itself."""
+
+    def reply(request: Request) -> str:
+        if request.slot("length") is None:
+            return '["vital"]'
+        return "[]" if REFUSED in request.text else '["14 degrees"]'
+
+    monkeypatch.setattr("exam_pp.phases.banks.generate.load_llm", lambda _options: FakeLLM(reply))
+    path = written(tmp_path / "bot.json", json.dumps(ASKED))
+    run("bank", "import", path, "-o", tmp_path / "bank.jsonl")
+    words = ["nuggetize", tmp_path / "bank.jsonl", "--from", "references", "-o", tmp_path / "facts.jsonl"]
+    run(*words, "--model", "gpt", "--model-pipeline", "openai")
+    facts = read_bank(tmp_path / "facts.jsonl")
+    assert [[(item.text, item.importance) for item in line.items] for line in facts.lines] == [
+        [("14 degrees", "vital")], [(REFUSED, "vital")]
+    ]  # fmt: skip
+    assert facts.lines[0].info["nuggetizer"]["judgments"] == "references"
+    assert not facts.has_references  # so any judge of facts grades them
+    with pytest.raises(SystemExit):
+        run("nuggetize", tmp_path / "facts.jsonl", *words[2:-1], tmp_path / "again.jsonl", "--model", "gpt",
+            "--model-pipeline", "openai")  # fmt: skip
