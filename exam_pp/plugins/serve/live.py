@@ -243,7 +243,13 @@ class Live:
             try:
                 self.board = self.bench.shown(self.state, self._seen[0])
             except ExamError as error:  # such as a bank that is empty now
-                self.board = {"kind": "board", "seq": self._seen[0], "verdict": str(error), "rows": []}
+                self.board = {
+                    "kind": "board",
+                    "at": time.time(),
+                    "seq": self._seen[0],
+                    "verdict": str(error),
+                    "rows": [],
+                }
             if not self.blind:
                 self._told(self.board)
 

@@ -20,8 +20,8 @@ the study, 503 while the server ends, 507 for a log that cannot be written. Mess
 ``kind``:
 
 * ``changed``: ``seq``, and ``queries`` (their places) whose table changed
-* ``board``: ``seq``, ``headline``, ``verdict``, ``metric``, ``pending``, ``rows`` of ``system``, ``mean``,
-  ``places`` and ``start``
+* ``board``: ``at``, ``seq``, ``headline``, ``verdict``, ``metric``, ``pending``, ``rows`` of ``system``,
+  ``mean``, ``places`` and ``start``
 * ``progress``: ``done`` of ``total`` pairs, of a ``request`` of a ``client`` or of new entries
 * ``impact`` of a ``request`` of a ``client``: ``rows`` of ``system``, ``before``, ``after`` and ``covers``
   (its first passage that does); ``moved`` systems, ``covers`` of ``systems``, ``passages`` (``id``,

@@ -6,6 +6,7 @@ Nothing is computed here: changes are applied, scored and worded by the function
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -113,7 +114,7 @@ class Workbench:
         entries = [entry for line in self.bank.lines for entry in line.items]
         self.needs_importance = any(entry.importance is not None for entry in entries)
         self._bank: tuple[Sequence[BankEdit], TestBank] = ([], self.bank)
-        self._survey: tuple[object, Survey] | None = None
+        self._survey: tuple[list[object], Survey] | None = None
         self.start = self.state(folded([], self.bank_sha256))
 
     @property
@@ -158,8 +159,8 @@ class Workbench:
             bank = _without(bank, frozenset(chain(*pending.values())))
         queries = [of_new.get(query.query_id, (None, query))[1] for query in self.passages]
         if edits.ratings:
-            basis = (bank, *(id(of_query) for _, of_query in of_new.values()))
-            if self._survey is None or self._survey[0] != basis:
+            basis = [bank, *(of_query for _, of_query in of_new.values())]
+            if self._survey is None or list(map(id, self._survey[0])) != list(map(id, basis)):
                 self._survey = basis, Survey.of(queries, bank)
             _, decided = decisions(self._survey[1], [(Path("log"), edits)], graded=Path(self.board.graded))
             queries = _with_decisions(queries, decided)
@@ -174,6 +175,7 @@ class Workbench:
         rows = [{**row, "start": start.get(row["system"], row)["mean"]} for row in state.rows.values()]
         return {
             "kind": "board",
+            "at": time.time(),  # of two boards, the later one counts
             "seq": seq,
             "headline": "" if said is None else said.headline,
             "verdict": "" if said is None else said.sentence,

@@ -164,7 +164,7 @@ async function refresh() {
     const state = await getState();
     if (state.seq < live.state.seq) return;
     live.state = state;
-    if (state.board) live.board = state.board;
+    takeBoard(state.board);
     takeRatings();
     drawBoard();
     served.status();
@@ -174,6 +174,11 @@ async function refresh() {
     served.status();
   })().catch(noteTrouble);
   return live.refreshing;
+}
+
+/** Takes a leaderboard over, unless it is older than the shown one: answers and messages overtake each other. */
+function takeBoard(board) {
+  if (board && (!live.board || board.at >= live.board.at)) live.board = board;
 }
 
 function takeRatings() {
@@ -213,7 +218,7 @@ function hear(message) {
     refresh();
     renewQueries(message.queries).catch(noteTrouble);
   } else if (message.kind === "board") {
-    live.board = message;
+    takeBoard(message);
     drawBoard();
   } else if (message.kind === "progress" && (isMine || message.client === undefined)) {
     live.progress = message;
@@ -705,7 +710,7 @@ Object.assign(served, {
     startParts();
     await adoptQueues();
     live.state = await getState();
-    live.board = live.state.board ?? null;
+    takeBoard(live.state.board);
     takeRatings();
     drawDraft();
     drawBoard();
