@@ -24,8 +24,8 @@ TEXTS = {
 SYSTEMS = {"alpha": [0, 1], "beta": [1, 2], "gamma": [2, 0]}
 
 
-def questions_study() -> Path:
-    """A study of three systems, with questions, graded by lexical words."""
+def questions_study(*judge: str) -> Path:
+    """A study of three systems, with questions, graded by lexical or another judge."""
     Path("runs").mkdir(exist_ok=True)
     for system, order in SYSTEMS.items():
         rows = [f"{q} Q0 {q}-p{p} {r} {9 - r} {system}\n" for q in QUERIES for r, p in enumerate(order, 1)]
@@ -44,8 +44,8 @@ def questions_study() -> Path:
         for q, of in bank.items()
     ]  # fmt: skip
     Path("bank.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    words = ["--runs", "runs", "--texts", "passages.tsv", "--model", "lexical", "--top", "5"]
-    return _run(words)
+    words = ["--runs", "runs", "--texts", "passages.tsv", "--top", "5"]
+    return _run([*words, *(judge or ("--model", "lexical"))])
 
 
 def nuggets_study() -> Path:

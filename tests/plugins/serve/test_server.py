@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +14,8 @@ from starlette.testclient import TestClient
 
 from exam_pp.plugins.serve.live import Live
 from exam_pp.plugins.serve.server import app_of
+from tests.llm.endpoint_server import prompt_of, rating
+from tests.llm.endpoint_server import serve as endpoint
 from tests.plugins.serve.test_workbench import Bench, first
 
 TOKEN, PORT = "token-of-the-test", 8123
@@ -22,8 +25,8 @@ ROOT = f"/{TOKEN}"
 class Server:
     """An application with its two threads, and a browser."""
 
-    def __init__(self, kind: str = "questions", **options: Any) -> None:
-        self.made = Bench(kind)
+    def __init__(self, kind: str = "questions", made: Bench | None = None, **options: Any) -> None:
+        self.made = made or Bench(kind)
         self.made.judge.close()
         self.live = Live(self.made.bench, self.made.log, **options)
         self.browser = TestClient(app_of(self.live, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}")
@@ -292,6 +295,39 @@ def test_a_grading_can_be_cancelled(serve: Callable[..., Server]) -> None:
     refused = server.wait(lambda m: m["kind"] == "error")
     assert refused["message"] == "Cancelled; the replies that came are kept."
     assert server.live.log.seq == 0, "nobody looked at it"
+
+
+def test_an_endpoint_is_asked_for_drafts_and_its_key_stays(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    hold = threading.Event()
+
+    def slowly(body: dict[str, Any], count: int) -> Any:
+        if "Is it loud?" in prompt_of(body):
+            hold.wait(20)
+        return rating(body, count)
+
+    with endpoint(slowly) as judge:
+        words = ("--model", "m", "--model-pipeline", "openai", "--base-url", judge.url)
+        server = serve(made=Bench("questions", words, base_url=judge.url))
+        asked = len(judge.bodies)
+        assert server.live.head()["live"]["remote"]
+        server.get("query/0?by=ann&reads=1")
+        change = {"op": "add", "query_id": "q1", "text": "Is it cheap?"}
+        server.post("preview", {"request": 1, "change": change})
+        server.wait(lambda m: m["kind"] == "impact")
+        assert len(judge.bodies) == asked + 3, "nothing is read ahead, and each passage asked once"
+        assert server.wait(lambda m: m["kind"] == "progress")["total"] == 3
+        server.board(server.send(change).json()["seq"])
+        assert len(judge.bodies) == asked + 3, "the commit asks nothing again"
+        server.post("preview", {"request": 2, "change": {**change, "text": "Is it loud?"}})
+        server.post("cancel", {"request": 2})
+        hold.set()
+        refused = server.wait(lambda m: m["kind"] == "error")
+        assert (refused["request"], refused["message"][:9]) == (2, "Cancelled")
+        said = [server.get(path).text for path in ("", "state?by=ann", "query/0?by=ann", "export/log")]
+        assert "sk-secret" not in "".join([*said, *map(json.dumps, server.told)])
 
 
 def test_a_full_disk_is_said(serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from exam_pp.studies.engine import Engine
 from exam_pp.studies.inputs import read_study
 from tests.plugins.serve.studies import TEXTS, nuggets_study, questions_study
 
-STUDIES = {"questions": questions_study, "nuggets": nuggets_study}
+STUDIES: dict[str, Callable[..., Path]] = {"questions": questions_study, "nuggets": nuggets_study}
 
 
 class Bench:
@@ -27,11 +27,11 @@ class Bench:
     log: Log
     judge: Judge
 
-    def __init__(self, kind: str, board: int = 0) -> None:
-        self.folder = STUDIES[kind]()
-        study = read_study(self.folder / "study.toml", {}, outside=True)
+    def __init__(self, kind: str, judge: Sequence[str] = (), **given: str) -> None:
+        self.folder = STUDIES[kind](*judge)
+        study = read_study(self.folder / "study.toml", given, outside=True)
         results = Engine(study, self.folder, reports=False, refine=False).run()
-        made = [*results.boards, *results.further][board]
+        (made,) = results.boards
         assert made.bank is not None
         self.bench = Workbench(made, results.gradings.get(made.bank))
         assert self.bench.grading is not None
