@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from exam_pp.cli.main import main
 
@@ -48,8 +50,22 @@ def questions_study(*judge: str) -> Path:
     return _run([*words, *(judge or ("--model", "lexical"))])
 
 
+def criteria_study(*judge: str) -> Path:
+    """A study of two systems with answers, and criteria with weights, of which one is a mistake."""
+    return _of_answers(
+        lambda n, text: {"weight": -1.0 if n == 2 else n + 1.0, "nugget_text": f"says that {text}"}, judge
+    )
+
+
 def nuggets_study() -> Path:
     """A study of two systems with answers, and nuggets with importance."""
+    return _of_answers(
+        lambda n, text: {"importance": "vital" if n else "okay", "nugget_text": text.rstrip(".")},
+        ("--model", "lexical"),
+    )
+
+
+def _of_answers(entry: Callable[[int, str], dict[str, Any]], judge: Sequence[str]) -> Path:
     _write_queries()
     for number, system in enumerate(("alpha", "beta")):
         rows = [
@@ -58,13 +74,17 @@ def nuggets_study() -> Path:
         ]
         Path(f"{system}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     lines = [
-        {"query_id": q, "query_text": QUERIES[q], "items": [
-            {"query_id": q, "nugget_id": f"{q}/{n}", "nugget_text": text.rstrip("."),
-             "importance": "vital" if n else "okay"} for n, text in enumerate(of)]}
+        {
+            "query_id": q,
+            "query_text": QUERIES[q],
+            "items": [
+                {"query_id": q, "nugget_id": f"{q}/{n}", **entry(n, text)} for n, text in enumerate(of)
+            ],
+        }
         for q, of in TEXTS.items()
-    ]  # fmt: skip
+    ]
     Path("bank.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return _run(["--answers", "alpha.jsonl", "beta.jsonl", "--model", "lexical"])
+    return _run(["--answers", "alpha.jsonl", "beta.jsonl", *judge])
 
 
 def _write_queries() -> None:

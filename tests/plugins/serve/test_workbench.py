@@ -16,9 +16,11 @@ from exam_pp.plugins.serve.log import Log, folded
 from exam_pp.plugins.serve.workbench import State, Workbench
 from exam_pp.studies.engine import Engine
 from exam_pp.studies.inputs import read_study
-from tests.plugins.serve.studies import TEXTS, nuggets_study, questions_study
+from tests.llm.endpoint_server import by_text, completion, serve
+from tests.plugins.serve.studies import TEXTS, criteria_study, nuggets_study, questions_study
 
 STUDIES: dict[str, Callable[..., Path]] = {"questions": questions_study, "nuggets": nuggets_study}
+CRITERIA = {"criteria": criteria_study}
 
 
 class Bench:
@@ -28,7 +30,7 @@ class Bench:
     judge: Judge
 
     def __init__(self, kind: str, judge: Sequence[str] = (), **given: str) -> None:
-        self.folder = STUDIES[kind](*judge)
+        self.folder = (STUDIES | CRITERIA)[kind](*judge)
         study = read_study(self.folder / "study.toml", given, outside=True)
         results = Engine(study, self.folder, reports=False, refine=False).run()
         (made,) = results.boards
@@ -84,14 +86,14 @@ def served(state: State) -> dict[str, float]:
     return {system: row["mean"] for system, row in state.rows.items()}
 
 
-def by_command_line(capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, float], str]:
+def by_command_line(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[dict[str, float], str]:
     """System to mean, and the verdict, after `exam-pp run` and the command that it prints."""
     capsys.readouterr()
-    main(["run", "study"])
+    main(["run", "study", *words])
     out = capsys.readouterr().out
     shows = ("$ exam-pp evaluate cover", "$ exam-pp evaluate nuggets")
-    (words,) = (line for line in out.splitlines() if line.startswith(shows))
-    main([*words.split()[2:], "--format", "json"])
+    (command,) = (line for line in out.splitlines() if line.startswith(shows))
+    main([*command.split()[2:], "--format", "json"])
     table = json.loads(capsys.readouterr().out)
     rows = [list(row.values()) for row in table["tables"][0]["rows"]]
     means = {row[0]: row[1] for row in rows if row[0] not in ("_overall_", "Min", "Median", "Max")}
@@ -275,3 +277,24 @@ def test_drafts_that_were_looked_at_are_counted(
     ) in said
     bench.close()
     assert " ".join(said.split()) in by_command_line(capsys)[1]
+
+
+def test_mistakes_to_avoid_with_a_judge_that_reads(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Criteria, and a new mistake with a negative weight; the command line says the same and asks nothing."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    script = by_text({"boiler burns": completion("met")}, lambda *_: completion("partly_met"))
+    with serve(script) as endpoint:
+        words = ("--model", "m", "--model-pipeline", "openai", "--base-url", endpoint.url)
+        bench = Bench("criteria", words, base_url=endpoint.url)
+        start = served(bench.state)
+        add = {"op": "add", "query_id": "q1", "text": "says that a boiler is cheap", "weight": -2}
+        state = bench.change(add, {"op": "weight", "query_id": "q2", "id": "q2/0", "value": -1})
+        assert served(state) != start
+        bench.close()
+        asked = len(endpoint.bodies)
+        means, out = by_command_line(capsys, "--base-url", endpoint.url)
+        assert served(state) == pytest.approx(means, abs=1e-12)
+        assert bench.bench.shown(state, 2)["headline"] in out
+        assert len(endpoint.bodies) == asked
