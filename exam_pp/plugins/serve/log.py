@@ -245,10 +245,10 @@ class Log:
     def new(self, by: str, client: str, changes: Iterable[Mapping[str, Any]]) -> list[Event]:
         """Changes that the log lacks, with their numbers; raises :class:`DataError` with the field."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        unknown = [change for change in changes if (client, change["n"]) not in self._known]
+        unknown = {change["n"]: change for change in changes if (client, change["n"]) not in self._known}
         return [
             event_of({**change, "seq": seq, "at": at, "by": by, "client": client}, "changes")
-            for seq, change in enumerate(unknown, self.seq + 1)
+            for seq, change in enumerate(unknown.values(), self.seq + 1)
         ]
 
     def append(self, events: Sequence[Event]) -> int:

@@ -38,7 +38,7 @@ def log() -> Log:
 def test_a_change_is_on_the_disk_once_however_often_it_is_sent(log: Log) -> None:
     assert write(log, rating(1), rating(2, 5, "e:r")) == 2
     assert write(log, rating(1), rating(2, 5, "e:r")) == 2
-    assert write(log, rating(1), client="another") == 3
+    assert write(log, rating(1), rating(1), client="another") == 3
     assert len(PATH.read_text().splitlines()) == 4
     assert PATH.stat().st_mode & 0o777 == 0o600
     log.close()
