@@ -179,7 +179,8 @@ class Live:
         systems = [] if self.blind else self.bench.systems
         queries = list(map(self._query, material.tables, material.head["queries"]))
         shown = {"graders": [self.bench.judge], "systems": systems, "notes": [], "leaderboards": []}
-        return {**material.head, **shown, "queries": queries, "live": live}
+        graded = {"name": self.name, "sha256": None}
+        return {**material.head, **shown, "graded": graded, "queries": queries, "live": live}
 
     def _query(self, table: QueryTable, known: Message) -> Message:
         """A query in the head, with its fair sample."""

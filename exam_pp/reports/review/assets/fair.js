@@ -121,6 +121,6 @@ function queueBar(queue = "") {
 function fairPanel() {
   if (!hasFairSample()) return null;
   const text = el("span", { class: "fair-state" }, "Fair sample");
-  openFair().then(() => { text.textContent = fairText(); });
+  if (!review.head.live) openFair().then(() => { text.textContent = fairText(); }); // a served page asks for each query
   return el("p", { class: "notice queue" }, text, " ", el("a", { href: "#/fair", "data-focus": "fair" }, "Start rating"));
 }
