@@ -7,13 +7,13 @@ Nothing is computed here: changes are applied, scored and worded by the function
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from exam_pp.banks import Entry, TestBank
 from exam_pp.data_model import QueryPassages
@@ -39,8 +39,28 @@ from exam_pp.store.edits import BankEdit, Edits, file_sha256
 from exam_pp.studies.boards import Board
 from exam_pp.studies.engine import Grading
 
+T = TypeVar("T")
+
 _SHOWN = 10
 """Maximum number of passages of an impact."""
+
+
+class _Rated(LoadedPassages):
+    """Passages with ratings of people, which share what is known of the judge's grades alone."""
+
+    def __init__(self, queries: Sequence[QueryPassages], of_judge: dict[tuple[object, ...], Any]) -> None:
+        super().__init__(queries)
+        self._of_judge = of_judge
+
+    def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What ``make`` returned for an equal key, of the judge's grades also for earlier ratings."""
+        criteria = key[0]
+        if not isinstance(criteria, GradeFilter) or criteria.reviewed:
+            return super().once(key, make)
+        if key not in self._of_judge:
+            self._of_judge[key] = make()
+        known: T = self._of_judge[key]
+        return known
 
 
 @dataclass(frozen=True)
@@ -115,6 +135,7 @@ class Workbench:
         self.needs_importance = any(entry.importance is not None for entry in entries)
         self._bank: tuple[Sequence[BankEdit], TestBank] = ([], self.bank)
         self._survey: tuple[list[object], Survey] | None = None
+        self._of_judge: dict[tuple[object, ...], Any] = {}
         self.start = self.state(folded([], self.bank_sha256))
 
     @property
@@ -161,9 +182,10 @@ class Workbench:
         if edits.ratings:
             basis = [bank, *(of_query for _, of_query in of_new.values())]
             if self._survey is None or list(map(id, self._survey[0])) != list(map(id, basis)):
-                self._survey = basis, Survey.of(queries, bank)
+                self._survey, self._of_judge = (basis, Survey.of(queries, bank)), {}
             _, decided = decisions(self._survey[1], [(Path("log"), edits)], graded=Path(self.board.graded))
-            queries = _with_decisions(queries, decided)
+            passages = _Rated(_with_decisions(queries, decided), self._of_judge)
+            return State(edits, bank, passages, pending, self.board)
         return State(edits, bank, LoadedPassages(queries), pending, self.board)
 
     # What pages show
