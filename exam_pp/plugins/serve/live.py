@@ -262,6 +262,8 @@ class Live:
                 self._wake.wait_for(lambda: self._closing or self._jobs or self._ahead)
                 job = self._jobs.popleft() if self._jobs else None
                 ahead = self._ahead.pop() if job is None and self._ahead else None
+            if self._closing:
+                break
             try:
                 if self.bench.grading is not None and judge is None:
                     judge = Judge(self.bench.grading)
