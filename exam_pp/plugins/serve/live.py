@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 _LAST = 20
 """Number of last changes that the page lists."""
+_PATIENCE = 5.0
+"""Seconds that the end waits for a thread, such as for an endpoint; replies so far are in the journal."""
 _BETWEEN = 0.1
 """Seconds between two messages on the progress of a grading."""
 
@@ -84,13 +86,13 @@ class Live:
             thread.start()
 
     def close(self) -> None:
-        """End both threads after the current batch, and close the log."""
+        """End both threads after the current batch, or a few seconds of it, and close the log."""
         self._closing = True
         with self._wake:
             self._wake.notify_all()
         for thread in self._threads:
             if thread.is_alive():
-                thread.join()
+                thread.join(_PATIENCE)
         self.log.close()
 
     @property
