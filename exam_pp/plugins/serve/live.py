@@ -69,7 +69,7 @@ class Live:
         self._ahead: deque[str] = deque()
         self._read: set[str] = set()
         self._cancelled: set[tuple[str, int]] = set()
-        self._closing = False
+        self._closing = threading.Event()
         self._seen = (-1, -1)
         self._names = {masked(*key): key[1] for key in self.bench.texts}
         self._state: tuple[object, State] | None = None
@@ -87,7 +87,7 @@ class Live:
 
     def close(self) -> None:
         """End both threads after the current batch, or a few seconds of it, and close the log."""
-        self._closing = True
+        self._closing.set()
         with self._wake:
             self._wake.notify_all()
         for thread in self._threads:
@@ -117,7 +117,7 @@ class Live:
         """
         by = self.reviewer or by
         with self._lock:
-            if self._closing:
+            if self._closing.is_set():
                 raise SelectionError("The server is stopping.")
             new = self.log.new(by, client, [self._unmasked(change) for change in changes])
             if any(event.op == "preview" for event in new):
@@ -239,9 +239,11 @@ class Live:
 
     def _boards(self) -> None:
         """Compute the leaderboard of the newest state."""
-        while not self._closing:
+        while not self._closing.is_set():
             with self._wake:
-                self._wake.wait_for(lambda: self._closing or self._seen != (self.log.seq, self._version))
+                self._wake.wait_for(
+                    lambda: self._closing.is_set() or self._seen != (self.log.seq, self._version)
+                )
             self._seen = self.log.seq, self._version
             try:
                 self.board = self.bench.shown(self.state, self._seen[0])
@@ -259,12 +261,12 @@ class Live:
     def _judge(self) -> None:
         """Grade drafts and new entries in order; read passages ahead when idle."""
         judge: Judge | None = None
-        while not self._closing:
+        while not self._closing.is_set():
             with self._wake:
-                self._wake.wait_for(lambda: self._closing or self._jobs or self._ahead)
+                self._wake.wait_for(lambda: self._closing.is_set() or self._jobs or self._ahead)
                 job = self._jobs.popleft() if self._jobs else None
                 ahead = self._ahead.pop() if job is None and self._ahead else None
-            if self._closing:
+            if self._closing.is_set():
                 break
             try:
                 if self.bench.grading is not None and judge is None:
@@ -341,7 +343,7 @@ class Live:
                 self.seconds = (now - started) / done
             if job is not None and (job.client, job.request) in self._cancelled:
                 raise ExamError("Cancelled; the replies that came are kept.")
-            if self._closing:
+            if self._closing.is_set():
                 raise ExamError("The server is stopping.")
             if now - told > _BETWEEN:
                 told = now
