@@ -14,7 +14,7 @@
       models = py: with py; [ accelerate ctranslate2 safetensors tokenizers torch transformers ];
       tests = py: with py; [
         cbor2 coverage fastapi gguf hypothesis ipykernel jsonschema nbclient nbformat openai pandas pytest
-        pytest-timeout pytest-xdist pyyaml requests rouge-score uvicorn
+        pytest-timeout pytest-xdist pyyaml requests rouge-score starlette uvicorn
       ];
 
       exam_pp = py: py.buildPythonApplication {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from exam_pp.data_model import Id, Integer
 from exam_pp.errors import SelectionError
 from exam_pp.models import Record
+from exam_pp.text.wording import listed
 
 EntryKind = Literal["question", "nugget"]
 Combine = Literal["any", "all", "mean"]
@@ -410,3 +412,23 @@ def writers(bank: TestBank | None) -> list[tuple[str, str]]:
 def written_by(bank: TestBank | None) -> tuple[str, ...]:
     """The names of the models that wrote the entries of a bank."""
     return tuple(name for role, name in writers(bank) if role == WRITER)
+
+
+HISTORY = "history"
+"""The key of a line's ``info`` that lists the edits applied to it."""
+
+
+def changes_while_looking(bank: TestBank | None) -> tuple[str, ...]:
+    """A sentence on what people changed while they saw the leaderboard; none if they changed nothing."""
+    counts = Counter(
+        record.get("op")
+        for line in (() if bank is None else bank.lines)
+        for record in (line.info.get(HISTORY) if isinstance(line.info, dict) else None) or ()
+        if isinstance(record, dict) and "at" in record
+    )
+    drafts = counts.pop("discard", 0)
+    made = listed([f"{number} × {op}" for op, number in counts.items()])
+    parts = [f"{sum(counts.values())} made ({made})"] * bool(counts)
+    parts += [f"{drafts} only looked at"] * bool(drafts)
+    subject = "Changes of the bank beside the leaderboard"
+    return (f"{subject}: {', '.join(parts)}; the intervals do not cover this choice.",) * bool(parts)

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 from exam_pp.banks import ASSIGNMENT_LABELS, EntryKind, label_of
 from exam_pp.data_model import (
     DIRECT_ID,
+    HUMAN,
     AnyGrades,
     DirectGrade,
     NuggetAssignment,
@@ -17,8 +18,10 @@ from exam_pp.data_model import (
     SelfRating,
 )
 from exam_pp.records import replace
-from exam_pp.text.wording import counted
+from exam_pp.text.wording import counted, listed
 
+RESOLVES = "resolves"
+"""The key of the options of a person's grades with the entries on which they resolve a disagreement."""
 ConsensusRule = Literal["mean", "median", "majority"]
 
 A = TypeVar("A")
@@ -146,20 +149,25 @@ class Review:
     """Counts of the ratings of people that stand in place of a judge's: the reviewed view of a file.
 
     ``people`` rated; ``rated`` pairs have a rating of theirs, ``changed`` of these differ from the judge's,
-    on ``disputed`` several people disagree.
+    on ``disputed`` several people disagree. ``resolved`` are pairs whose rating one of them fixed, by person.
     """
 
     people: dict[str, None] = field(default_factory=dict)
     rated: int = 0
     changed: int = 0
     disputed: int = 0
+    resolved: Counter[str] = field(default_factory=Counter)
 
     def sentence(self, ratings: int) -> str:
         """What people changed of this number of ratings, for readers."""
         text = (
             f"{self.changed} of {counted(ratings, 'rating')} changed by {self.by}, who checked {self.rated}"
         )
-        return f"{text}; they disagree on {self.disputed}, where the median counts" if self.disputed else text
+        if not self.disputed:
+            return text
+        of_them = [f"{name} resolved {count}" for name, count in self.resolved.items()]
+        text = f"{text}; they disagree on {self.disputed}, where the median counts"
+        return f"{text}, but {listed(of_them)}" if of_them else text
 
     @property
     def by(self) -> str:
@@ -176,6 +184,10 @@ class Review:
             by_person[grades.model].append(grades)
         votes = [_ratings(of_person) for of_person in by_person.values()]
         rated = consensus_ratings(votes, "median")
+        for grades in people:
+            if resolves := (grades.model_options or {}).get(RESOLVES):
+                rated |= {key: grades.entry_ratings()[key] for key in resolves}
+                self.resolved[str(grades.model).removeprefix(HUMAN)] += len(resolves)
         of_judge = _ratings(judged)
         self.people.update((str(person), None) for person in by_person)
         self.rated += len(rated)

@@ -24,7 +24,8 @@ class Provenance:
     """Origin of the numbers of a report; empty fields do not apply or are unknown.
 
     ``reviewed``: What people changed of the ratings of the models; ``partly_reviewed`` are those of these
-    of which they checked only some. ``prompts`` are short names, which reports
+    of which they checked only some. ``edited``: What people changed of the banks while they saw the
+    leaderboard. ``prompts`` are short names, which reports
     for readers have instead of ``prompt_classes``. ``writers`` are the models that wrote the banks, if these
     record them. ``cutoff``: Number of ranks of each system that count; None for measures with a cutoff in
     their name, and for answers that count as a whole.
@@ -41,6 +42,7 @@ class Provenance:
     queries: int | None = None
     reviewed: tuple[str, ...] = ()
     partly_reviewed: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     writers: tuple[str, ...] = ()
 

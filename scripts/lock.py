@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCKS = {"demo": ["e5"], "dev": ["fast", "e5", "openai", "diversity", "dev"], "ci": ["ci"]}
+LOCKS = {"demo": ["e5", "serve"], "dev": ["fast", "e5", "openai", "diversity", "dev"], "ci": ["ci"]}
 """Environment to its extras, as in scripts/_environment.sh."""
 ADDED_TO = {"ci": "dev"}
 """Environments that are made of another one; their locks have only what that one lacks."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from exam_pp.cli.main import main as exam_pp
 from scripts.browser import chromium
+from scripts.serving import Served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -37,10 +38,12 @@ FIGURES = {
 """Name of a picture of a single chart to its page, and the number of the chart there."""
 DEVICES = {
     "": ((1240, 800), "light"),
-    "-phone": ((360, 720), "light"),
-    "-dark": ((1240, 800), "dark"),
+    "-live": ((1400, 900), "light"),
+    "-phone": ((390, 844), "light"),
+    "-dark": ((1400, 900), "dark"),
 }
 """Suffix of a picture to the size of its window and the colour scheme."""
+DRAFT = "How much heat does a heat pump deliver for a unit of electricity?"
 
 
 def run(*arguments: object) -> None:
@@ -169,10 +172,8 @@ def photograph(folder: Path, images: Path) -> None:
         shot("review-overview", "review.html", "#/")
         shot("review-query", "review.html", "#/q/1", "a", "j", "l", "2")
         shot("review-passage", "review.html", "#/q/1", "j", "l", "Enter", "2")
-        shot("review-dark", "review.html", "#/q/1", "j", device="-dark")
         shot("review-blind", "blind.html", "#/q/1", "4", "l", "2", "j")
         shot("review-games", "games.html", "#/g/0", "a", "t", "b", "ArrowLeft")
-        shot("review-phone", "review.html", "#/", device="-phone")
         shot("report", "demo/report/index.html", "")
         shot("gate", "gate.html", "", more=-270)
         for name, (path, number) in FIGURES.items():
@@ -181,6 +182,56 @@ def photograph(folder: Path, images: Path) -> None:
             click = "#t2 td.shade-5" if name == "grid" else ""
             address = "#s2" if name == "disagreements" else ""  # graded high: with marked answers
             shot(f"report-{name}", f"{name}.html", address, click=click)
+
+
+def photograph_live(study: Path, images: Path) -> None:
+    """Take the pictures of the served page: a film from a draft to its leaderboard, and a disagreement."""
+    served = Served(study)
+    with chromium() as browser:
+
+        def reviewer(name: str, device: str, address: str) -> Page:
+            (width, height), scheme = DEVICES[device]
+            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            page.goto(f"{served.address}{address}")
+            page.fill("#dialog input", name)
+            page.click("#dialog .primary")
+            page.wait_for_selector("html[data-ready]")
+            return page
+
+        def picture(page: Page, name: str) -> None:
+            page.wait_for_timeout(500)
+            page.screenshot(path=images / f"{name}.png")
+            reduce_colours(images / f"{name}.png")
+
+        ben = reviewer("ben", "-dark", "#/q/0/p/0/e/1")
+        ben.keyboard.press("1")
+        ann = reviewer("ann", "-live", "#/q/0/p/0/e/1")
+        ann.keyboard.press("5")
+        text = str(ann.inner_text(".text p"))
+        start = text.index("one unit of electricity")
+        ann.evaluate(
+            """([start, end]) => {
+                const text = document.querySelector(".text p").firstChild;
+                getSelection().setBaseAndExtent(text, start, text, end);
+            }""",
+            [start, text.index(".", start)],
+        )
+        ann.wait_for_selector("#selection button")
+        ann.keyboard.press("n")
+        ann.keyboard.type(DRAFT)
+        ann.keyboard.press("Enter")
+        ann.wait_for_selector("#impact h3")
+        picture(ann, "live")
+        ann.keyboard.press("Enter")
+        ann.wait_for_selector(".verdict:has-text('1 × add')")
+        picture(ben, "live-dark")
+        ann.evaluate("window.location.hash = '#/work'")
+        ann.wait_for_selector("#disputes")
+        picture(ann, "live-work")
+        phone = reviewer("cid", "-phone", "#/q/0/p/0/e/0")
+        phone.wait_for_selector("#line:has-text('rerank')")
+        picture(phone, "live-phone")
+    served.stop()
 
 
 def figure(path: Path, number: int, image: Path, browser: Browser) -> None:
@@ -203,6 +254,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         make_pages(Path(folder))
         photograph(Path(folder), ROOT / "docs" / "images")
+        photograph_live(Path(folder) / "demo", ROOT / "docs" / "images")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Literal
@@ -26,21 +26,25 @@ from exam_pp.data_model import HUMAN, Id, Integer, Number, SupportLabel, is_huma
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Winner
 from exam_pp.models import Record
-from exam_pp.store.files import read_lines, write_text
+from exam_pp.plugins import needed
+from exam_pp.store.files import read_lines, read_text, write_text
 from exam_pp.store.parsing import parse_json, read_document
 
 log = logging.getLogger(__name__)
 
 FORMAT: Literal["exam_pp.edits.v1"] = "exam_pp.edits.v1"
 
-BankOp = Literal["add", "reword", "remove", "weight", "importance", "add_gold_answer"]
+BankOp = Literal["add", "reword", "remove", "weight", "importance", "add_gold_answer", "discard"]
+LIVE_FORMAT = "exam_pp.live.v1"
+"""The format of the log of `exam-pp serve`, which is read as an edits file."""
 
 
 class HumanRating(Record):
     """The rating that a reviewer gave a passage for a bank entry.
 
     With a ``key``, digests of the texts of entry and passage, it counts for every pair with these texts,
-    whatever the ids. A rating without one is of the file that was reviewed.
+    whatever the ids. A rating without one is of the file that was reviewed. ``by`` rated, in place of the
+    reviewer of the file. A rating that ``resolves`` a disagreement counts in place of the median.
     """
 
     query_id: Id
@@ -49,6 +53,8 @@ class HumanRating(Record):
     rating: Integer
     comment: str | None = None
     key: str | None = None
+    by: str | None = None
+    resolves: bool = False
 
 
 class HumanSupport(Record):
@@ -77,13 +83,24 @@ class HumanGame(Record):
     comment: str | None = None
 
 
+class Span(Record):
+    """A text that an author selected for an entry, with its place in code points."""
+
+    passage_id: Id
+    start: Integer = Field(ge=0)
+    end: Integer
+    text: str
+
+
 class BankEdit(Record):
     """One change of a bank.
 
     Every ``op`` except ``add`` needs the id of the entry (``entry_id``, in files ``id``). ``add`` and
     ``reword`` need a ``text``. The ``value`` of ``weight`` is a number, that of ``importance``
     is ``vital`` or ``okay``, and that of ``add_gold_answer`` is a text. ``facet_id`` and ``kind`` are the
-    facet and the kind of an added entry, if the bank has several.
+    facet and the kind of an added entry, if the bank has several; it may have an ``importance`` and a
+    ``weight``. ``discard`` only records a change that somebody looked at and did not make. ``by`` and ``at``
+    (ISO 8601) say who made it when, ``spans`` are what an entry is made of.
     """
 
     op: BankOp
@@ -94,10 +111,15 @@ class BankEdit(Record):
     reason: str | None = None
     facet_id: Id | None = None
     kind: EntryKind | None = None
+    importance: Literal["vital", "okay"] | None = None
+    weight: Number | None = None
+    by: str | None = None
+    at: str | None = None
+    spans: list[Span] | None = None
 
     @model_validator(mode="after")
     def _check_fields_of_op(self) -> BankEdit:
-        if self.op != "add" and self.entry_id is None:
+        if self.op not in ("add", "discard") and self.entry_id is None:
             raise ValueError(f'op {self.op!r} needs an "id"')
         if self.op in ("add", "reword") and not (self.text or "").strip():
             raise ValueError(f'op {self.op!r} needs a "text" that is not empty')
@@ -128,14 +150,26 @@ class Edits(Record):
     games: list[HumanGame] = Field(default_factory=list)
 
     @property
+    def people(self) -> set[str | None]:
+        """Who rated, if it is not the reviewer of the file."""
+        return {rating.by for rating in self.ratings if rating.by is not None}
+
+    @property
     def is_by_content(self) -> bool:
         """Whether all ratings have keys, and no citations are labelled, so that any file may be graded."""
         return not self.supports and all(rating.key is not None for rating in self.ratings)
 
 
 def read_edits(path: str | Path) -> Edits:
-    """Read an edits file; raises :class:`DataError` with the field."""
-    return read_document(Edits, path, FORMAT, "an edits file")
+    """Read an edits file, or the log of `exam-pp serve`; raises :class:`DataError` with the field.
+
+    A plug-in offers ``edits of a log``: a function of its text and path.
+    """
+    text = read_text(path)
+    if LIVE_FORMAT in text[:100]:
+        edits: Edits = needed("edits of a log", "serve")(text, path)
+        return edits
+    return read_document(Edits, path, FORMAT, "an edits file", text=text)
 
 
 def write_edits(edits: Edits, path: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
@@ -197,8 +231,12 @@ def check_reviewed(
     )  # fmt: skip
 
 
-def check_one_file(reviewer: str | None, edits: Sequence[Path]) -> None:
-    """Raise SelectionError if a name is given for several edits files, which may be by several people."""
+def check_one_file(reviewer: str | None, edits: Sequence[Path], people: Collection[str | None] = ()) -> None:
+    """Raise SelectionError if a name is given for several edits files or people."""
+    if reviewer is not None and len(people) > 1:
+        raise SelectionError(
+            f"--reviewer would give the ratings of {len(people)} people to {reviewer!r}: leave it out."
+        )
     if reviewer is not None and len(edits) > 1:
         raise SelectionError(
             f"--reviewer would give the work of {len(edits)} EDITS files to {reviewer!r}, whoever made "

@@ -114,9 +114,14 @@ def parse_yaml(text: str, file: str | Path, feature: str) -> Any:
         raise DataError(f"is not valid YAML: {' '.join(str(error).split())}.", file=str(file)) from error
 
 
-def read_document(model: type[M], path: str | Path, form: str, noun: str, hint: str = "") -> M:
-    """Read a JSON object whose key ``format`` is ``form``; raises :class:`DataError`."""
-    value = parse_json(read_text(path), path)
+def read_document(
+    model: type[M], path: str | Path, form: str, noun: str, hint: str = "", text: str | None = None
+) -> M:
+    """Read a JSON object whose key ``format`` is ``form``; raises :class:`DataError`.
+
+    ``text`` is that of the file, if it is read already.
+    """
+    value = parse_json(read_text(path) if text is None else text, path)
     if not isinstance(value, dict) or value.get("format") != form:
         raise DataError(f'is not {noun}: its key "format" must be {form!r}.{hint}', file=str(path))
     return valid(model.model_validate, value, path)

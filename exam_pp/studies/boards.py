@@ -11,7 +11,8 @@ from exam_pp.banks import EntryKind
 from exam_pp.grade_filter import GradeFilter, GradeKey
 from exam_pp.metrics.measures import LENGTH
 from exam_pp.phases.evaluation.cover import cover
-from exam_pp.phases.evaluation.nugget_leaderboard import read_conditions
+from exam_pp.phases.evaluation.inputs import Bank, Passages
+from exam_pp.phases.evaluation.nugget_leaderboard import graded_conditions
 from exam_pp.phases.evaluation.own_measures import read_measures
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.phases.grading.steps import is_data_set
@@ -34,19 +35,19 @@ class Board:
     grader: GradeKey | None = None
     measures: Path | None = None
 
-    def evaluation(self) -> Evaluation:
-        """The scores, those of the verdict first; raises :class:`~exam_pp.errors.ExamError`."""
+    def evaluation(self, passages: Passages | None = None, bank: Bank | None = None) -> Evaluation:
+        """The scores, those of the verdict first; raises :class:`~exam_pp.errors.ExamError`.
+
+        ``passages`` and ``bank`` stand in place of those of the board.
+        """
+        passages, bank = passages or self.graded, bank or self.bank
         model, prompt = (None, None) if self.grader is None else self.grader
         criteria = with_aliases(GradeFilter(model, prompt, self.kind))
-        if self.assigns and self.bank is not None:
-            (condition,) = read_conditions(
-                [self.graded],
-                [self.bank],
-                grade_filter=criteria,
-                measures=read_measures(self.measures),
-            )
+        if self.assigns and bank is not None:
+            measures = read_measures(self.measures)
+            (condition,) = graded_conditions(passages, bank, grade_filter=criteria, measures=measures)
             return condition.evaluation.of_metrics(*condition.metrics, LENGTH)
-        return cover(self.graded, self.bank, grade_filter=criteria)
+        return cover(passages, bank, grade_filter=criteria)
 
     @property
     def words(self) -> Sequence[str]:

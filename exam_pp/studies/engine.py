@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from exam_pp.banks import EntryKind, TestBank
 from exam_pp.data_model import Role
@@ -20,6 +20,7 @@ from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.judges import E5, LEXICAL
 from exam_pp.llm import packaged_e5
 from exam_pp.llm.base import ModelOptions
+from exam_pp.phases.banks.edit import apply_to_bank
 from exam_pp.phases.banks.import_bank import BankFormat, import_bank
 from exam_pp.phases.evaluation.contents import graded_contents
 from exam_pp.phases.evaluation.own_measures import read_measures
@@ -39,7 +40,7 @@ from exam_pp.reports.analysis.report_folder import Sources, grade_sets
 from exam_pp.reports.validation.findings import findings_report
 from exam_pp.signals import STOP
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.edits import read_edits
+from exam_pp.store.edits import file_sha256, read_edits
 from exam_pp.store.files import write_text
 from exam_pp.store.inputs import reading
 from exam_pp.store.locks import Lock
@@ -77,13 +78,31 @@ class Judge:
     retry_failed: bool = False
 
 
+class Grading(NamedTuple):
+    """What :meth:`Engine.graded` got for a bank, and who answers where."""
+
+    title: str
+    files: GradeFiles
+    prompts: Sequence[Prompt]
+    words: Sequence[str | Path]
+    replies: str
+    role: Role | None
+    model: ModelOptions
+    journal: Path
+
+
 @dataclass
 class Results:
-    """What a study has come to: leaderboards, the pages that explain them, and the file of games, if any."""
+    """What a study has come to: leaderboards, the pages that explain them, and the file of games, if any.
+
+    ``further`` are leaderboards that only reports show. ``gradings`` say how the study graded a bank.
+    """
 
     boards: list[Board] = field(default_factory=list)
     reports: list[Path] = field(default_factory=list)
     games: Path | None = None
+    further: list[Board] = field(default_factory=list)
+    gradings: Mapping[Path, Grading] = field(default_factory=dict)
 
 
 class Engine:
@@ -92,7 +111,8 @@ class Engine:
     ``judge`` is the model in place of that of the study, ``unit`` what a passage of an answer is, ``reports``
     whether pages are written, ``batch`` a folder of batch files in place of calls, and ``max_tokens_total``
     the limit of each grading. ``say`` gets the command line that does the same as a step. Every method raises
-    :class:`~exam_pp.errors.ExamError`.
+    :class:`~exam_pp.errors.ExamError`. Logs of `exam-pp serve`, of which each may change a bank, are the
+    edits, if there are any; with ``refine`` False, nothing that people changed counts.
     """
 
     def __init__(
@@ -105,6 +125,7 @@ class Engine:
         reports: bool = True,
         batch: Path | None = None,
         max_tokens_total: int | None = None,
+        refine: bool = True,
         progress: Progress = no_progress,
         say: Callable[[str], object] = lambda _line: None,
     ) -> None:
@@ -117,7 +138,10 @@ class Engine:
         self._unit = unit
         self._asked: set[str] = set()
         self._banks: list[Path] = []
-        self._edits = list(map(Path, study.edits))
+        self._logs = live_logs(folder) if refine else []
+        self._edits = (self._logs or list(map(Path, study.edits))) if refine else []
+        self._gradings: dict[Path, Grading] = {}
+        self._refined: set[Path] = set()
         self._outdated: list[Mapping[tuple[Path, int], bool]] = []
         self._reports = reports
         self._say = say
@@ -126,15 +150,29 @@ class Engine:
 
     def run(self) -> Results:
         """Do all steps that are missing or changed, and write the study file."""
-        in_use = f"{self.folder} is in use by another run: wait for it."
-        lock = Lock.take(self.folder / ".study.lock", in_use)
+        lock = self.lock()
         try:
-            results = self._run()
-            # Options that failed, such as edits of another file, are not kept for the next time.
-            write_study(self.study, self.folder / STUDY_FILE)
-            return results
+            return self.run_locked()
         finally:
             lock.release()
+
+    def lock(self) -> Lock:
+        """The lock of the folder."""
+        in_use = f"{self.folder} is in use by another run or by `exam-pp serve`: wait for it, or end it."
+        return Lock.take(self.folder / ".study.lock", in_use)
+
+    def run_locked(self) -> Results:
+        """Do what :meth:`run` does, for a caller who has the lock of the folder."""
+        results = self._run()
+        results.gradings = self._gradings
+        if lost := [path for path in self._logs if path not in self._refined and read_edits(path).bank]:
+            raise SelectionError(
+                f"{lost[0]} changes another bank than those of this study: apply it with `exam-pp bank apply "
+                "--force`, or move it away."
+            )
+        # Options that failed, such as edits of another file, are not kept for the next time.
+        write_study(self.study, self.folder / STUDY_FILE)
+        return results
 
     def _run(self) -> Results:
         banks = [self.bank(number, Path(path)) for number, path in enumerate(self.study.bank, 1)]
@@ -190,6 +228,7 @@ class Engine:
     def _known_grades(self, graded: Path, banks: Sequence[Path]) -> Results:
         """The leaderboards of a file that is graded already."""
         self._check([graded, *banks])
+        graded, banks = self._refine(graded, banks)
         graded = self._correct(graded, banks or [None])
         sources = Sources(graded, banks)
         results = Results()
@@ -282,6 +321,11 @@ class Engine:
     ) -> Path:
         """The file with the grades of the judge; ``files.output`` is its name in the folder of the study."""
         judge = self._judge_of(*(prompt.kind for prompt in prompts))
+        if files.bank is not None:
+            journal = self._journal(str(files.output), replies, judge)
+            self._gradings[files.bank] = Grading(
+                title, files, prompts, words, replies, role, judge.model, journal
+            )
 
         def work(output: Path, journal: Path, advance: Advance) -> Iterable[str]:
             named = replace(
@@ -295,6 +339,29 @@ class Engine:
         facts = asked(judge.model, *prompts)
         return self.ask(title, command, str(files.output), work, facts, replies, judge)
 
+    def _refine(self, graded: Path, banks: Sequence[Path], name: str = "refined") -> tuple[Path, list[Path]]:
+        """Banks with what people changed, and the file with the grades of their new entries."""
+        refined: list[Path] = []
+        for number, bank in enumerate(banks, 1):
+            ending = "" if len(banks) == 1 else f"-{number}"
+            changed, grading = self._changed(bank, f"{name}{ending}.jsonl"), self._gradings.get(bank)
+            if changed != bank and grading is not None:
+                output = Path(f"graded-{name}{ending}.jsonl.gz")
+                files = replace(grading.files, passages=graded, bank=changed, output=output)
+                graded = self.graded(*grading._replace(files=files)[:-2])
+            refined.append(changed)
+        return graded, refined
+
+    def _changed(self, bank: Path, name: str) -> Path:
+        """The bank with the changes of its log."""
+        known = {path: read_edits(path) for path in self._logs}
+        own = [path for path, edits in known.items() if edits.bank and edits.bank_sha256 == file_sha256(bank)]
+        if not own:
+            return bank
+        self._refined.update(own)
+        words: Words = ["bank", "apply", bank, own[0]]
+        return self._step("Bank", words, name, lambda to, _journal, _done: apply_to_bank(bank, to, own[0]))
+
     def _rate(self, graded: Path, banks: Mapping[Path, EntryKind], results: Results) -> None:
         """Grade what the systems returned, and write the report."""
         study = self.study
@@ -305,12 +372,15 @@ class Engine:
             name = "graded.jsonl.gz" if number == len(banks) else f"graded-{number}.jsonl.gz"
             files = GradeFiles(graded, Path(name), bank)
             graded = self.graded("Grade", files, named or [rating_prompt(kind)], words, f"replies-{number}")
-        graded = self._correct(graded, list(banks))
+        graded, refined = self._refine(graded, list(banks))
+        graded = self._correct(graded, refined)
         if self._reports:
-            page = self._report("report", graded, list(banks), study.official)
+            page = self._report("report", graded, refined, study.official)
             results.reports.append(page)
-        bank, kind = next(iter(banks.items()))  # the report has the leaderboards of all banks
-        results.boards.append(Board(graded, bank, kind=kind if len(banks) > 1 else None))
+        kinds = banks.values() if len(banks) > 1 else [None]
+        first, *others = (Board(graded, bank, kind=kind) for bank, kind in zip(refined, kinds, strict=True))
+        results.boards.append(first)  # the report has the leaderboards of all banks
+        results.further += others
 
     def _assign(self, answers: Path, bank: Path, suffix: str, results: Results) -> None:
         """Assign nuggets to whole answers, and write the report."""
@@ -327,6 +397,7 @@ class Engine:
         rankings = (r for query in read_passages(answers) for p in query.passages for r in p.rankings)
         role: Role | None = "answer" if any(r.role == "retrieved" for r in rankings) else None
         assigned = self.graded("Assign", files, [prompt], words, f"replies-nuggets{suffix}", role)
+        assigned, (bank,) = self._refine(assigned, [bank], f"refined-nuggets{suffix}")
         assigned = self._correct(assigned, [bank], f"assigned-corrected{suffix}")
         if self._reports:
             results.reports.append(self._report(f"report-nuggets{suffix}", assigned, [bank]))
@@ -359,11 +430,13 @@ class Engine:
     def _apply(self, graded: Path, bank: Path | None, name: str) -> Path:
         """Put ratings in place where their texts are; those without keys are of the first file."""
         edits, self._edits = self._edits, [path for path in self._edits if read_edits(path).is_by_content]
+        edits = [path for path in edits if path not in self._logs or read_edits(path).ratings]
         if not edits:
             return graded
 
         def work(output: Path, _journal: Path, _advance: Advance) -> Iterable[str]:
             summary = apply_ratings(graded, edits, output, bank=bank)
+            summary.bank_edits *= not self._refined
             self._outdated.append(summary.outdated)
             return summary.lines()
 
@@ -492,8 +565,13 @@ class Engine:
         judge = judge or self.judge
         if judge.retry_failed:
             (self.folder / output).unlink(missing_ok=True)
+        journal = self._journal(output, replies, judge)
+        return self._step(title, [*words, *judge.words], output, work, facts, journal)
+
+    def _journal(self, output: str, replies: str, judge: Judge) -> Path:
+        """The journal of the replies of a judge."""
         default = self.folder / f"{replies}.journal" if replies else journal_path(self.folder / output)
-        return self._step(title, [*words, *judge.words], output, work, facts, judge.journal or default)
+        return judge.journal or default
 
     def _step(
         self,
@@ -541,6 +619,11 @@ def _check_readers(name: Path, bank: TestBank, study: StudyFile) -> None:
             raise SelectionError(f"{name} has {what}, which are for whole answers: name --answers.")
         if is_here and study.model in judges:
             raise SelectionError(f"{name} has {what}, and {why}: name a language model with --model.")
+
+
+def live_logs(folder: Path) -> list[Path]:
+    """The logs of `exam-pp serve` in the folder of a study: what people changed, for each bank."""
+    return sorted((folder / "live").glob("log*.jsonl"))
 
 
 def _flags(**given: bool) -> list[str]:

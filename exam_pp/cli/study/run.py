@@ -157,7 +157,7 @@ def command(
       exam-pp run study/study.toml --edits edits.json
     """
     from exam_pp.phases.grading.steps import make_folder
-    from exam_pp.studies.engine import Engine
+    from exam_pp.studies.engine import Engine, live_logs
     from exam_pp.studies.inputs import STUDY_FILE, StudyFile, read_study, with_systems
 
     if study is not None and study.is_dir():
@@ -174,6 +174,8 @@ def command(
     if recorded.exists():
         chosen = _with_judge_of(read_study(recorded, given, outside=outside), chosen, folder)
     _check(chosen)
+    if "edits" in given and (logs := live_logs(folder)):
+        raise SelectionError(f"Corrections of this study are in {logs[0]}: leave out --edits.")
     make_folder(folder)
     engine = Engine(
         chosen, folder, batch=batch, max_tokens_total=max_tokens_total,
@@ -259,12 +261,15 @@ def _check(study: StudyFile) -> None:
 
 def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:
     """What to do with the results."""
+    from exam_pp.plugins import offered
     from exam_pp.studies.boards import typed
     from exam_pp.studies.inputs import words_again
 
     words = ["exam-pp", "run", folder, *words_again(study, folder)]
     again = shlex.join(map(typed, words))
-    lines = ["", "Next:", f"  See why: open {' and '.join(map(str, results.reports))}"]
+    # A plug-in offers a function of the words of the command again, which returns a line.
+    offers = [line(words[2:]) for line in offered("next steps of a study")] if results.boards else []
+    lines = ["", "Next:", *offers, f"  See why: open {' and '.join(map(str, results.reports))}"]
     pages = [path for report in results.reports if (path := report.parent / "review.html").exists()]
     if pages:
         # The page saves only new ratings, and --edits replaces earlier files: so these are named again.

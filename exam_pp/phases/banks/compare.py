@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import BankLine, Entry, TestBank
+from exam_pp.banks import HISTORY, BankLine, Entry, TestBank
 from exam_pp.errors import DataError
-from exam_pp.phases.banks.edit import HISTORY, records_of
+from exam_pp.phases.banks.edit import records_of
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.text.wording import counted

@@ -7,16 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from exam_pp.banks import BankLine, Entry, EntryKind, entry_id, make_entry, normalised_text
+from exam_pp.banks import HISTORY, BankLine, Entry, EntryKind, entry_id, make_entry, normalised_text
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.phases.passages.sample import random_key
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.edits import BankEdit, Edits, check_reviewed, read_edits
 from exam_pp.store.files import check_output
 from exam_pp.text.wording import counted
-
-HISTORY = "history"
-"""The key of a line's ``info`` that lists the edits applied to it."""
 
 
 def add_history(line: BankLine, records: Sequence[dict[str, Any]]) -> BankLine:
@@ -60,8 +57,14 @@ class _Working:
         self._renamed: dict[tuple[str, str], str] = {}
 
     def apply(self, edit: BankEdit, reviewer: str) -> None:
-        record: dict[str, Any] = {"op": edit.op, "id": edit.entry_id, "reason": edit.reason, "by": reviewer}
-        if edit.op == "add":
+        by = edit.by or reviewer
+        record: dict[str, Any] = {"op": edit.op, "id": edit.entry_id, "reason": edit.reason, "by": by}
+        if edit.at is not None:
+            record |= {"at": edit.at} | edit.model_dump(include={"spans"}, exclude_none=True)
+        if edit.op == "discard":
+            at = self._line_of(edit)
+            record |= edit.model_dump(include={"text", "value"}, exclude_none=True)
+        elif edit.op == "add":
             at, record["id"] = self._add(edit)
         else:
             at, position = self._find(edit)
@@ -102,7 +105,7 @@ class _Working:
             self._renamed[edit.query_id, old.entry_id] = key
         return old.model_copy(update={f"{old.kind}_text": text, f"{old.kind}_id": key})
 
-    def _add(self, edit: BankEdit) -> tuple[int, str]:
+    def _line_of(self, edit: BankEdit) -> int:
         at = next(
             (
                 at
@@ -114,9 +117,14 @@ class _Working:
         if at is None:
             facet = "" if edit.facet_id is None else f" with the facet {edit.facet_id!r}"
             raise _DoesNotFitError(f"the bank has no query {edit.query_id!r}{facet}")
+        return at
+
+    def _add(self, edit: BankEdit) -> tuple[int, str]:
+        at = self._line_of(edit)
         line, text = self.lines[at], str(edit.text).strip()
         self._refuse_duplicate(line.query_id, text)
-        item = make_entry(self._kind(edit, line), line.query_id, text, line.facet_id)
+        worth = edit.model_dump(include={"importance", "weight"}, exclude_none=True)
+        item = make_entry(self._kind(edit, line), line.query_id, text, line.facet_id, **worth)
         line.items.append(item)
         return at, item.entry_id
 

@@ -19,6 +19,7 @@ from exam_pp.metrics.measures import (
     MeasureName,
     known_measures,
 )
+from exam_pp.phases.evaluation.inputs import Bank, Passages
 from exam_pp.phases.evaluation.judgments import is_passages
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard
 from exam_pp.phases.evaluation.nugget_scores import (
@@ -153,6 +154,25 @@ def read_conditions(
     return [replace(c, evaluation=_of_runs(c, runs)) for c in conditions] if runs else conditions
 
 
+def graded_conditions(
+    answers: Passages,
+    bank: Bank,
+    *,
+    grade_filter: GradeFilter | None = None,
+    queries: PathLike | None = None,
+    rules: ScoringRules | None = None,
+    measures: Sequence[Measure] = (),
+) -> list[Condition]:
+    """A condition for each grader of graded answers; parameters are those of :func:`read_conditions`."""
+    evaluations = nugget_scores(
+        answers, bank, grade_filter=grade_filter, queries=queries, measures=measures or None,
+        **vars(rules or ScoringRules()),
+    )  # fmt: skip
+    sanity = sanity_scores(bank, queries=queries, measures=measures or None)
+    columns = tuple(measure.name for measure in measures) or tuple(MEASURES)
+    return [Condition(grader, evaluation, sanity, columns) for grader, evaluation in evaluations.items()]
+
+
 def _conditions(
     file: PathLike,
     bank: PathLike | None,
@@ -165,21 +185,20 @@ def _conditions(
 ) -> Iterator[Condition]:
     name = Path(file).name.removesuffix(".gz")
     folder = Path(file).is_dir()
-    columns = tuple(measure.name for measure in measures) or tuple(MEASURES)
     stem = name if folder else name.rpartition(".")[0] or name
     if folder or not is_passages(file):
         origin = Provenance(leaderboards=file_names(file))
+        columns = tuple(measure.name for measure in measures) or tuple(MEASURES)
         yield Condition(stem, Evaluation(read_any_scores(file), provenance=origin), columns=columns)
         return
     if bank is None:
         raise SelectionError(f"{file} has graded answers; name the bank of their nuggets with --bank.")
-    evaluations = nugget_scores(
-        file, bank, grade_filter=grade_filter, queries=queries, measures=measures or None, **vars(rules)
+    conditions = graded_conditions(
+        file, bank, grade_filter=grade_filter, queries=queries, rules=rules, measures=measures
     )
-    sanity = sanity_scores(bank, queries=queries, measures=measures or None)
-    for grader, evaluation in evaluations.items():
-        name = grader if alone else stem if len(evaluations) == 1 else f"{stem} {grader}"
-        yield Condition(name, evaluation, sanity, columns)
+    for each in conditions:
+        name = each.name if alone else stem if len(conditions) == 1 else f"{stem} {each.name}"
+        yield replace(each, name=name)
 
 
 def score_files(source: PathLike) -> list[Path]:

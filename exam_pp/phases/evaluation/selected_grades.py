@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import shorten
 
-from exam_pp.banks import EntryKind, TestBank, written_by
+from exam_pp.banks import EntryKind, TestBank, changes_while_looking, written_by
 from exam_pp.data_model import CANARY, QueryView, Role, is_canary
 from exam_pp.errors import SelectionError
 from exam_pp.grade_filter import GradeFilter, GradeKey, GradeSelector
@@ -147,6 +147,7 @@ def origin(
         reviewed_by(graded_by([selector.key]), selector.review, ratings, partly=partly),
         banks=file_names(bank_source),
         writers=written_by(bank),
+        edited=changes_while_looking(bank),
     )
 
 

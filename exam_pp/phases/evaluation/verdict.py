@@ -182,6 +182,7 @@ def _doubts(standings: Standings) -> str:
             who = counted(moved, "system has", "systems have") if moved else "no system has"
             doubts += f"; {who} another place"
         doubts += "."
+    doubts += "".join(f" {changes}" for changes in provenance.edited)
     if basis is not None and basis.kind != "judge":
         return doubts  # the judge has no part in the claims
     prompts = filter(None, map(PROMPTS.find, provenance.prompt_classes))

@@ -20,7 +20,7 @@ from exam_pp.data_model import (
     RubricGrades,
     SupportGrades,
 )
-from exam_pp.decided_grades import decided_grades, merged, put
+from exam_pp.decided_grades import RESOLVES, decided_grades, merged, put
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.grade_filter import GradeKey
 from exam_pp.phases.evaluation.result import counted_names
@@ -144,37 +144,64 @@ def apply_ratings(
     ``reviewer``: Name of the reviewer; replaces the name in the edits file, of which there must be only one.
     ``prompts``: Prompts that are not registered, by name.
     """
-    check_one_file(reviewer, edits)
     inputs = [graded, *edits, *([bank] if bank else [])]
     check_output(output, inputs)
     # A pass of its own, because prompt class and scale depend on all grades of the file.
-    survey = _Survey.of(graded, bank)
-    summary = AppliedRatings()
-    # Kept, because the prompt class depends on the ratings of all files.
-    sources: list[tuple[Path, Edits, str]] = []
-    for path in edits:
-        edits_of_file = read_edits(path)
+    survey = Survey.of(read_passages(graded), TestBank({}) if bank is None else read_bank(bank))
+    sources = [(path, read_edits(path)) for path in edits]
+    check_one_file(reviewer, edits, sources[0][1].people if len(sources) == 1 else ())
+    for path, edits_of_file in sources:
         if not (force or edits_of_file.is_by_content):
             check_reviewed(edits_of_file.graded_sha256, graded, path, "graded_sha256", "file", "passages")
         survey.check(edits_of_file, path, graded, bank)
+    summary, decided = decisions(
+        survey, sources, graded=graded, prompt_class=prompt_class, reviewer=reviewer, prompts=prompts
+    )
+    add_decisions(graded, output, inputs, decided)
+    return summary
+
+
+Add = Callable[[Passage], None]
+"""Adds what a person decided to a passage."""
+
+
+def decisions(
+    survey: Survey,
+    sources: Sequence[tuple[Path, Edits]],
+    *,
+    graded: Path,
+    prompt_class: str | None = None,
+    reviewer: str | None = None,
+    prompts: Mapping[str, Prompt] | None = None,
+) -> tuple[AppliedRatings, list[tuple[str, str, Add]]]:
+    """What edits add to graded passages: a summary, and functions with the ids of query and passage.
+
+    ``survey`` is of these passages, ``graded`` their name in messages. Other parameters and errors are those
+    of :func:`apply_ratings`.
+    """
+    summary = AppliedRatings()
+    raters: dict[tuple[Path, str | None], str] = {}
+    for path, edits_of_file in sources:
         summary.bank_edits += len(edits_of_file.bank)
-        if edits_of_file.ratings or edits_of_file.supports:
-            sources.append((path, edits_of_file, reviewer_name(reviewer, edits_of_file, path)))
+        by = {rating.by for rating in edits_of_file.ratings} | ({None} if edits_of_file.supports else set())
+        for name in by:
+            raters[path, name] = reviewer_name(reviewer or name, edits_of_file, path)
         for number, rating in enumerate(edits_of_file.ratings, 1):
             query_id, passage_id, entry_id = _pair(rating)
             # Until a pair with its key is found.
             summary.outdated[path, number] = entry_id in survey.entries.get(query_id, ()) and (
                 passage_id in survey.passages.get(query_id, ())
             )
-    warn_of_similar_names((grader for *_, grader in sources), survey.models)
-    if not sources:
+    warn_of_similar_names(raters.values(), survey.models)
+    if not raters:
         hint = " Apply edits of the bank with `exam-pp bank apply`." if summary.bank_edits else ""
-        raise SelectionError(f"No ratings and no labels of citations in {', '.join(map(str, edits))}.{hint}")
+        names = ", ".join(str(path) for path, _ in sources)
+        raise SelectionError(f"No ratings and no labels of citations in {names}.{hint}")
     if summary.outdated and prompt_class is None and not survey.classes:
         raise SelectionError(f"{graded} has no grades: name the prompt of the ratings with --prompt.")
     by_ids = {
         (rating.query_id, rating.entry_id)
-        for _, edits_of_file, _ in sources
+        for _, edits_of_file in sources
         for rating in edits_of_file.ratings
         if rating.key is None
     }
@@ -182,16 +209,16 @@ def apply_ratings(
     for name in ([prompt_class] if prompt_class else survey.classes) if summary.outdated else ():
         rated = _rated_class(survey, name, prompts or {})
         ratings: Decisions[HumanRating] = Decisions()
-        for path, edits_of_file, grader in sources:
+        for path, edits_of_file in sources:
             found = _found(edits_of_file, rated, survey, by_ids=name == of_ids)
             _check_ratings([item for _, item in found], rated, survey, path)
             for number, item in found:
-                ratings.add(grader, item, f"{path}, ratings.{number}")
+                ratings.add(raters[path, item.by], item, f"{path}, ratings.{number}")
                 summary.outdated.pop((path, number), None)
         summary.ratings.append((rated, ratings))
-    for path, edits_of_file, grader in sources:
+    for path, edits_of_file in sources:
         for number, label in enumerate(edits_of_file.supports, 1):
-            summary.labels.add(grader, label, f"{path}, supports.{number}")
+            summary.labels.add(raters[path, None], label, f"{path}, supports.{number}")
     of_ratings = (
         (*place, partial(add_ratings, grader=grader, rated=rated, new=new))
         for rated, ratings in summary.ratings
@@ -201,13 +228,10 @@ def apply_ratings(
         (*place, partial(add_supports, grader=grader, new=new))
         for place, grader, new in summary.labels.by_passage()
     )
-    add_decisions(graded, output, inputs, [*of_ratings, *of_labels])
-    return summary
+    return summary, [*of_ratings, *of_labels]
 
 
-def _found(
-    edits: Edits, rated: RatedClass, survey: _Survey, *, by_ids: bool
-) -> list[tuple[int, HumanRating]]:
+def _found(edits: Edits, rated: RatedClass, survey: Survey, *, by_ids: bool) -> list[tuple[int, HumanRating]]:
     """Number and rating for each pair that a rating is of: by its content, or without a key by its ids."""
     places = survey.places(
         survey.bank if edits.bank_sha256 else TestBank({}), scale_of(rated.name, rated.prompt)
@@ -240,7 +264,7 @@ def _value(item: HumanRating | HumanSupport) -> int | str:
 
 
 @dataclass
-class _Survey:
+class Survey:
     """The passages and entries of a graded file (and a bank), and the prompt classes that rate them.
 
     ``texts``, ``passages`` and ``entries`` map a query id to its text, to the digests of texts by passage id,
@@ -260,9 +284,10 @@ class _Survey:
     models: dict[str | None, None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, graded: Path, bank: Path | None) -> _Survey:
-        survey = cls(TestBank({}) if bank is None else read_bank(bank))
-        for query in read_passages(graded):
+    def of(cls, graded: Iterable[QueryPassages], bank: TestBank) -> Survey:
+        """The survey of graded passages and a bank, which may have no queries."""
+        survey = cls(bank)
+        for query in graded:
             survey.texts.setdefault(query.query_id, query.query_text)
             digests = survey.passages.setdefault(query.query_id, {})
             for part, cited in cited_ids(query).items():
@@ -335,7 +360,7 @@ class _Survey:
         return [f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())]
 
 
-def _rated_class(survey: _Survey, prompt_class: str, prompts: Mapping[str, Prompt]) -> RatedClass:
+def _rated_class(survey: Survey, prompt_class: str, prompts: Mapping[str, Prompt]) -> RatedClass:
     prompt = prompts.get(prompt_class) or PROMPTS.find(prompt_class)
     name = prompt_class if prompt is None else prompt.name
     sample = survey.samples.get(name)
@@ -352,7 +377,7 @@ def _rated_class(survey: _Survey, prompt_class: str, prompts: Mapping[str, Promp
     )
 
 
-def _only_class(graded: Path, survey: _Survey, entries: set[tuple[str, str]]) -> str:
+def _only_class(graded: Path, survey: Survey, entries: set[tuple[str, str]]) -> str:
     """The only prompt class that has grades for all these entries; a prompt with a scale is preferred."""
     names = [name for name, graded_entries in survey.classes.items() if entries <= graded_entries]
     names = [name for name in names if survey.samples[name].is_rated] or names
@@ -364,14 +389,14 @@ def _only_class(graded: Path, survey: _Survey, entries: set[tuple[str, str]]) ->
     )
 
 
-def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, survey: _Survey) -> EntryKind:
+def _kind(prompt: Prompt | None, sample: RubricGrades | DirectGrade | None, survey: Survey) -> EntryKind:
     if prompt is not None and prompt.entry_kind is not None:
         return prompt.entry_kind
     nuggets = survey.bank.kinds == {"nugget"} if sample is None else sample.kind == "nugget"
     return "nugget" if nuggets else "question"
 
 
-def _check_ratings(ratings: Sequence[HumanRating], rated: RatedClass, survey: _Survey, path: Path) -> None:
+def _check_ratings(ratings: Sequence[HumanRating], rated: RatedClass, survey: Survey, path: Path) -> None:
     """Raise DataError if a rating is not on the scale of the prompt, or for a kind that it does not rate.
 
     The kinds are passages as a whole, questions and nuggets.
@@ -403,13 +428,13 @@ def add_decisions(
     graded: Path,
     output: Path,
     inputs: Sequence[Path],
-    decided: Iterable[tuple[str, str, Callable[[Passage], None]]],
+    decided: Iterable[tuple[str, str, Add]],
 ) -> None:
     """Copy a graded file, and let each function add what a person decided to a query's passage.
 
     If the file has a passage twice, only the first one gets it. Raises DataError if a passage is missing.
     """
-    waiting: dict[tuple[str, str], list[Callable[[Passage], None]]] = {}
+    waiting: dict[tuple[str, str], list[Add]] = {}
     for query_id, passage_id, add in decided:
         waiting.setdefault((query_id, passage_id), []).append(add)
 
@@ -502,12 +527,15 @@ def add_ratings(passage: Passage, grader: str, rated: RatedClass, new: Sequence[
         {rating.entry_id: rating.rating for rating in new},
         _comments(new),
     )
+    before = {key for g in known if earlier(g) for key in (g.model_options or {}).get(RESOLVES, ())}
+    resolves = {rating.entry_id for rating in new if rating.resolves}
+    resolves |= before - {rating.entry_id for rating in new}
     grades = decided_grades(
         ratings,
         "direct" if rated.is_direct else rated.kind,
         {
             "model": grader,
-            "model_options": {},
+            "model_options": {RESOLVES: sorted(resolves)} if resolves else {},
             "prompt_info": {"prompt_class": rated.name, "is_self_rated": rated.is_rated},
             **comments,
         },

@@ -19,10 +19,9 @@ from exam_pp.metrics.fair_sample import sample_order
 from exam_pp.metrics.leaderboard import standings
 from exam_pp.metrics.measures import Measure, known_measures, measures_of
 from exam_pp.phases.evaluation.cover import cover_of
-from exam_pp.phases.evaluation.inputs import LoadedPassages, loaded, name_of
-from exam_pp.phases.evaluation.nugget_leaderboard import Condition
-from exam_pp.phases.evaluation.nugget_scores import nugget_scores, sanity_scores
-from exam_pp.phases.evaluation.result import counted_names
+from exam_pp.phases.evaluation.inputs import Bank, LoadedPassages, bank_of, loaded, name_of
+from exam_pp.phases.evaluation.nugget_leaderboard import ScoringRules, graded_conditions
+from exam_pp.phases.evaluation.result import PathLike, counted_names
 from exam_pp.phases.evaluation.selected_grades import DEFAULT_MIN_GRADE, read_selected
 from exam_pp.phases.evaluation.verdict import page_title
 from exam_pp.phases.review.checked_passages import extracted_answers
@@ -31,7 +30,6 @@ from exam_pp.phases.review.rating_scale import ScaleStep, rating_scale
 from exam_pp.phases.review.review_table import Cell, QueryTable, cells_of, citations_of
 from exam_pp.plugins import needed
 from exam_pp.prompts import PROMPTS, Prompt
-from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.edits import file_sha256
 from exam_pp.text.wording import counted, no_query
 
@@ -98,7 +96,7 @@ def review_material(
     graded: str | Path | LoadedPassages,
     grade_filter: GradeFilter,
     *,
-    bank: str | Path | None = None,
+    bank: Bank | None = None,
     prompts: Mapping[str, Prompt] | None = None,
     options: ReviewOptions | None = None,
 ) -> ReviewMaterial:
@@ -118,7 +116,7 @@ def review_material(
         # The plug-in offers the reader of a sample of pairs: which they are, and for what grades they hold.
         pairs = needed("pairs to label", "trust")(options.pairs, graded, force=options.force)
         grade_filter = pairs.restrict(grade_filter)
-    test_bank = read_bank(bank) if bank is not None else None
+    test_bank = bank_of(bank) if bank is not None else None
     selector = GradeSelector(grade_filter.for_ratings(test_bank.kinds if test_bank else ()))
     material = _read(passages, test_bank, selector, options, pairs)
     # Before the prompt class: a mistyped query leaves no grades, from which the class is chosen.
@@ -131,7 +129,8 @@ def review_material(
         for table in material.tables.values():
             table.entries = [DIRECT_ID]  # which have no bank entries
     if pairs is not None:
-        _ask_only(material, pairs, f"{graded}" if bank is None else f"{graded} or {bank}", options)
+        where = f"{graded}" if bank is None else f"{graded} or {name_of(bank, 'the bank')}"
+        _ask_only(material, pairs, where, options)
     if options.blind:
         for table in material.tables.values():
             table.shuffle()
@@ -142,7 +141,7 @@ def review_material(
     min_grade = options.min_grade
     if min_grade is None:
         min_grade = min(DEFAULT_MIN_GRADE, scale[-1].rating) if material.rated else 1
-    head = _head(graded, bank, test_bank, material, options)
+    head = _head(passages.path, bank, test_bank, material, options)
     of_nuggets = prompt is not None and prompt.kind == "assignment" and min_grade == scale[-1].rating
     head |= {
         "prompt": _prompt(prompt_class, prompt, selector.hashes),
@@ -244,7 +243,7 @@ def _prompt_class(
     selector: GradeSelector,
     chosen: GradeFilter,
     prompts: Mapping[str, Prompt],
-    bank: str | Path | None,
+    bank: Bank | None,
     cites: bool,
 ) -> str:
     """The prompt class that is reviewed; a known prompt may have no grades yet.
@@ -270,14 +269,15 @@ def _known_prompt(name: str, prompts: Mapping[str, Prompt]) -> Prompt | None:
     return prompts.get(name) or PROMPTS.find(name)
 
 
-def _check(graded: str | Path, bank: str | Path | None, material: _Reading, options: ReviewOptions) -> None:
+def _check(graded: str | Path, bank: Bank | None, material: _Reading, options: ReviewOptions) -> None:
     for query_id in options.queries:
         if query_id not in material.tables and query_id not in material.unknown_queries:
             raise SelectionError(no_query(graded, query_id, [*material.tables, *material.unknown_queries]))
     if not material.tables and bank is None:
         raise SelectionError(f"{graded} has no queries.")
     if not material.tables:
-        raise SelectionError(f"The bank {bank} has no entries for the queries of {graded}.")
+        name = name_of(bank, "of the page")
+        raise SelectionError(f"The bank {name} has no entries for the queries of {graded}.")
     answers_class = options.answers_class
     if answers_class is not None and answers_class not in material.answers_classes:
         raise SelectionError(
@@ -287,8 +287,8 @@ def _check(graded: str | Path, bank: str | Path | None, material: _Reading, opti
 
 
 def _head(
-    graded: str | Path,
-    bank: str | Path | None,
+    graded: str | Path | None,
+    bank: Bank | None,
     test_bank: TestBank | None,
     material: _Reading,
     options: ReviewOptions,
@@ -296,10 +296,10 @@ def _head(
     tables = material.tables.values()
     systems = dict.fromkeys(system for table in tables for system in table.systems)
     return {
-        "title": page_title(options.study, () if options.blind else systems, Path(graded).name),
+        "title": page_title(options.study, () if options.blind else systems, Path(graded or "").name),
         "answers": bool(systems) and all(table.has_whole_answers for table in tables),
-        "graded": {"name": Path(graded).name, "sha256": file_sha256(graded)},
-        "bank": None if bank is None else {"name": Path(bank).name, "sha256": file_sha256(bank)},
+        "graded": _identity(graded),
+        "bank": None if bank is None else _identity(bank),
         "kinds": sorted(test_bank.kinds) if test_bank else [],
         "criteria": test_bank is not None and test_bank.has_criteria,
         # Models before reviewers, because the page first shows the grades of the first grader.
@@ -308,6 +308,13 @@ def _head(
         "blind": options.blind,
         "reviewer": options.reviewer,
     }
+
+
+def _identity(source: object) -> dict[str, str | None]:
+    """The name and digest of a file; of an object they are unknown."""
+    if not isinstance(source, PathLike):
+        return {"name": "", "sha256": None}
+    return {"name": Path(source).name, "sha256": file_sha256(source)}
 
 
 def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -> dict[str, Any]:
@@ -331,7 +338,7 @@ def _prompt(prompt_class: str, prompt: Prompt | None, hashes: Collection[str]) -
 
 def _leaderboards(
     passages: LoadedPassages,
-    bank: str | Path | None,
+    bank: Bank | None,
     selector: GradeSelector,
     head: Mapping[str, Any],
     material: _Reading,
@@ -351,7 +358,7 @@ def _leaderboards(
     if options.blind or not head["systems"]:
         return []
     leaderboards: list[dict[str, Any]] = []
-    test_bank = None if bank is None else read_bank(bank)
+    test_bank = None if bank is None else bank_of(bank)
     shown = {query["id"]: query for query in head["queries"]}
     # Queries of the bank that the file lacks count, unless the page shows selected queries only.
     shown_only = options.queries or (bank is None and options.pairs is None)
@@ -370,16 +377,13 @@ def _leaderboards(
         if of_nuggets and bank is not None and test_bank is not None:
             cutoff = options.cutoff or sys.maxsize
             measures = known_measures(options.measures or measures_of(test_bank))
-            (scored,) = nugget_scores(
-                passages, bank, grade_filter=only, cutoff=options.cutoff, measures=measures
-            ).values()
-            columns = {measure.name: measure for measure in measures}
-            metrics = Condition(
-                grader, scored, sanity_scores(bank, measures=measures), tuple(columns)
-            ).metrics
-            if not metrics:
+            (condition,) = graded_conditions(
+                passages, bank, grade_filter=only, rules=ScoringRules(options.cutoff), measures=measures
+            )
+            if not condition.metrics:
                 continue
-            evaluation, measure = scored.of_metrics(metrics[0]), columns[metrics[0]]
+            evaluation = condition.evaluation.of_metrics(condition.metrics[0])
+            measure = next(each for each in measures if each.name == condition.metrics[0])
         metric = evaluation.scores[0].metric
         scores = [
             score

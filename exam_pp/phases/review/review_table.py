@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -282,6 +282,18 @@ class QueryTable:
         """Order the passages by a hash of their ids, so that ranks and grades cannot be guessed."""
         ids = sorted(self._rows, key=lambda key: hashlib.sha256(key.encode("utf-8", "replace")).digest())
         self._rows = {passage_id: self._rows[passage_id] for passage_id in ids}
+
+    def blind(self, name: Callable[[str], str], rated: Collection[tuple[str, str]]) -> None:
+        """Leave out what a blind reviewer must not see: ids, systems, judgments, grades of unrated pairs.
+
+        ``name`` makes the new id of a passage, ``rated`` are the pairs of passage and entry that the reviewer
+        has rated.
+        """
+        self.shuffle()
+        rows, self._rows = self._rows, {}
+        for key, row in rows.items():
+            cells = {pair: cell for pair, cell in row.cells.items() if (key, pair[1]) in rated}
+            self._rows[name(key)] = _Row(name(key), row.text, cells=cells)
 
     def chunk(
         self, graders: Sequence[str], systems: Sequence[str], shared_texts: Mapping[str, int]

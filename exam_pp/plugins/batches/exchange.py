@@ -71,10 +71,10 @@ def _unanswered(
             requests = {request.key(): request for _, asked in pending for request in asked}
             answer.add(dict(replies.to(requests)))
             known = answer.known(list(requests.values()))
-            for key in requests:
+            for key, request in requests.items():
                 if key not in known and bytes.fromhex(key) not in seen:
                     seen.add(bytes.fromhex(key))
-                    yield key, requests[key]
+                    yield key, request
             answered = [
                 (grading, [known[request.key()] for request in asked])
                 for grading, asked in pending

@@ -12,6 +12,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from string import Template
+from types import MappingProxyType
 from typing import Any
 
 from exam_pp.phases.review.review_table import QueryTable, shared_texts
@@ -55,16 +56,23 @@ def render_page(head: Mapping[str, Any], tables: Sequence[QueryTable]) -> str:
     return page_of("Review", map(review_asset, SCRIPTS), [review_asset("style.css")], _blocks(head, tables))
 
 
-def page_of(title: str, scripts: Iterable[str], styles: Iterable[str], blocks: Iterable[str]) -> str:
+def page_of(
+    title: str,
+    scripts: Iterable[str],
+    styles: Iterable[str],
+    blocks: Iterable[str],
+    directives: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """The HTML of a page.
 
     ``scripts`` and ``styles``: The texts of their parts, in the order in which they are joined.
+    ``directives``: Further ones of the content security policy.
     """
     style = "\n".join([asset(COMMON_STYLE), *styles])
     script = joined_script([asset(ELEMENTS_SCRIPT), *scripts])
     return Template(review_asset("template.html")).substitute(
         title=title,
-        policy=content_policy(script, style),
+        policy=content_policy(script, style, directives),
         style=style,
         script=script,
         data="\n".join(blocks),

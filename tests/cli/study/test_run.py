@@ -579,7 +579,9 @@ def test_inputs_that_nuggets_do_not_use_are_named(files: Path, capsys: pytest.Ca
 def test_one_run_at_a_time(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(WORDS, capsys)
     lock = Lock.take(Path("study/.study.lock"), "")
-    assert "study is in use by another run: wait for it." in refusal("run study", capsys)
+    assert "study is in use by another run or by `exam-pp serve`: wait for it, or end it." in refusal(
+        "run study", capsys
+    )
     lock.release()
     run("run study", capsys)
 

@@ -74,6 +74,7 @@ function coveredPassages(query, e) {
 
 async function editEntry(query, e, refresh) {
   const original = query.entries[e];
+  if (review.head.live) return served.draft(query, { op: "reword", id: original.id });
   const now = editedEntry(query.id, original);
   const text = el("textarea", { rows: 3, required: true, dir: "auto" }, now.text);
   const importance = el("select", {}, [...(original.importance ? [] : [""]), "vital", "okay"].map((value) => el("option", { value, selected: (now.importance ?? "") === value }, value || "not set")));
@@ -111,6 +112,7 @@ function reasonOf(reason) {
 
 async function removeEntry(query, e, refresh) {
   const entry = query.entries[e];
+  if (review.head.live) return served.draft(query, { op: "remove", id: entry.id });
   const reason = reasonField(query.id, entry.id);
   const content = [el("p", { dir: "auto" }, entry.text), field("Reason (optional)", reason)];
   if (!(await ask(`Remove entry ${e + 1}?`, content, "Remove"))) return;
@@ -119,6 +121,7 @@ async function removeEntry(query, e, refresh) {
 }
 
 async function addEntry(query, refresh) {
+  if (review.head.live) return served.draft(query, { op: "add" });
   const text = el("textarea", { rows: 3, required: true, dir: "auto" });
   const facets = [...new Set(query.entries.map((entry) => entry.facet).filter(Boolean))];
   const facet = el("select", {}, facets.map((value) => el("option", { value }, value)));

@@ -2,6 +2,9 @@
 
 const review = { head: null, texts: [], opened: new Map() };
 
+/** What a served page does in place of a page from a file, if the head has `live`; its own script says it. */
+const served = {};
+
 async function unpackHead() {
   review.head = await unpack("head");
 }
@@ -18,7 +21,7 @@ function worded(text) {
 
 /** The query with this index in the head, with passages and grades. */
 function openQuery(index) {
-  if (!review.opened.has(index)) review.opened.set(index, unpackQuery(index));
+  if (!review.opened.has(index)) review.opened.set(index, review.head.live ? served.query(index) : unpackQuery(index));
   return review.opened.get(index);
 }
 

@@ -53,7 +53,7 @@ function judgesOrder(query, e) {
 function judgeIndex() {
   const { graders, leaderboards } = review.head;
   const shown = leaderboards.find(({ grader }) => grader === graders[app.grader]) ?? leaderboards[0];
-  return graders.indexOf(shown.grader);
+  return Math.max(0, graders.indexOf(shown?.grader));
 }
 
 /** The first look that is not complete (from 1; else the last one), the number of looks, its entries and its pairs to rate, in order. */
@@ -69,7 +69,7 @@ function fairState() {
 
 function fairText() {
   const { look, looks, entries, decided, pairs } = fairState();
-  const verdict = "save the edits and apply them for a verdict";
+  const verdict = review.head.live ? "see the leaderboard" : "save the edits and apply them for a verdict";
   if (!pairs.length) return `Fair sample: all ${count(entries, "entry", "entries")} decided. Now ${verdict}.`;
   const before = look > 1 ? ` Look ${look - 1} is complete: ${verdict}, or go on.` : "";
   return `Fair sample: look ${look} of ${looks}, ${decided} of ${entries} decided, at most ${count(pairs.length, "rating")} to go.${before}`;
@@ -121,6 +121,6 @@ function queueBar(queue = "") {
 function fairPanel() {
   if (!hasFairSample()) return null;
   const text = el("span", { class: "fair-state" }, "Fair sample");
-  openFair().then(() => { text.textContent = fairText(); });
+  if (!review.head.live) openFair().then(() => { text.textContent = fairText(); }); // a served page asks for each query
   return el("p", { class: "notice queue" }, text, " ", el("a", { href: "#/fair", "data-focus": "fair" }, "Start rating"));
 }

@@ -56,7 +56,7 @@ async function render() {
   const turn = (app.turn = (app.turn ?? 0) + 1);
   if (app.view.name === "query") await renderQuery(main, app.view.q);
   else if (app.view.name === "passage") await renderPassage(main, app.view);
-  else if (app.view.name === "work") await renderChanges(main);
+  else if (app.view.name === "work") await (review.head.live ? served.work(main) : renderChanges(main));
   else await renderOverview(main);
   if (turn === app.turn) main.removeAttribute("aria-busy"); // else another view is being drawn
 }
@@ -68,15 +68,22 @@ function drawHeader() {
     el("a", { href: "#/", class: "brand", title: "exam-pp review", dir: "auto" }, shortened(review.head.title, 40)),
     breadcrumbs(),
     graderChoice(),
+    review.head.live ? served.controls() : fileControls(),
+    themeButton(),
+    button("?", showKeys, { "data-focus": "keys", title: "Keys and settings", "aria-label": "Keys and settings" }),
+  ]);
+  drawStatus();
+}
+
+/** The controls of work that is saved as a file. */
+function fileControls() {
+  return [
     reviewerField(),
     el("a", { href: "#/", id: "lead", class: "status", hidden: true }, ""),
     el("a", { href: "#/work", id: "status", class: "status" }, ""),
     button("Save edits", askAndSave, { class: "primary", id: "save", "data-focus": "save" }),
     loadButton(),
-    themeButton(),
-    button("?", showKeys, { "data-focus": "keys", title: "Keys and settings", "aria-label": "Keys and settings" }),
-  ]);
-  drawStatus();
+  ];
 }
 
 function breadcrumbs() {
@@ -88,7 +95,7 @@ function breadcrumbs() {
 
 function graderChoice() {
   const { graders, blind } = review.head;
-  if (blind || graders.length < 2) return null;
+  if (blind || review.head.live || graders.length < 2) return null;
   return choice("Grader", graders.map((name, g) => [g, name]), app.grader, (g) => {
     app.grader = Number(g);
     render();
@@ -96,6 +103,10 @@ function graderChoice() {
 }
 
 function drawStatus() {
+  if (review.head.live) {
+    served.status();
+    return;
+  }
   const ratings = work.ratings.size, labels = work.supports.size, edits = work.document.bank.length;
   const status = document.getElementById("status");
   const { queries } = review.head;
@@ -175,9 +186,10 @@ async function start() {
     return;
   }
   await unpackHead();
-  startWork();
   startKeys();
   workListeners.push(drawStatus);
+  app.view = readAddress();
+  await startWork();
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the hash of the address names a view
     document.getElementById("main").focus();

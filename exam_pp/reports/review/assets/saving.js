@@ -10,6 +10,10 @@ function reviewerField() {
 
 async function askAndSave() {
   if (document.getElementById("dialog").open) return;
+  if (review.head.live) {
+    announce("Every change is saved at once");
+    return;
+  }
   if (!work.document.reviewer) {
     const name = el("input", { type: "text", required: true, autocomplete: "off" });
     const check = () => { name.value = name.value.trim(); return name.reportValidity(); };

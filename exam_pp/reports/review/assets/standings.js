@@ -60,7 +60,7 @@ const reviewedCounts = new Map(); // id of a query -> its counts with the rating
 async function countReviewed() {
   const { head } = review;
   reviewedCounts.clear();
-  if (head.blind || !head.graders.length) return;
+  if (head.blind || head.live || !head.graders.length) return;
   const rated = new Set([...work.ratings.values()].map((rating) => rating.query_id));
   const byOthers = head.graders.some((name) => name.startsWith("human:"));
   for (const [index, { id }] of head.queries.entries()) {

@@ -41,8 +41,12 @@ function storageKeys() {
 }
 
 /** Loads the work of an earlier visit, if the browser stored it; some browsers have no local storage for files. */
-function startWork() {
+async function startWork() {
   setDocument(emptyDocument());
+  if (review.head.live) {
+    await served.start();
+    return;
+  }
   readStored();
   window.addEventListener("storage", (event) => {
     if (storageKeys().includes(event.key) && event.newValue) {
@@ -86,7 +90,7 @@ function readStored() {
 }
 
 function storeWork() {
-  if (work.damage) return; // the reviewer decides first
+  if (work.damage || review.head.live) return; // the reviewer decides first; a served page sends its work
   try {
     const { bank, ...edits } = currentDocument();
     window.localStorage.setItem(bankStorageKey(), JSON.stringify({ bank, saved: work.saved }));
@@ -113,7 +117,9 @@ function currentDocument() {
   return work.supports.size ? { ...current, supports: [...work.supports.values()] } : current;
 }
 
-function workChanged() {
+/** Keeps the work after a change, which a served page sends. */
+function workChanged(change = null) {
+  if (review.head.live && change) served.send(change);
   work.saved = false;
   storeWork();
   notifyWorkListeners();
@@ -156,8 +162,9 @@ function setRating(query, p, e, rating) {
   const pair = query.pair(p, e);
   const key = ratingKey(pair);
   if (known && ratingKey(known) !== key) work.ratings.delete(ratingKey(known));
-  work.ratings.set(key, { ...pair, ...(known ?? work.removed.get(key)), rating });
-  workChanged();
+  const now = { ...pair, ...(known ?? work.removed.get(key)), rating };
+  work.ratings.set(key, now);
+  workChanged({ op: "rate", ...now });
   announce(`Rated ${ratingLabel(query.entries[e], rating)}`);
 }
 
@@ -166,7 +173,7 @@ function removeRating(query, p, e) {
   if (known) {
     work.removed.set(ratingKey(query.pair(p, e)), known);
     work.ratings.delete(ratingKey(known));
-    workChanged();
+    workChanged({ op: "unrate", ...query.pair(p, e) });
     announce("Rating removed");
   }
 }
@@ -177,7 +184,7 @@ function setComment(query, p, e, text) {
   if (!known) return;
   if (text.trim()) known.comment = text;
   else delete known.comment;
-  workChanged();
+  workChanged({ op: "rate", ...known });
 }
 
 /** Whether the page asks only about a sample of pairs. */

@@ -1,0 +1,1 @@
+"""The live workbench: ratings and changes of the test bank, and the leaderboard that moves with them."""

@@ -1,0 +1,719 @@
+// The served page: every change is sent at once, and the leaderboard moves with it.
+//
+// The browser keeps only what is not sent yet, with the numbers that the server knows it by, and the reviewer's
+// name. All else comes from the log, so that no click counts twice and none is lost.
+
+const live = {
+  by: "",
+  client: "",
+  n: 0, // number of the last change of this page
+  queue: [], // changes that the server has not confirmed
+  sending: false,
+  wait: 0, // seconds until the next attempt
+  stopped: false, // the server refuses this page
+  trouble: "", // what is wrong, for the status
+  state: { seq: 0, ratings: [], undo: null, last: [] },
+  board: null,
+  draft: null,
+  request: 0,
+  selection: null,
+  aside: null,
+  refreshing: null,
+};
+
+// Requests
+
+async function askServer(path, body = null) {
+  const options = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const answer = await fetch(path, { cache: "no-store", ...options });
+  if (answer.ok) return answer.json(); // which fails if the server ends in the middle
+  const { message, field } = await answer.json().catch(() => ({ message: `The server answers ${answer.status}.` }));
+  throw Object.assign(new Error(message), { status: answer.status, field });
+}
+
+function identity() {
+  return { log: review.head.live.log, by: live.by, client: live.client };
+}
+
+async function getState() {
+  return askServer(`state?by=${encodeURIComponent(live.by)}`);
+}
+
+/** Asks the server for a query, with the grades of others. */
+async function fetchQuery(index) {
+  const reads = app.view.q === index ? "&reads=1" : "";
+  const { graders, query, chunk, pending } = await askServer(`query/${index}?by=${encodeURIComponent(live.by)}${reads}`);
+  review.head.graders = graders;
+  review.head.queries[index] = query;
+  return Object.assign(new Query(index, query, chunk, []), { pending });
+}
+
+/** The query, as soon as the server answers. */
+async function openServed(index) {
+  for (;;) {
+    try {
+      return await fetchQuery(index);
+    } catch (error) {
+      if (error.status) throw error;
+      noteTrouble(error);
+      await pause(1000);
+    }
+  }
+}
+
+function pause(milliseconds) {
+  return new Promise((done) => { setTimeout(done, milliseconds); });
+}
+
+function noteTrouble(error) {
+  live.trouble = error.status ? error.message : "The server does not answer; nothing is lost.";
+  served.status();
+}
+
+// The queue of changes that are not sent yet
+
+function queueKey(client) {
+  return `exam_pp.live:${review.head.live.log}:${client}`;
+}
+
+function storeQueue(client, by, events) {
+  try {
+    if (events.length) window.localStorage.setItem(queueKey(client), JSON.stringify({ by, events }));
+    else window.localStorage.removeItem(queueKey(client));
+  } catch {
+    live.trouble = "This browser keeps nothing: leave the page open until all is saved.";
+  }
+}
+
+/** Sends a change; of two comments in a row on a pair, the last one is sent. */
+function sendChange(change) {
+  const last = live.queue.at(-1);
+  const isSame = last && !last.sent && change.op === "rate" && last.op === "rate" && last.key === change.key && last.query_id === change.query_id;
+  if (isSame && last.rating === change.rating) live.queue.pop();
+  live.queue.push({ ...change, n: ++live.n });
+  storeQueue(live.client, live.by, live.queue);
+  served.status();
+  flush();
+}
+
+async function flush() {
+  if (live.sending || !live.queue.length || live.stopped) return;
+  live.sending = true;
+  const batch = live.queue.slice(0, live.single ? 1 : 500);
+  batch.forEach((event) => { event.sent = true; });
+  try {
+    const { seq } = await askServer("events", { ...identity(), events: batch.map(({ sent, ...event }) => event) });
+    live.state.seq = Math.max(live.state.seq, seq);
+    confirmed(batch);
+    Object.assign(live, { wait: 0, trouble: "", single: false });
+  } catch (error) {
+    refused(batch, error);
+  }
+  live.sending = false;
+  served.status();
+  if (live.queue.length && !live.wait) flush();
+}
+
+function confirmed(batch) {
+  live.queue = live.queue.filter((event) => !batch.includes(event));
+  storeQueue(live.client, live.by, live.queue);
+}
+
+/** A change that does not fit is shown and dropped; without an answer, all are sent again later. */
+function refused(batch, error) {
+  live.trouble = error.message;
+  const isWrong = error.status === 413 || error.status === 422;
+  if (isWrong && batch.length > 1) live.single = true;
+  else if (isWrong) {
+    confirmed(batch);
+    const { n, sent, ...change } = batch[0];
+    if (!["rate", "unrate", "resolve", "undo", "discard"].includes(change.op)) openDraft(change, error.message);
+    refresh();
+  } else if (error.status >= 400 && error.status < 500) live.stopped = true;
+  else {
+    noteTrouble(error);
+    live.wait = Math.min(30, Math.max(1, 2 * live.wait));
+    setTimeout(() => flush(), 1000 * live.wait);
+  }
+}
+
+/** Sends what pages that are closed have left. */
+async function adoptQueues() {
+  const prefix = queueKey("");
+  const keys = Object.keys(window.localStorage).filter((key) => key.startsWith(prefix) && key !== queueKey(live.client));
+  for (const key of keys) {
+    const client = key.slice(prefix.length);
+    const { by, events } = JSON.parse(window.localStorage.getItem(key) ?? "{}");
+    try {
+      await askServer("events", { ...identity(), by, client, events: events.map(({ sent, ...event }) => event) });
+      window.localStorage.removeItem(key);
+    } catch (error) {
+      if (error.status === 422) window.localStorage.removeItem(key);
+      live.trouble = `Changes of a page that was closed: ${error.message}`;
+    }
+  }
+}
+
+// What comes from the server
+
+/** Takes the log's state over, with what is still to be sent. */
+async function refresh() {
+  live.refreshing ??= (async () => {
+    await pause(20); // several messages, one question
+    live.refreshing = null;
+    const state = await getState();
+    if (state.seq < live.state.seq) return;
+    live.state = state;
+    takeBoard(state.board);
+    takeRatings();
+    drawBoard();
+    served.status();
+    redrawScreen();
+    if (app.view.name === "work" && !isTyping()) served.work(document.getElementById("main"));
+    live.trouble = "";
+    served.status();
+  })().catch(noteTrouble);
+  return live.refreshing;
+}
+
+/** Takes a leaderboard over, unless it is older than the shown one: answers and messages overtake each other. */
+function takeBoard(board) {
+  if (board && (!live.board || board.at >= live.board.at)) live.board = board;
+}
+
+function takeRatings() {
+  setDocument({ ...emptyDocument(), ratings: live.state.ratings, reviewer: live.by });
+  for (const { n, op, sent, ...event } of live.queue) {
+    if (op === "rate") work.ratings.set(ratingKey(event), event);
+    if (op === "unrate") work.ratings.delete(ratingKey(event));
+  }
+}
+
+function isTyping() {
+  return Boolean(document.activeElement?.closest("main textarea, main input, dialog"));
+}
+
+function redrawScreen() {
+  if (!isTyping()) app.screen?.refresh?.();
+}
+
+/** Fetches queries anew whose table changed; the shown one keeps its place. */
+async function renewQueries(indexes) {
+  for (const index of indexes) {
+    const known = await review.opened.get(index);
+    if (!known) continue;
+    const query = await fetchQuery(index);
+    const isSame = JSON.stringify(known.entries) === JSON.stringify(query.entries);
+    Object.assign(known, query);
+    fair.orders.clear();
+    if (app.view.q === index && !isSame && !isTyping()) await render();
+    else redrawScreen();
+  }
+}
+
+function hear(message) {
+  const isMine = message.client === live.client && message.request === live.draft?.request;
+  if (message.kind === "changed") {
+    live.latest = Math.max(live.latest ?? 0, message.seq);
+    refresh();
+    renewQueries(message.queries).catch(noteTrouble);
+  } else if (message.kind === "board") {
+    takeBoard(message);
+    drawBoard();
+  } else if (message.kind === "progress" && (isMine || message.client === undefined)) {
+    live.progress = message;
+    document.getElementById("progress")?.replaceChildren(progressText());
+  } else if (isMine) {
+    Object.assign(live.draft, { asked: false, impact: message.kind === "impact" ? message : null, problem: message.kind === "error" ? message.message : "" });
+    live.progress = null;
+    drawDraft();
+    announce(message.kind === "impact" ? impactSummary(message) : message.message);
+  }
+}
+
+/** One tab of the browser holds the stream and tells the others, because a browser opens six connections. */
+function listen() {
+  const name = `exam_pp.live:${review.head.live.log}`;
+  const channel = new BroadcastChannel(name);
+  channel.onmessage = ({ data }) => hear(data);
+  window.navigator.locks.request(name, () => new Promise(() => {
+    const stream = new EventSource("stream");
+    stream.onmessage = ({ data }) => {
+      const message = JSON.parse(data);
+      channel.postMessage(message);
+      hear(message);
+    };
+    stream.onopen = () => {
+      channel.postMessage({ kind: "changed", seq: 0, queries: [] });
+      refresh();
+      flush();
+    };
+  }));
+}
+
+// The draft of an entry: text, place, impact, commit
+
+const OPS = [["reword", "reword"], ["weight", "weight"], ["importance", "importance"], ["add_gold_answer", "add a gold answer"], ["remove", "remove"]];
+
+/** Opens a draft; `problem` says why a change was refused. */
+function openDraft(change, problem = "") {
+  const index = review.head.queries.findIndex(({ id }) => id === change.query_id);
+  const query = review.head.queries[index];
+  const entry = query.entries.find(({ id }) => id === change.id);
+  live.draft = {
+    text: entry?.text ?? "", spans: [], importance: entry?.importance ?? "", weight: entry?.weight ?? 1, value: "", reason: "",
+    kind: review.head.kinds[0], facet_id: query.entries.find(({ facet }) => facet)?.facet, ...change, q: index, entry, problem, impact: null, request: 0,
+  };
+  drawDraft();
+  document.getElementById("draft").scrollIntoView({ block: "nearest" });
+  document.querySelector("#draft textarea, #draft select, #draft button.primary")?.focus();
+}
+
+/** A new entry from the selected text; a second selection joins the draft. */
+function draftFromSelection() {
+  const { selection } = live;
+  const query = app.screen?.query;
+  if (!query) return false;
+  const prefill = selection && review.head.kinds.includes("nugget") ? selection.text : "";
+  if (live.draft?.op !== "add" || live.draft.query_id !== query.id) openDraft({ op: "add", query_id: query.id, text: prefill, spans: selection ? [selection] : [] });
+  else if (selection) {
+    live.draft.spans.push(selection);
+    drawDraft();
+  }
+  live.selection = null;
+  drawSelection();
+  return true;
+}
+
+/** The change that a draft stands for. */
+function changeOf({ op, query_id, id, text, spans, importance, weight, value, reason, kind, facet_id: facet }) {
+  const change = { op, query_id, ...(id ? { id } : {}), ...(reason.trim() ? { reason: reason.trim() } : {}) };
+  if (op === "add" || op === "reword") Object.assign(change, { text: text.trim() }, spans.length ? { spans } : {});
+  if (op === "add") {
+    Object.assign(change, importance ? { importance } : {}, Number(weight) === 1 ? {} : { weight: Number(weight) });
+    if (review.head.kinds.length > 1) change.kind = kind;
+    if (facet) change.facet_id = facet;
+  }
+  if (op === "weight") change.value = Number(weight);
+  if (op === "importance") change.value = importance;
+  if (op === "add_gold_answer") change.value = value.trim();
+  return change;
+}
+
+/** Why a draft cannot be a change yet; empty if it can. */
+function lacks({ op, text, importance, weight, value }) {
+  if ((op === "add" || op === "reword") && !text.trim()) return "Enter a text.";
+  if ((op === "add" ? review.head.live.importance : op === "importance") && !importance) return "Choose an importance: scores need it.";
+  if ((op === "add" || op === "weight") && !Number.isFinite(Number(weight || "x"))) return "Enter a weight.";
+  return op === "add_gold_answer" && !value.trim() ? "Enter an answer." : "";
+}
+
+async function checkImpact() {
+  const { draft } = live;
+  if (!draft || draft.asked) return Boolean(draft);
+  draft.problem = lacks(draft);
+  if (!draft.problem) {
+    const { requests, text } = costOf(draft);
+    if (review.head.live.remote && requests > 200 && !(await ask("Send many requests?", el("p", {}, text), "Send"))) return true;
+    Object.assign(draft, { asked: true, impact: null, request: ++live.request });
+    try {
+      await askServer("preview", { ...identity(), request: draft.request, change: changeOf(draft) });
+    } catch (error) {
+      Object.assign(draft, { asked: false, problem: error.message });
+    }
+  }
+  drawDraft();
+  return true;
+}
+
+function cancelImpact() {
+  askServer("cancel", { ...identity(), request: live.draft.request }).catch(() => {});
+}
+
+function commitDraft() {
+  const { draft } = live;
+  if (!draft) return false;
+  draft.problem = lacks(draft);
+  if (draft.problem) {
+    drawDraft();
+    return true;
+  }
+  live.draft = null;
+  sendChange(changeOf(draft));
+  drawDraft();
+  announce("Committed");
+  return true;
+}
+
+function discardDraft() {
+  const { draft } = live;
+  if (!draft) return;
+  live.draft = null;
+  if (draft.impact) sendChange({ op: "discard", change: changeOf(draft) });
+  drawDraft();
+  announce("Discarded");
+}
+
+/** What the judge has to do for a draft: requests, and a line. */
+function costOf({ op, q }) {
+  const { judge, remote } = review.head.live;
+  const asks = op === "add" || op === "reword";
+  const requests = asks ? review.head.queries[q].passages : 0;
+  if (!asks) return { requests, text: "no grading" };
+  const seconds = live.state.seconds ? ` · about ${(live.state.seconds * requests).toFixed(1)} s` : "";
+  const query = app.screen?.query?.index === q ? app.screen.query : null;
+  const letters = query && remote ? query.ids.reduce((sum, _, p) => sum + query.text(p).length, 0) : 0;
+  const tokens = letters ? ` · about ${Math.round(letters / 4000)}k tokens` : "";
+  return { requests, text: `${count(requests, "pair")} · ${judge} ${remote ? "at its endpoint" : "on this machine"}${tokens}${seconds}` };
+}
+
+function progressText() {
+  return live.progress ? `${live.progress.done} of ${live.progress.total}` : "…";
+}
+
+function drawDraft() {
+  const panel = document.getElementById("draft");
+  const { draft } = live;
+  panel.hidden = !draft;
+  if (!draft) return fill(panel);
+  const set = (name) => (event) => {
+    draft[name] = event.target.value;
+    if (draft.impact && name !== "reason") { // the impact is of another draft
+      draft.impact = null;
+      document.getElementById("impact")?.replaceChildren();
+    }
+  };
+  const choose = (name, label, options) => choice(label, options, draft[name] ?? "", (value) => { draft[name] = value; draft.impact = null; drawDraft(); });
+  const { live: { importance, weights }, criteria, kinds } = review.head;
+  const isText = draft.op === "add" || draft.op === "reword";
+  const onEnter = (event) => {
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    if (draft.impact) commitDraft();
+    else checkImpact();
+  };
+  const facets = [...new Set(review.head.queries[draft.q].entries.map(({ facet }) => facet).filter(Boolean))];
+  return redraw(panel, () => [
+    el("h2", {}, draft.op === "add" ? "New entry" : "Change of an entry"),
+    draft.entry && el("p", { class: "faint", dir: "auto" }, draft.entry.text),
+    draft.spans.map((span, index) => el("p", { class: "chips" }, el("span", { class: "chip", title: span.text, dir: "auto" }, `${span.passage_id} [${span.start}–${span.end}] “${shortened(span.text, 40)}”`), button("✕", () => { draft.spans.splice(index, 1); drawDraft(); }, { class: "small", "aria-label": `Remove the selection ${index + 1}` }))),
+    draft.op !== "add" && choose("op", "Change", OPS.filter(([op]) => op !== "add_gold_answer" || draft.entry?.kind === "question")),
+    isText && field("Text", textArea(draft.text, set("text"), onEnter, "draft-text")),
+    draft.op === "add_gold_answer" && field("Answer", el("input", { type: "text", value: draft.value, oninput: set("value"), dir: "auto", "data-focus": "draft-value" })),
+    el("p", { class: "chips" },
+      draft.op === "add" && kinds.length > 1 && choose("kind", "Kind", kinds.map((kind) => [kind, kind])),
+      draft.op === "add" && facets.length > 0 && choose("facet_id", "Facet", facets.map((facet) => [facet, facet])),
+      (draft.op === "importance" || (draft.op === "add" && importance)) && choose("importance", "Importance", [["", "choose"], ["vital", "vital (must)"], ["okay", "okay (should)"]]),
+      (draft.op === "weight" || (draft.op === "add" && (weights || criteria || !importance))) && el("label", { class: "field" }, el("span", {}, "Weight (below 0: to avoid)"), el("input", { type: "number", step: "any", value: draft.weight, oninput: set("weight"), "data-focus": "draft-weight" })),
+    ),
+    field("Reason (optional)", el("input", { type: "text", value: draft.reason, oninput: set("reason"), dir: "auto", "data-focus": "draft-reason" })),
+    el("p", { class: "faint" }, costOf(draft).text),
+    draft.problem && el("p", { class: "notice", role: "alert" }, draft.problem),
+    el("p", { class: "actions" },
+      draft.asked
+        ? [el("span", { id: "progress", role: "status" }, progressText()), button("Cancel", cancelImpact, { "data-focus": "draft-check" })]
+        : button("Check impact", checkImpact, { class: draft.impact ? "" : "primary", "data-focus": "draft-check", title: "key: i" }),
+      button("Commit", commitDraft, { class: draft.impact ? "primary" : "", "data-focus": "draft-commit", title: "key: Enter, once the impact is shown" }),
+      button("Discard", discardDraft, { "data-focus": "draft-discard" }),
+    ),
+    el("div", { id: "impact" }, draft.impact && impactView(draft.impact)),
+  ]);
+}
+
+function textArea(text, oninput, onkeydown, name) {
+  return el("textarea", { rows: 3, required: true, dir: "auto", oninput, onkeydown, "data-focus": name }, text);
+}
+
+// The impact
+
+function places([first, last]) {
+  if (!first) return "";
+  return first === last ? String(first) : `${first}–${last}`;
+}
+
+function percent(value) {
+  return (100 * value).toFixed(1);
+}
+
+function signed(difference) {
+  const text = Math.abs(100 * difference) < 0.05 ? "" : `${difference > 0 ? "+" : "−"}${percent(Math.abs(difference))}`;
+  return el("span", { class: difference > 0 ? "better" : "worse" }, text);
+}
+
+function impactSummary({ covers, systems, covered, asked, moved, avoid }) {
+  const what = avoid ? "Made" : "Covered";
+  const who = covers === null ? "" : `${what} by ${covered} of ${asked} passages and ${covers} of ${systems} systems. `;
+  return worded(`${who}${moved.length ? `${count(moved.length, "system")} would have another place.` : "No system has another place."}`);
+}
+
+function impactView(impact) {
+  const { rows, moved, covers, systems, passages, old } = impact;
+  const first = rows.filter(({ system, covers: by }) => moved.includes(system) || by);
+  const shown = first.length ? first : rows.slice(0, 3);
+  const rest = rows.filter((row) => !shown.includes(row));
+  const ofAll = covers !== null && (covers === 0 || covers === systems);
+  return [
+    el("h3", {}, "Impact"),
+    el("p", {}, impactSummary(impact)),
+    covers !== null && el("div", { class: "covers", title: `${covers} of ${systems} systems` }, el("meter", { min: 0, max: systems, value: covers, "aria-label": "Systems that cover it" }), ofAll && el("span", { class: "faint" }, " does not separate systems")),
+    impactTable(shown, moved, impact),
+    rest.length > 0 && el("details", {}, el("summary", {}, `${count(rest.length, "more system")}`), impactTable(rest, moved, impact), el("p", { class: "faint" }, "Systems that miss an entry lose a little, because the query has one entry more.")),
+    passages.length > 0 && el("details", {}, el("summary", {}, worded("Passages that cover it")), el("ul", {}, passages.map(({ id, rating }) => el("li", { dir: "auto" }, passageByName(id), ` ${step(rating).label}`, old[id] !== undefined && el("span", { class: "faint" }, ` (before: ${step(old[id]).label})`))))),
+  ];
+}
+
+function passageByName(id) {
+  const query = app.screen?.query;
+  const p = query ? query.ids.indexOf(id) : -1;
+  return p < 0 || query.id !== live.draft.query_id ? id : el("a", { href: passageAddress(query.index, p, 0) }, id);
+}
+
+function impactTable(rows, moved, { covers }) {
+  return el("table", {}, tableHead([...(covers === null ? [] : [""]), "System", "Score", "Places"]), el("tbody", {}, rows.map(({ system, before, after, covers: by }) => el(
+    "tr",
+    { class: moved.includes(system) ? "moved" : null },
+    covers !== null && el("td", { title: by ?? "", class: by ? "better" : "worse" }, by ? "✓" : "–"),
+    el("th", { scope: "row", dir: "auto" }, system),
+    el("td", { class: "number" }, `${percent(before.mean)} → ${percent(after.mean)} `, signed(after.mean - before.mean)),
+    el("td", { class: "number" }, moved.includes(system) ? `${places(before.places)} → ${places(after.places)}` : places(after.places)),
+  ))));
+}
+
+// The leaderboard, and what happened
+
+function drawBoard() {
+  const { board } = live;
+  if (!live.aside) return;
+  redraw(document.getElementById("board"), () => [
+    !review.head.blind && board && boardView(board),
+    el("h2", {}, "Last changes"),
+    el("ul", { class: "plain" }, live.state.last.slice(-5).reverse().map((event) => el("li", {}, changeText(event)))),
+  ]);
+  drawLine();
+}
+
+function boardView({ headline = "", verdict, rows, pending }) {
+  const moved = rows.some(({ mean, start }) => Math.abs(mean - start) > 1e-12);
+  return [
+    el("h2", {}, "Leaderboard"),
+    el("p", { class: "verdict" }, el("strong", {}, headline), el("span", { class: "faint" }, verdict.startsWith(headline) ? verdict.slice(headline.length) : ` ${verdict}`)),
+    pending > 0 && el("p", { class: "notice" }, `${count(pending, "new entry is", "new entries are")} not graded yet and ${pending === 1 ? "does" : "do"} not count. ${live.state.problem ?? ""}`),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Leaderboard" }, el("table", { id: "standings" }, tableHead(["System", "%", "Places", ...(moved ? ["Start"] : [])]), el("tbody", {}, rows.map(({ system, mean, places: range, start }) => el(
+      "tr",
+      { "data-system": system, "data-mean": mean },
+      el("th", { scope: "row", dir: "auto" }, system),
+      el("td", { class: "number" }, percent(mean)),
+      el("td", { class: "number" }, places(range)),
+      moved && el("td", { class: "number" }, signed(mean - start)),
+    ))))),
+  ];
+}
+
+/** The leaderboard as one line, for narrow windows. */
+function drawLine() {
+  const rows = live.board?.rows ?? [];
+  const [first, ...others] = rows;
+  const text = first ? [el("strong", {}, `${first.system} ${percent(first.mean)}`), ` ${places(first.places)} · `, others.slice(0, 2).map(({ system, mean }) => `${system} ${percent(mean)}`).join(" · ")] : ["Entries and changes"];
+  fill(document.getElementById("line"), text, document.body.classList.contains("with-aside") ? " ▾" : " ▴");
+}
+
+function showAside(shown = true) {
+  document.body.classList.toggle("with-aside", shown);
+  drawLine();
+}
+
+const DONE = { rate: "rated", unrate: "removed a rating of", resolve: "resolved", add: "added an entry", reword: "reworded an entry", remove: "removed an entry", weight: "weighted an entry", importance: "changed an importance", add_gold_answer: "added a gold answer", undo: "undid a change", preview: "looked at a draft", discard: "discarded a draft" };
+
+function changeText({ by, op, rating, text, change, passage_id: passageId, query_id: queryId = change?.query_id, at }) {
+  const what = rating === undefined ? shortened(text ?? change?.text ?? "", 60) : `${passageId}: ${step(rating).label}`;
+  return [el("strong", {}, by), ` ${DONE[op]} ${what}${queryId ? ` (${queryId})` : ""} `, el("time", { datetime: at, class: "faint" }, new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }))];
+}
+
+// Disagreements and everything that people did
+
+async function drawWork(main) {
+  const disputes = live.state.disputes ?? [];
+  const rows = await Promise.all(disputes.map(locate));
+  if (app.view.name !== "work") return;
+  fill(
+    main,
+    el("h1", {}, "Disagreements and changes"),
+    el("p", { class: "lead" }, `${count(work.ratings.size, "rating")} by you. Every change is saved at once; exam-pp run takes them up.`),
+    !review.head.blind && [
+      el("h2", {}, "Disagreements"),
+      disputes.length ? el("div", { class: "scroll" }, disputeTable(rows)) : el("p", {}, "People agree on all pairs that several rated."),
+      el("h2", {}, "Export"),
+      el("p", { class: "chips" }, [["bank", "bank of entries"], [`edits?by=${encodeURIComponent(live.by)}`, "your ratings"], ["log", "log of all changes"]].map(([name, label]) => el("a", { href: `export/${name}`, class: "chip" }, label))),
+    ],
+    el("h2", {}, "Last changes"),
+    el("ul", {}, [...live.state.last].reverse().map((event) => el("li", {}, changeText(event)))),
+  );
+}
+
+function disputeTable(rows) {
+  return el("table", { class: "list", id: "disputes" }, tableHead(["Query", worded("Passage"), "Entry", "Ratings", "Resolve as"]), el("tbody", {}, rows.map(({ rating: pair, ...place }) => el(
+    "tr",
+    {},
+    el("td", { dir: "auto" }, queryLink(pair.query_id)),
+    el("td", { dir: "auto" }, passageLink({ rating: pair, ...place })),
+    el("td", { dir: "auto" }, entryText(pair)),
+    el("td", {}, pair.ratings.map(({ by, rating, comment, resolves }) => el("div", { dir: "auto" }, `${by}: ${step(rating).label}${resolves ? " (resolved)" : ""}`, comment && el("span", { class: "faint" }, ` ${comment}`)))),
+    el("td", {}, el("span", { class: "chips" }, review.head.scale.map(([rating, label]) => button(label, () => resolvePair(pair, rating), { class: `small${pair.ratings.some((each) => each.resolves && each.rating === rating) ? " primary" : ""}`, title: `Resolve as ${label}` })))),
+  ))));
+}
+
+function resolvePair({ query_id: queryId, passage_id: passageId, id }, rating) {
+  sendChange({ op: "resolve", query_id: queryId, passage_id: passageId, id, rating });
+}
+
+// Undo
+
+/** Undoes the last own change that counts; pressed again, the one before. */
+function undoLast() {
+  live.undoing = (live.undoing ?? Promise.resolve()).then(async () => {
+    for (let tries = 0; live.queue.length && tries < 100; tries++) await pause(20);
+    const { undo } = await getState();
+    if (!undo) return announce("Nothing to undo");
+    sendChange({ op: "undo", of: undo.seq });
+    while (live.queue.length && !live.stopped && !live.wait) await pause(10);
+    await refresh();
+    return announce(`Undone: ${undo.op}`);
+  }).catch(noteTrouble);
+  return true;
+}
+
+// The selected text
+
+/** The selected text of the shown passage with its place in code points; null without one. */
+function selectedSpan() {
+  const selection = window.getSelection();
+  const box = selection.rangeCount && !selection.isCollapsed && selection.anchorNode?.parentElement?.closest(".text p");
+  const pair = currentPair();
+  if (!box || !pair) return null;
+  const range = selection.getRangeAt(0);
+  const before = (node, offset) => {
+    const start = document.createRange();
+    start.setStart(box, 0);
+    start.setEnd(node, offset);
+    return start.toString();
+  };
+  const head = box.contains(range.startContainer) ? before(range.startContainer, range.startOffset) : "";
+  const whole = box.contains(range.endContainer) ? before(range.endContainer, range.endOffset) : box.textContent;
+  const raw = whole.slice(head.length);
+  const text = raw.trim();
+  if (!text) return null;
+  const start = [...(head + raw.slice(0, raw.indexOf(text)))].length;
+  return { passage_id: pair.query.ids[pair.p], start, end: start + [...text].length, text };
+}
+
+/** Remembers the selection, because a click on a button ends it. */
+function rememberSelection() {
+  const span = selectedSpan();
+  if (!span) return;
+  live.selection = span;
+  drawSelection();
+}
+
+function drawSelection() {
+  const { selection } = live;
+  const panel = document.getElementById("selection");
+  const canGrade = review.head.live.grades && app.screen?.query;
+  fill(panel, selection && canGrade && button(live.draft?.op === "add" ? "Add the selection to the draft" : "New entry from the selection", draftFromSelection, { class: "primary", title: "key: n", "data-focus": "selection" }));
+  panel.hidden = !panel.hasChildNodes();
+}
+
+// Order of consequence
+
+/** How much a passage decides: entries that it alone covers for a system, those of a doubtful grade first. */
+function consequence(query, p) {
+  if (!query.cover) return 0;
+  const covers = (q, e) => (countedRating(query, q, e) ?? -1) >= review.head.min_grade;
+  const alone = [...query.entries.keys()].filter((e) => covers(p, e) && Object.values(query.cover.tops).some((top) => top.includes(p) && top.filter((q) => covers(q, e)).length === 1));
+  return alone.reduce((sum, e) => sum + 1 / (1 + Math.abs(query.value("margin", p, e, 0) ?? 1)), 0);
+}
+
+// The parts of the page
+
+const LIVE_KEYS = [
+  ["n or +", "new entry from the selected text (n if it is not a key of the scale)"],
+  ["i", "check the impact of the draft"],
+  ["Enter", "in the draft: check the impact, then commit"],
+  ["z", "undo your last change"],
+];
+
+function startParts() {
+  live.aside = el("aside", { id: "live", "aria-label": "Draft and leaderboard" }, el("section", { id: "draft", class: "panel", hidden: true }), el("section", { id: "board", class: "panel" }));
+  document.getElementById("main").after(
+    live.aside,
+    el("div", { id: "selection", hidden: true }),
+    button("", () => showAside(!document.body.classList.contains("with-aside")), { id: "line", "aria-controls": "live" }),
+  );
+  document.body.classList.add("served");
+  document.addEventListener("selectionchange", rememberSelection);
+  window.addEventListener("hashchange", () => { live.selection = null; drawSelection(); });
+  KEYS.push(...LIVE_KEYS);
+  Object.assign(KEY_ACTIONS, { n: draftFromSelection, "+": draftFromSelection, i: () => live.draft !== null && checkImpact(), z: undoLast });
+  SORTS.push(["consequence", "could move a place", consequence]);
+}
+
+async function askName() {
+  const { reviewer } = review.head;
+  const known = reviewer || window.localStorage.getItem("exam_pp.live.name") || "";
+  if (known) return known;
+  const name = el("input", { type: "text", required: true, autocomplete: "off", maxlength: 100 });
+  const check = () => { name.value = name.value.trim(); return name.reportValidity(); };
+  const content = [el("p", {}, "Your ratings and changes get this name. It is no password: others on this machine could enter it, too."), field("Name", name)];
+  while (!(await ask("Your name", content, "Start", { check })));
+  return name.value;
+}
+
+async function changeName() {
+  window.localStorage.removeItem("exam_pp.live.name");
+  window.location.reload();
+}
+
+Object.assign(served, {
+  query: openServed,
+  send: sendChange,
+  work: drawWork,
+
+  draft: (query, change) => openDraft({ ...change, query_id: query.id }),
+
+  controls() {
+    return [
+      el("span", { class: "reviewer" }, button(live.by, changeName, { class: "plain", title: "Another name", "aria-label": `You are ${live.by}; another name`, disabled: Boolean(review.head.reviewer) })),
+      el("span", { id: "status", class: "status", role: "status" }),
+      button("↶ Undo", undoLast, { "data-focus": "undo", title: "key: z" }),
+      el("a", { href: "#/work", id: "disputed", class: "status" }),
+    ];
+  },
+
+  status() {
+    const status = document.getElementById("status");
+    if (!status) return;
+    const trouble = live.trouble && (live.queue.length || live.stopped);
+    status.textContent = live.queue.length ? `${live.queue.length} not saved yet${live.trouble ? `: ${live.trouble}` : ""}` : live.trouble || `✓ saved ${live.state.seq}`;
+    status.classList.toggle("dirty", Boolean(trouble || live.queue.length || live.trouble));
+    const disputed = (live.state.disputes ?? []).filter(({ resolved }) => !resolved).length;
+    document.getElementById("disputed").textContent = review.head.blind ? "changes" : `${disputed} disputed`;
+    document.title = `${live.queue.length ? "• " : ""}${review.head.title}`;
+  },
+
+  async start() {
+    live.by = await askName();
+    live.client = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    try {
+      window.localStorage.setItem("exam_pp.live.name", live.by);
+    } catch {
+      live.trouble = "This browser keeps nothing: leave the page open until all is saved.";
+    }
+    startParts();
+    await adoptQueues();
+    live.state = await getState();
+    takeBoard(live.state.board);
+    takeRatings();
+    drawDraft();
+    drawBoard();
+    listen();
+  },
+});

@@ -1,0 +1,275 @@
+"""HTTP server of a live workbench, for browsers on this machine.
+
+All addresses are below ``/TOKEN/``; all bodies are JSON objects.
+
+* ``GET`` (nothing): the page; its head has ``live``: ``log``, ``judge``, ``remote``, ``grades``,
+  ``importance``, ``weights``
+* ``GET query/N?by=NAME``: ``graders``, ``query`` as in the head, ``chunk`` as in an offline page,
+  ``pending``; with ``reads=1`` the judge reads it, too
+* ``GET state?by=NAME``: ``seq``, own ``ratings``, ``undo`` (``seq``, ``op``), ``last`` changes, ``problem``,
+  ``seconds`` of the judge for a pair; unless blind, the ``board`` and ``disputes``
+* ``GET stream``: server-sent events, see below
+* ``GET export/bank``, ``export/log``, ``export/edits?by=NAME``: a file
+* ``POST events`` ``{log, by, client, events: [{n, op, ...}]}``: ``{seq}``; all or none are written, and once
+* ``POST preview`` ``{log, by, client, request, change: {op, ...}}``: 202; the impact comes on the stream
+* ``POST cancel`` ``{log, client, request}``: 202
+
+Events are those of :data:`exam_pp.plugins.serve.log.MODELS`, except ``preview``. An error is ``{message,
+field}``: 403 for strangers, 404, 405, 409 for another log, 413 from 1 MB on, 415, 422 for what does not fit
+the study, 503 while the server ends, 507 for a log that cannot be written. Messages of the stream have a
+``kind``:
+
+* ``changed``: ``seq``, and ``queries`` (their places) whose table changed
+* ``board``: ``at``, ``seq``, ``headline``, ``verdict``, ``metric``, ``pending``, ``rows`` of ``system``,
+  ``mean``, ``places`` and ``start``
+* ``progress``: ``done`` of ``total`` pairs, of a ``request`` of a ``client`` or of new entries
+* ``impact`` of a ``request`` of a ``client``: ``rows`` of ``system``, ``before``, ``after`` and ``covers``
+  (its first passage that does); ``moved`` systems, ``covers`` of ``systems``, ``passages`` (``id``,
+  ``rating``), ``covered`` of ``asked`` passages, ``old`` ratings, ``avoid``, ``seconds``
+* ``error`` of a ``request`` of a ``client``: ``message``
+
+The server listens on 127.0.0.1 alone. The token keeps others on this machine out, and the checks of Host,
+Origin and Sec-Fetch-Site the pages of other sites. The name of a reviewer is a claim and no identity.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from exam_pp.data_model import HUMAN
+from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
+from exam_pp.plugins.serve.live import Live
+from exam_pp.rendering.page_parts import asset
+from exam_pp.reports.review.page import SCRIPTS, block, page_of, review_asset
+from exam_pp.store.edits import human_model
+from exam_pp.store.parsing import parse_json
+
+_MOST_BYTES = 1_000_000
+_MOST_EVENTS = 1000
+_HEARTBEAT = 15.0
+"""Seconds between two signs of life of a stream."""
+_STRANGER = "Open the address that exam-pp serve printed."
+_POLICY = "Content-Security-Policy"
+_HEADERS = {
+    _POLICY: "frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+_STATUS = ((OutputError, 507), (SelectionError, 503), (ExamError, 422))
+
+
+class Guard:
+    """Refuses requests of strangers, and adds headers to all answers."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self.app, self.token, self.host = app, token, f"127.0.0.1:{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        sent = Request(scope).headers
+        token = scope["path"].split("/")[1]
+        is_known = (
+            secrets.compare_digest(token.encode(), self.token.encode())
+            and sent.get("host") == self.host
+            and sent.get("origin", f"http://{self.host}") == f"http://{self.host}"
+            and sent.get("sec-fetch-site", "none") in ("none", "same-origin")
+        )
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = {name.lower().encode(): value.encode() for name, value in _HEADERS.items()}
+                message["headers"] = [*(own | dict(message["headers"])).items()]
+            await send(message)
+
+        app = self.app if is_known else _problem(403, _STRANGER)
+        await app(scope, receive, with_headers)
+
+
+def _problem(status: int, message: str, field: str | None = None) -> JSONResponse:
+    return JSONResponse({"message": message, "field": field}, status)
+
+
+class Pages:
+    """The streams of open pages, which messages of other threads go to."""
+
+    def __init__(self) -> None:
+        self._queues: set[asyncio.Queue[str]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message to all pages, from any thread."""
+        data = f"data: {json.dumps(message, ensure_ascii=False)}\n\n"
+        if self._loop is not None and not self._loop.is_closed():
+            for queue in list(self._queues):
+                self._loop.call_soon_threadsafe(queue.put_nowait, data)
+
+    async def stream(self) -> AsyncIterator[str]:
+        """The messages for a page."""
+        self._loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[str] = asyncio.Queue()
+        self._queues.add(queue)
+        try:
+            yield ": open\n\n"
+            while True:
+                try:
+                    yield await asyncio.wait_for(queue.get(), _HEARTBEAT)
+                except TimeoutError:
+                    yield ": alive\n\n"
+        finally:
+            self._queues.discard(queue)
+
+
+def app_of(live: Live, token: str, port: int) -> Guard:
+    """The application that serves a study."""
+    pages = Pages()
+    live.send = pages.send
+
+    def page(_request: Request) -> Response:
+        scripts = [*map(review_asset, SCRIPTS[:-1]), asset("live.js", __package__), review_asset(SCRIPTS[-1])]
+        styles = [review_asset("style.css"), asset("live.css", __package__)]
+        blocks = [block("head", live.head()), block("texts", [])]
+        html = page_of("Review", scripts, styles, blocks, {"connect-src": "'self'"})
+        policy = html.partition('Policy" content="')[2].partition('"')[0]  # and what only headers may have
+        return HTMLResponse(html, headers={_POLICY: f"{policy}; {_HEADERS[_POLICY]}"})
+
+    def query(request: Request) -> Response:
+        index = request.path_params["index"]
+        if index >= len(live.bench.queries):
+            raise HTTPException(404)
+        asked = request.query_params
+        return JSONResponse(live.query(index, asked.get("by", ""), reads="reads" in asked))
+
+    def state(request: Request) -> Response:
+        return JSONResponse(live.shown(request.query_params.get("by", "")))
+
+    async def stream(_request: Request) -> Response:
+        return StreamingResponse(pages.stream(), media_type="text/event-stream")
+
+    def export(request: Request) -> Response:
+        what, by = request.path_params["what"], request.query_params.get("by", "")
+        if live.blind or what not in ("bank", "edits", "log"):
+            raise HTTPException(404)
+        edits = live.edits
+        text = live.log.path.read_text(encoding="utf-8")
+        if what == "bank":
+            lines = live.bench.changed(edits).lines
+            text = "".join(line.model_dump_json(exclude_unset=True) + "\n" for line in lines)
+        elif what == "edits":
+            ratings = [rating for rating in edits.ratings if rating.by == by]
+            own = edits.model_copy(update={"ratings": ratings, "bank": [], "reviewer": by})
+            text = own.model_dump_json(by_alias=True, exclude_none=True)
+        name = "edits.json" if what == "edits" else f"{what}.jsonl"
+        return Response(
+            text,
+            media_type="application/json",
+            headers={"Content-Disposition": f"attachment; filename={name}"},
+        )
+
+    async def events(request: Request) -> Response:
+        body = await _body(request, live)
+        changes = body.get("events")
+        if not (isinstance(changes, list) and 0 < len(changes) <= _MOST_EVENTS):
+            raise DataError(f"must be a list of 1 to {_MOST_EVENTS} changes.", field="events")
+        if not all(isinstance(change, dict) and isinstance(change.get("n"), int) for change in changes):
+            raise DataError("must be objects with a number n.", field="events")
+        seq = await run_in_threadpool(live.add, _name(body), _client(body), changes)
+        return JSONResponse({"seq": seq})
+
+    async def preview(request: Request) -> Response:
+        body = await _body(request, live)
+        number, change = body.get("request"), body.get("change")
+        if not (isinstance(number, int) and isinstance(change, dict)):
+            raise DataError("must be a number, and change an object.", field="request")
+        await run_in_threadpool(live.preview, _name(body), _client(body), number, change)
+        return JSONResponse({}, 202)
+
+    async def cancel(request: Request) -> Response:
+        body = await _body(request, live)
+        live.cancel(_client(body), int(body.get("request") or 0))
+        return JSONResponse({}, 202)
+
+    routes = [
+        Route("/", page),
+        Route("/query/{index:int}", query),
+        Route("/state", state),
+        Route("/stream", stream),
+        Route("/export/{what}", export),
+        Route("/events", events, methods=["POST"]),
+        Route("/preview", preview, methods=["POST"]),
+        Route("/cancel", cancel, methods=["POST"]),
+    ]
+    handlers: dict[Any, Callable[[Request, Any], Awaitable[Response]]] = {
+        ExamError: _refused,
+        HTTPException: _http_problem,
+    }
+    inner = Starlette(routes=[Mount(f"/{token}", routes=routes)], exception_handlers=handlers)
+    return Guard(inner, token, port)
+
+
+async def _refused(_request: Request, error: ExamError) -> Response:
+    status = next(status for kind, status in _STATUS if isinstance(error, kind))
+    if isinstance(error, DataError):
+        return _problem(status, error.problem, error.field)
+    return _problem(status, str(error))
+
+
+async def _http_problem(_request: Request, error: HTTPException) -> Response:
+    return _problem(error.status_code, error.detail)
+
+
+async def _body(request: Request, live: Live) -> dict[str, Any]:
+    """The object that a browser sent; raises an error of HTTP, or DataError."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise HTTPException(415, "Send JSON.")
+    data = b""
+    async for part in request.stream():
+        data += part
+        if len(data) > _MOST_BYTES:
+            raise HTTPException(413, "Send less than 1 MB at once.")
+    value = parse_json(data, "the request")
+    if not isinstance(value, dict):
+        raise DataError("must be an object.")
+    if value.get("log") != live.log.header["id"]:
+        raise HTTPException(409, "This page is of another study or log: open it again.")
+    return value
+
+
+def _name(body: dict[str, Any]) -> str:
+    """The name of the reviewer."""
+    name = human_model(str(body.get("by") or "")[:100])
+    if name is None:
+        raise DataError("Enter your name.", field="by")
+    return name.removeprefix(HUMAN)
+
+
+def _client(body: dict[str, Any]) -> str:
+    """The name that a browser gave itself."""
+    client = body.get("client")
+    if not (isinstance(client, str) and 0 < len(client) <= 64 and client.isascii()):
+        raise DataError("must be a name of up to 64 characters.", field="client")
+    return client
+
+
+def run_server(app: Guard, address: Any) -> None:
+    """Serve until Ctrl-C; ``address`` is a bound socket."""
+    config = uvicorn.Config(
+        app, log_level="critical", access_log=False, server_header=False, lifespan="off", ws="none",
+        timeout_graceful_shutdown=1, timeout_keep_alive=5,
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[address])

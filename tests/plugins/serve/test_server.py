@@ -1,0 +1,339 @@
+"""The server of the live workbench: who may ask, what is refused, and what pages get."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from exam_pp.plugins.serve.live import Live
+from exam_pp.plugins.serve.server import app_of
+from tests.llm.endpoint_server import prompt_of, rating
+from tests.llm.endpoint_server import serve as endpoint
+from tests.plugins.serve.test_workbench import Bench, first
+
+TOKEN, PORT = "token-of-the-test", 8123
+ROOT = f"/{TOKEN}"
+
+
+class Server:
+    """An application with its two threads, and a browser."""
+
+    def __init__(self, kind: str = "questions", made: Bench | None = None, **options: Any) -> None:
+        self.made = made or Bench(kind)
+        self.made.judge.close()
+        self.live = Live(self.made.bench, self.made.log, **options)
+        self.browser = TestClient(app_of(self.live, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}")
+        self.told: list[dict[str, Any]] = []
+        self.live.send = self.told.append
+        self.live.start()
+        self.n = 0
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self.browser.get(f"{ROOT}/{path}", headers=headers)
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        known = {"log": self.live.log.header["id"], "by": "ann", "client": "tab"}
+        return self.browser.post(f"{ROOT}/{path}", json={**known, **body})
+
+    def send(self, *changes: dict[str, Any], **body: Any) -> Any:
+        numbered = [{"n": self.n + n, **change} for n, change in enumerate(changes, 1)]
+        self.n += len(changes)
+        return self.post("events", {"events": numbered, **body})
+
+    def rating(self, rating: int, **more: Any) -> dict[str, Any]:
+        passage = first(self.made, "q1", "alpha")
+        return {"op": "rate", "query_id": "q1", "passage_id": passage, "id": "q1/1", "rating": rating, **more}
+
+    def wait(self, is_it: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+        """The last message of this kind."""
+        for _ in range(600):
+            if found := [message for message in list(self.told) if is_it(message)]:
+                return found[-1]
+            time.sleep(0.02)
+        raise AssertionError(self.told)
+
+    def board(self, seq: int) -> dict[str, Any]:
+        return self.wait(lambda m: m["kind"] == "board" and m["seq"] >= seq and not m["pending"])
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    servers: list[Server] = []
+
+    def make(kind: str = "questions", **options: Any) -> Server:
+        servers.append(Server(kind, **options))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.live.close()
+
+
+def test_strangers_are_refused(serve: Callable[..., Server]) -> None:
+    server = serve()
+    assert server.get("state").status_code == 200
+    for headers in (
+        {"host": f"localhost:{PORT}"},
+        {"host": "evil.example"},
+        {"host": f"127.0.0.1:{PORT + 1}"},
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ):
+        refused = server.get("state", **headers)
+        assert refused.status_code == 403, headers
+        assert refused.json()["message"] == "Open the address that exam-pp serve printed."
+    for path in ("/", "/state", f"/{TOKEN}x/state", f"/{TOKEN[:-1]}/state", "//state"):
+        assert server.browser.get(path).status_code == 403, path
+    assert server.get("state", origin=f"http://127.0.0.1:{PORT}").status_code == 200
+
+
+def test_answers_have_the_headers_of_a_closed_page(serve: Callable[..., Server]) -> None:
+    server = serve()
+    for answer in (server.get(""), server.get("state"), server.get("nothing")):
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert "access-control-allow-origin" not in answer.headers
+    policy = server.get("").headers["content-security-policy"]
+    assert "connect-src 'self'" in policy
+    assert "script-src 'sha256-" in policy
+    assert "require-trusted-types-for 'script'" in policy
+
+
+def test_bodies_that_are_refused(serve: Callable[..., Server]) -> None:
+    server = serve()
+    at = f"{ROOT}/events"
+    assert server.browser.post(at, content="x", headers={"content-type": "text/plain"}).status_code == 415
+    json_type = {"content-type": "application/json"}
+    assert server.browser.post(at, content="x" * 2_000_000, headers=json_type).status_code == 413
+    chunked = (b"x" * 100_000 for _ in range(20))
+    assert server.browser.post(at, content=chunked, headers=json_type).status_code == 413
+    for content in ("{", "[1]", "[" * 100_000, '"text"', ""):
+        assert server.browser.post(at, content=content, headers=json_type).status_code == 422, content[:9]
+    assert server.browser.post(at, content=os.urandom(99), headers=json_type).status_code == 422
+    assert server.post("events", {"events": [], "log": "another"}).status_code == 409
+    assert server.browser.put(at, json={}).status_code == 405
+    assert server.get("../../../etc/passwd").status_code in (403, 404)
+    assert server.get("export/..%2f..%2fetc%2fpasswd").status_code == 404
+    assert server.get("query/999").status_code == 404
+    assert server.live.log.seq == 0
+
+
+def test_changes_that_are_refused(serve: Callable[..., Server]) -> None:
+    server = serve()
+    for change, field in (
+        (server.rating(9), "rating"),
+        (server.rating(3, passage_id="../../etc/passwd"), "passage_id"),
+        ({"op": "format"}, "op"),
+        ({"op": "preview", "change": {"op": "add", "query_id": "q1", "text": "x"}}, "op"),
+        ({"op": "add", "query_id": "q1"}, None),
+    ):
+        refused = server.send(change)
+        assert refused.status_code == 422, change
+        assert refused.json()["field"] == field, refused.json()
+    assert server.send(server.rating(3), by=" ").json() == {"message": "Enter your name.", "field": "by"}
+    assert server.post("events", {"events": [{"op": "note"}]}).status_code == 422
+    assert server.send(*[server.rating(3)] * 1001).status_code == 422
+    assert server.send(server.rating(3), server.rating(9)).status_code == 422, "all or none"
+    assert server.live.log.seq == 0
+
+
+def test_the_same_event_twice_is_one_line(serve: Callable[..., Server]) -> None:
+    server = serve()
+    event = {"n": 7, **server.rating(5)}
+    for _ in range(2):
+        assert server.post("events", {"events": [event]}).json() == {"seq": 1}
+    assert len(server.live.log.path.read_text().splitlines()) == 2
+
+
+def test_a_rating_moves_the_board_and_undo_restores_it(serve: Callable[..., Server]) -> None:
+    server = serve()
+    start = server.board(0)
+    assert server.send(server.rating(5)).json() == {"seq": 1}
+    moved = server.board(1)
+    assert moved["rows"] != start["rows"]
+    assert {row["system"]: row["start"] for row in moved["rows"]} == {
+        row["system"]: row["mean"] for row in start["rows"]
+    }
+    mine = server.get("state?by=ann").json()
+    assert (mine["ratings"][0]["rating"], mine["undo"]) == (5, {"seq": 1, "op": "rate"})
+    assert server.get("state?by=ben").json()["ratings"] == []
+    server.send({"op": "undo", "of": 1})
+    assert [row["mean"] for row in server.board(2)["rows"]] == [row["mean"] for row in start["rows"]]
+    assert server.get("state?by=ann").json()["undo"] is None
+
+
+@pytest.mark.parametrize("kind", ["questions", "nuggets"])
+def test_impact_then_commit(serve: Callable[..., Server], kind: str) -> None:
+    server = serve(kind)
+    importance = {"importance": "vital"} if kind == "nuggets" else {}
+    change = {
+        "op": "add",
+        "query_id": "q1",
+        "text": "A gas boiler burns fuel and is cheap to buy",
+        **importance,
+    }
+    before = server.board(0)
+    assert server.post("preview", {"request": 1, "change": change}).status_code == 202
+    impact = server.wait(lambda m: m["kind"] == "impact")
+    assert (impact["client"], impact["request"], impact["covers"]) == ("tab", 1, 2)
+    looked = server.board(1)
+    assert [row["mean"] for row in looked["rows"]] == [row["mean"] for row in before["rows"]]
+    assert "1 only looked at" in looked["verdict"]
+    seq = server.send(change).json()["seq"]
+    board = server.board(seq)
+    assert {row["system"]: row["mean"] for row in board["rows"]} == {
+        row["system"]: row["after"]["mean"] for row in impact["rows"]
+    }
+    assert "1 made (1 × add)" in board["verdict"]
+    query = server.get("query/0?by=ann").json()
+    assert query["query"]["entries"][-1]["text"] == change["text"]
+    width = len(query["query"]["entries"])
+    assert None not in query["chunk"]["grades"][0]["rating"][width - 1 :: width]
+    assert "foreign" not in json.dumps(query)
+
+
+def test_a_preview_that_does_not_fit_is_refused(serve: Callable[..., Server]) -> None:
+    server = serve()
+    twice = {"op": "add", "query_id": "q1", "text": "What does a boiler burn?"}
+    server.post("preview", {"request": 1, "change": twice})
+    refused = server.wait(lambda m: m["kind"] == "error")
+    assert refused["request"] == 1
+    assert "already has the text" in refused["message"]
+    assert server.post("preview", {"request": 2, "change": {"op": "add"}}).status_code == 422
+
+
+def test_two_reviewers_disagree_and_one_resolves(serve: Callable[..., Server]) -> None:
+    server = serve()
+    server.send(server.rating(5))
+    server.send(server.rating(1), by="ben", client="other")
+    seen = server.get("query/0?by=ann").json()
+    assert seen["graders"] == ["lexical", "human:ben"], "own ratings are in the state"
+    (row,) = server.get("state?by=cid").json()["disputes"]
+    assert [each["by"] for each in row["ratings"]] == ["ann", "ben"]
+    resolve = server.rating(5) | {"op": "resolve"}
+    server.send(resolve, by="cid", client="third")
+    assert "but cid resolved 1" in server.board(3)["verdict"]
+
+
+def test_exports_are_what_other_commands_read(serve: Callable[..., Server]) -> None:
+    server = serve()
+    server.send(server.rating(5), {"op": "remove", "query_id": "q1", "id": "q1/0"})
+    bank = [json.loads(line) for line in server.get("export/bank").text.splitlines()]
+    assert len(bank[0]["items"]) == 1
+    edits = server.get("export/edits?by=ann").json()
+    assert (edits["reviewer"], edits["ratings"][0]["rating"]) == ("ann", 5)
+    assert server.get("export/log").text == server.live.log.path.read_text()
+    assert server.get("export/nothing").status_code == 404
+
+
+def test_blind_reviewers_get_nothing_of_others(serve: Callable[..., Server]) -> None:
+    server = serve(blind=True)
+    server.send(server.rating(5), by="ben", client="other")  # with the id: the name of a passage is needed
+    page, state = server.get("").text, server.get("state?by=ann").text
+    query = server.get("query/0?by=ann").json()
+    passage = query["chunk"]["ids"][0]
+    assert server.send(server.rating(1, passage_id=passage)).status_code == 200
+    server.wait(lambda m: m["kind"] == "changed")
+    for served in (page, state, json.dumps(query), json.dumps(server.told)):
+        for secret in ("alpha", "beta", "gamma", "q1-p", "ben", "rerank"):
+            assert secret not in served.replace("Embedding", ""), secret
+    assert all(grades == {} for grades in query["chunk"]["grades"])
+    after = server.get("query/0?by=ann").json()
+    ratings = after["chunk"]["grades"][0]["rating"]
+    assert sum(rating is not None for rating in ratings) == 1, "the judge's grade of the pair that is rated"
+    assert "board" not in server.get("state?by=ann").json()
+    assert server.get("export/log").status_code == 404
+    add = {"op": "add", "query_id": "q1", "text": "x"}
+    assert server.post("preview", {"request": 1, "change": add}).status_code == 422
+
+
+def test_a_named_reviewer_is_the_only_one(serve: Callable[..., Server]) -> None:
+    server = serve(reviewer="ann")
+    server.send(server.rating(5), by="ben")
+    assert server.live.log.events[0].by == "ann"
+
+
+def test_a_judge_that_fails_says_so(serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> Any:
+        raise RuntimeError("out of memory")
+
+    server = serve()
+    monkeypatch.setattr("exam_pp.plugins.serve.judge.Judge.graded", fails)
+    change = {"op": "add", "query_id": "q1", "text": "Is it loud?"}
+    server.post("preview", {"request": 1, "change": change})
+    assert server.wait(lambda m: m["kind"] == "error")["message"] == "The judge has failed (out of memory)."
+    server.send(change)
+    server.wait(lambda m: m["kind"] == "board" and m["pending"] == 1)
+    for _ in range(100):
+        if problem := server.get("state?by=ann").json()["problem"]:
+            break
+        time.sleep(0.02)
+    assert problem == "The judge has failed (out of memory)."
+    monkeypatch.undo()
+    server.send({"op": "weight", "query_id": "q1", "id": "q1/1", "value": 2})
+    assert server.board(2)["pending"] == 0
+
+
+def test_a_grading_can_be_cancelled(serve: Callable[..., Server]) -> None:
+    server = serve()
+    server.post("cancel", {"request": 1})
+    change = {"op": "add", "query_id": "q1", "text": "Is it loud?"}
+    server.post("preview", {"request": 1, "change": change})
+    refused = server.wait(lambda m: m["kind"] == "error")
+    assert refused["message"] == "Cancelled; the replies that came are kept."
+    assert server.live.log.seq == 0, "nobody looked at it"
+
+
+def test_an_endpoint_is_asked_for_drafts_and_its_key_stays(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    hold = threading.Event()
+
+    def slowly(body: dict[str, Any], count: int) -> Any:
+        if "Is it loud?" in prompt_of(body):
+            hold.wait(20)
+        return rating(body, count)
+
+    with endpoint(slowly) as judge:
+        words = ("--model", "m", "--model-pipeline", "openai", "--base-url", judge.url)
+        server = serve(made=Bench("questions", words, base_url=judge.url))
+        asked = len(judge.bodies)
+        assert server.live.head()["live"]["remote"]
+        server.get("query/0?by=ann&reads=1")
+        change = {"op": "add", "query_id": "q1", "text": "Is it cheap?"}
+        server.post("preview", {"request": 1, "change": change})
+        server.wait(lambda m: m["kind"] == "impact")
+        assert len(judge.bodies) == asked + 3, "nothing is read ahead, and each passage asked once"
+        assert server.wait(lambda m: m["kind"] == "progress")["total"] == 3
+        server.board(server.send(change).json()["seq"])
+        assert len(judge.bodies) == asked + 3, "the commit asks nothing again"
+        server.post("preview", {"request": 2, "change": {**change, "text": "Is it loud?"}})
+        server.post("cancel", {"request": 2})
+        hold.set()
+        refused = server.wait(lambda m: m["kind"] == "error")
+        assert (refused["request"], refused["message"][:9]) == (2, "Cancelled")
+        said = [server.get(path).text for path in ("", "state?by=ann", "query/0?by=ann", "export/log")]
+        assert "sk-secret" not in "".join([*said, *map(json.dumps, server.told)])
+
+
+def test_a_full_disk_is_said(serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve()
+    monkeypatch.setattr(os, "write", lambda _handle, _data: 1)
+    refused = server.send(server.rating(5))
+    assert (refused.status_code, "the disk is full" in refused.json()["message"]) == (507, True)
+    monkeypatch.undo()
+    assert server.send(server.rating(5)).json() == {"seq": 1}
