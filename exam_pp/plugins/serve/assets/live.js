@@ -448,7 +448,8 @@ function impactSummary({ covers, systems, covered, asked, moved, avoid }) {
 
 function impactView(impact) {
   const { rows, moved, covers, systems, passages, old } = impact;
-  const first = rows.filter(({ system, covers: by }) => moved.includes(system) || by);
+  const moves = ({ system }) => moved.includes(system);
+  const first = [...rows.filter(moves), ...rows.filter((row) => row.covers && !moves(row))];
   const shown = first.length ? first : rows.slice(0, 3);
   const rest = rows.filter((row) => !shown.includes(row));
   const ofAll = covers !== null && (covers === 0 || covers === systems);
