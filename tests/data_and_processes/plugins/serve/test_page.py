@@ -10,21 +10,11 @@ from typing import Any
 
 import pytest
 
-from scripts.browser import chromium, find_chromium
 from scripts.serving import Served
 from tests.plugins.serve.studies import nuggets_study, questions_study
 from tests.plugins.serve.test_workbench import by_command_line
 
 READY = "html[data-ready]"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    pytest.importorskip("playwright", reason="playwright is not installed (pip install '.[browser]')")
-    if find_chromium() is None:
-        pytest.skip("Chromium is not installed")
-    with chromium() as browser:
-        yield browser
 
 
 class Reviewer:
