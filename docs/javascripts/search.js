@@ -69,7 +69,7 @@ function placesOf(term) {
 }
 
 /** The sections by how well they fit: BM25 over fields, and more for words that follow each other as in the query, and
- *  for titles that have all of them. The last word may be the begin of one. */
+ *  for titles that have all of them, or no others. The last word may be the begin of one. */
 function rank(query) {
   const wanted = words(query).map((word) => word.stem);
   const hits = wanted.map((term, at) => (at === wanted.length - 1 ? placesOf(term) : (index.get(term) ?? new Map())));
@@ -97,7 +97,8 @@ function rank(query) {
     }
     const share = of.filter(Boolean).length / wanted.length;
     const inTitle = of.filter((fields) => fields?.title.length).length / wanted.length;
-    return { id, share, score: sum * share ** 2 * sections[id].weight * (1 + inTitle ** 2), matches };
+    const isTitle = query.trim().includes(" ") && inTitle === 1 && sections[id].fields.title.length === wanted.length;
+    return { id, share, score: sum * share ** 2 * sections[id].weight * (1 + inTitle ** 2 + isTitle), matches };
   });
   const fitting = found.filter(({ share }) => share > 0.5);
   return (fitting.length ? fitting : found).sort((one, other) => other.score - one.score || one.id - other.id);
