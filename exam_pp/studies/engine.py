@@ -191,7 +191,7 @@ class Engine:
             self.study = self.study.model_copy(update={"model": model})
         asked = {*self._asked, *(["pair"] if self.study.games else ())}
         if any(self._judge_of(kind) != self.judge for kind in asked):
-            log.warning("%s: %s judges the rest.", self._limits, LEXICAL)
+            log.warning("%s: %s judges the rest.", self._grades_only, LEXICAL)
         if not (self.folder / STUDY_FILE).exists():
             write_study(self.study, self.folder / STUDY_FILE)  # the judge, before it grades
         results = Results()
@@ -533,7 +533,7 @@ class Engine:
         return replace(judge, model=replace(judge.model, max_tokens_total=self._max_tokens_total))
 
     @property
-    def _limits(self) -> str:
+    def _grades_only(self) -> str:
         """What a judge by similarity grades."""
         facts = " and facts" if self.judge.model.model == E5 else ""
         return f"{self.judge.model.model} grades questions{facts} only"
@@ -548,7 +548,7 @@ class Engine:
         if graded.intersection(kinds):
             return judge
         if not graded & self._asked:
-            raise SelectionError(f"{self._limits}: name another judge with --model, such as {LEXICAL}.")
+            raise SelectionError(f"{self._grades_only}: name another judge with --model, such as {LEXICAL}.")
         return Judge(ModelOptions(LEXICAL), ["--model", LEXICAL])
 
     def ask(

@@ -93,9 +93,15 @@ def test_a_plan_names_the_tokens_of_all_prompts_and_replies(
     with serve(meter) as server:
         main(command(many, tiny_bank, tmp_path / "graded.jsonl", server.url, "--plan"))
         rows = dict(
-            line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines() if " of all " in line
+            line.rsplit(maxsplit=1)
+            for line in capsys.readouterr().out.splitlines()
+            if "(by the sample)" in line
         )
         meter.spent.clear()
         main(command(many, tiny_bank, tmp_path / "graded.jsonl", server.url))
-    assert float(rows["tokens of all prompts"]) == pytest.approx(meter.spent["prompts"], rel=0.1)
-    assert float(rows["tokens of all replies"]) == pytest.approx(meter.spent["replies"], rel=0.1)
+    assert float(rows["tokens of their prompts (by the sample)"]) == pytest.approx(
+        meter.spent["prompts"], rel=0.1
+    )
+    assert float(rows["tokens of their replies (by the sample)"]) == pytest.approx(
+        meter.spent["replies"], rel=0.1
+    )

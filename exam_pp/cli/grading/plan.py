@@ -134,17 +134,24 @@ def plan_grading(
         # Keys are hashes, so the smallest are a random sample; it is as large as a window of the grading.
         sample = nsmallest(WINDOW_REQUESTS, work.to_send(jobs, Answerer(llm, journal)))
     counted_at = time.monotonic()
-    blocks = [_work_table(summary, work, estimated=not isinstance(llm, BatchedLLM))]
-    if sample:
-        timed = _time([request for _, request in sample], llm, seconds)
-        blocks += timed.blocks(summary, work, loaded - began, counted_at - loaded)
-    else:
+    timed = _time([request for _, request in sample], llm, seconds) if sample else None
+    blocks = [_work_table(summary, work, timed, estimated=not isinstance(llm, BatchedLLM))]
+    if timed is None:
         blocks.append(Paragraph("No requests are left."))
+    else:
+        blocks += timed.blocks(summary, work, loaded - began, counted_at - loaded)
     return Plan(Report(f"Plan of a grading with {llm.name}", blocks), work.requests)
 
 
-def _work_table(summary: GradeSummary, work: _Work, *, estimated: bool) -> Block:
+def _work_table(summary: GradeSummary, work: _Work, timed: _Timed | None, *, estimated: bool) -> Block:
     about = f" (estimated with {_CHARACTERS_PER_TOKEN} characters per token)" if estimated else ""
+    tokens: list[tuple[str, Cell]] = [(f"tokens of their prompts{about}", sum(work.tokens))]
+    if timed is not None and any(timed.tokens):  # the endpoint counts them
+        prompts, replies = (round(timed.share_of(work) * count) for count in timed.tokens)
+        tokens = [
+            ("tokens of their prompts (by the sample)", prompts),
+            ("tokens of their replies (by the sample)", replies),
+        ]
     counts: list[tuple[str, Cell]] = [
         ("queries", summary.queries),
         ("passages", summary.passages),
@@ -154,7 +161,7 @@ def _work_table(summary: GradeSummary, work: _Work, *, estimated: bool) -> Block
         ("distinct requests", work.distinct),
         ("requests with a reply in the journal", work.distinct - work.requests),
         ("requests to send", work.requests),
-        (f"tokens of their prompts{about}", sum(work.tokens)),
+        *tokens,
         ("tokens of the longest prompt", max(work.tokens, default=0)),
         ("prompts that will be shortened", work.shortened),
     ]
@@ -171,22 +178,19 @@ class _Timed:
     tokens: list[int] = field(default_factory=lambda: [0, 0])
     failures: Counter[str] = field(default_factory=Counter)
 
+    def share_of(self, work: _Work) -> float:
+        """How many times the sample all work is, by the characters of prompts."""
+        return work.characters / max(1, self.characters)
+
     def blocks(self, summary: GradeSummary, work: _Work, loading: float, reading: float) -> Iterator[Block]:
         """The time of the whole grading, as that of the sample by the characters of all prompts."""
-        share = work.characters / max(1, self.characters)
-        asking = max(self.seconds * share, 1e-3) + reading
-        prompts, replies = (round(share * count) for count in self.tokens)
-        usage: list[tuple[str, Cell]] = [
-            ("tokens of all prompts", prompts),
-            ("tokens of all replies", replies),
-        ]
+        asking = max(self.seconds * self.share_of(work), 1e-3) + reading
         rows: list[tuple[str, Cell]] = [
             ("requests in the sample", self.requests),
             ("requests per second", round(work.requests / asking, 1)),
             ("pairs per second", round(summary.pairs * work.requests / work.distinct / asking, 1)),
             ("seconds to load the model", round(loading, 1)),
             ("total seconds", round(loading + asking, 1)),
-            *(usage if any(self.tokens) else []),
             ("total time", str(timedelta(seconds=round(loading + asking)))),
             *used_memory(),
         ]
