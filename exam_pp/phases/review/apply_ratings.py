@@ -424,6 +424,14 @@ def _check_ratings(ratings: Sequence[HumanRating], rated: RatedClass, survey: Su
         )  # fmt: skip
 
 
+def by_passage(decided: Iterable[tuple[str, str, Add]]) -> dict[tuple[str, str], list[Add]]:
+    """What people decided by query and passage; of a passage that is there twice, the first one takes it."""
+    waiting: dict[tuple[str, str], list[Add]] = {}
+    for query_id, passage_id, add in decided:
+        waiting.setdefault((query_id, passage_id), []).append(add)
+    return waiting
+
+
 def add_decisions(
     graded: Path,
     output: Path,
@@ -432,11 +440,9 @@ def add_decisions(
 ) -> None:
     """Copy a graded file, and let each function add what a person decided to a query's passage.
 
-    If the file has a passage twice, only the first one gets it. Raises DataError if a passage is missing.
+    Raises DataError if a passage is missing.
     """
-    waiting: dict[tuple[str, str], list[Add]] = {}
-    for query_id, passage_id, add in decided:
-        waiting.setdefault((query_id, passage_id), []).append(add)
+    waiting = by_passage(decided)
 
     def change(query: RawQuery) -> RawQuery:
         for raw in query.passages:

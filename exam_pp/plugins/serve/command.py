@@ -97,7 +97,9 @@ def command(
         board = boards[number]
         assert board.bank is not None
         bench = Workbench(board, results.gradings.get(board.bank))
-        live = Live(bench, _log_of(folder, number, bench, chosen.edits), blind, reviewer, _name(folder))
+        live = Live(
+            bench, _log_of(folder, number, bench, chosen.edits), blind, reviewer, folder.absolute().name
+        )
         try:
             listening, token = _address(folder / "live/address.json", port, new=new_address)
             with suppress(KeyboardInterrupt), listening:
@@ -129,10 +131,6 @@ def _say(live: Live, banks: Sequence[Path], bank: Path, address: str) -> None:
     if others := [str(each) for each in banks if each != bank]:
         click.echo(f"Leaderboard of {bank}; others are of {listed(others)} (--bank).")
     click.echo(f"Open {address}   (only on this machine; Ctrl-C ends; everything is saved at once)")
-
-
-def _name(folder: Path) -> str:
-    return folder.absolute().name
 
 
 def _log_of(folder: Path, number: int, bench: Workbench, edits: Sequence[str]) -> Log:

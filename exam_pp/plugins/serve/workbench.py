@@ -25,7 +25,7 @@ from exam_pp.phases.evaluation.inputs import LoadedPassages
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.evaluation.verdict import verdict
-from exam_pp.phases.review.apply_ratings import Add, Survey, decisions
+from exam_pp.phases.review.apply_ratings import Add, Survey, by_passage, decisions
 from exam_pp.phases.review.content_keys import entry_keys, passage_key, query_text_of, scale_of
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
@@ -365,10 +365,8 @@ def _without(bank: TestBank, entries: Collection[str]) -> TestBank:
 def _with_decisions(
     queries: Sequence[QueryPassages], decided: Sequence[tuple[str, str, Add]]
 ) -> list[QueryPassages]:
-    """Queries with what people decided; of a passage that is there twice, the first one gets it."""
-    waiting: dict[tuple[str, str], list[Add]] = {}
-    for query_id, passage_id, add in decided:
-        waiting.setdefault((query_id, passage_id), []).append(add)
+    """Queries with what people decided, whose passages are copies."""
+    waiting = by_passage(decided)
     touched = {query_id for query_id, _ in waiting}
     result = []
     for query in queries:
