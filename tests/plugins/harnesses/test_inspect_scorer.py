@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("inspect_ai")
+pytest.importorskip("inspect_ai", reason="the harness is not installed")
 
 from inspect_ai import Task
 from inspect_ai import eval as evaluate

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mlflow")
+pytest.importorskip("mlflow", reason="the harness is not installed")
 
 import mlflow
 import pandas

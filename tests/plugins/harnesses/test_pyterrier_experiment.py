@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyterrier")
+pytest.importorskip("pyterrier", reason="the harness is not installed")
 
 import pandas
 import pyterrier
