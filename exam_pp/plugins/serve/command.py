@@ -102,16 +102,19 @@ def command(
         )
         try:
             listening, token = _address(folder / "live/address.json", port, new=new_address)
-            with suppress(KeyboardInterrupt), listening:
+            with listening:
                 port = int(listening.getsockname()[1])
                 address = f"http://{_HOST}:{port}/{token}/"
-                app = app_of(live, token, port)
-                live.start()
-                _say(live, banks, banks[number], address)
-                logging.getLogger("exam_pp").setLevel(logging.ERROR)  # the page shows what is worth a note
-                if not no_open and sys.stdout.isatty():
-                    webbrowser.open(address)
-                run_server(app, listening)
+
+                def ready() -> None:
+                    live.start()
+                    _say(live, banks, banks[number], address)
+                    # The page shows what is worth a note.
+                    logging.getLogger("exam_pp").setLevel(logging.ERROR)
+                    if not no_open and sys.stdout.isatty():
+                        webbrowser.open(address)
+
+                run_server(app_of(live, token, port), listening, ready)
         finally:
             live.close()
     finally:

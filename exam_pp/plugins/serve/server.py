@@ -37,6 +37,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -266,10 +267,21 @@ def _client(body: dict[str, Any]) -> str:
     return client
 
 
-def run_server(app: Guard, address: Any) -> None:
-    """Serve until Ctrl-C; ``address`` is a bound socket."""
+def run_server(app: Guard, address: Any, ready: Callable[[], None]) -> None:
+    """Serve until Ctrl-C; ``address`` is a bound socket, and ``ready`` is called when Ctrl-C ends it."""
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, server_header=False, lifespan="off", ws="none",
         timeout_graceful_shutdown=1, timeout_keep_alive=5,
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[address])
+    server = uvicorn.Server(config)
+
+    def end(_signal: int, _frame: object) -> None:
+        server.should_exit = True
+
+    # uvicorn takes Ctrl-C later, and until then Python can lose its exception, such as in a weak reference.
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        ready()
+        server.run(sockets=[address])
+    finally:
+        signal.signal(signal.SIGINT, before)
