@@ -164,9 +164,9 @@ def test_a_rating_moves_the_board_and_undo_restores_it(serve: Callable[..., Serv
     assert server.send(server.rating(5)).json() == {"seq": 1}
     moved = server.board(1)
     assert moved["rows"] != start["rows"]
-    assert {row["system"]: row["start"] for row in moved["rows"]} == {
-        row["system"]: row["mean"] for row in start["rows"]
-    }
+    before = {row["system"]: (row["mean"], row["places"]) for row in start["rows"]}
+    then = {row["system"]: (row["start"]["mean"], row["start"]["places"]) for row in moved["rows"]}
+    assert then == before
     mine = server.get("state?by=ann").json()
     assert (mine["ratings"][0]["rating"], mine["undo"]) == (5, {"seq": 1, "op": "rate"})
     assert server.get("state?by=ben").json()["ratings"] == []
