@@ -177,24 +177,11 @@ def app_of(live: Live, token: str, port: int) -> Guard:
 
     def export(request: Request) -> Response:
         what, by = request.path_params["what"], request.query_params.get("by", "")
-        name = _FILES.get(what)
-        if live.blind or name is None:
+        if live.blind or what not in _FILES:
             raise HTTPException(404)
-        edits = live.edits
-        lines = live.bench.changed(edits).lines
-        text = live.log.path.read_text(encoding="utf-8")
-        if what == "bank":
-            text = "".join(line.model_dump_json(exclude_unset=True) + "\n" for line in lines)
-        elif what == "table":
-            text = bank_table(lines)
-        elif what == "edits":
-            ratings = [rating for rating in edits.ratings if rating.by == by]
-            own = edits.model_copy(update={"ratings": ratings, "bank": [], "reviewer": by})
-            text = own.model_dump_json(by_alias=True, exclude_none=True)
         kind = "text/csv" if what == "table" else "application/json"
-        return Response(
-            text, media_type=kind, headers={"Content-Disposition": f"attachment; filename={name}"}
-        )
+        headers = {"Content-Disposition": f"attachment; filename={_FILES[what]}"}
+        return Response(_exported(live, what, by), media_type=kind, headers=headers)
 
     async def events(request: Request) -> Response:
         body = await _body(request, live)
@@ -237,6 +224,21 @@ def app_of(live: Live, token: str, port: int) -> Guard:
     }
     inner = Starlette(routes=[Mount(f"/{token}", routes=routes)], exception_handlers=handlers)
     return Guard(inner, token, port)
+
+
+def _exported(live: Live, what: str, by: str) -> str:
+    """The text of a file that is exported; ``by`` is the reviewer whose edits it has."""
+    edits = live.edits
+    if what == "log":
+        return live.log.path.read_text(encoding="utf-8")
+    if what == "edits":
+        ratings = [rating for rating in edits.ratings if rating.by == by]
+        own = edits.model_copy(update={"ratings": ratings, "bank": [], "reviewer": by})
+        return own.model_dump_json(by_alias=True, exclude_none=True)
+    lines = live.bench.changed(edits).lines
+    if what == "table":
+        return bank_table(lines)
+    return "".join(line.model_dump_json(exclude_unset=True) + "\n" for line in lines)
 
 
 async def _refused(_request: Request, error: ExamError) -> Response:

@@ -173,6 +173,7 @@ async function refresh() {
     takeRatings();
     rememberVisit();
     drawBoard();
+    document.getElementById("cost")?.replaceChildren(costOf(live.draft).text);
     served.status();
     redrawScreen();
     if (app.view.name === "work" && !isTyping()) served.work(document.getElementById("main"));
@@ -386,7 +387,7 @@ function costOf({ op, q }) {
   const seconds = live.state.seconds ? ` · about ${Math.max(0.1, live.state.seconds * requests).toFixed(1)} s` : "";
   const query = app.screen?.query?.index === q ? app.screen.query : null;
   const letters = query && remote ? query.ids.reduce((sum, _, p) => sum + query.text(p).length, 0) : 0;
-  const tokens = letters ? ` · about ${Math.round(letters / 4000)}k tokens` : "";
+  const tokens = letters ? ` · about ${count(Math.round(letters / 4), "token")}` : "";
   return { requests, text: `${count(requests, "pair")} · ${judge} ${remote ? "at its endpoint" : "on this machine"}${tokens}${seconds}` };
 }
 
@@ -431,7 +432,7 @@ function drawDraft() {
       (draft.op === "weight" || (draft.op === "add" && (weights || criteria || !importance))) && el("label", { class: "field" }, el("span", {}, "Weight (below 0: to avoid)"), el("input", { type: "number", step: "any", value: draft.weight, oninput: set("weight"), "data-focus": "draft-weight" })),
     ),
     field("Reason (optional)", el("input", { type: "text", value: draft.reason, oninput: set("reason"), dir: "auto", "data-focus": "draft-reason" })),
-    el("p", { class: "faint" }, costOf(draft).text),
+    el("p", { class: "faint", id: "cost" }, costOf(draft).text),
     draft.problem && el("p", { class: "notice", role: "alert" }, draft.problem),
     el("p", { class: "actions" },
       draft.asked
