@@ -249,7 +249,7 @@ function hear(message) {
     Object.assign(live.draft, { asked: false, impact: message.kind === "impact" ? message : null, problem: message.kind === "error" ? message.message : "" });
     live.progress = null;
     drawDraft();
-    document.getElementById("impact")?.scrollIntoView({ block: "nearest" });
+    document.querySelector("#impact h3")?.scrollIntoView({ block: "nearest" });
     announce(message.kind === "impact" ? impactSummary(message) : message.message);
   }
 }
