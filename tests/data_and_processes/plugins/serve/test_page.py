@@ -141,7 +141,7 @@ def test_rate_undo_reload_undo(serve: Serve) -> None:
     ann.go("#/q/0/p/0/e/0")
     ann.press("0", "l", "5")
     ann.saved(2)
-    ann.page.wait_for_selector("#standings thead th:text('Start')")
+    ann.page.wait_for_selector("#standings thead th:text('Change')")
     moved = ann.means()
     assert moved != start
     ann.press("z")
@@ -152,7 +152,7 @@ def test_rate_undo_reload_undo(serve: Serve) -> None:
     assert ann.page.locator(".rating.own").count() == 1, "the rating that was not undone"
     ann.press("z")
     ann.saved(4)
-    ann.page.wait_for_selector("#standings:not(:has(th:text('Start')))")
+    ann.page.wait_for_selector("#standings:not(:has(th:text('Change')))")
     assert ann.means() == start
     ann.press("z")
     assert ann.page.locator(".rating.own").count() == 0
