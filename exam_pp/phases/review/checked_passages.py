@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,24 +26,12 @@ _START = 200
 """Characters of a passage that are kept with every pair."""
 
 
-class Reading(NamedTuple):
-    """The rating that was read from a reply (or None), and the rule (``number``, ``default-0`` ...)."""
-
-    rating: int | None
-    source: str
-
-
-ReadAgain = Callable[[str | None, str], Reading | None]
-"""Reads a reply, by prompt class and reply, with the prompt's current rule; None for an unknown prompt."""
-
-
 class GradedPair(NamedTuple):
     """The grade of a passage for a bank entry, with its explanation.
 
     ``rating`` is None for an ungraded pair, with the cause in ``reason``. ``source`` is the rule by which the
     rating was read, or None if the file does not record it. ``reply`` is the model's reply, or None if it is
-    only the rating; ``again`` is the reading of that reply by the prompt's current rule, or None for an
-    unknown prompt. ``judgment`` is a number, several numbers in a string, or None. ``text`` is the start of
+    only the rating. ``judgment`` is a number, several numbers in a string, or None. ``text`` is the start of
     the passage. ``asked`` is False if the file has neither a grade nor an error for the pair. An entry
     ``to_avoid`` is not covered, whatever its rating.
     """
@@ -56,7 +45,6 @@ class GradedPair(NamedTuple):
     reply: str | None = None
     reason: str | None = NOT_ASKED
     tokens_cut: int = 0
-    again: Reading | None = None
     asked: bool = False
     to_avoid: bool = False
 
@@ -68,7 +56,8 @@ class GradedPair(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether the reply had the rating as a number, alone or with text (``4: mostly complete``)."""
-        return self.reply is None or (not self.by_default and self.again == (self.rating, "number"))
+        number = rf"(?<![\d.]){self.rating}(?!\d|\.\d)"
+        return self.reply is None or (not self.by_default and re.search(number, self.reply) is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,20 +124,18 @@ def checked_passages(
     passages: Iterable[Passage],
     selector: GradeSelector,
     answers_class: str | None = None,
-    read_again: ReadAgain | None = None,
 ) -> list[CheckedPassage]:
     """The passages with the grades that the selector chooses.
 
     The answer that explains a rating is the same model's reply to the prompt class ``answers_class``, by
-    default to any prompt without a scale. Without ``read_again``, only a reply that is just the rating counts
-    as a number.
+    default to any prompt without a scale.
     """
     return [
         CheckedPassage(
             passage.passage_id,
             passage.text,
             tuple(sorted({judgment.relevance for judgment in passage.judgments})),
-            _pairs_of(passage, selector, answers_class, read_again),
+            _pairs_of(passage, selector, answers_class),
         )
         for passage in passages
     ]
@@ -202,7 +189,6 @@ def _pairs_of(
     passage: Passage,
     selector: GradeSelector,
     answers_class: str | None,
-    read_again: ReadAgain | None,
 ) -> dict[str, GradedPair]:
     """Entry id to pair; of several grades of an entry the last rating counts, else the first error."""
     pairs: dict[str, GradedPair] = {}
@@ -214,20 +200,14 @@ def _pairs_of(
         for entry_id, cell in cells_of(grades).items():
             if cell.rating is None and entry_id in pairs:
                 continue
-            reply, again = cell.reply, None
-            if cell.rating is not None:
-                if not grades.is_rated or (reply or "").strip() == str(cell.rating):
-                    reply = None
-                if reply is not None and read_again is not None:
-                    again = read_again(grades.prompt_class, reply)
+            is_rating = not grades.is_rated or (cell.reply or "").strip() == str(cell.rating)
             pairs[entry_id] = blank._replace(
                 rating=cell.rating,
                 source=UNGRADED if cell.rating is None else cell.source,
                 answer=answers.get(entry_id),
-                reply=reply,
+                reply=None if cell.rating is not None and is_rating else cell.reply,
                 reason=cell.reason,
                 tokens_cut=cell.cut or 0,
-                again=again,
                 asked=True,
             )
     return pairs
