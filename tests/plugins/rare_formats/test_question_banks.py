@@ -15,7 +15,7 @@ from exam_pp.cli.main import main
 from exam_pp.formats.bank_csv import bank_of_rows, read_bank_csv, write_bank_csv
 from exam_pp.formats.base import format_of
 from exam_pp.phases.banks.import_bank import import_bank
-from exam_pp.plugins.rare_formats.question_facets import read_genq
+from exam_pp.plugins.rare_formats.question_banks import read_genq
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import data_error, written
