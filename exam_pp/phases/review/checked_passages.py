@@ -31,14 +31,14 @@ class GradedPair(NamedTuple):
 
     ``rating`` is None for an ungraded pair, with the cause in ``reason``. ``source`` is the rule by which the
     rating was read, or None if the file does not record it. ``reply`` is the model's reply, or None if it is
-    only the rating. ``judgment`` is a number, several numbers in a string, or None. ``text`` is the start of
+    only the rating. ``judgment`` is the highest, or None. ``text`` is the start of
     the passage. ``asked`` is False if the file has neither a grade nor an error for the pair. An entry
     ``to_avoid`` is not covered, whatever its rating.
     """
 
     passage_id: str
     text: str
-    judgment: int | str | None
+    judgment: int | None
     rating: int | None = None
     source: str | None = UNGRADED
     answer: str | None = None
@@ -64,24 +64,14 @@ class GradedPair(NamedTuple):
 class CheckedPassage:
     """A passage with its selected grades.
 
-    ``text`` is the full text, ``judgments`` has the distinct judgments in ascending order, and ``pairs`` has
-    the bank entries that the model was asked about.
+    ``text`` is the full text, ``judgment`` the highest judgment or None, and ``pairs`` has the bank entries
+    that the model was asked about.
     """
 
     passage_id: str
     text: str
-    judgments: Sequence[int]
+    judgment: int | None
     pairs: Mapping[str, GradedPair]
-
-    @property
-    def judgment(self) -> int | str | None:
-        """The judgment for display: a number, several numbers in a string, or None."""
-        return _judgment(self.judgments)
-
-    @property
-    def relevance(self) -> int | None:
-        """The highest judgment, or None."""
-        return max(self.judgments, default=None)
 
     @property
     def best_rating(self) -> int | None:
@@ -134,7 +124,7 @@ def checked_passages(
         CheckedPassage(
             passage.passage_id,
             passage.text,
-            tuple(sorted({judgment.relevance for judgment in passage.judgments})),
+            _judgment(passage),
             _pairs_of(passage, selector, answers_class),
         )
         for passage in passages
@@ -192,8 +182,7 @@ def _pairs_of(
 ) -> dict[str, GradedPair]:
     """Entry id to pair; of several grades of an entry the last rating counts, else the first error."""
     pairs: dict[str, GradedPair] = {}
-    judgments = sorted({judgment.relevance for judgment in passage.judgments})
-    blank = GradedPair(passage.passage_id, text_start(passage.text, _START), _judgment(judgments))
+    blank = GradedPair(passage.passage_id, text_start(passage.text, _START), _judgment(passage))
     for grades in selector.select(passage):
         assert isinstance(grades, RubricGrades | DirectGrade)
         answers = extracted_answers(passage, grades.model, answers_class)
@@ -213,10 +202,8 @@ def _pairs_of(
     return pairs
 
 
-def _judgment(relevances: Sequence[int]) -> int | str | None:
-    if not relevances:
-        return None
-    return relevances[0] if len(relevances) == 1 else ", ".join(map(str, relevances))
+def _judgment(passage: Passage) -> int | None:
+    return max((judgment.relevance for judgment in passage.judgments), default=None)
 
 
 def extracted_answers(passage: Passage, model: str | None, answers_class: str | None) -> dict[str, str]:

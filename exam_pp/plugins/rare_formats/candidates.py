@@ -93,13 +93,12 @@ def pool_candidates(
                     "a query must have all segments on one line."
                 )
                 raise DataError(problem, file=str(file), line=number, field="query")
-            dropped.keys(line.model_extra)
-            dropped.keys(line.query.model_extra)
+            for record in (line, line.query, *line.candidates):
+                dropped.keys(record.model_extra)
             texts.setdefault(line.query.qid, line.query.text)
             passages = pool.setdefault(line.query.qid, {})
             for rank, candidate in enumerate(line.candidates, 1):
                 _add(passages, candidate, system, line.query.qid, rank, file, number)
-                dropped.keys(candidate.model_extra)
                 dropped.keys(candidate.doc, _TEXT_KEYS)
     return [QueryPassages(query_id, list(passages.values())) for query_id, passages in pool.items()], texts
 
@@ -117,13 +116,12 @@ def _add(
         passage_id=candidate.docid, text=candidate.text, data=PassageData(judgments=[], rankings=[])
     )
     passage = passages.setdefault(candidate.docid, new)
-    problem = None
-    if passage.text != candidate.text:
-        problem = f"the segment {candidate.docid!r} has another text in an earlier ranking."
-    elif any(entry.method == system for entry in passage.rankings):
-        problem = f"the segment {candidate.docid!r} occurs twice for the query {query_id!r}."
-    if problem:
-        raise DataError(problem, file=str(file), line=number, field="candidates")
+    if passage.text != candidate.text or any(entry.method == system for entry in passage.rankings):
+        raise DataError(
+            f"the segment {candidate.docid!r} occurs twice for the query {query_id!r}, or with another text "
+            "in an earlier ranking.",
+            file=str(file), line=number, field="candidates",
+        )  # fmt: skip
     score = float(-rank) if candidate.score is None else candidate.score
     passage.rankings.append(
         RankingEntry(method=system, passage_id=candidate.docid, query_id=query_id, rank=rank, score=score)

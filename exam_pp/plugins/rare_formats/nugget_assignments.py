@@ -137,8 +137,10 @@ def add_assignments(
     dropped: DroppedFields,
     form: AssignmentForm = NUGGETIZER,
     known: NuggetIds | None = None,
+    *,
+    is_named: bool = False,
 ) -> Assigned:
-    """Add the assignments of the files to the passages of the queries."""
+    """Add the assignments of the files to the passages of the queries, which must have answers only named."""
     assigned = Assigned()
     for file in files:
         for number, line in form.read(file):
@@ -148,7 +150,7 @@ def add_assignments(
                     file=str(file), line=number,
                 )  # fmt: skip
             grades = _grades(line, grader, form, known or {})
-            _passage_of(line, queries, file, number, has_text=form.has_texts).add_grades([grades])
+            _passage_of(line, queries, file, number, is_named=is_named).add_grades([grades])
             assigned.answers[line.run_id, line.qid] = grades
             current = bank_line(line.qid, line.query, line.nuggets)
             of_query = assigned.bank.setdefault(line.qid, current)
@@ -168,26 +170,27 @@ def _passage_of(
     file: Path,
     number: int | None,
     *,
-    has_text: bool,
+    is_named: bool,
 ) -> Passage:
     """The existing passage of the answer, or a new passage that its system ranks first.
 
-    If only the answer is named, it is that of its first part.
+    An answer that is only named must exist, and its first part is the passage.
     """
     query = queries.setdefault(line.qid, QueryPassages(line.qid, []))
     ranked = [p for p in query.passages if any(entry.method == line.run_id for entry in p.rankings)]
-    if not ranked:
+    if not (ranked or is_named):
         passage_id = f"{line.run_id}/{line.qid}"
         entry = RankingEntry(method=line.run_id, passage_id=passage_id, query_id=line.qid, rank=1, score=1.0)
         data = PassageData(judgments=[], rankings=[entry])
         query.passages.append(Passage(passage_id=passage_id, text=line.answer_text, data=data))
         return query.passages[-1]
-    same = next((p for p in ranked if not has_text or p.text.split() == line.answer_text.split()), None)
+    same = next((p for p in ranked if is_named or p.text.split() == line.answer_text.split()), None)
     if same is None:
-        difference = "has another text" if len(ranked) == 1 else f"is split into {len(ranked)} passages"
+        differences = {0: "is not", 1: "has another text"}
+        difference = differences.get(len(ranked), f"is split into {len(ranked)} passages")
         raise DataError(
             f"the answer of the run {line.run_id!r} to the query {line.qid!r} {difference} in the passages "
-            "file; import answers with --unit whole first.",
+            "file; import the answers first (--unit whole), with the same names of systems and queries.",
             file=str(file), line=number, field="answer_text",
         )  # fmt: skip
     return same
@@ -322,9 +325,9 @@ def import_assignments(
     Answers in ``passages`` get the assignments as additional grades; all other answers become passages.
     Nuggets get the ids of ``bank``, joined by query and text; without a bank, ids are digests of both. Labels
     are read as in replies ("Not Support" is valid); a nugget with an unknown label is ungraded and keeps the
-    label. Raises :class:`~exam_pp.errors.DataError` for an answer that occurs twice or differs from its text
-    in ``passages``, and :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``, or if an answer
-    without a text in its ``form`` is not in ``passages``.
+    label. Raises :class:`~exam_pp.errors.DataError` for an answer that occurs twice, differs from its text in
+    ``passages`` or, without a text in its ``form``, is not there, and
+    :class:`~exam_pp.errors.SelectionError` if no nugget is in ``bank``.
     """
     inputs = [*files, *filter(None, (passages, bank))]
     for path in filter(None, (output, bank_output, queries_output)):
@@ -339,20 +342,15 @@ def import_assignments(
         for item in line.items:
             for name in {item.text.strip(), item.entry_id, item.entry_id.rpartition("/")[2]}:
                 ids.setdefault((line.query_id, name), []).append(item.entry_id)
-    given = sum(len(query.passages) for query in queries.values())
-    assigned = add_assignments(queries, files, grader_name or DEFAULT_GRADER, dropped, form, ids)
+    assigned = add_assignments(
+        queries, files, grader_name or DEFAULT_GRADER, dropped, form, ids,
+        is_named=passages is not None and not form.has_texts,
+    )  # fmt: skip
     known_ids = {key for of_name in ids.values() for key in of_name}
     foreign = assigned.nuggets - known_ids if bank is not None else set()
     if foreign and foreign == assigned.nuggets:
         raise SelectionError(
             f"No nugget is in {bank} (compared by query and text); name the bank that was assigned."
-        )
-    new = sum(len(query.passages) for query in queries.values()) - given
-    if passages is not None and not form.has_texts and new:
-        systems = listed(sorted({system for system, _ in assigned.answers}))
-        raise SelectionError(
-            f"{counted(new, 'answer')} with verdicts of {systems} not in {passages}: "
-            "systems and queries must have the same names there."
         )
     if bank_output is not None:
         write_bank(assigned.bank.values(), bank_output, inputs=inputs)

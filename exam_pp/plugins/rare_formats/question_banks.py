@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import AliasPath, Field, TypeAdapter
 

@@ -31,7 +31,7 @@ def disagreements(
     both = 0
     for query in checked.queries:
         for passage in query.passages:
-            relevance, best = passage.relevance, passage.best_rating
+            relevance, best = passage.judgment, passage.best_rating
             if relevance is None or best is None:
                 continue
             both += 1

@@ -83,7 +83,7 @@ def grid(
 
 
 def _order(passage: CheckedPassage, min_grade: int) -> tuple[int, int, int, int, str]:
-    relevance, best = passage.relevance, passage.best_rating
+    relevance, best = passage.judgment, passage.best_rating
     return (
         1_000_000 if relevance is None else -relevance,
         1 if best is None else -best,

@@ -72,9 +72,9 @@ def spurious(
 
 def _entry(query: CheckedQuery, entry_id: str, min_judgment: int, min_grade: int) -> _Entry:
     rated = [
-        (pair.rating, max(passage.judgments), pair)
+        (pair.rating, passage.judgment, pair)
         for passage in query.passages
-        if passage.judgments
+        if passage.judgment is not None
         and (pair := passage.pairs.get(entry_id))
         and pair.rating is not None
         and not pair.to_avoid

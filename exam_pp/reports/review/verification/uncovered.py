@@ -23,11 +23,11 @@ def uncovered(
     gaps: list[_Gaps] = []
     relevant = ungraded = 0
     for query in checked.queries:
-        judged_so = [p for p in query.passages if p.relevance is not None and p.relevance >= min_judgment]
+        judged_so = [p for p in query.passages if p.judgment is not None and p.judgment >= min_judgment]
         relevant += len(judged_so)
         graded = [(p.best_rating, p) for p in judged_so if p.best_rating is not None]
         ungraded += len(judged_so) - len(graded)
-        graded.sort(key=lambda item: (-max(item[1].judgments), item[0], item[1].passage_id))
+        graded.sort(key=lambda item: (-(item[1].judgment or 0), item[0], item[1].passage_id))
         if low := [passage for best, passage in graded if best < checked.min_grade]:
             gaps.append((query, low, len(judged_so)))
     gaps.sort(key=lambda gap: -len(gap[1]))
