@@ -94,8 +94,8 @@ def test_tqa(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
 def test_squad(tmp_path: Path) -> None:
     output, passages = tmp_path / "bank.jsonl", tmp_path / "passages.jsonl"
     source = write(tmp_path, SQUAD)
-    main(["-q", "bank", "import", "--from", "squad2", str(source), "-o", str(output),
-          "--also", f"passages={passages!s}"])  # fmt: skip
+    main(["-q", "bank", "import", "--from", "squad2", str(source), "-o", str(output)])
+    main(["-q", "convert", "--from", "squad2-paragraphs", str(source), "--to", "graded", "-o", str(passages)])
     first, second = read_bank(output)
     assert (first.query_id, second.query_id, first.query_text) == ("The_Moon:1", "The_Moon:2", "The Moon")
     golds = {key: entry.gold_answers for key, entry in first.entries.items()}
