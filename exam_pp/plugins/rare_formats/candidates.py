@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import AliasChoices, AliasPath, Field
+from pydantic import Field, model_validator
 
 from exam_pp.data_model import (
     Id,
@@ -47,10 +47,18 @@ class Candidate(Record):
     docid: Id
     score: Number | None = None
     judgment: Integer | None = None
-    doc: dict[str, Any]
-    text: str = Field(
-        validation_alias=AliasChoices(*(AliasPath("doc", key) for key in _TEXT_KEYS)), exclude=True
-    )
+    doc: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_text(self) -> Candidate:
+        if not any(isinstance(self.doc.get(key), str) for key in _TEXT_KEYS):
+            raise ValueError(f"doc needs one of the keys {', '.join(_TEXT_KEYS)}")
+        return self
+
+    @property
+    def text(self) -> str:
+        """The text of the segment."""
+        return next(text for key in _TEXT_KEYS if isinstance(text := self.doc.get(key), str))
 
 
 class CandidateLine(Record):

@@ -183,7 +183,7 @@ CANDIDATES: dict[str, Any] = {
     "query": {"text": "a query", "qid": "007"},
     "candidates": [
         {"docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"title": "T", "segment": "Two."}},
-        {"docid": "d#1", "score": 9.0, "doc": {"contents": "One."}},
+        {"docid": "d#1", "score": 9.0, "doc": {"segment": None, "contents": "One."}},
     ],
 }
 
