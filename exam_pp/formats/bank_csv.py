@@ -101,13 +101,8 @@ def row_of(line: BankLine, item: Entry) -> EntryRow:
     return row._replace(**{name: cell for name, cell in group.items() if cell is not None})
 
 
-def write_bank_csv(
-    lines: Iterable[BankLine], path: str | Path, *, bom: bool = False, inputs: Iterable[str | Path] = ()
-) -> None:
-    """Write a bank as CSV with a header, in UTF-8; ``bom`` adds a byte order mark, which Excel needs.
-
-    Raises :class:`DataError` for a query id that is empty or only whitespace.
-    """
+def bank_table(lines: Iterable[BankLine]) -> str:
+    """A bank as CSV with a header; raises :class:`DataError` for a query id that is empty or whitespace."""
     lines = list(lines)
     items = [item for line in lines for item in line.items]
     columns = (*_COLUMNS, *(n for n in GROUP if any(n in item.model_fields_set for item in items)))
@@ -120,7 +115,14 @@ def write_bank_csv(
         for item in line.items:
             row = row_of(line, item)
             writer.writerow([with_apostrophe(str(getattr(row, column))) for column in columns])
-    write_text(path, (BOM if bom else "") + stream.getvalue(), inputs=inputs)
+    return stream.getvalue()
+
+
+def write_bank_csv(
+    lines: Iterable[BankLine], path: str | Path, *, bom: bool = False, inputs: Iterable[str | Path] = ()
+) -> None:
+    """Write a :func:`bank_table`, in UTF-8; ``bom`` adds a byte order mark, which Excel needs."""
+    write_text(path, (BOM if bom else "") + bank_table(lines), inputs=inputs)
 
 
 def has_bank(used: Mapping[str, str]) -> bool:

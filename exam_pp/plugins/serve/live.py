@@ -197,7 +197,7 @@ class Live:
         return [self.bench.judge, *others]
 
     def query(self, index: int, by: str, *, reads: bool = False) -> Message:
-        """A query for a reviewer, who perhaps ``reads`` it: graders, entries, passages, grades of others."""
+        """A query for a reviewer, who perhaps ``reads`` it: entries, passages, grades of others, spans."""
         by, query_id = self.reviewer or by, list(self.bench.queries)[index]
         if reads:
             self.opened(query_id)
@@ -212,7 +212,23 @@ class Live:
         chunk = table.chunk(graders, material.head["systems"] and self.bench.systems, {})
         chunk.pop("citations", None)  # whose labels the log does not have
         pending = len(state.pending.get(query_id, ()))
-        return {"graders": graders, "query": head, "chunk": chunk, "pending": pending}
+        spans = [
+            {"entry": edit.text, "by": edit.by, **span.model_dump()}
+            | ({"passage_id": masked(query_id, span.passage_id)} if self.blind else {})
+            for edit in state.edits.bank
+            if edit.query_id == query_id and edit.op != "discard" and (edit.by == by or not self.blind)
+            for span in edit.spans or ()
+        ]
+        return {"graders": graders, "query": head, "chunk": chunk, "pending": pending, "spans": spans}
+
+    def since(self, seq: int) -> Message:
+        """The rows of the leaderboard after a change."""
+        edits = folded(self.log.events[:seq], self.bench.bank_sha256)
+        return {"rows": [*self.bench.state(edits).rows.values()]}
+
+    def solo(self, query_id: str, entry_id: str) -> Message:
+        """The same with one entry alone now; raises :class:`DataError` if it is not graded."""
+        return {"rows": [*self.state.alone(query_id, entry_id).rows.values()]}
 
     def shown(self, by: str) -> Message:
         """The board, a reviewer's ratings and last undoable change, disagreements and the last changes."""

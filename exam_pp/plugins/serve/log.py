@@ -96,6 +96,7 @@ def folded(events: Sequence[Event], bank_sha256: str | None) -> Edits:
     """The ratings and changes of the bank that count, and the drafts that were looked at and discarded."""
     undone = {event.item.of for event in events if event.op == "undo"}
     ratings: dict[tuple[str, str], HumanRating] = {}
+    resolved: dict[str, tuple[str, str]] = {}
     bank: list[BankEdit] = []
     drafts: dict[tuple[object, ...], BankEdit] = {}
     for event in events:
@@ -103,16 +104,15 @@ def folded(events: Sequence[Event], bank_sha256: str | None) -> Edits:
             continue
         made = {"by": event.by, "at": event.at}
         if event.op in ("rate", "resolve"):
+            pair = event.by, event.item.key
             if event.op == "resolve":  # the last resolution counts
-                ratings = {
-                    pair: rating.model_copy(
-                        update={"resolves": rating.resolves and pair[1] != event.item.key}
-                    )
-                    for pair, rating in ratings.items()
-                }
+                earlier = resolved.get(event.item.key, pair)
+                if earlier in ratings:
+                    ratings[earlier] = ratings[earlier].model_copy(update={"resolves": False})
+                resolved[event.item.key] = pair
+            ratings.pop(pair, None)
             update = {"by": event.by, "resolves": event.op == "resolve"}
-            ratings.pop((event.by, event.item.key), None)
-            ratings[event.by, event.item.key] = event.item.model_copy(update=update)
+            ratings[pair] = event.item.model_copy(update=update)
         elif event.op == "unrate":
             ratings.pop((event.by, event.item.key), None)
         elif event.op in BANK_OPS:

@@ -5,11 +5,14 @@ All addresses are below ``/TOKEN/``; all bodies are JSON objects.
 * ``GET`` (nothing): the page; its head has ``live``: ``log``, ``judge``, ``remote``, ``grades``,
   ``importance``, ``weights``
 * ``GET query/N?by=NAME``: ``graders``, ``query`` as in the head, ``chunk`` as in an offline page,
-  ``pending``; with ``reads=1`` the judge reads it, too
+  ``pending``, ``spans`` (selected texts: ``entry`` text, ``by``, place); with ``reads=1`` the judge reads it,
+  too
 * ``GET state?by=NAME``: ``seq``, own ``ratings``, ``undo`` (``seq``, ``op``), ``last`` changes, ``problem``,
   ``seconds`` of the judge for a pair; unless blind, the ``board`` and ``disputes``
 * ``GET stream``: server-sent events, see below
-* ``GET export/bank``, ``export/log``, ``export/edits?by=NAME``: a file
+* ``GET since/SEQ``: the ``rows`` of the board after that change; ``GET solo?query=ID&entry=ID``: with that
+  entry alone; both not if blind
+* ``GET export/bank``, ``export/table``, ``export/log``, ``export/edits?by=NAME``: a file
 * ``POST events`` ``{log, by, client, events: [{n, op, ...}]}``: ``{seq}``; all or none are written, and once
 * ``POST preview`` ``{log, by, client, request, change: {op, ...}}``: 202; the impact comes on the stream
 * ``POST cancel`` ``{log, client, request}``: 202
@@ -21,7 +24,7 @@ the study, 503 while the server ends, 507 for a log that cannot be written. Mess
 
 * ``changed``: ``seq``, and ``queries`` (their places) whose table changed
 * ``board``: ``at``, ``seq``, ``headline``, ``verdict``, ``metric``, ``pending``, ``rows`` of ``system``,
-  ``mean``, ``places`` and ``start``
+  ``mean``, ``places`` and ``start`` (its row then)
 * ``progress``: ``done`` of ``total`` pairs, of a ``request`` of a ``client`` or of new entries
 * ``impact`` of a ``request`` of a ``client``: ``rows`` of ``system``, ``before``, ``after`` and ``covers``
   (its first passage that does); ``moved`` systems, ``covers`` of ``systems``, ``passages`` (``id``,
@@ -52,6 +55,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exam_pp.data_model import HUMAN
 from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
+from exam_pp.formats.bank_csv import bank_table
 from exam_pp.plugins.serve.live import Live
 from exam_pp.rendering.page_parts import asset
 from exam_pp.reports.review.page import SCRIPTS, block, page_of, review_asset
@@ -72,6 +76,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+_FILES = {"bank": "bank.jsonl", "table": "bank.csv", "edits": "edits.json", "log": "log.jsonl"}
+"""What can be exported, and the names of the files."""
 _STATUS = ((OutputError, 507), (SelectionError, 503), (ExamError, 422))
 
 
@@ -159,28 +165,23 @@ def app_of(live: Live, token: str, port: int) -> Guard:
     def state(request: Request) -> Response:
         return JSONResponse(live.shown(request.query_params.get("by", "")))
 
+    def since(request: Request) -> Response:
+        return JSONResponse(live.since(request.path_params["seq"]))
+
+    def solo(request: Request) -> Response:
+        asked = request.query_params
+        return JSONResponse(live.solo(asked.get("query", ""), asked.get("entry", "")))
+
     async def stream(_request: Request) -> Response:
         return StreamingResponse(pages.stream(), media_type="text/event-stream")
 
     def export(request: Request) -> Response:
         what, by = request.path_params["what"], request.query_params.get("by", "")
-        if live.blind or what not in ("bank", "edits", "log"):
+        if live.blind or what not in _FILES:
             raise HTTPException(404)
-        edits = live.edits
-        text = live.log.path.read_text(encoding="utf-8")
-        if what == "bank":
-            lines = live.bench.changed(edits).lines
-            text = "".join(line.model_dump_json(exclude_unset=True) + "\n" for line in lines)
-        elif what == "edits":
-            ratings = [rating for rating in edits.ratings if rating.by == by]
-            own = edits.model_copy(update={"ratings": ratings, "bank": [], "reviewer": by})
-            text = own.model_dump_json(by_alias=True, exclude_none=True)
-        name = "edits.json" if what == "edits" else f"{what}.jsonl"
-        return Response(
-            text,
-            media_type="application/json",
-            headers={"Content-Disposition": f"attachment; filename={name}"},
-        )
+        kind = "text/csv" if what == "table" else "application/json"
+        headers = {"Content-Disposition": f"attachment; filename={_FILES[what]}"}
+        return Response(_exported(live, what, by), media_type=kind, headers=headers)
 
     async def events(request: Request) -> Response:
         body = await _body(request, live)
@@ -215,12 +216,29 @@ def app_of(live: Live, token: str, port: int) -> Guard:
         Route("/preview", preview, methods=["POST"]),
         Route("/cancel", cancel, methods=["POST"]),
     ]
+    if not live.blind:
+        routes += [Route("/since/{seq:int}", since), Route("/solo", solo)]
     handlers: dict[Any, Callable[[Request, Any], Awaitable[Response]]] = {
         ExamError: _refused,
         HTTPException: _http_problem,
     }
     inner = Starlette(routes=[Mount(f"/{token}", routes=routes)], exception_handlers=handlers)
     return Guard(inner, token, port)
+
+
+def _exported(live: Live, what: str, by: str) -> str:
+    """The text of a file that is exported; ``by`` is the reviewer whose edits it has."""
+    edits = live.edits
+    if what == "log":
+        return live.log.path.read_text(encoding="utf-8")
+    if what == "edits":
+        ratings = [rating for rating in edits.ratings if rating.by == by]
+        own = edits.model_copy(update={"ratings": ratings, "bank": [], "reviewer": by})
+        return own.model_dump_json(by_alias=True, exclude_none=True)
+    lines = live.bench.changed(edits).lines
+    if what == "table":
+        return bank_table(lines)
+    return "".join(line.model_dump_json(exclude_unset=True) + "\n" for line in lines)
 
 
 async def _refused(_request: Request, error: ExamError) -> Response:

@@ -76,6 +76,15 @@ class State:
     pending: Mapping[str, Collection[str]]
     board: Board
 
+    def alone(self, query_id: str, entry_id: str) -> State:
+        """The same with one entry as the bank; raises DataError if it has no such entry."""
+        for line in self.bank.lines:
+            for entry in line.items:
+                if (line.query_id, entry.entry_id) == (query_id, entry_id):
+                    bank = TestBank.from_lines([line.model_copy(update={"items": [entry]})])
+                    return replace(self, bank=bank)
+        raise DataError("is not a graded entry of the bank.", field="entry")
+
     @cached_property
     def standings(self) -> Standings:
         """The leaderboard by the measure of the verdict, with places."""
@@ -134,7 +143,7 @@ class Workbench:
         entries = [entry for line in self.bank.lines for entry in line.items]
         self.needs_importance = any(entry.importance is not None for entry in entries)
         self._bank: tuple[Sequence[BankEdit], TestBank] = ([], self.bank)
-        self._rated: tuple[list[object], Survey, dict[tuple[object, ...], Any]] = ([], Survey(self.bank), {})
+        self._survey: tuple[list[object], Survey, dict[tuple[object, ...], Any]] | None = None
         self.start = self.state(folded([], self.bank_sha256))
 
     @property
@@ -180,12 +189,11 @@ class Workbench:
         queries = [of_new.get(query.query_id, (None, query))[1] for query in self.passages]
         if edits.ratings:
             basis = [bank, *(of_query for _, of_query in of_new.values())]
-            known = self._rated  # another thread may put those of another bank in its place
-            if list(map(id, known[0])) != list(map(id, basis)):
-                known = self._rated = basis, Survey.of(queries, bank), {}
-            _, survey, of_judge = known
-            _, decided = decisions(survey, [(Path("log"), edits)], graded=Path(self.board.graded))
-            passages = _Rated(_with_decisions(queries, decided), of_judge)
+            known = self._survey  # which another thread may replace
+            if known is None or list(map(id, known[0])) != list(map(id, basis)):
+                known = self._survey = (basis, Survey.of(queries, bank), {})
+            _, decided = decisions(known[1], [(Path("log"), edits)], graded=Path(self.board.graded))
+            passages = _Rated(_with_decisions(queries, decided), known[2])
             return State(edits, bank, passages, pending, self.board)
         return State(edits, bank, LoadedPassages(queries), pending, self.board)
 
@@ -195,7 +203,7 @@ class Workbench:
         """The board for the page."""
         said = verdict(state.standings)
         start = self.start.rows
-        rows = [{**row, "start": start.get(row["system"], row)["mean"]} for row in state.rows.values()]
+        rows = [{**row, "start": start.get(row["system"], row)} for row in state.rows.values()]
         return {
             "kind": "board",
             "at": time.time(),  # of two boards, the later one counts
@@ -243,9 +251,7 @@ class Workbench:
     ) -> tuple[dict[str, str], list[dict[str, Any]], int]:
         """System to its first passage that covers an entry, all that cover it, and how many are graded."""
         (query,) = [query for query in state.passages if query.query_id == query_id]
-        line = next(line for line in state.bank.lines if entry in line.items)
-        bank = TestBank.from_lines([line.model_copy(update={"items": [entry]})])
-        data = self.selected(LoadedPassages([query]), bank)
+        data = self.selected(LoadedPassages([query]), state.alone(query_id, entry.entry_id).bank)
         graded = data.file.queries[query_id]
         reached = graded.reached(self.min_grade)
         systems = {

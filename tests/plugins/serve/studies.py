@@ -10,6 +10,7 @@ from typing import Any
 from exam_pp.cli.main import main
 
 QUERIES = {"q1": "heat pumps or boilers", "q2": "winter tyres", "q3": "green tea"}
+COFFEE = "Coffee is not tea: القهوة 😀 ليست شايًا، يقول البائع."
 TEXTS = {
     "q1": [
         "A heat pump moves heat from the air; one unit of electricity gives three units of heat.",
@@ -21,7 +22,7 @@ TEXTS = {
         "Summer tyres last long on dry roads.",
         "Tyres are black.",
     ],
-    "q3": ["Green tea has less caffeine than coffee.", "Tea grows in China and Japan.", "Coffee is not tea."],
+    "q3": ["Green tea has less caffeine than coffee.", "Tea grows in China and Japan.", COFFEE],
 }
 SYSTEMS = {"alpha": [0, 1], "beta": [1, 2], "gamma": [2, 0]}
 

@@ -11,11 +11,12 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from random import Random
+from time import perf_counter
 
 import pytest
 
 from exam_pp.errors import DataError, OutputError
-from exam_pp.plugins.serve.log import Log
+from exam_pp.plugins.serve.log import Log, folded
 from exam_pp.store.edits import read_edits
 
 HEADER = {"judge": "e5", "bank_sha256": "b" * 64}
@@ -83,6 +84,20 @@ def test_the_last_resolution_counts(log: Log) -> None:
     write(log, rating(2, 4, op="resolve"), by="ben", client="b")
     ratings = {each.by: (each.rating, each.resolves) for each in read_edits(PATH).ratings}
     assert ratings == {"ann": (5, False), "ben": (4, True), "cid": (3, False)}
+
+
+def test_ten_thousand_resolutions_are_no_more_work_than_ratings(log: Log) -> None:
+    """Each resolves a pair of its own, after somebody has rated it."""
+    rated = [rating(n, key=f"{n}:p") for n in range(10_000)]
+    log._remember(log.new("ann", "c", rated))
+    started = perf_counter()
+    folded(log.events, None)
+    of_ratings = perf_counter() - started
+    log._remember(log.new("ben", "c2", [{**each, "op": "resolve"} for each in rated]))
+    started = perf_counter()
+    edits = folded(log.events, None)
+    assert perf_counter() - started < 20 * of_ratings
+    assert sum(each.resolves for each in edits.ratings) == 10_000
 
 
 def test_a_second_process_is_refused(log: Log) -> None:

@@ -7,15 +7,20 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from exam_pp.cli.main import main
+from exam_pp.plugins.serve.judge import Judge
 from exam_pp.plugins.serve.live import Live
 from exam_pp.plugins.serve.server import app_of
+from exam_pp.store.banks.bank_json import read_bank
 from tests.llm.endpoint_server import prompt_of, rating
 from tests.llm.endpoint_server import serve as endpoint
+from tests.plugins.serve.studies import TEXTS
 from tests.plugins.serve.test_workbench import Bench, first
 
 TOKEN, PORT = "token-of-the-test", 8123
@@ -164,9 +169,9 @@ def test_a_rating_moves_the_board_and_undo_restores_it(serve: Callable[..., Serv
     assert server.send(server.rating(5)).json() == {"seq": 1}
     moved = server.board(1)
     assert moved["rows"] != start["rows"]
-    assert {row["system"]: row["start"] for row in moved["rows"]} == {
-        row["system"]: row["mean"] for row in start["rows"]
-    }
+    before = {row["system"]: (row["mean"], row["places"]) for row in start["rows"]}
+    then = {row["system"]: (row["start"]["mean"], row["start"]["places"]) for row in moved["rows"]}
+    assert then == before
     mine = server.get("state?by=ann").json()
     assert (mine["ratings"][0]["rating"], mine["undo"]) == (5, {"seq": 1, "op": "rate"})
     assert server.get("state?by=ben").json()["ratings"] == []
@@ -239,6 +244,78 @@ def test_exports_are_what_other_commands_read(serve: Callable[..., Server]) -> N
     assert server.get("export/nothing").status_code == 404
 
 
+def test_the_bank_as_a_table_is_a_bank(serve: Callable[..., Server]) -> None:
+    server = serve("nuggets")
+    add = {"op": "add", "query_id": "q1", "text": '=SUM(1), "a boiler"', "importance": "vital", "weight": 2}
+    server.board(server.send(add, {"op": "remove", "query_id": "q3", "id": "q3/0"}).json()["seq"])
+    answer = server.get("export/table")
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert answer.headers["content-disposition"] == "attachment; filename=bank.csv"
+    Path("table.csv").write_bytes(answer.content)
+    main(["validate", "table.csv"])
+    main(["bank", "import", "table.csv", "-o", "read.jsonl"])
+    known, read = server.live.state.bank, read_bank("read.jsonl")
+    for query_id in known.queries:
+        of_bank, of_table = ({e.text: (e.kind, e.importance, e.weight) for e in b.entries(query_id).values()}
+                             for b in (known, read))  # fmt: skip
+        assert of_table == of_bank
+
+
+def test_the_leaderboard_after_any_change(serve: Callable[..., Server]) -> None:
+    server = serve()
+    boards = [server.board(0)]
+    for change in (
+        server.rating(5),
+        {"op": "add", "query_id": "q1", "text": "A gas boiler burns fuel and is cheap to buy"},
+        {"op": "weight", "query_id": "q2", "id": "q2/1", "value": 4},
+        {"op": "undo", "of": 1},
+    ):
+        boards.append(server.board(server.send(change).json()["seq"]))
+    for seq, board in enumerate(boards):
+        rows = [{k: v for k, v in row.items() if k != "start"} for row in board["rows"]]
+        assert server.get(f"since/{seq}").json() == {"rows": rows}
+    assert server.get("since/99").json()["rows"] == server.get("since/4").json()["rows"]
+    for wrong in ("²", "-1", "x", ""):
+        assert server.get(f"since/{wrong}").status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["questions", "nuggets"])
+def test_the_leaderboard_of_one_entry_equals_its_coverage(serve: Callable[..., Server], kind: str) -> None:
+    server = serve(kind)
+    importance = {"importance": "okay"} if kind == "nuggets" else {}
+    change = {"op": "add", "query_id": "q1", "text": "A gas boiler burns fuel", **importance}
+    server.post("preview", {"request": 1, "change": change})
+    impact = server.wait(lambda m: m["kind"] == "impact")
+    server.board(server.send(change).json()["seq"])
+    entry = server.get("query/0?by=ann").json()["query"]["entries"][-1]["id"]
+    rows = server.get(f"solo?query=q1&entry={entry}").json()["rows"]
+    alone = {row["system"]: row["mean"] for row in rows}
+    assert alone == {row["system"]: float(bool(row["covers"])) for row in impact["rows"]}
+    assert set(alone.values()) == {0, 1} or kind == "nuggets"
+    for words in ("query=q2&entry=q1/0", "query=q1&entry=nothing", "entry=q1/0", ""):
+        assert server.get(f"solo?{words}").json()["field"] == "entry"
+
+
+def test_selected_texts_of_others_are_told(serve: Callable[..., Server]) -> None:
+    span = {"start": 2, "end": 10, "text": TEXTS["q1"][1][2:10], "passage_id": "q1-p1"}
+    add = {"op": "add", "query_id": "q1", "text": "Why?", "spans": [span]}
+    server = serve()
+    assert server.send(add, {"op": "discard", "change": {**add, "text": "How?"}}).status_code == 200
+    for by in ("ann", "ben"):
+        spans = server.get(f"query/0?by={by}").json()["spans"]
+        assert spans == [{"entry": "Why?", "by": "ann", **span}]
+    assert server.get("query/1?by=ann").json()["spans"] == []
+    server.live.close()
+    blind = serve(blind=True)
+    (mine,) = blind.get("query/0?by=ann").json()["spans"]
+    assert mine["passage_id"] in blind.get("query/0?by=ann").json()["chunk"]["ids"]
+    assert blind.get("query/0?by=ben").json()["spans"] == []
+    assert [blind.get(f"{path}").status_code for path in ("since/0", "solo?query=q1&entry=q1/0")] == [
+        404,
+        404,
+    ]
+
+
 def test_blind_reviewers_get_nothing_of_others(serve: Callable[..., Server]) -> None:
     server = serve(blind=True)
     server.send(server.rating(5), by="ben", client="other")  # with the id: the name of a passage is needed
@@ -285,6 +362,38 @@ def test_a_judge_that_fails_says_so(serve: Callable[..., Server], monkeypatch: p
     monkeypatch.undo()
     server.send({"op": "weight", "query_id": "q1", "id": "q1/1", "value": 2})
     assert server.board(2)["pending"] == 0
+
+
+def test_ratings_do_not_wait_for_the_judge_and_of_drafts_the_last_waits(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold, busy, graded = threading.Event(), threading.Event(), Judge.graded
+
+    def slowly(*words: Any) -> Any:
+        busy.set()
+        hold.wait(20)
+        return graded(*words)
+
+    server = serve()
+    monkeypatch.setattr(Judge, "graded", slowly)
+    texts = ["Is it loud?", "Is it quiet?", "Is it cheap?"]
+    for request, text in enumerate(texts, 1):
+        change = {"op": "add", "query_id": "q1", "text": text}
+        assert server.post("preview", {"request": request, "change": change}).status_code == 202
+        assert busy.wait(20)
+    server.send(server.rating(5))
+    assert server.board(1)["rows"], "the judge is still at the first draft"
+    hold.set()
+    server.wait(lambda m: m["kind"] == "impact" and m["request"] == 3)
+    assert [m["request"] for m in server.told if m["kind"] == "impact"] == [1, 3]
+    assert [event.item.change.text for event in server.live.log.events[1:]] == [texts[0], texts[2]]
+
+
+def test_a_server_that_ends_takes_no_changes(serve: Callable[..., Server]) -> None:
+    server = serve()
+    server.live.close()
+    refused = server.send(server.rating(5))
+    assert (refused.status_code, refused.json()["message"]) == (503, "The server is stopping.")
 
 
 def test_a_grading_can_be_cancelled(serve: Callable[..., Server]) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from random import Random
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -16,7 +19,7 @@ from exam_pp.plugins.serve.log import Log, folded
 from exam_pp.plugins.serve.workbench import State, Workbench
 from exam_pp.studies.engine import Engine
 from exam_pp.studies.inputs import read_study
-from tests.llm.endpoint_server import by_text, completion, serve
+from tests.llm.endpoint_server import always, by_text, completion, serve
 from tests.plugins.serve.studies import TEXTS, criteria_study, nuggets_study, questions_study
 
 STUDIES: dict[str, Callable[..., Path]] = {"questions": questions_study, "nuggets": nuggets_study}
@@ -74,6 +77,7 @@ def make() -> Iterator[Callable[[str], Bench]]:
         each.close()
 
 
+Pair = namedtuple("Pair", "query_id passage_id entry_id")
 KINDS = pytest.mark.parametrize("kind", sorted(STUDIES))
 Make = Callable[[str], Bench]
 
@@ -151,6 +155,45 @@ def test_every_change_equals_the_command_line(
         assert served(state) == pytest.approx(means, abs=1e-12), name
         assert " ".join(shown["verdict"].split()) in out, name
         bench.judge = Judge(bench.bench.grading)  # type: ignore[arg-type]
+
+
+def test_a_leaderboard_after_thousands_of_changes(make: Make) -> None:
+    """Ten times as many changes take ten times as long at most, with a margin for a busy machine."""
+    bench = make("questions")
+    passages = [(query_id, passage_id) for query_id, passage_id in bench.bench.texts]
+    random = Random(7)
+
+    def change(n: int) -> dict[str, Any]:
+        query_id, passage_id = random.choice(passages)
+        entry = {"query_id": query_id, "id": f"{query_id}/{n % 2}"}
+        if n % 10 == 0:
+            return {"op": "weight", **entry, "value": 1 + n % 4}
+        if n % 10 == 1:
+            draft = {"op": "add", "query_id": query_id, "text": f"What is {n}?"}
+            return {"op": "preview", "change": draft}
+        key = bench.bench.key(bench.bench.bank, Pair(query_id, passage_id, entry["id"]))
+        op = "resolve" if n % 10 == 2 else "rate"
+        return {"op": op, **entry, "passage_id": passage_id, "rating": n % 6, "key": key}
+
+    def seconds(most: int) -> tuple[float, float]:
+        """Of opening the log and of a leaderboard with one more rating, the least of three."""
+        while bench.log.seq < most:
+            numbered = [{"n": n, **change(n)} for n in range(bench.log.seq + 1, bench.log.seq + 501)]
+            bench.log.append(bench.log.new(f"person {bench.log.seq % 7}", "c", numbered))
+        took = []
+        for _ in range(3):
+            bench.log.close()
+            started = perf_counter()
+            bench.log = Log.open(bench.log.path, bench.log.header)
+            opened = perf_counter()
+            state = bench.change({"n": 1, **change(3)}, by="ann")
+            bench.bench.shown(state, bench.log.seq)
+            took.append((opened - started, perf_counter() - opened))
+        return min(opening for opening, _ in took), min(board for _, board in took)
+
+    few, many = seconds(1000), seconds(10_000)
+    assert many[0] < 30 * few[0], "opening"
+    assert many[1] < 30 * few[1], "leaderboard"
 
 
 @KINDS
@@ -277,6 +320,35 @@ def test_drafts_that_were_looked_at_are_counted(
     ) in said
     bench.close()
     assert " ".join(said.split()) in by_command_line(capsys)[1]
+
+
+def test_every_change_of_criteria_equals_the_command_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judge is an endpoint, which is asked nothing again by the command line."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    labels = {"says that A gas": "partly_met", "says that Green": "not_met", "Are tyres black": "not_met"}
+    script = by_text({key: completion(label) for key, label in labels.items()}, always(completion("met")))
+    with serve(script) as endpoint:
+        words = ("--model", "m", "--model-pipeline", "openai", "--base-url", endpoint.url)
+        bench = Bench("criteria", words, base_url=endpoint.url)
+        start = served(bench.state)
+        moved = set()
+        for name, change in changes(bench).items():
+            if name == "importance":  # criteria have weights
+                continue
+            before, state = served(bench.state), change()
+            moved |= {name} if served(state) != before else set()
+            bench.judge.close()
+            asked = len(endpoint.bodies)
+            means, out = by_command_line(capsys, "--base-url", endpoint.url)
+            assert served(state) == pytest.approx(means, abs=1e-12), name
+            assert bench.bench.shown(state, bench.log.seq)["headline"] in out, name
+            assert len(endpoint.bodies) == asked, name
+            bench.judge = Judge(bench.bench.grading)  # type: ignore[arg-type]
+        bench.close()
+        assert moved >= {"rate", "reword", "remove", "weight"}
+        assert served(bench.state) != start
 
 
 def test_mistakes_to_avoid_with_a_judge_that_reads(

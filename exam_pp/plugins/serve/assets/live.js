@@ -14,6 +14,9 @@ const live = {
   trouble: "", // what is wrong, for the status
   state: { seq: 0, ratings: [], undo: null, last: [] },
   board: null,
+  since: { seq: 0, rows: null }, // what scores are compared with; without rows, the start
+  visit: 0, // last change that this browser saw before
+  solo: null, // the entry that has a leaderboard of its own, with its rows
   draft: null,
   request: 0,
   selection: null,
@@ -42,10 +45,10 @@ async function getState() {
 /** Asks the server for a query, with the grades of others. */
 async function fetchQuery(index) {
   const reads = app.view.q === index ? "&reads=1" : "";
-  const { graders, query, chunk, pending } = await askServer(`query/${index}?by=${encodeURIComponent(live.by)}${reads}`);
+  const { graders, query, chunk, ...others } = await askServer(`query/${index}?by=${encodeURIComponent(live.by)}${reads}`);
   review.head.graders = graders;
   review.head.queries[index] = query;
-  return Object.assign(new Query(index, query, chunk, []), { pending });
+  return Object.assign(new Query(index, query, chunk, []), others);
 }
 
 /** The query, as soon as the server answers. */
@@ -81,9 +84,11 @@ function storeQueue(client, by, events) {
     if (events.length) window.localStorage.setItem(queueKey(client), JSON.stringify({ by, events }));
     else window.localStorage.removeItem(queueKey(client));
   } catch {
-    live.trouble = "This browser keeps nothing: leave the page open until all is saved.";
+    live.trouble = NOTHING_KEPT;
   }
 }
+
+const NOTHING_KEPT = "This browser keeps nothing: leave the page open until all is saved.";
 
 /** Sends a change; of two comments in a row on a pair, the last one is sent. */
 function sendChange(change) {
@@ -166,7 +171,9 @@ async function refresh() {
     live.state = state;
     takeBoard(state.board);
     takeRatings();
+    rememberVisit();
     drawBoard();
+    document.getElementById("cost")?.replaceChildren(costOf(live.draft).text);
     served.status();
     redrawScreen();
     if (app.view.name === "work" && !isTyping()) served.work(document.getElementById("main"));
@@ -178,7 +185,22 @@ async function refresh() {
 
 /** Takes a leaderboard over, unless it is older than the shown one: answers and messages overtake each other. */
 function takeBoard(board) {
-  if (board && (!live.board || board.at >= live.board.at)) live.board = board;
+  if (!board || live.board?.at > board.at) return;
+  live.board = board;
+  if (live.solo) showSolo(live.solo);
+}
+
+/** Keeps how much of the log this browser has seen. */
+function rememberVisit() {
+  try {
+    window.localStorage.setItem(visitKey(), live.state.seq);
+  } catch {
+    live.trouble = NOTHING_KEPT;
+  }
+}
+
+function visitKey() {
+  return `exam_pp.live.seen:${review.head.live.log}`;
 }
 
 function takeRatings() {
@@ -227,6 +249,7 @@ function hear(message) {
     Object.assign(live.draft, { asked: false, impact: message.kind === "impact" ? message : null, problem: message.kind === "error" ? message.message : "" });
     live.progress = null;
     drawDraft();
+    document.querySelector("#impact h3")?.scrollIntoView({ block: "nearest" });
     announce(message.kind === "impact" ? impactSummary(message) : message.message);
   }
 }
@@ -260,8 +283,9 @@ function openDraft(change, problem = "") {
   const index = review.head.queries.findIndex(({ id }) => id === change.query_id);
   const query = review.head.queries[index];
   const entry = query.entries.find(({ id }) => id === change.id);
+  const spans = (app.screen?.query?.spans ?? []).filter((span) => span.entry === entry?.text).map(({ entry: _, by, ...span }) => span);
   live.draft = {
-    text: entry?.text ?? "", spans: [], importance: entry?.importance ?? "", weight: entry?.weight ?? 1, value: "", reason: "",
+    text: entry?.text ?? "", spans, importance: entry?.importance ?? "", weight: entry?.weight ?? 1, value: "", reason: "",
     kind: review.head.kinds[0], facet_id: query.entries.find(({ facet }) => facet)?.facet, ...change, q: index, entry, problem, impact: null, request: 0,
   };
   drawDraft();
@@ -360,10 +384,10 @@ function costOf({ op, q }) {
   const asks = op === "add" || op === "reword";
   const requests = asks ? review.head.queries[q].passages : 0;
   if (!asks) return { requests, text: "no grading" };
-  const seconds = live.state.seconds ? ` · about ${(live.state.seconds * requests).toFixed(1)} s` : "";
+  const seconds = live.state.seconds ? ` · about ${Math.max(0.1, live.state.seconds * requests).toFixed(1)} s` : "";
   const query = app.screen?.query?.index === q ? app.screen.query : null;
   const letters = query && remote ? query.ids.reduce((sum, _, p) => sum + query.text(p).length, 0) : 0;
-  const tokens = letters ? ` · about ${Math.round(letters / 4000)}k tokens` : "";
+  const tokens = letters ? ` · about ${count(Math.round(letters / 4), "token")}` : "";
   return { requests, text: `${count(requests, "pair")} · ${judge} ${remote ? "at its endpoint" : "on this machine"}${tokens}${seconds}` };
 }
 
@@ -375,6 +399,7 @@ function drawDraft() {
   const panel = document.getElementById("draft");
   const { draft } = live;
   panel.hidden = !draft;
+  redrawScreen(); // which marks the draft's text
   if (!draft) return fill(panel);
   const set = (name) => (event) => {
     draft[name] = event.target.value;
@@ -386,8 +411,8 @@ function drawDraft() {
   const choose = (name, label, options) => choice(label, options, draft[name] ?? "", (value) => { draft[name] = value; draft.impact = null; drawDraft(); });
   const { live: { importance, weights }, criteria, kinds } = review.head;
   const isText = draft.op === "add" || draft.op === "reword";
-  const onEnter = (event) => {
-    if (event.key !== "Enter" || event.shiftKey) return;
+  panel.onkeydown = (event) => {
+    if (event.key !== "Enter" || event.shiftKey || !event.target.closest("textarea, input")) return;
     event.preventDefault();
     if (draft.impact) commitDraft();
     else checkImpact();
@@ -398,7 +423,7 @@ function drawDraft() {
     draft.entry && el("p", { class: "faint", dir: "auto" }, draft.entry.text),
     draft.spans.map((span, index) => el("p", { class: "chips" }, el("span", { class: "chip", title: span.text, dir: "auto" }, `${span.passage_id} [${span.start}–${span.end}] “${shortened(span.text, 40)}”`), button("✕", () => { draft.spans.splice(index, 1); drawDraft(); }, { class: "small", "aria-label": `Remove the selection ${index + 1}` }))),
     draft.op !== "add" && choose("op", "Change", OPS.filter(([op]) => op !== "add_gold_answer" || draft.entry?.kind === "question")),
-    isText && field("Text", textArea(draft.text, set("text"), onEnter, "draft-text")),
+    isText && field("Text", el("textarea", { rows: 3, required: true, dir: "auto", oninput: set("text"), "data-focus": "draft-text" }, draft.text)),
     draft.op === "add_gold_answer" && field("Answer", el("input", { type: "text", value: draft.value, oninput: set("value"), dir: "auto", "data-focus": "draft-value" })),
     el("p", { class: "chips" },
       draft.op === "add" && kinds.length > 1 && choose("kind", "Kind", kinds.map((kind) => [kind, kind])),
@@ -407,7 +432,7 @@ function drawDraft() {
       (draft.op === "weight" || (draft.op === "add" && (weights || criteria || !importance))) && el("label", { class: "field" }, el("span", {}, "Weight (below 0: to avoid)"), el("input", { type: "number", step: "any", value: draft.weight, oninput: set("weight"), "data-focus": "draft-weight" })),
     ),
     field("Reason (optional)", el("input", { type: "text", value: draft.reason, oninput: set("reason"), dir: "auto", "data-focus": "draft-reason" })),
-    el("p", { class: "faint" }, costOf(draft).text),
+    el("p", { class: "faint", id: "cost" }, costOf(draft).text),
     draft.problem && el("p", { class: "notice", role: "alert" }, draft.problem),
     el("p", { class: "actions" },
       draft.asked
@@ -418,10 +443,6 @@ function drawDraft() {
     ),
     el("div", { id: "impact" }, draft.impact && impactView(draft.impact)),
   ]);
-}
-
-function textArea(text, oninput, onkeydown, name) {
-  return el("textarea", { rows: 3, required: true, dir: "auto", oninput, onkeydown, "data-focus": name }, text);
 }
 
 // The impact
@@ -483,31 +504,105 @@ function impactTable(rows, moved, { covers }) {
 // The leaderboard, and what happened
 
 function drawBoard() {
-  const { board } = live;
+  const { board, solo } = live;
   if (!live.aside) return;
   redraw(document.getElementById("board"), () => [
-    !review.head.blind && board && boardView(board),
-    el("h2", {}, "Last changes"),
+    !review.head.blind && (solo?.rows ? soloView(solo) : board && boardView(board)),
+    live.state.last.length > 0 && el("h2", {}, "Last changes"),
     el("ul", { class: "plain" }, live.state.last.slice(-5).reverse().map((event) => el("li", {}, changeText(event)))),
   ]);
   drawLine();
 }
 
 function boardView({ headline = "", verdict, rows, pending }) {
-  const moved = rows.some(({ mean, start }) => Math.abs(mean - start) > 1e-12);
+  const before = ({ system, start }) => (live.since.rows ? live.since.rows.get(system) ?? start : start);
   return [
     el("h2", {}, "Leaderboard"),
     el("p", { class: "verdict" }, el("strong", {}, headline), el("span", { class: "faint" }, verdict.startsWith(headline) ? verdict.slice(headline.length) : ` ${verdict}`)),
     pending > 0 && el("p", { class: "notice" }, `${count(pending, "new entry is", "new entries are")} not graded yet and ${pending === 1 ? "does" : "do"} not count. ${live.state.problem ?? ""}`),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Leaderboard" }, el("table", { id: "standings" }, tableHead(["System", "%", "Places", ...(moved ? ["Start"] : [])]), el("tbody", {}, rows.map(({ system, mean, places: range, start }) => el(
-      "tr",
-      { "data-system": system, "data-mean": mean },
-      el("th", { scope: "row", dir: "auto" }, system),
-      el("td", { class: "number" }, percent(mean)),
-      el("td", { class: "number" }, places(range)),
-      moved && el("td", { class: "number" }, signed(mean - start)),
-    ))))),
+    live.state.seq > 0 && el("p", {}, choice("Change since", sinceOptions(), live.since.seq, compareSince)),
+    standings(rows, before),
   ];
+}
+
+/** Systems with their scores, and with places and changes against the row `before`, if there is such a row. */
+function standings(rows, before = null) {
+  const moved = before !== null && rows.some((row) => Math.abs(row.mean - before(row).mean) > 1e-12);
+  const range = (row) => {
+    const [then, now] = [places(before(row).places), places(row.places)];
+    return then === now ? now : `${then} → ${now}`;
+  };
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Leaderboard" }, el("table", { id: "standings" }, tableHead(["System", "%", ...(before ? ["Places"] : []), ...(moved ? ["Change"] : [])]), el("tbody", {}, rows.map((row) => el(
+    "tr",
+    { "data-system": row.system, "data-mean": row.mean },
+    el("th", { scope: "row", dir: "auto" }, row.system),
+    el("td", { class: "number" }, percent(row.mean)),
+    before && el("td", { class: "number" }, range(row)),
+    moved && el("td", { class: "number" }, signed(row.mean - before(row).mean)),
+  )))));
+}
+
+/** What the leaderboard can be compared with: the start, this browser's last visit, and any change. */
+function sinceOptions() {
+  const { since, visit, state: { last, seq } } = live;
+  const known = new Map([[0, "the start"], ...(visit ? [[visit, "your last visit"]] : [])]);
+  for (const { seq: number, by, op } of [...last].reverse()) if (!known.has(number)) known.set(number, `change ${number}, ${by} ${DONE[op]}`);
+  if (!known.has(since.seq)) known.set(since.seq, `change ${since.seq}`);
+  return [...[...known].filter(([number]) => number < seq || number === since.seq), ["other", "another change …"]];
+}
+
+/** Compares the leaderboard with that after a change. */
+async function compareSince(chosen) {
+  const number = el("input", { type: "number", min: 0, max: live.state.seq, required: true });
+  const isOther = chosen === "other";
+  if (isOther && !(await ask("Compare with the leaderboard after a change", field(`Number, up to ${live.state.seq}`, number), "Compare"))) return drawBoard();
+  const seq = Number(isOther ? number.value : chosen);
+  try {
+    const rows = seq && new Map((await askServer(`since/${seq}`)).rows.map((row) => [row.system, row]));
+    live.since = { seq, rows: rows || null };
+  } catch (error) {
+    noteTrouble(error);
+  }
+  return drawBoard();
+}
+
+// The leaderboard of one entry
+
+function soloView({ text, rows }) {
+  const scoring = rows.filter(({ mean }) => mean > 0).length;
+  return [
+    el("h2", {}, "Leaderboard of one entry"),
+    el("p", { dir: "auto" }, text),
+    el("p", { class: "faint" }, `${scoring} of ${count(rows.length, "system")} ${scoring === 1 ? "scores" : "score"} with it alone.`),
+    standings(rows),
+    el("p", {}, button("All entries", () => showSolo(null), { "data-focus": "solo", title: "key: o" })),
+  ];
+}
+
+/** Shows the leaderboard with one entry alone, or the whole one again. */
+async function showSolo(entry) {
+  live.solo = entry;
+  try {
+    if (entry) Object.assign(entry, await askServer(`solo?query=${encodeURIComponent(entry.query_id)}&entry=${encodeURIComponent(entry.id)}`));
+  } catch (error) {
+    if (live.solo === entry) live.solo = null;
+    noteTrouble(error);
+  }
+  drawBoard();
+}
+
+function toggleSolo(query, e) {
+  const { id, text } = query.entries[e];
+  const isShown = live.solo?.id === id && live.solo.query_id === query.id;
+  showSolo(isShown ? null : { id, text, query_id: query.id });
+  showAside();
+}
+
+function soloByKey() {
+  const pair = currentPair();
+  if (review.head.blind || !pair) return false;
+  toggleSolo(pair.query, pair.e);
+  return true;
 }
 
 /** The leaderboard as one line, for narrow windows. */
@@ -544,7 +639,7 @@ async function drawWork(main) {
       el("h2", {}, "Disagreements"),
       disputes.length ? el("div", { class: "scroll" }, disputeTable(rows)) : el("p", {}, "People agree on all pairs that several rated."),
       el("h2", {}, "Export"),
-      el("p", { class: "chips" }, [["bank", "bank of entries"], [`edits?by=${encodeURIComponent(live.by)}`, "your ratings"], ["log", "log of all changes"]].map(([name, label]) => el("a", { href: `export/${name}`, class: "chip" }, label))),
+      el("p", { class: "chips" }, [["bank", "bank of entries"], ["table", "bank as a table"], [`edits?by=${encodeURIComponent(live.by)}`, "your ratings"], ["log", "log of all changes"]].map(([name, label]) => el("a", { href: `export/${name}`, class: "chip" }, label))),
     ],
     el("h2", {}, "Last changes"),
     el("ul", {}, [...live.state.last].reverse().map((event) => el("li", {}, changeText(event)))),
@@ -607,6 +702,20 @@ function selectedSpan() {
   return { passage_id: pair.query.ids[pair.p], start, end: start + [...text].length, text };
 }
 
+/** The selected texts of the draft, and those of entries, with their places in the units of JavaScript. */
+function markedSpans(query, p) {
+  const points = [...query.text(p)];
+  const place = (point) => points.slice(0, point).join("").length;
+  const draft = live.draft?.query_id === query.id ? live.draft.spans : [];
+  const kept = query.spans.filter(({ entry }) => query.entries.some(({ text }) => text === entry));
+  return [
+    ...draft.map((span) => ({ ...span, class: "draft", title: "selected for the draft" })),
+    ...kept.map((span) => ({ ...span, class: "kept", title: `${span.by}: ${span.entry}` })),
+  ]
+    .filter((span) => span.passage_id === query.ids[p])
+    .map(({ start, end, class: name, title }) => ({ start: place(start), end: place(end), class: name, title }));
+}
+
 /** Remembers the selection, because a click on a button ends it. */
 function rememberSelection() {
   const span = selectedSpan();
@@ -639,6 +748,7 @@ const LIVE_KEYS = [
   ["n or +", "new entry from the selected text (n if it is not a key of the scale)"],
   ["i", "check the impact of the draft"],
   ["Enter", "in the draft: check the impact, then commit"],
+  ["o", "leaderboard with the selected entry alone, and back"],
   ["z", "undo your last change"],
 ];
 
@@ -651,9 +761,13 @@ function startParts() {
   );
   document.body.classList.add("served");
   document.addEventListener("selectionchange", rememberSelection);
-  window.addEventListener("hashchange", () => { live.selection = null; drawSelection(); });
+  window.addEventListener("hashchange", () => {
+    live.selection = null;
+    drawSelection();
+    if (live.solo) showSolo(null);
+  });
   KEYS.push(...LIVE_KEYS);
-  Object.assign(KEY_ACTIONS, { n: draftFromSelection, "+": draftFromSelection, i: () => live.draft !== null && checkImpact(), z: undoLast });
+  Object.assign(KEY_ACTIONS, { n: draftFromSelection, "+": draftFromSelection, i: () => live.draft !== null && checkImpact(), o: soloByKey, z: undoLast });
   SORTS.push(["consequence", "could move a place", consequence]);
 }
 
@@ -679,12 +793,15 @@ Object.assign(served, {
   work: drawWork,
 
   draft: (query, change) => openDraft({ ...change, query_id: query.id }),
+  marks: markedSpans,
+
+  entryTools: (query, e) => !review.head.blind && button("◎", () => toggleSolo(query, e), { class: "small", title: "Leaderboard with this entry alone", "aria-label": `Leaderboard with entry ${e + 1} alone` }),
 
   controls() {
     return [
       el("span", { class: "reviewer" }, button(live.by, changeName, { class: "plain", title: "Another name", "aria-label": `You are ${live.by}; another name`, disabled: Boolean(review.head.reviewer) })),
       el("span", { id: "status", class: "status", role: "status" }),
-      button("↶ Undo", undoLast, { "data-focus": "undo", title: "key: z" }),
+      button(["↶", el("span", { class: "on-wide" }, " Undo")], undoLast, { "data-focus": "undo", title: "key: z", "aria-label": "Undo" }),
       el("a", { href: "#/work", id: "disputed", class: "status" }),
     ];
   },
@@ -706,11 +823,13 @@ Object.assign(served, {
     try {
       window.localStorage.setItem("exam_pp.live.name", live.by);
     } catch {
-      live.trouble = "This browser keeps nothing: leave the page open until all is saved.";
+      live.trouble = NOTHING_KEPT;
     }
     startParts();
     await adoptQueues();
     live.state = await getState();
+    live.visit = Number(window.localStorage.getItem(visitKey()) ?? 0);
+    rememberVisit();
     takeBoard(live.state.board);
     takeRatings();
     drawDraft();

@@ -40,6 +40,7 @@ function entryItem(query, e, editable, refresh) {
       el(
         "span",
         { class: "tools" },
+        served.entryTools?.(query, e),
         // A removed entry cannot be edited: `exam-pp bank apply` would refuse the edits.
         !entry.removed && button("✎", () => editEntry(query, e, refresh), { class: "small", title: "Edit", "aria-label": `Edit ${name}`, "data-focus": `edit-${e}` }),
         entry.removed

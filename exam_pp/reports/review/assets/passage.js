@@ -66,15 +66,18 @@ function passageText(query, p, e) {
 
 function drawText(box, query, p, e) {
   const text = query.text(p);
-  const { spans, grader } = revealsPair(query, p, e) ? answerSpans(query, p, e) : { spans: [] };
+  const marks = [...(revealsPair(query, p, e) ? answerMarks(query, p, e) : []), ...(served.marks?.(query, p) ?? [])];
   const end = text.length > LONG_TEXT && app.wholeText !== p ? LONG_TEXT : text.length;
+  const drawn = JSON.stringify([p, end, marks]);
+  if (box.drawn === drawn) return; // a selection stays
+  box.drawn = drawn;
   const more = () => {
     app.wholeText = p;
     drawText(box, query, p, e);
   };
   fill(
     box,
-    el("p", { dir: "auto" }, markedText(text.slice(0, end), spans, grader)),
+    el("p", { dir: "auto" }, markedText(text.slice(0, end), marks)),
     end < text.length && el("p", {}, button(`Show all ${text.length.toLocaleString("en")} characters`, more)),
     !text.trim() && el("p", { class: "faint" }, worded("The passage has no text.")),
   );
@@ -83,27 +86,26 @@ function drawText(box, query, p, e) {
   if (mark) box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
 }
 
-/** Starts and ends of the extracted answer in the text: of the shown grader, else of the first grader with an answer. */
-function answerSpans(query, p, e) {
+/** The extracted answer in the text: of the shown grader, else of the first grader with an answer. */
+function answerMarks(query, p, e) {
   const { graders } = review.head;
   for (const g of [app.grader, ...graders.keys()]) {
-    const spans = query.value("spans", p, e, g);
-    if (spans) return { spans, grader: graders[g] };
+    const flat = query.value("spans", p, e, g); // start, end, start, end ...
+    if (flat) return flat.flatMap((start, i) => (i % 2 ? [] : { start, end: flat[i + 1], title: `answer of ${graders[g]}` }));
   }
-  return { spans: [] };
+  return [];
 }
 
-/** The text with a <mark> for each span of a flat list (start, end, start, end ...). */
-function markedText(text, flat, grader) {
-  const parts = [];
-  let position = 0;
-  for (let i = 0; i < flat.length; i += 2) {
-    const [start, end] = [flat[i], Math.min(flat[i + 1], text.length)];
-    if (start >= text.length) break;
-    parts.push(text.slice(position, start), el("mark", { title: `answer of ${grader}` }, text.slice(start, end)));
-    position = end;
-  }
-  return [...parts, text.slice(position)];
+/** The text with a <mark> for what `marks` (start, end, title, class) cover; where several do, it has all titles. */
+function markedText(text, marks) {
+  const edges = marks.flatMap(({ start, end }) => [start, end]).filter((edge) => edge < text.length);
+  const places = [...new Set([0, ...edges, text.length])].sort((a, b) => a - b);
+  return places.slice(1).map((end, i) => {
+    const over = marks.filter((mark) => mark.start < end && mark.end > places[i]);
+    const all = (name) => [...new Set(over.map((mark) => mark[name]))].filter(Boolean);
+    const part = text.slice(places[i], end);
+    return over.length ? el("mark", { class: all("class").join(" ") || null, title: all("title").join("\n") }, part) : part;
+  });
 }
 
 // The entries

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,10 +13,17 @@ from typing import Any
 import pytest
 
 from scripts.serving import Served
-from tests.plugins.serve.studies import nuggets_study, questions_study
+from tests.llm.endpoint_server import Answer, prompt_of, rating
+from tests.llm.endpoint_server import serve as endpoint
+from tests.plugins.serve.studies import COFFEE, TEXTS, nuggets_study, questions_study
 from tests.plugins.serve.test_workbench import by_command_line
 
 READY = "html[data-ready]"
+
+
+def units(text: str) -> int:
+    """The length of a text in JavaScript."""
+    return len(text.encode("utf-16-le")) // 2
 
 
 class Reviewer:
@@ -53,6 +62,28 @@ class Reviewer:
     def means(self) -> dict[str, float]:
         rows = self.page.locator("#standings tr[data-system]").all()
         return {str(r.get_attribute("data-system")): float(r.get_attribute("data-mean") or 0) for r in rows}
+
+    def changes(self) -> dict[str, str]:
+        """System to its change of the score, as the page shows it."""
+        rows = self.page.locator("#standings tr[data-system]").all()
+        return {str(r.get_attribute("data-system")): r.locator("td").nth(2).inner_text() for r in rows}
+
+    def read(self, query: int, text: str) -> None:
+        """Open the passage of a query that has a text."""
+        self.go(f"#/q/{query}")
+        for link in self.page.locator(".grid tbody a").all():
+            self.go(str(link.get_attribute("href")))
+            self.page.wait_for_selector(".columns:not(.wide) .text")
+            if text in self.page.inner_text(".text p"):
+                return
+            self.go(f"#/q/{query}")
+            self.page.wait_for_selector(".grid")
+
+    def select_text(self, text: str) -> None:
+        """Select a text of the passage."""
+        before = str(self.page.evaluate("document.querySelector('.text p').textContent")).partition(text)[0]
+        start = units(before)
+        self.select(start, start + units(text))
 
     def select(self, start: int, end: int) -> None:
         """Select a part of the passage, in UTF-16 units, also across marks."""
@@ -141,6 +172,8 @@ def test_select_draft_impact_commit(
     ann.select(start, start + 12)
     ann.press("+")
     ann.page.wait_for_selector("#draft textarea")
+    prefilled = ann.page.input_value("#draft textarea")
+    assert bool(prefilled) == (make is nuggets_study), "a nugget begins as the text, a question empty"
     ann.press("Control+A")
     ann.page.keyboard.type("A gas boiler burns fuel and is cheap to buy")
     if make is nuggets_study:
@@ -161,6 +194,240 @@ def test_select_draft_impact_commit(
     served.stop()
     assert by_command_line(capsys)[0] == pytest.approx(means, abs=1e-12)
     served.start()
+
+
+def test_selected_text_is_kept_and_marked(serve: Serve) -> None:
+    """With emoji, right to left, from within a mark to behind it, and after it."""
+    served, reviewer = serve()
+    ann, ben = reviewer(), reviewer("ben")
+    chosen = ["القهوة 😀 ليست", "😀 ليست شايًا", "Coffee"]
+    ann.read(2, "Coffee is not tea")
+    ben.read(2, "Coffee is not tea")
+    ann.select_text(chosen[0])
+    ann.press("+")
+    ann.page.wait_for_selector("mark.draft")
+    assert ann.page.inner_text("mark.draft") == chosen[0]
+    for text in chosen[1:]:
+        ann.select_text(text)
+        ann.page.click("#selection button:text('Add the selection to the draft')")
+    assert ann.page.locator("#draft .chip").count() == 3
+    marks = ann.page.locator("mark.draft").all_inner_texts()
+    assert marks == ["Coffee", "القهوة ", "😀 ليست", " شايًا"], "overlapping selections share a part"
+    ann.page.fill("#draft textarea", "Is coffee tea?")
+    ann.page.click("#draft button:text('Commit')")
+    for person in (ann, ben):
+        person.page.wait_for_selector("mark.kept")
+        assert person.page.locator("mark.kept").all_inner_texts() == marks
+        assert person.page.locator("mark.draft").count() == 0
+    assert ben.page.get_attribute("mark.kept >> nth=0", "title") == "ann: Is coffee tea?"
+    (add,) = events(served)
+    assert [span["text"] for span in add["spans"]] == chosen
+    assert [COFFEE[span["start"] : span["end"]] for span in add["spans"]] == chosen
+    ann.page.click(".card-head:has-text('Is coffee tea?')")
+    ann.page.keyboard.press("u")
+    ann.page.click("button[aria-label='Edit entry 3']")
+    assert ann.page.locator("#draft .chip").count() == 3, "a new text keeps what the entry is made of"
+    ann.page.click("#draft button:text('Discard')")
+    ann.page.click("button[aria-label='Remove entry 3']")
+    ann.page.click("#draft button:text('Commit')")
+    ben.page.wait_for_selector(".text:not(:has(mark))")
+
+
+def test_changes_since_a_change_and_the_last_visit(serve: Serve) -> None:
+    _served, reviewer = serve()
+    ann = reviewer()
+    ann.read(0, "Heat pumps are louder")
+    ann.press("5", "l", "5")
+    ann.saved(2)
+    ann.page.wait_for_selector("#standings th:text('Change')")
+    after = ann.means()
+    assert set(ann.changes().values()) > {"+16.7"}, "both entries count since the start"
+    ann.page.select_option("label:has-text('Change since') select", "1")
+    ann.page.wait_for_selector("label:has-text('Change since') option[value='1']:checked", state="attached")
+    ann.page.wait_for_selector("#standings:not(:has-text('+33.3'))")
+    ann.page.reload()
+    ann.page.wait_for_selector(READY)
+    ann.press("h", "0")
+    ann.saved(3)
+    ann.page.select_option("label:has-text('Change since') select", label="your last visit")
+    ann.page.wait_for_selector("#standings:has-text('−')")
+    for system, mean in ann.means().items():
+        change = 100 * (mean - after[system])
+        assert float(ann.changes()[system].replace("−", "-") or 0) == pytest.approx(change, abs=0.051)
+    ann.page.select_option("label:has-text('Change since') select", "other")
+    ann.page.fill("#dialog input", "0")
+    ann.press("Enter")
+    ann.page.wait_for_selector("#standings:not(:has-text('−'))")
+
+
+def test_one_entry_alone(serve: Serve) -> None:
+    _served, reviewer = serve()
+    ann = reviewer()
+    ann.page.wait_for_selector("#standings")
+    whole = ann.means()
+    ann.read(0, "A gas boiler")
+    ann.press("o")
+    ann.page.wait_for_selector("#board h2:text('Leaderboard of one entry')")
+    ann.page.wait_for_selector("#board :text('2 of 3 systems score with it alone')")
+    assert ann.means() == {"alpha": 1, "gamma": 1, "beta": 0}
+    ann.press("5")
+    ann.page.wait_for_selector("#board :text('3 of 3 systems score with it alone')")
+    ann.press("z", "o")
+    ann.page.wait_for_selector("#board h2:text-is('Leaderboard')")
+    ann.saved(2)
+    ann.page.wait_for_selector("#standings:not(:has(th:text('Change')))")
+    assert ann.means() == whole
+    ann.press("u")
+    ann.page.click("button[aria-label='Leaderboard with entry 2 alone']")
+    ann.page.wait_for_selector("#board :text('What does a boiler burn?')")
+    ann.go("#/q/1")
+    ann.page.wait_for_selector("#board h2:text-is('Leaderboard')")
+
+
+def test_keys_alone_make_an_entry(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    served, reviewer = serve(nuggets_study)
+    ann = reviewer()
+    ann.read(0, TEXTS["q1"][0])
+    ann.press("+")
+    ann.page.keyboard.type("A gas boiler is cheap")
+    ann.press("Enter")
+    assert ann.page.inner_text("#draft [role=alert]") == "Choose an importance: scores need it."
+    ann.press("Tab", "v", "Tab")
+    ann.page.keyboard.type("stated twice")
+    ann.press("Enter")
+    ann.page.wait_for_selector("#impact h3")
+    ann.press("Enter")
+    ann.page.wait_for_selector(".verdict:has-text('1 × add')")
+    there = ann.page.url
+    ann.press("j" if "/p/0/" in there else "k")
+    assert ann.page.url != there, "the keys of the page work again"
+    add = events(served)[-1]
+    assert (add["importance"], add["reason"], add.get("weight")) == ("vital", "stated twice", None)
+    ann.press("+")
+    ann.page.keyboard.type("Tea")
+    ann.press("Escape", "Escape", "z")
+    ann.page.wait_for_selector(".verdict:not(:has-text('1 × add'))")
+    means = ann.means()
+    served.stop()
+    assert by_command_line(capsys)[0] == pytest.approx(means, abs=1e-12)
+    served.start()
+
+
+def test_an_endpoint_has_a_price_and_can_be_cancelled(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    hold = threading.Event()
+
+    def slowly(body: dict[str, Any], count: int) -> Answer:
+        if "Is it loud?" in prompt_of(body):
+            hold.wait(20)
+        return rating(body, count)
+
+    with endpoint(slowly) as judge:
+        words = ("--model", "m", "--model-pipeline", "openai", "--base-url", judge.url)
+        served, reviewer = serve(lambda: questions_study(*words), "--base-url", judge.url)
+        ann = reviewer()
+        ann.read(0, "A gas boiler")
+        ann.press("+")
+        tokens = (sum(map(units, TEXTS["q1"])) + 2) // 4
+        ann.page.wait_for_selector(f"#draft :text('3 pairs · m at its endpoint · about {tokens} tokens')")
+        ann.page.keyboard.type("Is it cheap?")
+        ann.press("Enter")
+        ann.page.wait_for_selector("#impact h3")
+        ann.page.wait_for_selector("#draft :text-matches('tokens · about [0-9.]+ s')")
+        asked = len(judge.bodies)
+        ann.page.fill("#draft textarea", "Is it loud?")
+        ann.page.focus("#draft textarea")
+        ann.press("Enter")
+        ann.page.click("#draft button:text('Cancel')")
+        hold.set()
+        ann.page.wait_for_selector("#draft [role=alert]:has-text('Cancelled')")
+        ann.page.click("#draft button:text('Check impact')")
+        ann.page.wait_for_selector("#impact h3")
+        assert len(judge.bodies) == asked + 3, "the replies that came were kept"
+
+        def of_201(route: Any) -> None:
+            answer = route.fetch()
+            query = answer.json()
+            query["query"]["passages"] = 201
+            route.fulfill(response=answer, json=query)
+
+        ann.page.route("**/query/0?*", of_201)
+        ann.page.reload()
+        ann.page.wait_for_selector(READY)
+        ann.press("+")
+        ann.page.keyboard.type("Is it quick?")
+        ann.press("Enter")
+        ann.page.wait_for_selector("#dialog:has-text('201 pairs · m at its endpoint')")
+        ann.page.click("#dialog button:text('Cancel')")
+        assert len(judge.bodies) == asked + 3, "nothing is sent before the answer"
+        assert [event["op"] for event in events(served)] == ["preview", "preview"]
+
+
+def test_a_judge_that_dies_says_so(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    with endpoint(rating) as judge:
+        words = ("--model", "m", "--model-pipeline", "openai", "--base-url", judge.url)
+        served, reviewer = serve(lambda: questions_study(*words), "--base-url", judge.url)
+        ann = reviewer()
+        ann.read(0, "A gas boiler")
+    ann.press("+")
+    ann.page.keyboard.type("Is it loud?")
+    ann.press("Enter")
+    ann.page.wait_for_selector("#draft [role=alert]:has-text('connect')", timeout=60_000)
+    ann.page.click("#draft button:text('Commit')")
+    ann.page.wait_for_selector(".notice:has-text('1 new entry is not graded yet and does not count.')")
+    ann.page.wait_for_selector("#board .notice:has-text('connect')", timeout=60_000)
+    ann.press("5")
+    ann.saved(2)
+    assert [event["op"] for event in events(served)] == ["add", "rate"]
+
+
+def test_a_full_disk_keeps_the_queue(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann = reviewer()
+    ann.go("#/q/0/p/0/e/0")
+    ann.press("3")
+    ann.saved(1)
+    size = (served.study / "live/log.jsonl").stat().st_size
+    limits = resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (size + 10, resource.RLIM_INFINITY))
+    ann.press("l", "5")
+    ann.page.wait_for_selector("#status:has-text('1 not saved yet: '):has-text('cannot be written')")
+    ann.page.reload()
+    ann.page.wait_for_selector(READY)
+    ann.press("h", "1")
+    ann.page.wait_for_selector("#status:has-text('not saved yet')")
+    resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, limits)
+    ann.saved(2)
+    ann.page.reload()
+    ann.saved(3)
+    assert sorted(event["rating"] for event in events(served)) == [1, 3, 5]
+
+
+def test_a_refused_change_is_shown_and_not_sent_again(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann = reviewer()
+    ann.go("#/q/0/p/0/e/0")
+    ann.press("5", "5")
+    ann.saved(2)
+    ann.press("+")
+    ann.page.keyboard.type("What does a boiler burn?")
+    ann.page.click("#draft button:text('Commit')")
+    ann.page.wait_for_selector("#draft [role=alert]:has-text('already has the text')")
+    assert ann.page.input_value("#draft textarea") == "What does a boiler burn?", "nothing is lost"
+    ann.page.fill("#draft textarea", "What does a boiler cost?")
+    ann.page.click("#draft button:text('Commit')")
+    ann.saved(3)
+    assert [event["op"] for event in events(served)] == ["rate", "rate", "add"]
+
+
+def test_passages_in_the_order_of_consequence(serve: Serve) -> None:
+    """Of q1, gamma has what moves heat in one passage alone, and alpha and beta what burns."""
+    _served, reviewer = serve()
+    ann = reviewer()
+    ann.go("#/q/0")
+    ann.page.select_option("label:has-text('Sort by') select", label="could move a place")
+    rows = ann.page.locator(".grid tbody tr[aria-rowindex], .grid tbody tr:has(a)").all_inner_texts()
+    assert [row.split()[0] for row in rows][-1] == "q1-p2", "it covers nothing"
 
 
 def test_drafts_of_changes_and_discards(serve: Serve) -> None:

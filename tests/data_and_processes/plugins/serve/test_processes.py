@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -152,6 +153,26 @@ def test_ctrl_c_while_the_judge_grades(served: Served) -> None:
             break
         time.sleep(0.05)
     assert state["board"]["pending"] == 0, "graded after the restart"
+
+
+def test_graded_file_and_bank_stay(served: Served) -> None:
+    files = [Path("bank.jsonl"), *served.study.glob("[!.]*.*")]
+    files = [file for file in files if ".journal" not in file.name]
+    before = {file: file.read_bytes() for file in files}
+    header = json.loads((served.study / "live/log.jsonl").read_text().splitlines()[0])
+    entry = {"n": 7, "op": "add", "query_id": "q1", "text": "Is it loud?"}
+    rate(served, 1)
+    ask(served, "events", {"log": header["id"], "by": "ann", "client": "c", "events": [entry]})
+    while ask(served, "state?by=ann")[1]["board"]["seq"] < 2:
+        time.sleep(0.05)
+    served.stop()
+    assert {file: file.read_bytes() for file in files} == before
+    assert exam_pp("bank", "apply", "bank.jsonl", "study/live/log.jsonl", "-o", "new.jsonl").returncode == 0
+    graded = next(iter(served.study.glob("graded*")))
+    words = (str(graded), "study/live/log.jsonl", "--bank", "new.jsonl", "-o", "new.jsonl.gz")
+    applied = exam_pp("apply", *words)
+    assert applied.returncode == 0, applied.stderr
+    assert len(Path("new.jsonl").read_text()) > len(Path("bank.jsonl").read_text())
 
 
 def test_edits_of_the_study_are_the_first_changes() -> None:
