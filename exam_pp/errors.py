@@ -152,5 +152,7 @@ def sentence(error: Any) -> str:
         return "is missing."
     if error["type"] == "json_invalid":
         return f"is not valid JSON ({error['ctx']['error']})."
+    if error["type"] == "model_type":
+        return "is not an object."
     message = error["msg"].removeprefix("Value error, ")
     return f"{message[:1].lower()}{message[1:]}."

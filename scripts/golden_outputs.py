@@ -76,6 +76,7 @@ evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl --system gen-long --per-
 evaluate nuggets assigned.jsonl.gz --bank nuggets.jsonl --system gen-long
 evaluate rubric assigned.jsonl.gz --bank nuggets.jsonl -m W -m Rubric
 grade 1.gz --bank questions.jsonl --model lexical --prompt self-rated --again 10
+serve nowhere
 verify grading {_TWO} --system bm25
 verify grid {_TWO} --query 007
 verify uncovered {_TWO} --limit 1
@@ -169,7 +170,9 @@ def _helps() -> Iterator[str]:
 
 
 def _examples() -> Iterator[str]:
-    for example in [*EXAMPLES, *filter(is_here, _MORE_EXAMPLES.splitlines()[1:])]:
+    # `serve` ends with Ctrl-C only.
+    of_help = [example for example, path in EXAMPLES.items() if path != "serve"]
+    for example in [*of_help, *filter(is_here, _MORE_EXAMPLES.splitlines()[1:])]:
         line = " ".join(example.removeprefix("exam-pp ").split())
         if "$(" not in line and not line.startswith("grade --plan"):  # which measures the time
             line += " --model lexical" * line.startswith("run --runs")

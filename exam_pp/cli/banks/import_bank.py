@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exam_pp.cli.command import Command
-from exam_pp.cli.options import COLUMNS, FILE, OUTPUT_PATH, REPAIR, SPLIT_LINES, log_summary, required_output
+from exam_pp.cli.options import COLUMNS, FILE, REPAIR, SPLIT_LINES, log_summary, required_output
 from exam_pp.store.numbers import is_number, parse_number
 
 
@@ -40,12 +40,6 @@ def _weights(
     "[default: detected from the content]",
 )
 @required_output("Test bank to write.")
-@click.option(
-    "--also passages",
-    "passages_output",
-    type=OUTPUT_PATH,
-    help="With --from squad2: also write the paragraphs as a passages file.",
-)
 @click.option(
     "--bank",
     "base",
@@ -93,7 +87,6 @@ def command(
     files: tuple[Path, ...],
     form: Any,
     output: Path,
-    passages_output: Path | None,
     base: Path | None,
     queries: Path | None,
     facets: str,
@@ -109,7 +102,8 @@ def command(
     \b
       tqa     every lesson becomes a query with the questions that need no diagram
       squad2  every paragraph becomes a query; a question without an answer gets
-              `gold_answers: []`, so that "unanswerable" is the correct reply
+              `gold_answers: []`, so that "unanswerable" is the correct reply;
+              `exam-pp convert --from squad2-paragraphs` reads the paragraphs
       csv     an entry with a changed text gets a new id, so that `exam-pp grade`
               grades only this entry again
 
@@ -124,8 +118,6 @@ def command(
 
     with columns_named(columns), repairing(enabled=repair) as repairs:
         form = form or bank_format(files)
-        if passages_output is not None and form != "squad2":  # The other formats have no passages.
-            raise click.UsageError("--also passages needs --from squad2.")
         if base is not None and form != "csv":
             raise click.UsageError("--bank needs --from csv.")
         for option, given in (("--facets title", facets == "title"), ("--kind", options["kind"])):
@@ -133,8 +125,7 @@ def command(
                 raise click.UsageError(f"{option} cannot be combined with --from tqa or squad2.")
         imported = import_bank(
             files, output, form,
-            passages=passages_output, base=base, queries=queries, title_queries=facets == "title",
-            **options,
+            base=base, queries=queries, title_queries=facets == "title", **options,
         )  # fmt: skip
         log_summary(imported.lines())
     log_summary(repairs.lines())

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from exam_pp.banks import BankLine, Entry, EntryKind, TestBank, entry_id, is_stale, of_title_query
-from exam_pp.errors import DataError, OutputError
+from exam_pp.errors import DataError
 from exam_pp.formats.bank import with_answers, with_questions
 from exam_pp.formats.bank_csv import (
     BANK,
@@ -32,7 +31,6 @@ from exam_pp.phases.banks.edit import add_history
 from exam_pp.store.banks.bank_json import read_bank, write_bank
 from exam_pp.store.files import check_output
 from exam_pp.store.parsing import valid
-from exam_pp.store.passages.graded_file import passages_writer
 from exam_pp.store.tables import column_names
 from exam_pp.store.trec.queries import read_query_texts
 from exam_pp.text.keys import id_of_text, ids_by_text
@@ -80,13 +78,11 @@ class ImportedBank:
     entries: int
     changes: SpreadsheetChanges
     dropped: DroppedFields
-    passages: int = 0
     left_out: int = 0
     items: Sequence[Entry] = ()
 
     def lines(self) -> Iterator[str]:
         """The lines of the summary."""
-        passages = f", {counted(self.passages, 'passage')}" if self.passages else ""
         entries = counted(self.entries, "entry")
         if self.items and all(item.group_text for item in self.items):
             questions = len({(item.query_id, item.group) for item in self.items})
@@ -99,7 +95,7 @@ class ImportedBank:
             *noted(copies, "{})", "copy (counts", "copies (count"),
         ]
         details = f": {', '.join(more)}" if more else ""
-        yield f"Imported {counted(self.queries, 'query')}, {entries}{passages}{details}."
+        yield f"Imported {counted(self.queries, 'query')}, {entries}{details}."
         of_weight = "entry with weight 0 or below was", "entries with weight 0 or below were"
         yield from noted(self.left_out, "{} left out, as RAGDoll reads rubrics.", *of_weight)
         yield from self.changes.lines()
@@ -111,7 +107,6 @@ def import_bank(
     output: Path,
     form: BankFormat | None = None,
     *,
-    passages: Path | None = None,
     base: Path | None = None,
     queries: Path | None = None,
     title_queries: bool = False,
@@ -122,7 +117,6 @@ def import_bank(
 ) -> ImportedBank:
     """Write the bank of files in one of the formats of ``exam-pp bank import``; None to detect it.
 
-    With ``passages`` (for ``squad2``), their paragraphs are written, too: both outputs or neither.
     With ``title_queries``, the queries ``query/facet`` become facets of their title query.
 
     With a ``base`` (for ``csv``) the spreadsheets are an edited copy of this bank: fields without a column
@@ -137,10 +131,6 @@ def import_bank(
     form = form or bank_format(files)
     inputs = [*files, *filter(None, (base, queries))]
     check_output(output, inputs)
-    if passages is not None:
-        check_output(passages, files)
-        if passages.resolve() == output.resolve():
-            raise OutputError("--also passages and -o name the same file; name two files.")
     changes, dropped = SpreadsheetChanges(), DroppedFields()
     if form == "csv":
         lines = _bank_of_spreadsheets(files, base, queries, changes, dropped, split_lines)
@@ -178,7 +168,6 @@ def import_bank(
         len(items) if form == "rubrics" else len(entries),  # every copy of a criterion counts
         changes,
         dropped,
-        0 if passages is None else len(lines),
         before - len(items),
         items,
     )
@@ -187,15 +176,7 @@ def import_bank(
             "%s more than once (first: %s); `exam-pp bank show` lists all of them.",
             counted(len(bank.duplicates), "entry id occurs", "entry ids occur"), bank.duplicates[0],
         )  # fmt: skip
-    with ExitStack() as outputs:
-        if passages is not None:
-            writer = outputs.enter_context(passages_writer(passages, inputs=files))
-            paragraphs = FORMATS.get(f"{form}-paragraphs").read
-            assert paragraphs is not None, "a bank with passages is of a format that has both"
-            for file in files:
-                for query in paragraphs(Source(file, DroppedFields())):
-                    writer.write(query)
-        write_bank(lines, output, inputs=inputs)
+    write_bank(lines, output, inputs=inputs)
     return summary
 
 

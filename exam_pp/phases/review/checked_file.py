@@ -6,7 +6,6 @@ import logging
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 from exam_pp.data_model import LEGACY_PROMPT_CLASS, Passage
@@ -16,14 +15,11 @@ from exam_pp.phases.evaluation.result import counted_names
 from exam_pp.phases.evaluation.selected_grades import threshold
 from exam_pp.phases.passages.merge import merge_passages
 from exam_pp.phases.review.checked_passages import (
-    UNGRADED,
     CheckedQuery,
-    Reading,
     checked_passages,
     entries_of,
     in_bank_order,
 )
-from exam_pp.prompts import PROMPTS
 from exam_pp.provenance import Provenance, file_names, graded_by
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
@@ -103,7 +99,7 @@ def checked_file(
             continue
         merged = merge_passages(line.query_id, [(Path(graded), line)])
         # The selector sees all grades, so that its errors do not depend on which passages are shown.
-        passages = checked_passages(merged, selector, shown.answers_class, _read_again)
+        passages = checked_passages(merged, selector, shown.answers_class)
         of_bank = test_bank.entries(line.query_id) if test_bank else None
         entries, unknown = entries_of(passages, of_bank)
         avoided = {key for key, entry in (of_bank or {}).items() if entry.to_avoid}
@@ -164,13 +160,3 @@ def _warn(graded: str | Path, lines: Counter[str], skipped: Collection[str], for
             counted(len(several), "query is", "queries are"),
             graded,
         )
-
-
-@lru_cache(maxsize=10_000)
-def _read_again(prompt_class: str | None, reply: str) -> Reading | None:
-    """Read the reply by the prompt's default rule; None for an unknown prompt."""
-    prompt = PROMPTS.find(prompt_class)
-    if prompt is None:
-        return None
-    verdict = prompt.parse(reply, None, "default")
-    return Reading(verdict.rating, UNGRADED if verdict.rating is None else verdict.source)

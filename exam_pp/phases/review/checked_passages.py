@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,38 +26,25 @@ _START = 200
 """Characters of a passage that are kept with every pair."""
 
 
-class Reading(NamedTuple):
-    """The rating that was read from a reply (or None), and the rule (``number``, ``default-0`` ...)."""
-
-    rating: int | None
-    source: str
-
-
-ReadAgain = Callable[[str | None, str], Reading | None]
-"""Reads a reply, by prompt class and reply, with the prompt's current rule; None for an unknown prompt."""
-
-
 class GradedPair(NamedTuple):
     """The grade of a passage for a bank entry, with its explanation.
 
     ``rating`` is None for an ungraded pair, with the cause in ``reason``. ``source`` is the rule by which the
     rating was read, or None if the file does not record it. ``reply`` is the model's reply, or None if it is
-    only the rating; ``again`` is the reading of that reply by the prompt's current rule, or None for an
-    unknown prompt. ``judgment`` is a number, several numbers in a string, or None. ``text`` is the start of
+    only the rating. ``judgment`` is the highest, or None. ``text`` is the start of
     the passage. ``asked`` is False if the file has neither a grade nor an error for the pair. An entry
     ``to_avoid`` is not covered, whatever its rating.
     """
 
     passage_id: str
     text: str
-    judgment: int | str | None
+    judgment: int | None
     rating: int | None = None
     source: str | None = UNGRADED
     answer: str | None = None
     reply: str | None = None
     reason: str | None = NOT_ASKED
     tokens_cut: int = 0
-    again: Reading | None = None
     asked: bool = False
     to_avoid: bool = False
 
@@ -68,31 +56,22 @@ class GradedPair(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether the reply had the rating as a number, alone or with text (``4: mostly complete``)."""
-        return self.reply is None or (not self.by_default and self.again == (self.rating, "number"))
+        number = rf"(?<![\d.]){self.rating}(?!\d|\.\d)"
+        return self.reply is None or (not self.by_default and re.search(number, self.reply) is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedPassage:
     """A passage with its selected grades.
 
-    ``text`` is the full text, ``judgments`` has the distinct judgments in ascending order, and ``pairs`` has
-    the bank entries that the model was asked about.
+    ``text`` is the full text, ``judgment`` the highest judgment or None, and ``pairs`` has the bank entries
+    that the model was asked about.
     """
 
     passage_id: str
     text: str
-    judgments: Sequence[int]
+    judgment: int | None
     pairs: Mapping[str, GradedPair]
-
-    @property
-    def judgment(self) -> int | str | None:
-        """The judgment for display: a number, several numbers in a string, or None."""
-        return _judgment(self.judgments)
-
-    @property
-    def relevance(self) -> int | None:
-        """The highest judgment, or None."""
-        return max(self.judgments, default=None)
 
     @property
     def best_rating(self) -> int | None:
@@ -135,20 +114,18 @@ def checked_passages(
     passages: Iterable[Passage],
     selector: GradeSelector,
     answers_class: str | None = None,
-    read_again: ReadAgain | None = None,
 ) -> list[CheckedPassage]:
     """The passages with the grades that the selector chooses.
 
     The answer that explains a rating is the same model's reply to the prompt class ``answers_class``, by
-    default to any prompt without a scale. Without ``read_again``, only a reply that is just the rating counts
-    as a number.
+    default to any prompt without a scale.
     """
     return [
         CheckedPassage(
             passage.passage_id,
             passage.text,
-            tuple(sorted({judgment.relevance for judgment in passage.judgments})),
-            _pairs_of(passage, selector, answers_class, read_again),
+            _judgment(passage),
+            _pairs_of(passage, selector, answers_class),
         )
         for passage in passages
     ]
@@ -202,41 +179,31 @@ def _pairs_of(
     passage: Passage,
     selector: GradeSelector,
     answers_class: str | None,
-    read_again: ReadAgain | None,
 ) -> dict[str, GradedPair]:
     """Entry id to pair; of several grades of an entry the last rating counts, else the first error."""
     pairs: dict[str, GradedPair] = {}
-    judgments = sorted({judgment.relevance for judgment in passage.judgments})
-    blank = GradedPair(passage.passage_id, text_start(passage.text, _START), _judgment(judgments))
+    blank = GradedPair(passage.passage_id, text_start(passage.text, _START), _judgment(passage))
     for grades in selector.select(passage):
         assert isinstance(grades, RubricGrades | DirectGrade)
         answers = extracted_answers(passage, grades.model, answers_class)
         for entry_id, cell in cells_of(grades).items():
             if cell.rating is None and entry_id in pairs:
                 continue
-            reply, again = cell.reply, None
-            if cell.rating is not None:
-                if not grades.is_rated or (reply or "").strip() == str(cell.rating):
-                    reply = None
-                if reply is not None and read_again is not None:
-                    again = read_again(grades.prompt_class, reply)
+            is_rating = not grades.is_rated or (cell.reply or "").strip() == str(cell.rating)
             pairs[entry_id] = blank._replace(
                 rating=cell.rating,
                 source=UNGRADED if cell.rating is None else cell.source,
                 answer=answers.get(entry_id),
-                reply=reply,
+                reply=None if cell.rating is not None and is_rating else cell.reply,
                 reason=cell.reason,
                 tokens_cut=cell.cut or 0,
-                again=again,
                 asked=True,
             )
     return pairs
 
 
-def _judgment(relevances: Sequence[int]) -> int | str | None:
-    if not relevances:
-        return None
-    return relevances[0] if len(relevances) == 1 else ", ".join(map(str, relevances))
+def _judgment(passage: Passage) -> int | None:
+    return max((judgment.relevance for judgment in passage.judgments), default=None)
 
 
 def extracted_answers(passage: Passage, model: str | None, answers_class: str | None) -> dict[str, str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,9 @@ from exam_pp.formats.base import Format, Source, make_writer, register
 from exam_pp.formats.dropped_fields import DroppedFields
 from exam_pp.formats.sample import with_keys
 from exam_pp.models import Record
-from exam_pp.roles import DistinctNames, System
-from exam_pp.store.files import check_output, read_lines, read_text
-from exam_pp.store.parsing import parse_json, read_records, valid, write_records
+from exam_pp.roles import DistinctNames, System, outputs_of
+from exam_pp.store.files import check_output
+from exam_pp.store.parsing import read_objects, valid, write_records
 from exam_pp.store.passages.graded_file import write_passages
 from exam_pp.store.trec.queries import write_queries
 from exam_pp.store.trec.runs import check_has_name, method_of
@@ -51,15 +50,15 @@ class Candidate(Record):
     doc: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _has_a_text(self) -> Candidate:
-        if self.text is None:
+    def _check_text(self) -> Candidate:
+        if not any(isinstance(self.doc.get(key), str) for key in _TEXT_KEYS):
             raise ValueError(f"doc needs one of the keys {', '.join(_TEXT_KEYS)}")
         return self
 
     @property
-    def text(self) -> str | None:
-        """The text of the segment; None if no key has a text."""
-        return next((str(self.doc[key]) for key in _TEXT_KEYS if isinstance(self.doc.get(key), str)), None)
+    def text(self) -> str:
+        """The text of the segment."""
+        return next(text for key in _TEXT_KEYS if isinstance(text := self.doc.get(key), str))
 
 
 class CandidateLine(Record):
@@ -70,22 +69,16 @@ class CandidateLine(Record):
 
 
 def read_candidates(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
-    """Read the lines with their numbers, in file order; raises :class:`~exam_pp.errors.DataError`.
+    """Read the lines, or the elements of a JSON array, with their numbers, in file order.
 
-    A file that is one JSON array is read, too; the number is then that of the element.
+    Raises :class:`~exam_pp.errors.DataError`.
     """
-    with suppress(StopIteration):
-        if next(read_lines(path))[1].startswith(b"["):
-            return _array(path)
-    return read_records(CandidateLine, path, "candidates")
-
-
-def _array(path: str | Path) -> Iterator[tuple[int, CandidateLine]]:
-    values = parse_json(read_text(path), path)
-    if not values:
+    number = 0
+    for number, (line, value) in enumerate(read_objects(path, "a query with candidates"), 1):
+        within = "" if line else f"element {number}"
+        yield line or number, valid(CandidateLine.model_validate, value, path, line, within)
+    if not number:
         raise DataError("has no candidates.", file=str(path))
-    for number, value in enumerate(values, 1):
-        yield number, valid(CandidateLine.model_validate, value, path, within=f"element {number}")
 
 
 def pool_candidates(
@@ -99,7 +92,7 @@ def pool_candidates(
     texts: dict[str, str] = {}
     for file in files:
         check_has_name(file)
-        system = method_of(file).removesuffix(".jsonl").removesuffix(".json")
+        system = method_of(file)
         lines: dict[str, int] = {}
         for number, line in read_candidates(file):
             if (first := lines.setdefault(line.query.qid, number)) != number:
@@ -108,13 +101,12 @@ def pool_candidates(
                     "a query must have all segments on one line."
                 )
                 raise DataError(problem, file=str(file), line=number, field="query")
-            dropped.keys(line.model_extra)
-            dropped.keys(line.query.model_extra)
+            for record in (line, line.query, *line.candidates):
+                dropped.keys(record.model_extra)
             texts.setdefault(line.query.qid, line.query.text)
             passages = pool.setdefault(line.query.qid, {})
             for rank, candidate in enumerate(line.candidates, 1):
                 _add(passages, candidate, system, line.query.qid, rank, file, number)
-                dropped.keys(candidate.model_extra)
                 dropped.keys(candidate.doc, _TEXT_KEYS)
     return [QueryPassages(query_id, list(passages.values())) for query_id, passages in pool.items()], texts
 
@@ -128,23 +120,22 @@ def _add(
     file: Path,
     number: int,
 ) -> None:
-    text = candidate.text or ""
-    new = Passage(passage_id=candidate.docid, text=text, data=PassageData(judgments=[], rankings=[]))
+    new = Passage(
+        passage_id=candidate.docid, text=candidate.text, data=PassageData(judgments=[], rankings=[])
+    )
     passage = passages.setdefault(candidate.docid, new)
-    problem = None
-    if passage.text != text:
-        problem = f"the segment {candidate.docid!r} has another text in an earlier ranking."
-    elif any(entry.method == system for entry in passage.rankings):
-        problem = f"the segment {candidate.docid!r} occurs twice for the query {query_id!r}."
-    if problem:
-        raise DataError(problem, file=str(file), line=number, field="candidates")
+    if passage.text != candidate.text or any(entry.method == system for entry in passage.rankings):
+        raise DataError(
+            f"the segment {candidate.docid!r} occurs twice for the query {query_id!r}, or with another text "
+            "in an earlier ranking.",
+            file=str(file), line=number, field="candidates",
+        )  # fmt: skip
     score = float(-rank) if candidate.score is None else candidate.score
     passage.rankings.append(
         RankingEntry(method=system, passage_id=candidate.docid, query_id=query_id, rank=rank, score=score)
     )
-    if candidate.judgment is not None and not any(
-        judgment.relevance == candidate.judgment for judgment in passage.judgments
-    ):
+    known = {judgment.relevance for judgment in passage.judgments}
+    if candidate.judgment is not None and candidate.judgment not in known:
         judgment = Judgment(
             passage_id=candidate.docid,
             query_id=query_id,
@@ -176,59 +167,47 @@ def import_candidates(
     return [imported, *dropped.lines()]
 
 
-def segments_of(
-    queries: Iterable[QueryPassages],
-    dropped: DroppedFields,
-    texts: Mapping[str, str],
-    systems: Sequence[str],
-    file: Path,
-) -> list[CandidateLine]:
-    """The ranking of a system as segments, best first; ``file`` has the queries, for messages.
+def segments_of(queries: Iterable[QueryPassages], dropped: DroppedFields, of: Any) -> list[CandidateLine]:
+    """The ranking of a system as segments, best first; ``of`` is the conversion.
 
-    ``systems``: The one system; empty if only one system has a ranking. The highest of several judgments is
-    kept. Raises :class:`~exam_pp.errors.SelectionError` for a system without rankings, and for a query
-    without a text.
+    The highest of several judgments is kept. Raises :class:`~exam_pp.errors.SelectionError` unless the
+    conversion names one system with rankings, or the file has no other, and for a query without a text.
     """
-    rankings: dict[str, dict[str, list[tuple[RankingEntry, Passage]]]] = {}
+    rankings: dict[str, dict[str, list[Candidate]]] = {}
     distinct = DistinctNames()
     for query in queries:
         for passage in query.passages:
             dropped.add("sets of grades", sum(1 for _ in passage.grade_sets()))
             dropped.add("judgments other than the highest", max(0, len(passage.judgments) - 1))
-            for entry in passage.rankings:
-                if entry.role == "answer":
-                    dropped.add("parts of answers")
-                    continue
-                of_system = rankings.setdefault(distinct(System.of(entry)), {})
-                of_system.setdefault(query.query_id, []).append((entry, passage))
-    if not rankings:
-        raise SelectionError(f"{file} has no rankings of systems.")
-    if len(named := systems or [*rankings]) > 1:
-        raise SelectionError(f"{file} has several systems; name one of them with --system: {listed(named)}.")
-    if (system := named[0]) not in rankings:
-        raise SelectionError(f"{file} has no system {system!r}; its systems are: {', '.join(rankings)}.")
-    ranking = rankings.pop(system)
-    others = (entries for of_system in rankings.values() for entries in of_system.values())
-    dropped.add("ranking entries of other systems", sum(map(len, others)))
-    if missing := [query_id for query_id in ranking if query_id not in texts]:
-        raise SelectionError(f"--queries has no text for the query {missing[0]!r} of {file}.")
-    return [
-        CandidateLine(
-            query=CandidateQuery(qid=query_id, text=texts[query_id]),
-            candidates=[_candidate(*item) for item in sorted(entries, key=_order)],
+        for system, output in outputs_of(query).items():
+            dropped.add("parts of answers", len(output.parts))
+            for passage in output.retrieved:
+                of_system = rankings.setdefault(distinct(system), {})
+                of_system.setdefault(query.query_id, []).append(_candidate(system, passage))
+    named = of.systems or [*rankings]
+    if len(named) != 1 or named[0] not in rankings:
+        raise SelectionError(
+            f"Candidates are the ranking of one system; name it with --system. {of.source} has: "
+            f"{listed([*rankings]) or 'no rankings'}."
         )
-        for query_id, entries in ranking.items()
+    ranking = rankings.pop(named[0])
+    others = (segments for of_system in rankings.values() for segments in of_system.values())
+    dropped.add("ranking entries of other systems", sum(map(len, others)))
+    if missing := [query_id for query_id in ranking if query_id not in of.query_texts]:
+        raise SelectionError(f"--queries has no text for the query {missing[0]!r} of {of.source}.")
+    return [
+        CandidateLine(query=CandidateQuery(qid=query_id, text=of.query_texts[query_id]), candidates=segments)
+        for query_id, segments in ranking.items()
     ]
 
 
-def _order(item: tuple[RankingEntry, Passage]) -> tuple[int, float]:
-    return item[0].rank, -item[0].score
-
-
-def _candidate(entry: RankingEntry, passage: Passage) -> Candidate:
+def _candidate(system: System, passage: Passage) -> Candidate:
+    entries = (e for e in passage.rankings if e.method == system.name and e.repeat in (None, system.repeat))
     judged = [judgment.relevance for judgment in passage.judgments]
     judgment = {"judgment": max(judged)} if judged else {}
-    return Candidate(docid=passage.passage_id, score=entry.score, **judgment, doc={"segment": passage.text})
+    score = next(entry.score for entry in entries if entry.role != "answer")
+    doc = {"segment": passage.text}
+    return Candidate.model_validate({"docid": passage.passage_id, "score": score, **judgment, "doc": doc})
 
 
 def _read(source: Source) -> list[QueryPassages]:
@@ -242,9 +221,7 @@ register(
         "candidates", "passages", "retrieved segments of rank_llm, UMBRELA and AutoNuggetizer",
         with_keys("query", "candidates", arrays=True), read_candidates, "query", _read,
         make_writer(write_records),
-        of_passages=lambda queries, dropped, of: segments_of(
-            queries, dropped, of.query_texts, of.systems, of.source
-        ),
+        of_passages=segments_of,
         imports=import_candidates,
     ),
 )  # fmt: skip

@@ -44,20 +44,11 @@ class ParagraphOrigin(Record):
     rank_score: Number
 
 
-class QueryFacet(Record):
-    """A facet of the query."""
-
-    heading_id: Id
-    heading: str = ""
-
-
 class RunPage(Record):
     """The page of a system (``run_id``) for a query (``squid``), paragraphs in reading order."""
 
     run_id: Id
     squid: Id
-    title: str = ""
-    query_facets: list[QueryFacet] | None = None
     paragraphs: list[CarParagraph] = Field(default_factory=list)
     paragraph_origins: list[ParagraphOrigin] | None = None
 

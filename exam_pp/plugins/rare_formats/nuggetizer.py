@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from exam_pp.banks import BankLine, Nugget, entry_id
 from exam_pp.data_model import Id, Number
-from exam_pp.errors import DataError, SelectionError
-from exam_pp.formats.bank import of_kind, with_texts, without_kept_info
+from exam_pp.errors import SelectionError
+from exam_pp.formats.bank import of_kind, with_texts
 from exam_pp.formats.base import Format, Schema, Target, make_reader, register
 from exam_pp.formats.dropped_fields import count_dropped_bank_fields, used
 from exam_pp.formats.sample import Fit, Sample, fits, with_keys
@@ -23,8 +23,9 @@ from exam_pp.metrics.leaderboard import standings
 from exam_pp.models import Record
 from exam_pp.phases.evaluation.result import Evaluation
 from exam_pp.results import ALL_QUERIES, Score
-from exam_pp.store.files import read_lines
-from exam_pp.store.parsing import parse_record, write_records
+from exam_pp.store.parsing import read_records, valid, write_records
+from exam_pp.store.tables import stem_of
+from exam_pp.store.trec.scores import without_duplicates
 
 
 class NuggetText(Record):
@@ -47,8 +48,7 @@ def read_nuggetizer(path: str | Path) -> Iterator[BankLine]:
 
     Importance labels other than vital and okay occur and are kept. Raises :class:`DataError`.
     """
-    for number, text in read_lines(path):
-        line = parse_record(NuggetLine, text, path, number)
+    for _, line in read_records(NuggetLine, path, "nuggets"):
         yield bank_line(line.qid, line.query, line.nuggets)
 
 
@@ -62,22 +62,14 @@ def bank_line(query_id: str, query_text: str, nuggets: Iterable[NuggetText]) -> 
     )
 
 
-_KEPT = "nuggetizer"
-"""The key of ``info`` for fields that have the name of a field of exam_pp, but another meaning."""
-
-
 def _nugget(query_id: str, nugget: NuggetText) -> Nugget:
-    extra = nugget.model_extra or {}
-    clashing = {key: value for key, value in extra.items() if key in Nugget.model_fields}
+    """The nugget; keys with the name of a field of exam_pp, but another meaning, go to ``info``."""
+    others = dict(nugget.model_extra or {})
+    clashing = {key: others.pop(key) for key in others.keys() & Nugget.model_fields.keys()}
     importance = {} if nugget.importance is None else {"importance": nugget.importance}
-    return Nugget(
-        query_id=query_id,
-        nugget_id=entry_id(query_id, nugget.text),
-        nugget_text=nugget.text,
-        **importance,
-        **({"info": {_KEPT: clashing}} if clashing else {}),
-        **{key: value for key, value in extra.items() if key not in clashing},
-    )
+    key = entry_id(query_id, nugget.text)
+    kept = {"info": {"nuggetizer": clashing}} if clashing else {}
+    return Nugget(query_id=query_id, nugget_id=key, nugget_text=nugget.text, **importance, **kept, **others)
 
 
 def write_nuggetizer(
@@ -96,9 +88,7 @@ def write_nuggetizer(
 
 def _text(nugget: Nugget) -> NuggetText:
     importance = {} if nugget.importance is None else {"importance": nugget.importance}
-    kept = nugget.info.get(_KEPT) if isinstance(nugget.info, dict) else None
-    extra = {**(nugget.model_extra or {}), **(kept if isinstance(kept, dict) else {})}
-    return NuggetText(**{**extra, "text": nugget.nugget_text, **importance})
+    return NuggetText(**{**(nugget.model_extra or {}), "text": nugget.nugget_text, **importance})
 
 
 # In the order of AutoNuggetizer's files. The names on the left are those of the paper.
@@ -110,46 +100,31 @@ _NAMES = {
     "A_strict": "strict_all_score",
     "A": "all_score",
 }
-_SUFFIXES = (".gz", ".jsonl", ".json")
+_SCORES = TypeAdapter(dict[str, Number])
 
 
-class _Scores(Record):
+class _Topic(Record):
     qid: Id
     run_id: Id | None = None
-    V_strict: Number | None = Field(default=None, alias="strict_vital_score")
-    V: Number | None = Field(default=None, alias="vital_score")
-    W_strict: Number | None = Field(default=None, alias="strict_weighted_score")
-    W: Number | None = Field(default=None, alias="weighted_score")
-    A_strict: Number | None = Field(default=None, alias="strict_all_score")
-    A: Number | None = Field(default=None, alias="all_score")
 
 
-def read_nugget_metrics(path: str | Path, system: str | None = None) -> list[Score]:
+def read_nugget_metrics(path: str | Path) -> list[Score]:
     """Read the scores of every topic, without the line for the mean over topics.
 
-    Lines without a ``run_id`` get ``system``, by default the name of the file. Raises :class:`DataError`,
-    also for a topic that occurs twice.
+    Lines without a ``run_id`` are of the system that the file is named after. Raises :class:`DataError`, also
+    for a topic with two values of a score.
     """
-    name = Path(path).name
-    for suffix in _SUFFIXES:
-        name = name.removesuffix(suffix)
-    scores: list[Score] = []
-    seen: set[tuple[str, str]] = set()
-    for number, text in read_lines(path):
-        line = parse_record(_Scores, text, path, number)
-        if line.qid == ALL_QUERIES:
-            continue
-        run = line.run_id or system or name
-        if (run, line.qid) in seen:
-            raise DataError(f"the topic {line.qid!r} occurs twice.", file=str(path), line=number)
-        seen.add((run, line.qid))
-        values = {metric: getattr(line, metric) for metric in _NAMES}
+    scores: list[tuple[int, Score]] = []
+    for number, line in read_records(_Topic, path, "nugget scores"):
+        given = {key: value for key, value in (line.model_extra or {}).items() if value is not None}
+        known = {key: given[key] for key in _NAMES.values() if key in given and line.qid != ALL_QUERIES}
+        values = valid(_SCORES.validate_python, known, path, number)
         scores += [
-            Score(run, line.qid, metric, value) for metric, value in values.items() if value is not None
+            (number, Score(line.run_id or stem_of(path), line.qid, metric, values[key]))
+            for metric, key in _NAMES.items()
+            if key in values
         ]
-    if not scores:
-        raise DataError("has no nugget scores.", file=str(path))
-    return scores
+    return list(without_duplicates(scores, path))
 
 
 def scores_text(evaluation: Evaluation) -> str:
@@ -189,9 +164,8 @@ def _write_bank(lines: Iterable[BankLine], target: Target) -> None:
     for line in lines:
         target.dropped.keys(line.model_extra)
     keeps = {"query texts", "importance labels", "extra keys", "queries without entries"}
-    kept = [without_kept_info(line, _KEPT) for line in lines]
     count_dropped_bank_fields(
-        kept, keeps, target.dropped, entry_id=lambda item: entry_id(item.query_id, item.text)
+        lines, keeps, target.dropped, entry_id=lambda item: entry_id(item.query_id, item.text)
     )
     write_nuggetizer(lines, target.path, inputs=target.inputs)
 

@@ -9,10 +9,8 @@ PLUGIN = Plugin(
             "plugins.rare_formats.car_pages": "car-pages",
             "plugins.rare_formats.nugget_assignments": "nuggetizer-assignments",
             "plugins.rare_formats.nuggetizer": "nuggetizer nuggetizer-metrics",
-            "plugins.rare_formats.question_facets": "genq",
+            "plugins.rare_formats.question_banks": "genq squad2 squad2-paragraphs tqa",
             "plugins.rare_formats.rubric_verdicts": "rubric-verdicts",
-            "plugins.rare_formats.squad": "squad2 squad2-paragraphs",
-            "plugins.rare_formats.tqa": "tqa",
         }
     },
     offers={"texts of leaderboards": "exam_pp.plugins.rare_formats.nuggetizer:TEXTS"},

@@ -47,8 +47,8 @@ def import_verdicts(
     bank: Path,
     grader_name: str | None = None,
     passages: Path | None = None,
-) -> Iterator[str]:
-    """Write a graded file, with the labels of the prompt for the entries of the bank; yield the summary.
+) -> list[str]:
+    """Write a graded file, with the labels of the prompt for the entries of the bank; return the summary.
 
     Verdicts without a criterion are in the order of the bank. Without a query they are of its only query. If
     the files name no systems, ``grader_name`` is that of the system, and None the name of the file. The label
@@ -61,7 +61,7 @@ def import_verdicts(
     is_named = all("system" in part.values for file in files for part in islice(parts(file), 1))
     system = None if is_named else grader_name
     read = partial(_read_verdicts, bank=test_bank, labels=prompt.choices, system=system)
-    summary = import_assignments(
+    return import_assignments(
         files,
         output,
         grader_name=grader_name if is_named and grader_name else "rubric-verdicts",
@@ -69,7 +69,6 @@ def import_verdicts(
         bank=bank,
         form=AssignmentForm(read, prompt.name, prompt.choices, has_texts=False),
     )
-    yield from summary.lines()
 
 
 def _read_verdicts(

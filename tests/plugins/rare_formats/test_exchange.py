@@ -68,7 +68,7 @@ def test_assignments_become_graded_answers(write_jsonl: WriteJsonl, tmp_path: Pa
     imported = import_assignments(
         [source], output, bank_output=tmp_path / "b.jsonl", queries_output=tmp_path / "q.json"
     )
-    summary = " ".join(imported.lines())
+    summary = " ".join(imported)
     (query,) = read_passages(output)
     first = query.passages[0]
     (grades,) = first.rubric_grades or []
@@ -136,7 +136,7 @@ def test_nuggets_have_the_ids_of_a_bank(write_jsonl: WriteJsonl, tmp_path: Path)
     line = assignment("r", "q", "SPNN")
     line["nuggets"][2]["text"] = "nugget 0"
     output = tmp_path / "g.jsonl"
-    summary = " ".join(import_assignments([write_jsonl("a.jsonl", [line])], output, bank=bank).lines())
+    summary = " ".join(import_assignments([write_jsonl("a.jsonl", [line])], output, bank=bank))
     (query,) = read_passages(output)
     (grades,) = query.passages[0].rubric_grades or []
 
@@ -183,7 +183,7 @@ CANDIDATES: dict[str, Any] = {
     "query": {"text": "a query", "qid": "007"},
     "candidates": [
         {"docid": "d#2", "score": 9.5, "judgment": 2, "doc": {"title": "T", "segment": "Two."}},
-        {"docid": "d#1", "score": 9.0, "doc": {"contents": "One."}},
+        {"docid": "d#1", "score": 9.0, "doc": {"segment": None, "contents": "One."}},
     ],
 }
 

@@ -15,7 +15,7 @@ from exam_pp.cli.main import main
 from exam_pp.formats.bank_csv import bank_of_rows, read_bank_csv, write_bank_csv
 from exam_pp.formats.base import format_of
 from exam_pp.phases.banks.import_bank import import_bank
-from exam_pp.plugins.rare_formats.question_facets import read_genq
+from exam_pp.plugins.rare_formats.question_banks import read_genq
 from exam_pp.store.banks.bank_json import read_bank
 from exam_pp.store.passages.graded_file import read_passages
 from tests.conftest import data_error, written
@@ -94,8 +94,8 @@ def test_tqa(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
 def test_squad(tmp_path: Path) -> None:
     output, passages = tmp_path / "bank.jsonl", tmp_path / "passages.jsonl"
     source = write(tmp_path, SQUAD)
-    main(["-q", "bank", "import", "--from", "squad2", str(source), "-o", str(output),
-          "--also", f"passages={passages!s}"])  # fmt: skip
+    main(["-q", "bank", "import", "--from", "squad2", str(source), "-o", str(output)])
+    main(["-q", "convert", "--from", "squad2-paragraphs", str(source), "--to", "graded", "-o", str(passages)])
     first, second = read_bank(output)
     assert (first.query_id, second.query_id, first.query_text) == ("The_Moon:1", "The_Moon:2", "The Moon")
     golds = {key: entry.gold_answers for key, entry in first.entries.items()}

@@ -11,7 +11,6 @@ import pytest
 
 import exam_pp
 from exam_pp.cli.main import main
-from exam_pp.errors import SelectionError
 from exam_pp.formats.base import known_format
 from exam_pp.phases.evaluation.nugget_scores import nugget_scores
 from exam_pp.phases.validation.validate import validate
@@ -154,7 +153,7 @@ def test_verdicts_are_added_to_answers(tmp_path: Path, write_jsonl: Write) -> No
     assert [bool(passage.rubric_grades) for passage in query.passages] == [True, False]
     assert scores(graded, bank, "Rubric") == {("a", "7"): 0.6}
     source = write_jsonl("v.jsonl", [{**verdicts, "run_id": "A"}])
-    with pytest.raises(SelectionError, match=r"1 answer with verdicts of A not in .*passages.jsonl"):
+    with data_error(source, None, "answer_text", about="'A' to the query '7' is not in the passages file"):
         imported([source], graded, passages=passages, bank=bank)
 
 

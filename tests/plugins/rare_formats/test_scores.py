@@ -62,8 +62,8 @@ def test_folders_of_metrics_are_conditions(both_graders: tuple[Path, Path], tmp_
         read_conditions([tmp_path / "empty"])
 
 
-def test_a_topic_twice(tmp_path: Path) -> None:
+def test_a_topic_with_two_values(tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
-    file.write_text(2 * '{"qid": "1", "all_score": 0.5}\n')
-    with data_error(file, 2, about="the topic '1' occurs twice."):
+    file.write_text("".join(f'{{"qid": "1", "all_score": {score}}}\n' for score in (0.5, 0.5, 0.6)))
+    with data_error(file, 3, about="'m' has two values of 'A' for the query '1'."):
         read_conditions([file])

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
 
 from exam_pp.phases.review.checked_file import CheckedFile
 from exam_pp.phases.review.checked_passages import CheckedPassage, CheckedQuery
 from exam_pp.rendering.document import Block, Heading, Report, Table
-from exam_pp.reports.review.verification.parts import (
-    ROW,
-    judged,
-    nearest,
-    omission,
-    passage_card,
-    row,
-    verification_report,
-)
+from exam_pp.reports.review.verification.parts import ROW, passage_cards, row, verification_report
 
 LOW = "judged relevant, graded low"
 HIGH = "judged non-relevant, graded high"
 
-_ENTRIES = 5
-"""Entries shown with a passage, best first."""
-
-
-class _Disagreement(NamedTuple):
-    """A passage with its query; the worst passages have the lowest ``key``."""
-
-    key: tuple[int, int, int, str, str]
-    query: CheckedQuery
-    passage: CheckedPassage
-    covered: int
+_Disagreement = tuple[tuple[int, int, int, str, str], CheckedQuery, CheckedPassage]
+"""A key, by which the worst passages come first, and the passage with its query."""
 
 
 def disagreements(
@@ -49,7 +31,7 @@ def disagreements(
     both = 0
     for query in checked.queries:
         for passage in query.passages:
-            relevance, best = passage.relevance, passage.best_rating
+            relevance, best = passage.judgment, passage.best_rating
             if relevance is None or best is None:
                 continue
             both += 1
@@ -61,45 +43,32 @@ def disagreements(
             turn = (query.query_id, relevant, steps, covered)
             turns[turn] += 1
             key = (-steps, -covered, turns[turn], query.query_id, passage.passage_id)
-            directions[LOW if relevant else HIGH].append(_Disagreement(key, query, passage, covered))
+            directions[LOW if relevant else HIGH].append((key, query, passage))
     for items in directions.values():
-        items.sort(key=lambda item: item.key)
+        items.sort(key=lambda item: item[0])
     low, high = map(len, directions.values())
     counts = (
         f"Of {both} passages with a judgment and a grade, {low} are judged {min_judgment} or higher and have "
         f"no grade of {checked.min_grade} or higher; {high} are judged lower and have such a grade"
     )
     summary = f"{counts}." if low or high else f"{counts}: judgments and grades agree."
+    blocks: list[Block] = [_table(directions, checked.min_grade, limit)] if flat else []
+    for direction, items in directions.items() if not flat else ():
+        if items:
+            blocks.append(Heading(f"{direction[0].upper()}{direction[1:]} ({len(items)})"))
+            blocks += passage_cards([item[1:] for item in items], checked.min_grade, limit)
     return verification_report(
         "Disagreements of judgments and grades",
         checked,
         summary if both else "No passage has both a judgment and a grade.",
-        [_table(directions, checked.min_grade, limit)] if flat else _blocks(directions, limit),
+        blocks,
     )
 
 
 def _table(directions: dict[str, list[_Disagreement]], min_grade: int, limit: int | None) -> Table:
     rows = [
-        [direction, *row(item.query, item.passage, min_grade)]
+        [direction, *row(query, passage, min_grade)]
         for direction, items in directions.items()
-        for item in items[:limit]
+        for _, query, passage in items[:limit]
     ]
     return Table(("direction", *ROW), rows)
-
-
-def _blocks(directions: dict[str, list[_Disagreement]], limit: int | None) -> list[Block]:
-    """A card for each passage, in two sections."""
-    blocks: list[Block] = []
-    for direction, items in directions.items():
-        if not items:
-            continue
-        blocks.append(Heading(f"{direction[0].upper()}{direction[1:]} ({len(items)})"))
-        shown = items[:limit]
-        for number, (_, query, passage, covered) in enumerate(shown, 1):
-            label = (
-                f"{number}. {query.heading} — passage {passage.passage_id}: {judged(passage)}, "
-                f"best grade {passage.best_rating}, covers {covered} of {len(query.entries)}"
-            )
-            blocks += passage_card(passage, label, nearest(passage, _ENTRIES), query.entries)
-        blocks += omission(len(items) - len(shown), "passage", len(shown))
-    return blocks

@@ -27,7 +27,7 @@ _PAGE = 3000
 _TEXT = 40
 """Characters of a passage at the end of its row."""
 _ANSWER = 80
-"""Characters of an answer next to its grade."""
+"""Characters of an answer in the table below the grid."""
 _PASSAGE = 3
 """Column of the passage ids."""
 _FIRST_ENTRY = 4
@@ -55,7 +55,7 @@ def grid(
 
     Passages are sorted by judgment (the highest of several; unjudged passages last), best grade, number of
     covered entries, and the sum of their grades. HTML shows a heat map with the texts behind each cell.
-    Markdown, which wraps cells, has the answers in the grid; other formats have them in a table below it.
+    All other formats have the answers in a table below the grid.
     With ``flat``, one table with a row per pair, ordered by passage.
     """
     grids: list[_Rows] = []
@@ -83,7 +83,7 @@ def grid(
 
 
 def _order(passage: CheckedPassage, min_grade: int) -> tuple[int, int, int, int, str]:
-    relevance, best = passage.relevance, passage.best_rating
+    relevance, best = passage.judgment, passage.best_rating
     return (
         1_000_000 if relevance is None else -relevance,
         1 if best is None else -best,
@@ -124,8 +124,7 @@ def _blocks(grids: Sequence[_Rows], min_grade: int, form: str) -> list[Block]:
         if rows.passages and form == "html":
             blocks.append(_heat_map(rows, min_grade, highest))
         elif rows.passages:
-            blocks.append(_grid(rows, min_grade, in_cells=form == "md"))
-            blocks += [] if form == "md" else _answers(rows)
+            blocks += [_grid(rows, min_grade), *_answers(rows)]
         blocks += omission(rows.omitted, "passage", len(rows.passages))
     return blocks
 
@@ -140,7 +139,7 @@ def _legend(rows: _Rows, min_grade: int) -> Table:
     return without_empty_columns(Table(columns, cells))
 
 
-def _grid(rows: _Rows, min_grade: int, *, in_cells: bool) -> Table:
+def _grid(rows: _Rows, min_grade: int) -> Table:
     """The grid; covered cells are boxed, mistakes have a mark, and ungraded pairs have empty cells."""
     numbers = [str(number) for number, _ in enumerate(rows.query.entries, 1)]
     columns = ("judgment", "best", f"≥{min_grade}", "passage", *numbers, "text")
@@ -154,9 +153,7 @@ def _grid(rows: _Rows, min_grade: int, *, in_cells: bool) -> Table:
             made = rating is not None and rating >= min_grade
             if pair and made and not pair.to_avoid:
                 boxed.add((len(cells_of), column))
-            shown = f"{rating} !" if pair and made and pair.to_avoid else rating
-            answer = pair.answer if pair and in_cells and rating is not None else None
-            cells.append(f"{shown} · {text_start(answer, _ANSWER)}" if answer else shown)
+            cells.append(f"{rating} !" if pair and made and pair.to_avoid else rating)
         covered = len(passage.reaching(min_grade))
         cells_of.append(
             [passage.judgment, passage.best_rating, covered, passage.passage_id, *cells,
@@ -167,7 +164,7 @@ def _grid(rows: _Rows, min_grade: int, *, in_cells: bool) -> Table:
 
 def _heat_map(rows: _Rows, min_grade: int, highest: int) -> Table:
     """The grid as a heat map; the darkest shade is the rating ``highest``, and covered cells are boxed."""
-    grid = _grid(rows, min_grade, in_cells=False)
+    grid = _grid(rows, min_grade)
     order = [_PASSAGE, *(column for column in range(len(grid.columns)) if column != _PASSAGE)]
     shades: dict[tuple[int, int], int] = {}
     details: dict[tuple[int, int], list[tuple[str, str]]] = {}

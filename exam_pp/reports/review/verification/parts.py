@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from exam_pp.phases.review.checked_file import CheckedFile
 from exam_pp.phases.review.checked_passages import (
@@ -71,25 +71,40 @@ def note(pair: GradedPair) -> str:
     return " ".join(part for part in (mark, f"reply {reply}" if reply else "") if part)
 
 
+_ENTRIES = 5
+"""Entries that a card shows."""
 _LONGEST = 3000
 """Characters of a passage that a card shows, about a page."""
 
 
-def passage_card(
-    passage: CheckedPassage, label: str, entry_ids: Iterable[str], entries: Mapping[str, str]
+def passage_cards(
+    found: Sequence[tuple[CheckedQuery, CheckedPassage]], min_grade: int, limit: int | None
 ) -> list[Block]:
-    """The passage with its label and marked answers, and a table of these entries."""
-    pairs = [(entries.get(entry_id, entry_id), passage.pairs[entry_id]) for entry_id in entry_ids]
-    text = card_text(passage.text)
-    marks = merge_spans(span for _, pair in pairs if pair.answer for span in answer_spans(text, pair.answer))
-    rows = [
-        (pair.rating, pair.answer and text_start(pair.answer, CELL), note(pair), entry)
-        for entry, pair in pairs
-    ]
-    blocks: list[Block] = [Quote(text, label, marks)]
-    if rows:
-        blocks.append(without_empty_columns(Table(("rating", "answer", "note", "entry"), rows)))
-    return blocks
+    """Cards of the first ``limit`` passages, and how many more there are.
+
+    A card has the passage with its marked answers, and a table of its best entries above 0.
+    """
+    blocks: list[Block] = []
+    shown = found[:limit]
+    for number, (query, passage) in enumerate(shown, 1):
+        pairs = [(query.entries.get(key, key), passage.pairs[key]) for key in passage.reaching(1)[:_ENTRIES]]
+        answers = [pair.answer for _, pair in pairs if pair.answer]
+        text = card_text(passage.text)
+        label = (
+            f"{number}. {query.heading} — passage {passage.passage_id}: judged {passage.judgment}, "
+            f"best grade {passage.best_rating}, "
+            f"covers {len(passage.reaching(min_grade))} of {len(query.entries)}"
+        )
+        blocks.append(
+            Quote(text, label, merge_spans(s for each in answers for s in answer_spans(text, each)))
+        )
+        rows = [
+            (pair.rating, pair.answer and text_start(pair.answer, CELL), note(pair), entry)
+            for entry, pair in pairs
+        ]
+        if rows:
+            blocks.append(without_empty_columns(Table(("rating", "answer", "note", "entry"), rows)))
+    return [*blocks, *omission(len(found) - len(shown), "passage", len(shown))]
 
 
 def card_text(text: str) -> str:
@@ -97,16 +112,6 @@ def card_text(text: str) -> str:
     if len(text) <= _LONGEST:
         return text
     return f"{text[:_LONGEST]} … ({len(text) - _LONGEST} more characters)"
-
-
-def nearest(passage: CheckedPassage, count: int) -> list[str]:
-    """Ids of the ``count`` best-rated entries of a passage, without entries rated 0."""
-    return passage.reaching(1)[:count]
-
-
-def judged(passage: CheckedPassage) -> str:
-    """The judgment as text."""
-    return "not judged" if passage.judgment is None else f"judged {passage.judgment}"
 
 
 ROW = (

@@ -17,40 +17,25 @@ _EXAMPLE = 200
 """Characters of an example passage."""
 
 
-class _Coverage(NamedTuple):
-    """The number of passages that are graded on an entry, and those that cover it: best rating first."""
-
-    graded: int
-    covering: list[GradedPair]
-
-    @property
-    def share(self) -> float | None:
-        """The percentage of graded passages that cover the entry, or None."""
-        return 100 * len(self.covering) / self.graded if self.graded else None
-
-
 class _Entry(NamedTuple):
-    """A bank entry with its coverage by non-relevant and by relevant passages."""
+    """A bank entry with its coverage.
+
+    ``covering`` has the non-relevant passages that cover it, those with the best rating and the lowest
+    judgment first, ``covered`` is the number of relevant passages that cover it; ``non_relevant`` and
+    ``relevant`` are the numbers of passages that are graded on it.
+    """
 
     query: CheckedQuery
     entry_id: str
-    non_relevant: _Coverage
-    relevant: _Coverage
+    covering: list[GradedPair]
+    covered: int
+    non_relevant: int
+    relevant: int
 
     @property
     def text(self) -> str:
         """The text of the entry."""
         return self.query.entries[self.entry_id]
-
-    @property
-    def frequency(self) -> int:
-        """The number of non-relevant passages that cover the entry."""
-        return len(self.non_relevant.covering)
-
-    @property
-    def examples(self) -> list[GradedPair]:
-        """Non-relevant passages that cover the entry, those with the lowest judgment first among ties."""
-        return self.non_relevant.covering[:_EXAMPLES]
 
 
 def spurious(
@@ -71,14 +56,14 @@ def spurious(
         for query in checked.queries
         for entry_id in query.entries
     ]
-    found = [entry for entry in entries if entry.frequency >= often]
-    found.sort(key=lambda e: (-e.frequency, len(e.relevant.covering), e.query.query_id, e.entry_id))
+    found = [entry for entry in entries if len(entry.covering) >= often]
+    found.sort(key=lambda e: (-len(e.covering), e.covered, e.query.query_id, e.entry_id))
     summary = (
         f"{len(found)} of {len(entries)} entries of {counted(len(checked.queries), 'query')} are covered "
         f"(grade {checked.min_grade} or higher) by {often} or more non-relevant passages (judged below "
         f"{min_judgment})."
     )
-    if not any(entry.non_relevant.graded for entry in entries):
+    if not any(entry.non_relevant for entry in entries):
         summary = f"No graded passage is judged below {min_judgment}, so no entry can look spurious."
     shown = found[:limit]
     blocks = [_table(shown)] if flat else _blocks(shown, len(found) - len(shown))
@@ -87,22 +72,18 @@ def spurious(
 
 def _entry(query: CheckedQuery, entry_id: str, min_judgment: int, min_grade: int) -> _Entry:
     rated = [
-        (pair.rating, max(passage.judgments), pair)
+        (pair.rating, passage.judgment, pair)
         for passage in query.passages
-        if passage.judgments
+        if passage.judgment is not None
         and (pair := passage.pairs.get(entry_id))
         and pair.rating is not None
         and not pair.to_avoid
     ]
     rated.sort(key=lambda item: (-item[0], item[1], item[2].passage_id))
-    coverage = [
-        _Coverage(len(graded), [pair for rating, _, pair in graded if rating >= min_grade])
-        for graded in (
-            [item for item in rated if item[1] < min_judgment],
-            [item for item in rated if item[1] >= min_judgment],
-        )
-    ]
-    return _Entry(query, entry_id, *coverage)
+    below = [(rating, pair) for rating, judgment, pair in rated if judgment < min_judgment]
+    covering = [pair for rating, pair in below if rating >= min_grade]
+    covered = sum(rating >= min_grade for rating, _, _ in rated) - len(covering)
+    return _Entry(query, entry_id, covering, covered, len(below), len(rated) - len(below))
 
 
 def _table(shown: Sequence[_Entry]) -> Table:
@@ -111,9 +92,8 @@ def _table(shown: Sequence[_Entry]) -> Table:
         "relevant", "examples",
     )  # fmt: skip
     rows: list[list[Cell]] = [
-        [entry.query.query_id, entry.entry_id, entry.text, entry.frequency, entry.non_relevant.graded,
-         len(entry.relevant.covering), entry.relevant.graded,
-         " ".join(pair.passage_id for pair in entry.examples)]
+        [entry.query.query_id, entry.entry_id, entry.text, len(entry.covering), entry.non_relevant,
+         entry.covered, entry.relevant, " ".join(pair.passage_id for pair in entry.covering[:_EXAMPLES])]
         for entry in shown
     ]  # fmt: skip
     return Table(columns, rows)
@@ -125,8 +105,8 @@ def _blocks(shown: Sequence[_Entry], omitted: int) -> list[Block]:
         return []
     columns = ("non-relevant", "% of non-relevant", "relevant", "% of relevant", "query_id", "entry")
     rows: list[list[Cell]] = [
-        [entry.frequency, entry.non_relevant.share, len(entry.relevant.covering), entry.relevant.share,
-         entry.query.query_id, entry.text]
+        [len(entry.covering), 100 * len(entry.covering) / entry.non_relevant, entry.covered,
+         100 * entry.covered / entry.relevant if entry.relevant else None, entry.query.query_id, entry.text]
         for entry in shown
     ]  # fmt: skip
     blocks: list[Block] = [
@@ -139,6 +119,6 @@ def _blocks(shown: Sequence[_Entry], omitted: int) -> list[Block]:
         *omission(omitted, "entry", len(shown)),
     ]
     for entry in shown:
-        blocks.append(Heading(f"({entry.frequency}) {entry.text}", level=2))
-        blocks.append(pair_table(entry.examples, width=_EXAMPLE, title=entry.query.heading))
+        blocks.append(Heading(f"({len(entry.covering)}) {entry.text}", level=2))
+        blocks.append(pair_table(entry.covering[:_EXAMPLES], width=_EXAMPLE, title=entry.query.heading))
     return blocks

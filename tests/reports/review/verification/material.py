@@ -11,7 +11,6 @@ from exam_pp.grade_filter import GradeFilter, GradeSelector
 from exam_pp.phases.review.checked_file import CheckedFile
 from exam_pp.phases.review.checked_passages import (
     CheckedQuery,
-    ReadAgain,
     checked_passages,
     entries_of,
     in_bank_order,
@@ -69,12 +68,11 @@ def checked(
     *passages: Passage,
     bank: dict[str, Entry] | None = BANK,
     answers_class: str | None = None,
-    read_again: ReadAgain | None = None,
     min_grade: int = 4,
 ) -> CheckedFile:
     """A file with the passages of one query, as reports see them."""
     selector = GradeSelector(GradeFilter(prompt_class=RATED))
-    of_query = checked_passages(passages, selector, answers_class, read_again)
+    of_query = checked_passages(passages, selector, answers_class)
     entries, _ = entries_of(of_query, bank)
     query = CheckedQuery("q", "rock", entries, [in_bank_order(one, entries) for one in of_query])
     return CheckedFile([query], min_grade, Provenance(("m",), (RATED,)))

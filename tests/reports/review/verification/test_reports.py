@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from exam_pp.phases.review.checked_passages import Reading
 from exam_pp.rendering.document import Quote, Report, Table
 from exam_pp.reports.review.verification.disagreements import HIGH, LOW, disagreements
 from exam_pp.reports.review.verification.grid import grid
@@ -15,7 +14,6 @@ from tests.reports.review.verification.material import (
     BANK,
     EXTRACTION,
     PIONEERS,
-    RATED,
     checked,
     grades,
     passage,
@@ -165,10 +163,9 @@ class TestGrid:
         passage("failed", relevance=[2]),
     )
 
-    def test_answers_are_in_the_cells_or_below(self) -> None:
+    def test_answers_are_below_the_grid(self) -> None:
         subject = checked(passage("p", both(4), grades(EXTRACTION, {"q/a": "Elvis", "q/b": "the 1930s"})))
         plain = grid(subject)
-        assert tables(grid(subject, form="md"))[1].rows[0][4:6] == ["4 · Elvis", "0 · the 1930s"]
         assert tables(plain)[1].rows[0][4:6] == [4, 0]
         assert tables(plain)[2].rows == [["p", 1, 4, "Elvis"]]
 
@@ -217,15 +214,15 @@ class TestUnparsed:
         rows = rows_of(report)
         assert [(row["kind"], row["passage_id"], row["entry_id"]) for row in rows] == [
             ("not a number", "odd", "q/a"), ("not a number", "odd", "q/b"),
-            ("ungraded", "cut", "q/b"), ("shortened", "cut", None),
+            ("ungraded", "cut", "q/b"), ("shortened", "cut", "q/a"), ("shortened", "cut", "q/b"),
         ]  # fmt: skip
-        assert column(rows, "source") == ["default-1", "not recorded", None, None]
-        assert column(rows, "reply") == ["6 months", "3: good", None, None]
-        assert column(rows, "reason") == [None, None, "timed out", None]
-        assert column(rows, "tokens_cut") == [None, None, 9, 9]
+        assert column(rows, "source") == ["default-1", "not recorded", None, "not recorded", None]
+        assert column(rows, "reply") == ["6 months", "3: good", None, None, None]
+        assert column(rows, "reason") == [None, None, "timed out", None, "timed out"]
+        assert column(rows, "tokens_cut") == [None, None, 9, 7, 9]
         assert summary(report) == (
-            "8 pairs: 2 with a rating that is not a number in the reply, 1 ungraded, 1 not asked. The "
-            "prompts of 1 passage were shortened."
+            "8 pairs: 2 with a rating that is not a number in the reply, 1 ungraded, 1 not asked, 2 with a "
+            "shortened prompt."
         )
 
     def test_each_kind_alone_is_counted(self) -> None:
@@ -235,22 +232,11 @@ class TestUnparsed:
         ungraded = passage("p", rated({"q/a": 5}, llm_response_errors=failed))
         kinds = ((half, "0 ungraded, 1 not"), (words, "0 ungraded, 0 not"), (ungraded, "1 ungraded, 0 not"))
         for subject, counts in kinds:
-            assert f"reply, {counts} asked." in summary(unparsed(checked(subject)))
-
-    def test_replies_are_read_again_where_the_prompt_is_known(self) -> None:
-        asked: list[str | None] = []
-
-        def read(prompt_class: str | None, reply: str) -> Reading:
-            asked.append(prompt_class)
-            return Reading(3, "number") if reply == "3: good" else Reading(1, "default-1")
-
-        report = unparsed(checked(self.PASSAGES[1], read_again=read), flat=True)
-        assert column(rows_of(report), "read_now") == [None, "3 (number)"]
-        assert asked == [RATED, RATED]
+            assert f"reply, {counts} asked," in summary(unparsed(checked(subject)))
 
     def test_a_number_in_words_is_a_number(self) -> None:
         subject = passage("p", rated({"q/a": 3, "q/b": 0}, {"q/a": "3: good"}))
-        report = unparsed(checked(subject, read_again=lambda *_: Reading(3, "number")))
+        report = unparsed(checked(subject))
         assert summary(report).startswith("All 2 pairs are graded, all replies are numbers")
         assert len(report.blocks) == 1
 
