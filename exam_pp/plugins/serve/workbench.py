@@ -143,7 +143,7 @@ class Workbench:
         entries = [entry for line in self.bank.lines for entry in line.items]
         self.needs_importance = any(entry.importance is not None for entry in entries)
         self._bank: tuple[Sequence[BankEdit], TestBank] = ([], self.bank)
-        self._survey: tuple[list[object], Survey, dict[tuple[object, ...], Any]] | None = None
+        self._rated: tuple[list[object], Survey, dict[tuple[object, ...], Any]] = ([], Survey(self.bank), {})
         self.start = self.state(folded([], self.bank_sha256))
 
     @property
@@ -189,11 +189,12 @@ class Workbench:
         queries = [of_new.get(query.query_id, (None, query))[1] for query in self.passages]
         if edits.ratings:
             basis = [bank, *(of_query for _, of_query in of_new.values())]
-            known = self._survey  # which another thread may replace
-            if known is None or list(map(id, known[0])) != list(map(id, basis)):
-                known = self._survey = (basis, Survey.of(queries, bank), {})
-            _, decided = decisions(known[1], [(Path("log"), edits)], graded=Path(self.board.graded))
-            passages = _Rated(_with_decisions(queries, decided), known[2])
+            known = self._rated  # another thread may put those of another bank in its place
+            if list(map(id, known[0])) != list(map(id, basis)):
+                known = self._rated = basis, Survey.of(queries, bank), {}
+            _, survey, of_judge = known
+            _, decided = decisions(survey, [(Path("log"), edits)], graded=Path(self.board.graded))
+            passages = _Rated(_with_decisions(queries, decided), of_judge)
             return State(edits, bank, passages, pending, self.board)
         return State(edits, bank, LoadedPassages(queries), pending, self.board)
 
