@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -32,14 +33,12 @@ def served() -> Iterator[Served]:
 
 def ask(served: Served, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
     address = urlsplit(served.address)
-    connection = HTTPConnection("127.0.0.1", address.port or 0, timeout=20)
     data = None if body is None else json.dumps(body)
     headers = {"Content-Type": "application/json"} if body else {}
-    connection.request("GET" if body is None else "POST", address.path + path, data, headers)
-    answer = connection.getresponse()
-    text = answer.read()
-    connection.close()
-    return answer.status, json.loads(text)
+    with closing(HTTPConnection("127.0.0.1", address.port or 0, timeout=20)) as connection:
+        connection.request("GET" if body is None else "POST", address.path + path, data, headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
 
 
 def rate(served: Served, n: int, client: str = "c") -> tuple[int, Any]:
