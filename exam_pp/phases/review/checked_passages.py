@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from exam_pp.banks import Entry
@@ -18,6 +18,7 @@ from exam_pp.data_model import (
 )
 from exam_pp.grade_filter import GradeSelector
 from exam_pp.phases.review.review_table import cells_of
+from exam_pp.prompts import PROMPTS
 
 UNGRADED = "ungraded"
 NOT_ASKED = "not asked"
@@ -31,9 +32,10 @@ class GradedPair(NamedTuple):
 
     ``rating`` is None for an ungraded pair, with the cause in ``reason``. ``source`` is the rule by which the
     rating was read, or None if the file does not record it. ``reply`` is the model's reply, or None if it is
-    only the rating. ``judgment`` is the highest, or None. ``text`` is the start of
-    the passage. ``asked`` is False if the file has neither a grade nor an error for the pair. An entry
-    ``to_avoid`` is not covered, whatever its rating.
+    only the rating. With ``is_number``, the prompt reads the rating as a number from it, alone or with text
+    (``4: mostly complete``). ``judgment`` is the highest, or None. ``text`` is the start of the passage.
+    ``asked`` is False if the file has neither a grade nor an error for the pair. An entry ``to_avoid`` is
+    not covered, whatever its rating.
     """
 
     passage_id: str
@@ -43,6 +45,7 @@ class GradedPair(NamedTuple):
     source: str | None = UNGRADED
     answer: str | None = None
     reply: str | None = None
+    is_number: bool = True
     reason: str | None = NOT_ASKED
     tokens_cut: int = 0
     asked: bool = False
@@ -52,12 +55,6 @@ class GradedPair(NamedTuple):
     def by_default(self) -> bool:
         """Whether the reply was not a number, so that the default rule gave the rating."""
         return (self.source or "").startswith("default")
-
-    @property
-    def is_number(self) -> bool:
-        """Whether the reply had the rating as a number, alone or with text (``4: mostly complete``)."""
-        number = rf"(?<![\d.]){self.rating}(?!\d|\.\d)"
-        return self.reply is None or (not self.by_default and re.search(number, self.reply) is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +187,28 @@ def _pairs_of(
             if cell.rating is None and entry_id in pairs:
                 continue
             is_rating = not grades.is_rated or (cell.reply or "").strip() == str(cell.rating)
+            reply = None if cell.rating is not None and is_rating else cell.reply
             pairs[entry_id] = blank._replace(
                 rating=cell.rating,
                 source=UNGRADED if cell.rating is None else cell.source,
                 answer=answers.get(entry_id),
-                reply=None if cell.rating is not None and is_rating else cell.reply,
+                reply=reply,
+                is_number=reply is None or _is_number(grades.prompt_class, reply, cell.rating, cell.source),
                 reason=cell.reason,
                 tokens_cut=cell.cut or 0,
                 asked=True,
             )
     return pairs
+
+
+@lru_cache(maxsize=10_000)
+def _is_number(prompt_class: str | None, reply: str, rating: int | None, source: str | None) -> bool:
+    """Whether the prompt reads the rating as a number, and the file does not say otherwise."""
+    prompt = PROMPTS.find(prompt_class)
+    if prompt is None or (source or "").startswith("default"):
+        return False
+    read = prompt.parse(reply, None, "default")
+    return (read.rating, read.source) == (rating, "number")
 
 
 def _judgment(passage: Passage) -> int | None:

@@ -286,7 +286,7 @@ def _client(body: dict[str, Any]) -> str:
 
 
 def run_server(app: Guard, address: Any, ready: Callable[[], None]) -> None:
-    """Serve until Ctrl-C; ``address`` is a bound socket, and ``ready`` is called when Ctrl-C ends it."""
+    """Serve until Ctrl-C; ``address`` is a bound socket, ``ready`` is called as soon as Ctrl-C is heard."""
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, server_header=False, lifespan="off", ws="none",
         timeout_graceful_shutdown=1, timeout_keep_alive=5,

@@ -73,6 +73,26 @@ function noteTrouble(error) {
   served.status();
 }
 
+// What the browser keeps, unless its settings forbid that
+
+function keep(key, value) {
+  try {
+    if (value === null) window.localStorage.removeItem(key);
+    else window.localStorage.setItem(key, value);
+  } catch {
+    live.trouble = "This browser keeps nothing: leave the page open until all is saved.";
+  }
+}
+
+/** The kept values of all keys that begin so. */
+function kept(prefix) {
+  try {
+    return new Map(Object.entries(window.localStorage).filter(([key]) => key.startsWith(prefix)));
+  } catch {
+    return new Map();
+  }
+}
+
 // The queue of changes that are not sent yet
 
 function queueKey(client) {
@@ -80,15 +100,8 @@ function queueKey(client) {
 }
 
 function storeQueue(client, by, events) {
-  try {
-    if (events.length) window.localStorage.setItem(queueKey(client), JSON.stringify({ by, events }));
-    else window.localStorage.removeItem(queueKey(client));
-  } catch {
-    live.trouble = NOTHING_KEPT;
-  }
+  keep(queueKey(client), events.length ? JSON.stringify({ by, events }) : null);
 }
-
-const NOTHING_KEPT = "This browser keeps nothing: leave the page open until all is saved.";
 
 /** Sends a change; of two comments in a row on a pair, the last one is sent. */
 function sendChange(change) {
@@ -145,15 +158,15 @@ function refused(batch, error) {
 /** Sends what pages that are closed have left. */
 async function adoptQueues() {
   const prefix = queueKey("");
-  const keys = Object.keys(window.localStorage).filter((key) => key.startsWith(prefix) && key !== queueKey(live.client));
-  for (const key of keys) {
+  for (const [key, text] of kept(prefix)) {
     const client = key.slice(prefix.length);
-    const { by, events } = JSON.parse(window.localStorage.getItem(key) ?? "{}");
+    if (client === live.client) continue;
+    const { by, events } = JSON.parse(text);
     try {
       await askServer("events", { ...identity(), by, client, events: events.map(({ sent, ...event }) => event) });
-      window.localStorage.removeItem(key);
+      keep(key, null);
     } catch (error) {
-      if (error.status === 422) window.localStorage.removeItem(key);
+      if (error.status === 422) keep(key, null);
       live.trouble = `Changes of a page that was closed: ${error.message}`;
     }
   }
@@ -171,7 +184,7 @@ async function refresh() {
     live.state = state;
     takeBoard(state.board);
     takeRatings();
-    rememberVisit();
+    keep(visitKey(), live.state.seq);
     drawBoard();
     document.getElementById("cost")?.replaceChildren(costOf(live.draft).text);
     served.status();
@@ -190,15 +203,7 @@ function takeBoard(board) {
   if (live.solo) showSolo(live.solo);
 }
 
-/** Keeps how much of the log this browser has seen. */
-function rememberVisit() {
-  try {
-    window.localStorage.setItem(visitKey(), live.state.seq);
-  } catch {
-    live.trouble = NOTHING_KEPT;
-  }
-}
-
+/** The key of how much of the log this browser has seen. */
 function visitKey() {
   return `exam_pp.live.seen:${review.head.live.log}`;
 }
@@ -771,9 +776,11 @@ function startParts() {
   SORTS.push(["consequence", "could move a place", consequence]);
 }
 
+const NAME = "exam_pp.live.name";
+
 async function askName() {
   const { reviewer } = review.head;
-  const known = reviewer || window.localStorage.getItem("exam_pp.live.name") || "";
+  const known = reviewer || kept(NAME).get(NAME);
   if (known) return known;
   const name = el("input", { type: "text", required: true, autocomplete: "off", maxlength: 100 });
   const check = () => { name.value = name.value.trim(); return name.reportValidity(); };
@@ -783,7 +790,7 @@ async function askName() {
 }
 
 async function changeName() {
-  window.localStorage.removeItem("exam_pp.live.name");
+  keep(NAME, null);
   window.location.reload();
 }
 
@@ -820,16 +827,12 @@ Object.assign(served, {
   async start() {
     live.by = await askName();
     live.client = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-    try {
-      window.localStorage.setItem("exam_pp.live.name", live.by);
-    } catch {
-      live.trouble = NOTHING_KEPT;
-    }
+    keep(NAME, live.by);
     startParts();
     await adoptQueues();
     live.state = await getState();
-    live.visit = Number(window.localStorage.getItem(visitKey()) ?? 0);
-    rememberVisit();
+    live.visit = Number(kept(visitKey()).get(visitKey()) ?? 0);
+    keep(visitKey(), live.state.seq);
     takeBoard(live.state.board);
     takeRatings();
     drawDraft();

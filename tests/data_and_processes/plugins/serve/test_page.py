@@ -158,6 +158,26 @@ def test_rate_undo_reload_undo(serve: Serve) -> None:
     assert ann.page.locator(".rating.own").count() == 0
 
 
+def test_a_browser_that_keeps_nothing_works(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann = reviewer()
+    ann.page.add_init_script(
+        "Object.defineProperty(window, 'localStorage',"
+        " { get() { throw new DOMException('no', 'SecurityError'); } });"
+    )
+    ann.page.reload()
+    ann.page.wait_for_selector("#dialog[open] input")
+    ann.page.fill("#dialog input", "ann")
+    ann.page.click("#dialog .primary")
+    ann.page.wait_for_selector(READY)
+    ann.go("#/q/0/p/0/e/0")
+    ann.press("5")
+    ann.page.wait_for_selector("#status:has-text('This browser keeps nothing')")
+    ann.page.reload()
+    ann.page.wait_for_selector("#dialog[open] input")
+    assert [event["rating"] for event in events(served)] == [5]
+
+
 @pytest.mark.parametrize("make", [questions_study, nuggets_study])
 def test_select_draft_impact_commit(
     serve: Serve, make: Callable[[], Path], capsys: pytest.CaptureFixture[str]

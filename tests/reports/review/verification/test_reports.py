@@ -240,6 +240,12 @@ class TestUnparsed:
         assert summary(report).startswith("All 2 pairs are graded, all replies are numbers")
         assert len(report.blocks) == 1
 
+    def test_the_prompt_says_what_a_number_is(self) -> None:
+        """Not that the rating stands somewhere in the reply."""
+        replies = {"q/a": "unanswerable, as 0 of the bands are named"}
+        report = unparsed(checked(passage("p", rated({"q/a": 0, "q/b": 0}, replies))), flat=True)
+        assert column(rows_of(report), "entry_id") == ["q/a"]
+
     def test_most_frequent_replies_first(self) -> None:
         subjects = [
             passage(f"p{n}", rated({"q/a": 0}, {"q/a": reply})) for n, reply in enumerate(["x", "y", "y"])
