@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from exam_pp.text.sentences import plain_sentences
-from exam_pp.text.stemming import LETTER, POINTS, UNSPACED, WORD
+from exam_pp.text.stemming import POINTS, UNSPACED, WORD
 
 Span = tuple[int, int]
 """Start and end of a range of text, in characters (code points)."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_BETWEEN = rf"(?:(?!{LETTER})[\W_])"
-_POINTS = re.compile(f"[{POINTS}]")
-_MAX_ANSWER = 2000
-"""Answers are truncated to this number of characters, because longer ones repeat the passage."""
+_POINTS = frozenset(filter(re.compile(f"[{POINTS}]").match, map(chr, range(0x700))))
+_LAST = re.compile(f".[{POINTS}]*", re.DOTALL)
+# Letters whose lower case has another length, or that are another sign of the same letter.
+_FOLDED = str.maketrans("İıſµ", "iisμ")
+_MAX_ANSWER = 2000  # characters; longer answers repeat the passage
 
 
 def answer_spans(text: str, answer: str) -> list[Span]:
@@ -52,13 +54,25 @@ def split_at_spans(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
 
 
 def _occurrences(text: str, phrase: str) -> list[Span]:
-    words = [word for found in WORD.findall(phrase) if (word := _POINTS.sub("", found))]
-    if not words:
-        return []
-    if _UNSPACED.search(phrase):  # an answer may start after a letter, and blanks come and go
-        pattern = rf"{_BETWEEN}*+".join(re.escape(letter) for word in words for letter in word)
-    else:
-        after = "" if phrase.isascii() else f"[{POINTS}]*+"
-        spelled = ("".join(re.escape(letter) + after for letter in word) for word in words)
-        pattern = rf"(?<!{LETTER}){rf'{_BETWEEN}++'.join(spelled)}(?!{LETTER})"
-    return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
+    # Where words have no spaces, an answer may start after a letter, and blanks come and go.
+    blank = "" if _UNSPACED.search(phrase) else " "
+    letters, places = _letters(text, blank)
+    sought, _ = _letters(phrase, blank)
+    spans: list[Span] = []
+    at = letters.find(sought) if sought.strip() else -1
+    while at >= 0:
+        after = at + len(sought) - len(blank)  # Neighbours share a blank.
+        spans.append((places[at + len(blank)], _LAST.match(text, places[after - 1]).end()))  # type: ignore[union-attr]
+        at = letters.find(sought, after)
+    return spans
+
+
+@lru_cache(maxsize=8)  # A passage is asked for one answer after the other.
+def _letters(text: str, blank: str) -> tuple[str, list[int]]:
+    """The letters of a text in lower case without vowel points, blanks around each word, and their places."""
+    folded = text.translate(_FOLDED).lower().replace("ς", "σ")
+    letters = [(blank, 0)]
+    for word in WORD.finditer(folded):
+        letters += [pair for pair in zip(word[0], range(*word.span()), strict=True) if pair[0] not in _POINTS]
+        letters.append((blank, 0))
+    return "".join(letter for letter, _ in letters), [at for letter, at in letters if letter]
