@@ -54,10 +54,13 @@ def generate(folder: Path, scale: float) -> None:
     """Write run files, two qrels files, and the graded file."""
     rng = random.Random(20)
     queries = [f"{number:06d}" for number in range(QUERIES)]
+    judged: dict[str, set[int]] = {}
     for name in ("qrels", "more-qrels"):
         with (folder / name).open("w") as out:
             for query in queries:
-                for document in sorted(rng.sample(range(3 * LINES), JUDGED)):
+                documents = rng.sample(range(3 * LINES), JUDGED)
+                judged.setdefault(query, set()).update(documents)
+                for document in sorted(documents):
                     grade = rng.choice([0, 0, 0, 1, 2, 3, 4, 5])
                     out.write(f"{query} 0 msmarco_passage_{document:08d} {grade}\n")
     (folder / "runs").mkdir()
@@ -65,7 +68,10 @@ def generate(folder: Path, scale: float) -> None:
         name = f"run{number:02d}"
         with (folder / "runs" / f"{name}.run").open("w") as out:
             for query in queries:
-                for rank, document in enumerate(rng.sample(range(3 * LINES), LINES), 1):
+                documents = rng.sample(range(3 * LINES), LINES)
+                # First passages are judged more often: runs of which hardly any is are read again for a note.
+                documents.sort(key=lambda document: rng.random() / (1 + 3 * (document in judged[query])))
+                for rank, document in enumerate(documents, 1):
                     score = LINES - rank + rng.random()
                     out.write(f"{query} Q0 msmarco_passage_{document:08d} {rank} {score:.6f} {name}\n")
     make_graded.generate(folder / "graded.jsonl.gz", scale)
