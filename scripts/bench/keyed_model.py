@@ -56,11 +56,16 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int = 8000) -> PreTrainedTo
 
 
 def _without_piece(tokenizer: Tokenizer, piece: str) -> Tokenizer:
-    """The tokenizer without ``piece``, and with the digits 1 to 9 as pieces."""
+    """The tokenizer without ``piece``, and with the digits 1 to 9 as pieces.
+
+    The trainer's order and the last digits of its scores differ from run to run: pieces are sorted here.
+    """
     import json
 
     state = json.loads(tokenizer.to_str())
-    vocabulary = [entry for entry in state["model"]["vocab"] if entry[0] != piece]
+    special, trained = state["model"]["vocab"][:3], state["model"]["vocab"][3:]
+    pieces = sorted([text, round(score, 1)] for text, score in trained if text != piece)
+    vocabulary = [*special, *pieces]
     known = {entry[0] for entry in vocabulary}
     vocabulary += [[f"▁{digit}", -8.0] for digit in "123456789" if f"▁{digit}" not in known]
     vocabulary += [["▁", -9.0]] if "▁" not in known else []

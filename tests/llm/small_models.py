@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import (
     BertConfig,
     BertForQuestionAnswering,
@@ -50,14 +51,21 @@ def save_bert_classifier(
 
 
 def _bert(texts: Iterable[str]) -> tuple[PreTrainedTokenizerFast, BertConfig]:
-    """A word-piece tokenizer trained on the texts, and the configuration of a small BERT."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
+    """A word-piece tokenizer with the words of the texts, and the configuration of a small BERT."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=1500, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(texts, trainer)
+    normalizer = normalizers.BertNormalizer(lowercase=True)
+    split = pre_tokenizers.BertPreTokenizer()
+    # A trainer breaks ties as it likes, so that every run would have another model.
+    words = Counter(
+        word for text in texts for word, _ in split.pre_tokenize_str(normalizer.normalize_str(text))
+    )
+    letters = sorted({letter for word in words for letter in word})
+    frequent = [word for word, _ in sorted(words.items(), key=lambda item: (-item[1], item[0]))]
+    pieces = [*special, *letters, *(f"##{letter}" for letter in letters), *frequent]
+    vocabulary = {piece: number for number, piece in enumerate(list(dict.fromkeys(pieces))[:1500])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, split
+    tokenizer.decoder = decoders.WordPiece()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
