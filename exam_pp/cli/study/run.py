@@ -174,7 +174,7 @@ def command(
     if recorded.exists():
         chosen = _with_judge_of(read_study(recorded, given, outside=outside), chosen, folder)
     _check(chosen)
-    if "edits" in given and (logs := live_logs(folder)):
+    if (logs := live_logs(folder)) and "edits" in given:
         raise SelectionError(f"Corrections of this study are in {logs[0]}: leave out --edits.")
     make_folder(folder)
     engine = Engine(
@@ -191,7 +191,7 @@ def command(
             _show(["evaluate", "elo", str(results.games)])
         except SelectionError as error:  # such as games that are all ungraded; the other results stay
             log.warning("%s", error)
-    click.echo(_next_steps(engine.study, folder, results))
+    click.echo(_next_steps(engine.study, folder, results, is_live=bool(logs)))
 
 
 def _given(context: click.Context) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def _check(study: StudyFile) -> None:
         check_ends(path)  # a pipe could not be read at the next run
 
 
-def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:
+def _next_steps(study: StudyFile, folder: Path, results: Results, *, is_live: bool) -> str:
     """What to do with the results."""
     from exam_pp.plugins import offered
     from exam_pp.studies.boards import typed
@@ -271,7 +271,7 @@ def _next_steps(study: StudyFile, folder: Path, results: Results) -> str:
     offers = [line(words[2:]) for line in offered("next steps of a study")] if results.boards else []
     lines = ["", "Next:", *offers, f"  See why: open {' and '.join(map(str, results.reports))}"]
     pages = [path for report in results.reports if (path := report.parent / "review.html").exists()]
-    if pages:
+    if pages and not is_live:  # where people correct on the served page
         # The page saves only new ratings, and --edits replaces earlier files: so these are named again.
         new = _new_edits(study)
         saved = "save edits.json" if new == "edits.json" else f"save edits.json as {new}"

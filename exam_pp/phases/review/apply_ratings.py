@@ -109,8 +109,8 @@ class AppliedRatings:
             yield f"{counted(len(labelled), 'label')} of citations added as {grader}."
         yield from self.labels.lines("citation", "labelled", "label")
         for changed, why in (
-            (True, "changed, and do not count"),
-            (False, "are gone, and kept for their return"),
+            (True, "changed: left out"),
+            (False, "are gone: kept for their return"),
         ):
             count = list(self.outdated.values()).count(changed)
             yield from noted(count, f"{{}} of texts or entries that {why}.", "rating is", "ratings are")

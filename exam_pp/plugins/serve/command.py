@@ -21,15 +21,13 @@ from exam_pp.cli.command import Command
 from exam_pp.cli.options import FILE, FILES
 from exam_pp.cli.progress import progress
 from exam_pp.cli.ranges import IntRange
-from exam_pp.errors import DataError, MissingExtraError, OutputError, SelectionError
+from exam_pp.errors import MissingExtraError, OutputError, SelectionError
 from exam_pp.text.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from exam_pp.plugins.serve.live import Live
-    from exam_pp.plugins.serve.log import Log
-    from exam_pp.plugins.serve.workbench import Workbench
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +72,7 @@ def command(
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtraError("exam-pp serve", "serve")
-    from exam_pp.plugins.serve.live import Live
+    from exam_pp.plugins.serve.live import Live, log_of
     from exam_pp.plugins.serve.server import app_of, run_server
     from exam_pp.plugins.serve.workbench import Workbench
     from exam_pp.studies.engine import Engine
@@ -98,7 +96,7 @@ def command(
         assert board.bank is not None
         bench = Workbench(board, results.gradings.get(board.bank))
         live = Live(
-            bench, _log_of(folder, number, bench, chosen.edits), blind, reviewer, folder.absolute().name
+            bench, log_of(folder, bench, banks, chosen.edits), blind, reviewer, folder.absolute().name
         )
         try:
             listening, token = _address(folder / "live/address.json", port, new=new_address)
@@ -134,41 +132,6 @@ def _say(live: Live, banks: Sequence[Path], bank: Path, address: str) -> None:
     if others := [str(each) for each in banks if each != bank]:
         click.echo(f"Leaderboard of {bank}; others are of {listed(others)} (--bank).")
     click.echo(f"Open {address}   (only on this machine; Ctrl-C ends; everything is saved at once)")
-
-
-def _log_of(folder: Path, number: int, bench: Workbench, edits: Sequence[str]) -> Log:
-    """The log of a leaderboard; edits of the study are the first changes of a new one."""
-    from exam_pp.plugins.serve.log import Log
-
-    name = f"log-{number + 1}.jsonl" if number else "log.jsonl"
-    header = {"judge": bench.judge, "bank_sha256": bench.bank_sha256}
-    opened = Log.open(folder / "live" / name, header)
-    if not opened.seq:
-        for path in map(Path, edits):
-            _take_over(opened, bench, path)
-    return opened
-
-
-def _take_over(opened: Log, bench: Workbench, path: Path) -> None:
-    """Write the changes of an edits file into the log."""
-    from exam_pp.data_model import HUMAN
-    from exam_pp.store.edits import read_edits, reviewer_name
-
-    edits = read_edits(path)
-    name = reviewer_name(None, edits, path).removeprefix(HUMAN)
-    changes: list[dict[str, Any]] = []
-    skipped = 0
-    for rating in edits.ratings:
-        values = rating.model_dump(by_alias=True, exclude_none=True)
-        try:
-            changes.append({"op": "rate", **values, "key": rating.key or bench.key(bench.bank, rating)})
-        except DataError:
-            skipped += 1
-    if edits.bank_sha256 == bench.bank_sha256:
-        changes += [edit.model_dump(by_alias=True, exclude_none=True) for edit in edits.bank]
-    numbered = [{"n": number, **change} for number, change in enumerate(changes, 1)]
-    opened.append(opened.new(name, f"edits:{path.name}", numbered))
-    log.info("%s: %d changes are the first of the log, %d ratings do not fit.", path, len(changes), skipped)
 
 
 def _address(path: Path, port: int | None, *, new: bool) -> tuple[socket.socket, str]:

@@ -8,7 +8,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 from exam_pp.data_model import HUMAN
@@ -18,7 +20,8 @@ from exam_pp.phases.review.review_table import QueryTable
 from exam_pp.plugins.serve.judge import Judge
 from exam_pp.plugins.serve.log import BANK_OPS, Event, Log, event_of, folded, undoable
 from exam_pp.plugins.serve.workbench import State, Workbench, masked
-from exam_pp.store.edits import BankEdit, Edits
+from exam_pp.store.edits import BankEdit, Edits, file_sha256, read_edits, reviewer_name
+from exam_pp.studies.engine import live_logs
 
 log = logging.getLogger(__name__)
 
@@ -218,6 +221,7 @@ class Live:
             for edit in state.edits.bank
             if edit.query_id == query_id and edit.op != "discard" and (edit.by == by or not self.blind)
             for span in edit.spans or ()
+            if self.bench.has(query_id, span)
         ]
         return {"graders": graders, "query": head, "chunk": chunk, "pending": pending, "spans": spans}
 
@@ -269,6 +273,7 @@ class Live:
                     "at": time.time(),
                     "seq": self._seen[0],
                     "verdict": str(error),
+                    "judged": False,
                     "rows": [],
                 }
             if not self.blind:
@@ -389,3 +394,44 @@ class Live:
         place = {"passage_id": self._names.get(str(change.get("passage_id")), "")}
         spans = [self._unmasked(span) for span in change.get("spans") or ()]
         return {**change, **(place if "passage_id" in change else {}), **({"spans": spans} if spans else {})}
+
+
+def log_of(folder: Path, bench: Workbench, banks: Sequence[Path], edits: Sequence[str]) -> Log:
+    """The log of a bank of a study; ratings of the study's edits are the first changes of a new one.
+
+    Raises :class:`OutputError` for a log of a bank that is not among ``banks``, or has changed.
+    """
+    known = {read_edits(path).bank_sha256: path for path in live_logs(folder) if path.stat().st_size}
+    path = known.get(bench.bank_sha256)
+    if path is None and (others := known.keys() - set(map(file_sha256, banks))):
+        raise OutputError(
+            f"{known[others.pop()]} is of a bank that is not in this study or has changed: move it to "
+            f"corrections.jsonl. `exam-pp run {folder} --edits corrections.jsonl` keeps its ratings, and "
+            "`exam-pp bank apply BANK corrections.jsonl --force` its changes of the bank."
+        )
+    names = (folder / f"live/log{f'-{number}' * (number > 1)}.jsonl" for number in count(1))
+    place = path or next(each for each in names if each not in known.values())
+    first = [] if path else [rated for file in map(Path, edits) for rated in _ratings_of(file, bench)]
+    opened = Log.open(place, {"judge": bench.judge, "bank_sha256": bench.bank_sha256})
+    changes = [{"n": number, **change} for number, (_, change) in enumerate(first, 1)]
+    events = opened.new("", "edits", changes)
+    opened.append([replace(event, by=by) for event, (by, _) in zip(events, first, strict=True)])
+    return opened
+
+
+def _ratings_of(path: Path, bench: Workbench) -> list[tuple[str, Message]]:
+    """The ratings of an edits file with who made them, as changes for a log."""
+    edits = read_edits(path)
+    changes: list[tuple[str, Message]] = []
+    for rating in edits.ratings:
+        by = reviewer_name(rating.by, edits, path).removeprefix(HUMAN)
+        values = rating.model_dump(by_alias=True, exclude_none=True, exclude={"by", "resolves"})
+        op = "resolve" if rating.resolves else "rate"
+        with suppress(DataError):
+            changes.append((by, {"op": op, **values, "key": rating.key or bench.key(bench.bank, rating)}))
+    log.warning(
+        "%s: %d ratings are the first changes of the log; %d do not fit, and %d changes of the bank are left "
+        "to `exam-pp bank apply`.",
+        path, len(changes), len(edits.ratings) - len(changes), sum(e.op != "discard" for e in edits.bank),
+    )  # fmt: skip
+    return changes

@@ -105,14 +105,17 @@ def folded(events: Sequence[Event], bank_sha256: str | None) -> Edits:
         made = {"by": event.by, "at": event.at}
         if event.op in ("rate", "resolve"):
             pair = event.by, event.item.key
+            known = ratings.pop(pair, None)
+            # A rating that resolves still does with a comment.
+            resolves = event.op == "resolve" or (
+                known is not None and known.resolves and known.rating == event.item.rating
+            )
             if event.op == "resolve":  # the last resolution counts
                 earlier = resolved.get(event.item.key, pair)
                 if earlier in ratings:
                     ratings[earlier] = ratings[earlier].model_copy(update={"resolves": False})
                 resolved[event.item.key] = pair
-            ratings.pop(pair, None)
-            update = {"by": event.by, "resolves": event.op == "resolve"}
-            ratings[pair] = event.item.model_copy(update=update)
+            ratings[pair] = event.item.model_copy(update={"by": event.by, "resolves": resolves})
         elif event.op == "unrate":
             ratings.pop((event.by, event.item.key), None)
         elif event.op in BANK_OPS:

@@ -35,7 +35,7 @@ from exam_pp.prompts.base import with_aliases
 from exam_pp.records import replace as copy_of
 from exam_pp.results import OVERALL_SYSTEM
 from exam_pp.store.banks.bank_json import read_bank
-from exam_pp.store.edits import BankEdit, Edits, file_sha256
+from exam_pp.store.edits import BankEdit, Edits, Span, file_sha256
 from exam_pp.studies.boards import Board
 from exam_pp.studies.engine import Grading
 
@@ -212,6 +212,7 @@ class Workbench:
             "headline": "" if said is None else said.headline,
             "verdict": "" if said is None else said.sentence,
             "metric": state.standings.metrics[0],
+            "judged": state.standings.claims is not state.standings,
             "rows": rows,
             "pending": sum(map(len, state.pending.values())),
         }
@@ -353,8 +354,12 @@ class Workbench:
             if self.bank.kinds == {"nugget"} and not self.bank.has_criteria:
                 raise DataError("below 0 is to avoid, which needs a bank of criteria.", field="weight")
         for span in change.spans or ():
-            if self.texts.get((change.query_id, span.passage_id), "")[span.start : span.end] != span.text:
+            if not self.has(change.query_id, span):
                 raise DataError("is not at its place in the passage.", field="spans")
+
+    def has(self, query_id: str, span: Span) -> bool:
+        """Whether a selected text is still at its place."""
+        return self.texts.get((query_id, span.passage_id), "")[span.start : span.end] == span.text
 
 
 def masked(query_id: str, passage_id: str) -> str:

@@ -19,8 +19,8 @@ QUERIES = [f"q{number}" for number in range(3)]
 ROUND = {query: f"Thing {query} is round." for query in QUERIES}
 FLAT = {query: f"Thing {query} is not known." for query in QUERIES}
 SAYS_NOTHING = dict.fromkeys(QUERIES, "I do not know anything at all today.")
-CHANGED = "{} ratings are of texts or entries that changed, and do not count."
-GONE = "{} ratings are of texts or entries that are gone, and kept for their return."
+CHANGED = "{} ratings are of texts or entries that changed: left out."
+GONE = "{} ratings are of texts or entries that are gone: kept for their return."
 
 
 @pytest.fixture(autouse=True)

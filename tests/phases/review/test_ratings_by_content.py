@@ -23,8 +23,8 @@ from tests.phases.nugget_material import answer, bank_line
 from tests.review_pages import edits_of
 
 WriteLines = Callable[[str, list[Any]], Path]
-CHANGED = "{} of texts or entries that changed, and do not count."
-GONE = "{} of texts or entries that are gone, and kept for their return."
+CHANGED = "{} of texts or entries that changed: left out."
+GONE = "{} of texts or entries that are gone: kept for their return."
 
 BANK: dict[str, Any] = {
     "query_id": "q", "query_text": "Why is the sky blue?", "facet_id": "f", "facet_text": "light",

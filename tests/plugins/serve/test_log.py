@@ -86,6 +86,16 @@ def test_the_last_resolution_counts(log: Log) -> None:
     assert ratings == {"ann": (5, False), "ben": (4, True), "cid": (3, False)}
 
 
+def test_a_comment_leaves_a_resolution_and_another_rating_does_not(log: Log) -> None:
+    write(log, rating(1, 5))
+    write(log, rating(2, 2, op="resolve"))
+    write(log, {**rating(3, 2), "comment": "the last line says so"})
+    (resolved,) = read_edits(PATH).ratings
+    assert (resolved.rating, resolved.resolves, resolved.comment) == (2, True, "the last line says so")
+    write(log, rating(4, 3))
+    assert [(each.rating, each.resolves) for each in read_edits(PATH).ratings] == [(3, False)]
+
+
 def test_ten_thousand_resolutions_are_no_more_work_than_ratings(log: Log) -> None:
     """Each resolves a pair of its own, after somebody has rated it."""
     rated = [rating(n, key=f"{n}:p") for n in range(10_000)]

@@ -32,6 +32,7 @@ def test_run_takes_the_log_up(make: object, capsys: pytest.CaptureFixture[str]) 
     main(["-v", "run", "study"])
     out, err = capsys.readouterr()
     assert "$ exam-pp bank apply bank.jsonl study/live/log.jsonl" in out
+    assert "Correct grades: open" not in out, "the served page is for that, and --edits would be refused"
     assert "1 pair graded" in err or "3 pairs graded" in err or "2 pairs graded" in err
     (refined,) = Path("study").glob("refined*.jsonl")
     bank = read_bank(refined)

@@ -310,6 +310,9 @@ def test_selected_texts_of_others_are_told(serve: Callable[..., Server]) -> None
     (mine,) = blind.get("query/0?by=ann").json()["spans"]
     assert mine["passage_id"] in blind.get("query/0?by=ann").json()["chunk"]["ids"]
     assert blind.get("query/0?by=ben").json()["spans"] == []
+    for each in (server, blind):
+        each.live.bench.texts["q1", "q1-p1"] = "The passage has changed since."
+        assert each.get("query/0?by=ann").json()["spans"] == []
     assert [blind.get(f"{path}").status_code for path in ("since/0", "solo?query=q1&entry=q1/0")] == [
         404,
         404,

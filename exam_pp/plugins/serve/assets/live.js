@@ -519,25 +519,25 @@ function drawBoard() {
   drawLine();
 }
 
-function boardView({ headline = "", verdict, rows, pending }) {
+function boardView({ headline = "", verdict, rows, pending, judged }) {
   const before = ({ system, start }) => (live.since.rows ? live.since.rows.get(system) ?? start : start);
   return [
     el("h2", {}, "Leaderboard"),
     el("p", { class: "verdict" }, el("strong", {}, headline), el("span", { class: "faint" }, verdict.startsWith(headline) ? verdict.slice(headline.length) : ` ${verdict}`)),
     pending > 0 && el("p", { class: "notice" }, `${count(pending, "new entry is", "new entries are")} not graded yet and ${pending === 1 ? "does" : "do"} not count. ${live.state.problem ?? ""}`),
     live.state.seq > 0 && el("p", {}, choice("Change since", sinceOptions(), live.since.seq, compareSince)),
-    standings(rows, before),
+    standings(rows, before, judged ? "Places by the judge" : "Places"),
   ];
 }
 
 /** Systems with their scores, and with places and changes against the row `before`, if there is such a row. */
-function standings(rows, before = null) {
+function standings(rows, before = null, named = "Places") {
   const moved = before !== null && rows.some((row) => Math.abs(row.mean - before(row).mean) > 1e-12);
   const range = (row) => {
     const [then, now] = [places(before(row).places), places(row.places)];
     return then === now ? now : `${then} → ${now}`;
   };
-  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Leaderboard" }, el("table", { id: "standings" }, tableHead(["System", "%", ...(before ? ["Places"] : []), ...(moved ? ["Change"] : [])]), el("tbody", {}, rows.map((row) => el(
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Leaderboard" }, el("table", { id: "standings" }, tableHead(["System", "%", ...(before ? [named] : []), ...(moved ? ["Change"] : [])]), el("tbody", {}, rows.map((row) => el(
     "tr",
     { "data-system": row.system, "data-mean": row.mean },
     el("th", { scope: "row", dir: "auto" }, row.system),

@@ -151,7 +151,7 @@ function pairBody(query, p, e, refresh) {
     { class: "pair" },
     ratingControls(query, p, e, refresh),
     open
-      ? head.graders.map((name, g) => graderFacts(query, p, e, g, name))
+      ? head.graders.map((name, g) => isAsked(query, p, e, g, name) && graderFacts(query, p, e, g, name))
       : head.graders.length > 0 && el("p", { class: "faint" }, "Rate this pair to see the grades of others."),
   );
 }
@@ -188,6 +188,11 @@ function ratingControls(query, p, e, refresh) {
     chosen && el("p", { class: "faint" }, chosen),
     el("label", { class: "field tall" }, el("span", {}, "Comment"), comment),
   );
+}
+
+/** Whether a grader was to grade the pair: of people, those who did. */
+function isAsked(query, p, e, g, name) {
+  return !name.startsWith("human:") || query.rating(p, e, g) !== null;
 }
 
 /** A grader's rating with its source, the extracted answer and the raw reply. */
