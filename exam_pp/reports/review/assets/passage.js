@@ -151,7 +151,7 @@ function pairBody(query, p, e, refresh) {
     { class: "pair" },
     ratingControls(query, p, e, refresh),
     open
-      ? head.graders.map((name, g) => isAsked(query, p, e, g, name) && graderFacts(query, p, e, g, name))
+      ? head.graders.map((name, g) => hasGraded(query, p, e, g, name) && graderFacts(query, p, e, g, name))
       : head.graders.length > 0 && el("p", { class: "faint" }, "Rate this pair to see the grades of others."),
   );
 }
@@ -190,8 +190,8 @@ function ratingControls(query, p, e, refresh) {
   );
 }
 
-/** Whether a grader was to grade the pair: of people, those who did. */
-function isAsked(query, p, e, g, name) {
+/** Whether a grader has something to say of a pair: of people, those who rated it. */
+function hasGraded(query, p, e, g, name) {
   return !name.startsWith("human:") || query.rating(p, e, g) !== null;
 }
 
