@@ -65,8 +65,6 @@ FUZZY_CUTOFF = 85.0
 SOFT_WIDTH = 0.8
 """The width in ratings of the bell curve that replaces label probabilities."""
 
-_FRAME_STEMS = frozenset(stem(word) for word in FRAME_WORDS)
-
 
 @dataclass(frozen=True)
 class _Passage:
@@ -102,7 +100,8 @@ _passage = lru_cache(maxsize=256)(_Passage.of)
 def _weights(entry: str) -> dict[str, float]:
     """The words of an entry with their weights."""
     stems = dict.fromkeys(content_stems(entry)) or dict.fromkeys(tokens(entry))
-    return {word: FRAME_WEIGHT if word in _FRAME_STEMS else 1.0 for word in stems}
+    frame = set(map(stem, FRAME_WORDS))  # not at import: the stemmer is slow to load
+    return {word: FRAME_WEIGHT if word in frame else 1.0 for word in stems}
 
 
 def coverage(entry: str, passage: str) -> float:
