@@ -430,8 +430,7 @@ def _ratings_of(path: Path, bench: Workbench) -> list[tuple[str, Message]]:
         with suppress(DataError):
             changes.append((by, {"op": op, **values, "key": rating.key or bench.key(bench.bank, rating)}))
     log.warning(
-        "%s: %d ratings are the first changes of the log; %d do not fit, and %d changes of the bank are left "
-        "to `exam-pp bank apply`.",
-        path, len(changes), len(edits.ratings) - len(changes), sum(e.op != "discard" for e in edits.bank),
+        "%s: ratings taken into the log: %d of %d; changes of the bank, left to `exam-pp bank apply`: %d.",
+        path, len(changes), len(edits.ratings), sum(edit.op != "discard" for edit in edits.bank),
     )  # fmt: skip
     return changes
