@@ -176,7 +176,7 @@ def _doubts(standings: Standings) -> str:
     provenance = standings.provenance or Provenance()
     for changes in provenance.reviewed:
         doubts += f" {changes}"
-        if standings.of_judge is not None and basis is not None and basis.kind == "people":
+        if basis is not None and basis.kind == "people" and standings.of_judge is not None:
             before, now = (_places(of.uncertainty, metric) for of in (standings.of_judge, standings))
             moved = sum(before[system] != now[system] for system in before.keys() & now.keys())
             who = counted(moved, "system has", "systems have") if moved else "no system has"

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ class Live:
     reviewer: str = ""
     name: str = ""
     send: Callable[[Message], None] = lambda _message: None
-    board: Message = field(default_factory=dict)
+    board: Message | None = None
     problem: str = ""
     """Why the judge cannot grade what is pending."""
     seconds: float | None = None

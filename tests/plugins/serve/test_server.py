@@ -163,6 +163,15 @@ def test_the_same_event_twice_is_one_line(serve: Callable[..., Server]) -> None:
     assert len(server.live.log.path.read_text().splitlines()) == 2
 
 
+def test_there_is_no_board_before_the_first_one() -> None:
+    made = Bench("questions")
+    try:
+        assert Live(made.bench, made.log).shown("ann")["board"] is None
+    finally:
+        made.judge.close()
+        made.log.close()
+
+
 def test_a_rating_moves_the_board_and_undo_restores_it(serve: Callable[..., Server]) -> None:
     server = serve()
     start = server.board(0)

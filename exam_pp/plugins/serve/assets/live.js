@@ -51,11 +51,11 @@ async function fetchQuery(index) {
   return Object.assign(new Query(index, query, chunk, []), others);
 }
 
-/** The query, as soon as the server answers. */
-async function openServed(index) {
+/** What a question to the server gives, as soon as the server answers. */
+async function patiently(question) {
   for (;;) {
     try {
-      return await fetchQuery(index);
+      return await question();
     } catch (error) {
       if (error.status) throw error;
       noteTrouble(error);
@@ -795,7 +795,7 @@ async function changeName() {
 }
 
 Object.assign(served, {
-  query: openServed,
+  query: (index) => patiently(() => fetchQuery(index)),
   send: sendChange,
   work: drawWork,
 
@@ -830,7 +830,7 @@ Object.assign(served, {
     keep(NAME, live.by);
     startParts();
     await adoptQueues();
-    live.state = await getState();
+    live.state = await patiently(getState);
     live.visit = Number(kept(visitKey()).get(visitKey()) ?? 0);
     keep(visitKey(), live.state.seq);
     takeBoard(live.state.board);

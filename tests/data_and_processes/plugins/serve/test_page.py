@@ -402,6 +402,30 @@ def test_a_judge_that_dies_says_so(serve: Serve, monkeypatch: pytest.MonkeyPatch
     assert [event["op"] for event in events(served)] == ["add", "rate"]
 
 
+def test_a_page_opens_before_the_first_leaderboard(serve: Serve) -> None:
+    _, reviewer = serve()
+    ann = reviewer()
+    first: list[str] = []
+
+    def early(route: Any) -> None:
+        """The server does not answer at first, and then has no leaderboard yet."""
+        first.append(route.request.url)
+        if len(first) == 1:
+            route.abort()
+        elif len(first) == 2:
+            answer = route.fetch()
+            route.fulfill(response=answer, json={**answer.json(), "board": None})
+        else:
+            route.continue_()
+
+    ann.page.route("**/state?*", early)
+    ann.page.reload()
+    ann.page.wait_for_selector(READY)
+    ann.page.wait_for_selector("#standings")
+    assert len(first) > 2
+    assert not ann.problems
+
+
 def test_a_full_disk_keeps_the_queue(serve: Serve) -> None:
     served, reviewer = serve()
     ann = reviewer()
