@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, takewhile
-from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, PlainValidator, Tag, model_validator
@@ -45,11 +44,16 @@ def label_of(rating: int, labels: Iterable[str] = ()) -> str:
     return next(label for label in known if LABEL_RATINGS[label] == rating)
 
 
+HIGHEST_WEIGHT = 1e9
+"""So that sums of weights are finite."""
+
+
 def _weight(value: Any) -> float:
-    """A finite number as it is written: prompts show 4 as 4, and 4.0 as 4.0."""
-    if isinstance(value, bool) or not (isinstance(value, int | float) and isfinite(value)):
+    """A number as it is written: prompts show 4 as 4, and 4.0 as 4.0."""
+    if isinstance(value, bool) or not (isinstance(value, int | float) and abs(value) <= HIGHEST_WEIGHT):
         raise PydanticCustomError(
-            "weight", "must be a number; negative numbers are for what an answer should avoid"
+            "weight",
+            "must be a number, up to a billion; negative numbers are for what an answer should avoid",
         )
     return value
 

@@ -13,15 +13,14 @@ import hashlib
 import json
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from math import isfinite
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from unicodedata import normalize
 
 import msgspec
 from pydantic import Field, model_validator
 
-from exam_pp.banks import EntryKind
+from exam_pp.banks import HIGHEST_WEIGHT, EntryKind
 from exam_pp.data_model import HUMAN, Id, Integer, Number, SupportLabel, is_human
 from exam_pp.errors import DataError, SelectionError
 from exam_pp.games import Winner
@@ -112,7 +111,7 @@ class BankEdit(Record):
     facet_id: Id | None = None
     kind: EntryKind | None = None
     importance: Literal["vital", "okay"] | None = None
-    weight: Number | None = None
+    weight: Annotated[Number, Field(ge=-HIGHEST_WEIGHT, le=HIGHEST_WEIGHT)] | None = None
     by: str | None = None
     at: str | None = None
     spans: list[Span] | None = None
@@ -123,8 +122,8 @@ class BankEdit(Record):
             raise ValueError(f'op {self.op!r} needs an "id"')
         if self.op in ("add", "reword") and not (self.text or "").strip():
             raise ValueError(f'op {self.op!r} needs a "text" that is not empty')
-        if self.op == "weight" and not (isinstance(self.value, float) and isfinite(self.value)):
-            raise ValueError("op 'weight' needs a \"value\" that is a number")
+        if self.op == "weight" and not (isinstance(self.value, float) and abs(self.value) <= HIGHEST_WEIGHT):
+            raise ValueError("op 'weight' needs a \"value\" that is a number, up to a billion")
         if self.op == "importance" and self.value not in ("vital", "okay"):
             raise ValueError("op 'importance' needs the \"value\" 'vital' or 'okay'")
         if self.op == "add_gold_answer" and not (isinstance(self.value, str) and self.value.strip()):

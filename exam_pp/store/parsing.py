@@ -58,7 +58,7 @@ def parse_json(
         pass  # below: what json reads nevertheless, such as NaN, lone surrogates and byte order marks
     try:
         value = json.loads(text)
-        if not surrogates and (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]  # both are bytes or both str
+        if not surrogates and (isinstance(text, bytes) or "\\u" in text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
         raise DataError(

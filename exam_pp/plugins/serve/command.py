@@ -141,18 +141,15 @@ def _address(path: Path, port: int | None, *, new: bool) -> tuple[socket.socket,
         with suppress(ValueError):
             known = json.loads(path.read_text(encoding="utf-8"))
     token = str(known.get("token") or token_urlsafe(_TOKEN_BYTES))
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((_HOST, port or int(known.get("port") or 0)))
+        listening = socket.create_server((_HOST, port or int(known.get("port") or 0)))
     except OSError as error:
         if port is not None:
-            listening.close()
             raise OutputError(f"--port: {port} cannot be used ({error.strerror}).") from error
         log.warning("The port of the last time is in use, so the address is a new one.")
-        listening.bind((_HOST, 0))
-    listening.listen(128)
+        listening = socket.create_server((_HOST, 0))
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    os.fchmod(handle, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump({"port": listening.getsockname()[1], "token": token}, file)
     return listening, token

@@ -5,22 +5,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
+from queue import PriorityQueue
 from typing import Any
 
 from exam_pp.data_model import HUMAN
-from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
+from exam_pp.errors import DataError, ExamError, OutputError
 from exam_pp.phases.review.review_material import ReviewOptions
 from exam_pp.phases.review.review_table import QueryTable
 from exam_pp.plugins.serve.judge import Judge
-from exam_pp.plugins.serve.log import BANK_OPS, Event, Log, event_of, folded, undoable
+from exam_pp.plugins.serve.log import Event, Log, folded, undoable
 from exam_pp.plugins.serve.workbench import State, Workbench, masked
-from exam_pp.store.edits import BankEdit, Edits, file_sha256, read_edits, reviewer_name
+from exam_pp.store.edits import Edits, file_sha256, read_edits, reviewer_name
 from exam_pp.studies.engine import live_logs
 
 log = logging.getLogger(__name__)
@@ -31,18 +32,15 @@ _PATIENCE = 5.0
 """Seconds that the end waits for a thread, such as for an endpoint; replies so far are in the journal."""
 _BETWEEN = 0.1
 """Seconds between two messages on the progress of a grading."""
+_FIRST, _IDLE = 0, 1
+"""Priorities of what the judge has to do."""
+_NO_BOARD: Mapping[str, Any] = {"judged": False, "rows": [], "pending": 0}
 
 Message = dict[str, Any]
 
 
-@dataclass
-class Preview:
-    """A draft whose impact a browser asks for; ``request`` is its number."""
-
-    by: str
-    client: str
-    request: int
-    change: BankEdit
+class StoppingError(ExamError):
+    """The server ends and takes no more changes."""
 
 
 @dataclass
@@ -67,15 +65,15 @@ class Live:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._wake = threading.Condition()
-        self._jobs: deque[Preview | str] = deque()
-        self._ahead: deque[str] = deque()
-        self._read: set[str] = set()
-        self._cancelled: set[tuple[str, int]] = set()
         self._closing = threading.Event()
-        self._seen = (-1, -1)
+        self._changed = threading.Event()
+        self._jobs = PriorityQueue[tuple[int, int, Event | str]]()
+        self._numbers = count()
+        self._asked: dict[str, int] = {}
+        """Browser to the first number of a draft that it still waits for."""
+        self._read: set[str] = set()
         self._names = {masked(*key): key[1] for key in self.bench.texts}
-        self._state: tuple[object, State] | None = None
+        self._state: tuple[tuple[int, int], State] | None = None
         self._version = 0
         self._threads = [
             threading.Thread(target=work, name=f"serve {name}", daemon=True)
@@ -84,32 +82,36 @@ class Live:
 
     def start(self) -> None:
         """Start both threads; entries of the log that are not graded yet are graded."""
-        self._jobs.extend(self.state.pending)
+        self._changed.set()
         for thread in self._threads:
             thread.start()
 
     def close(self) -> None:
         """End both threads after the current batch, or a few seconds of it, and close the log."""
         self._closing.set()
-        with self._wake:
-            self._wake.notify_all()
+        self._changed.set()
+        self._put(_FIRST, "")
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(_PATIENCE)
         self.log.close()
 
+    def edits(self, seq: int | None = None) -> Edits:
+        """What the log comes to after a change; default: the last one."""
+        return folded(self.log.events[:seq], self.bench.bank_sha256)
+
     @property
-    def edits(self) -> Edits:
-        """What the log comes to."""
-        return folded(list(self.log.events), self.bench.bank_sha256)
+    def latest(self) -> tuple[tuple[int, int], State]:
+        """The study with all changes that are on the disk; their number, and how often the judge graded."""
+        known, key = self._state, (self.log.seq, self._version)
+        if known is None or known[0] != key:
+            known = self._state = key, self.bench.state(self.edits(key[0]), keep=True)
+        return known
 
     @property
     def state(self) -> State:
         """The study with all changes that are on the disk."""
-        key = (self.log.seq, self._version)
-        if self._state is None or self._state[0] != key:
-            self._state = key, self.bench.state(self.edits)
-        return self._state[1]
+        return self.latest[1]
 
     # What pages send
 
@@ -118,49 +120,37 @@ class Live:
 
         Raises :class:`DataError` with the field, and :class:`OutputError` if they cannot be written.
         """
-        by = self.reviewer or by
+        if self.blind:
+            changes = _renamed(changes, lambda name: self._names.get(name, ""))
         with self._lock:
             if self._closing.is_set():
-                raise SelectionError("The server is stopping.")
-            new = self.log.new(by, client, [self._unmasked(change) for change in changes])
+                raise StoppingError("The server is stopping.")
+            new = self.log.new(self.reviewer or by, client, changes)
             if any(event.op == "preview" for event in new):
                 raise DataError("is for the server alone.", field="op")
             seq = self.log.append(self.bench.check(list(self.log.events), new))
-        queries = {self._query_of(event) for event in new}
-        self._told({"kind": "changed", "seq": seq, "queries": sorted(filter(None, queries))})
-        with self._wake:
-            if any(event.op in (*BANK_OPS, "undo") for event in new):
-                self._jobs.extend(self.state.pending)
-            self._wake.notify_all()
+        self._told_changed(sorted(filter(None, {self._query_of(event) for event in new})))
         return seq
 
     def preview(self, by: str, client: str, request: int, change: Mapping[str, Any]) -> None:
-        """Ask for the impact of a draft; of one browser, the last draft waits. Raises :class:`DataError`."""
+        """Ask for the impact of a draft; a browser waits for its last one. Raises :class:`DataError`."""
         if self.blind:
             raise DataError("Blind reviewers do not see what a change would move.")
-        values = {"n": request, "op": "preview", "change": change}
-        asked = self.log.new(self.reviewer or by, f"{client}/impact", [values])
+        values = {"n": -request, "op": "preview", "change": change}
+        asked = self.log.new(self.reviewer or by, client, [values])
         if not asked:
             raise DataError("was asked before.", field="request")
         (event,) = self.bench.check(list(self.log.events), asked)
-        job = Preview(event.by, client, request, event.item.change)
-        with self._wake:
-            waiting = [each for each in self._jobs if isinstance(each, Preview) and each.client == client]
-            for earlier in waiting:
-                self._jobs.remove(earlier)
-            self._jobs.append(job)
-            self._wake.notify_all()
+        self._asked[client] = max(self._asked.get(client, 0), request)
+        self._put(_FIRST, event)
 
     def cancel(self, client: str, request: int) -> None:
         """Cancel the grading of a draft; replies that came are kept."""
-        self._cancelled.add((client, request))
+        self._asked[client] = max(self._asked.get(client, 0), request + 1)
 
-    def opened(self, query_id: str) -> None:
-        """Somebody reads a query, so the judge does, too, when it has nothing else to do."""
-        with self._wake:
-            if query_id not in self._read:
-                self._ahead.append(query_id)
-                self._wake.notify_all()
+    def _put(self, priority: int, job: Event | str) -> None:
+        """Give the judge a draft, or a query with new entries or to be read ahead."""
+        self._jobs.put((priority, next(self._numbers), job))
 
     # What pages get
 
@@ -201,10 +191,12 @@ class Live:
 
     def query(self, index: int, by: str, *, reads: bool = False) -> Message:
         """A query for a reviewer, who perhaps ``reads`` it: entries, passages, grades of others, spans."""
+        if index >= len(self.bench.queries):
+            raise DataError("is not a query of this study.", field="index")
         by, query_id = self.reviewer or by, list(self.bench.queries)[index]
-        if reads:
-            self.opened(query_id)
-        state = self.state
+        if reads and query_id not in self._read:
+            self._put(_IDLE, query_id)
+        at, state = self.latest
         material = self.bench.page(state, self.options(by), [query_id])
         (table,) = material.tables
         if self.blind:
@@ -214,21 +206,25 @@ class Live:
         head = self._query(table, material.head["queries"][0])
         chunk = table.chunk(graders, material.head["systems"] and self.bench.systems, {})
         chunk.pop("citations", None)  # whose labels the log does not have
-        pending = len(state.pending.get(query_id, ()))
         spans = [
-            {"entry": edit.text, "by": edit.by, **span.model_dump()}
-            | ({"passage_id": masked(query_id, span.passage_id)} if self.blind else {})
+            self._shown(query_id, {"entry": edit.text, "by": edit.by, **span.model_dump()})
             for edit in state.edits.bank
             if edit.query_id == query_id and edit.op != "discard" and (edit.by == by or not self.blind)
             for span in edit.spans or ()
             if self.bench.has(query_id, span)
         ]
-        return {"graders": graders, "query": head, "chunk": chunk, "pending": pending, "spans": spans}
+        return {
+            "at": sum(at), "graders": graders, "query": head, "chunk": chunk, "spans": spans,
+        }  # fmt: skip
+
+    def _shown(self, query_id: str, value: Message) -> Message:
+        """What blind reviewers see of what is about passages of a query."""
+        shown: Message = _renamed(value, partial(masked, query_id)) if self.blind else value
+        return shown
 
     def since(self, seq: int) -> Message:
         """The rows of the leaderboard after a change."""
-        edits = folded(self.log.events[:seq], self.bench.bank_sha256)
-        return {"rows": [*self.bench.state(edits).rows.values()]}
+        return {"rows": [*self.bench.state(self.edits(seq)).rows.values()]}
 
     def solo(self, query_id: str, entry_id: str) -> Message:
         """The same with one entry alone now; raises :class:`DataError` if it is not graded."""
@@ -238,9 +234,9 @@ class Live:
         """The board, a reviewer's ratings and last undoable change, disagreements and the last changes."""
         by, events, state = self.reviewer or by, list(self.log.events), self.state
         own = undoable(events, by)
+        keys: Any = {"by_alias": True, "exclude": {"by", "resolves"}, "exclude_none": True}
         ratings = [
-            rating.model_dump(by_alias=True, exclude={"by", "resolves"}, exclude_none=True)
-            | ({"passage_id": masked(rating.query_id, rating.passage_id)} if self.blind else {})
+            self._shown(rating.query_id, rating.model_dump(**keys))
             for rating in state.edits.ratings
             if rating.by == by
         ]
@@ -248,7 +244,7 @@ class Live:
         last = [event.values for event in seen[-_LAST:]]
         if self.blind:
             last = [{key: event[key] for key in ("seq", "at", "by", "op")} for event in last]
-        undo = {"seq": own[-1].seq, "op": own[-1].op} if own else None
+        undo = [{"seq": event.seq, "op": event.op} for event in own[-_LAST:]]
         everybody = {} if self.blind else {"board": self.board, "disputes": self.bench.disputes(state)}
         return {
             "seq": self.log.seq, "ratings": ratings, "undo": undo, "last": last, "problem": self.problem,
@@ -258,102 +254,88 @@ class Live:
     # The threads
 
     def _boards(self) -> None:
-        """Compute the leaderboard of the newest state."""
-        while not self._closing.is_set():
-            with self._wake:
-                self._wake.wait_for(
-                    lambda: self._closing.is_set() or self._seen != (self.log.seq, self._version)
-                )
-            self._seen = self.log.seq, self._version
+        """Compute the leaderboard of the newest state, and have its new entries graded."""
+        while self._changed.wait() and not self._closing.is_set():
+            self._changed.clear()
+            at, shown = (self.log.seq, self._version), _NO_BOARD
             try:
-                self.board = self.bench.shown(self.state, self._seen[0])
-            except ExamError as error:  # such as a bank that is empty now
-                self.board = {
-                    "kind": "board",
-                    "at": time.time(),
-                    "seq": self._seen[0],
-                    "verdict": str(error),
-                    "judged": False,
-                    "rows": [],
-                }
+                at, state = self.latest
+                for query_id in state.pending:
+                    self._put(_FIRST, query_id)
+                shown = self.bench.shown(state)
+            except Exception as error:  # noqa: BLE001 - such as of a bank that is empty now; pages wait for it
+                shown = {**shown, "verdict": _said("leaderboard", error)}
+            self.board = {"kind": "board", "at": sum(at), "seq": at[0], **shown}
             if not self.blind:
                 self._told(self.board)
 
     def _judge(self) -> None:
         """Grade drafts and new entries in order; read passages ahead when idle."""
         judge: Judge | None = None
-        while not self._closing.is_set():
-            with self._wake:
-                self._wake.wait_for(lambda: self._closing.is_set() or self._jobs or self._ahead)
-                job = self._jobs.popleft() if self._jobs else None
-                ahead = self._ahead.pop() if job is None and self._ahead else None
+        while True:
+            priority, _, job = self._jobs.get()
             if self._closing.is_set():
                 break
             try:
                 if self.bench.grading is not None and judge is None:
                     judge = Judge(self.bench.grading)
-                self.problem = ""
-                if isinstance(job, Preview):
+                if isinstance(job, Event):
                     self._look(judge, job)
-                elif job is not None and judge is not None:
+                elif judge is not None and priority == _FIRST:
                     self._grade(judge, job)
-                elif ahead is not None and judge is not None:
-                    judge.read_ahead(self.bench.queries[ahead])
-                    self._read.add(ahead)
+                elif judge is not None and job not in self._read:
+                    judge.read_ahead(self.bench.queries[job])
+                    self._read.add(job)
             except Exception as error:  # noqa: BLE001 - the judge is the work of others, and pages wait for it
-                self._failed(job, error)
+                message = _said("judge", error)
+                if isinstance(job, Event):
+                    self._told({"kind": "error", **_asked_by(job), "message": message})
+                elif priority == _FIRST:
+                    self.problem = message
+                    self._told({"kind": "changed", "seq": self.log.seq, "queries": []})
         if judge is not None:
             judge.close()
 
-    def _failed(self, job: Preview | str | None, error: Exception) -> None:
-        if not isinstance(error, ExamError):
-            log.error("The judge has failed.", exc_info=error)
-        message = str(error) if isinstance(error, ExamError) else f"The judge has failed ({error})."
-        if isinstance(job, Preview):
-            self._told({"kind": "error", "client": job.client, "request": job.request, "message": message})
-        elif job is not None:
-            self.problem = message
-            self._told({"kind": "changed", "seq": self.log.seq, "queries": []})
-
-    def _look(self, judge: Judge | None, job: Preview) -> None:
+    def _look(self, judge: Judge | None, asked: Event) -> None:
         """Send the impact of a draft, and write to the log that somebody looked at it."""
-        events, before, change = list(self.log.events), self.state, job.change
-        values = change.model_dump(by_alias=True, exclude_none=True)
-        drafted = event_of(
-            {**values, "seq": len(events) + 1, "at": "", "by": job.by, "client": "", "n": 0}, "changes"
-        )
+        self._check_wanted(asked)
+        events, before, change = list(self.log.events), self.state, asked.item.change
+        drafted = replace(asked, seq=len(events) + 1, op=change.op, item=change)
         edits = folded([*events, drafted], self.bench.bank_sha256)
         bank, query_id = self.bench.changed(edits), change.query_id
         new, graded = self.bench.new_entries(bank, query_id), None
         started = time.monotonic()
         if judge is not None and new - self.bench.new_entries(before.bank, query_id):
             query = self.bench.queries[query_id]
-            graded = new, judge.graded(query, bank, new, self._advance(job, len(query.passages) * len(new)))
+            advance = self._advance(asked, len(query.passages) * len(new))
+            graded = new, judge.graded(query, bank, new, advance)
         impact = self.bench.impact(change, before, self.bench.state(edits, graded))
-        message = {"kind": "impact", "client": job.client, "request": job.request, **impact}
-        with self._lock, suppress(OutputError):
-            moved = len(impact["moved"])
-            preview = {"n": job.request, "op": "preview", "change": values, "moved": moved}
-            self.log.append(self.log.new(job.by, f"{job.client}/impact", [preview]))
-        self._told(message | {"seconds": round(time.monotonic() - started, 2)})
-        self._told({"kind": "changed", "seq": self.log.seq, "queries": []})
-        with self._wake:
-            self._wake.notify_all()
+        seconds = round(time.monotonic() - started, 2)
+        with self._lock:
+            self._check_wanted(asked)
+            values = change.model_dump(by_alias=True, exclude_none=True)
+            preview = {"n": asked.n, "op": "preview", "change": values, "moved": len(impact["moved"])}
+            self.log.append(self.log.new(asked.by, asked.client, [preview]))
+        self._told({"kind": "impact", **_asked_by(asked), **impact, "seconds": seconds})
+        self._told_changed([])
+
+    def _check_wanted(self, asked: Event) -> None:
+        """Raise an error if the browser no longer waits for the impact of a draft, or the server ends."""
+        if -asked.n < self._asked[asked.client]:
+            raise ExamError("Cancelled; the replies that came are kept.")
 
     def _grade(self, judge: Judge, query_id: str) -> None:
         """Grade the pending entries of a query."""
-        bank = self.bench.changed(self.edits)
-        new = self.bench.new_entries(bank, query_id)
         if query_id in self.state.pending:
-            query = self.bench.queries[query_id]
+            bank, query = self.bench.changed(self.edits()), self.bench.queries[query_id]
+            new = self.bench.new_entries(bank, query_id)
             advance = self._advance(None, len(query.passages) * len(new))
             self.bench.take(judge.graded(query, bank, new, advance), new)
             self._version += 1
-            self._told({"kind": "changed", "seq": self.log.seq, "queries": [query_id]})
-            with self._wake:
-                self._wake.notify_all()
+            self.problem = ""
+            self._told_changed([query_id])
 
-    def _advance(self, job: Preview | None, total: int) -> Callable[[int], None]:
+    def _advance(self, asked: Event | None, total: int) -> Callable[[int], None]:
         """A function that tells pages how far the judge is, and stops it."""
         done, started, told = 0, time.monotonic(), 0.0
 
@@ -362,14 +344,14 @@ class Live:
             done, now = done + pairs, time.monotonic()
             if pairs and done:
                 self.seconds = (now - started) / done
-            if job is not None and (job.client, job.request) in self._cancelled:
-                raise ExamError("Cancelled; the replies that came are kept.")
+            if asked is not None:
+                self._check_wanted(asked)
             if self._closing.is_set():
-                raise ExamError("The server is stopping.")
+                raise StoppingError("The server is stopping.")
             if now - told > _BETWEEN:
                 told = now
-                request = {} if job is None else {"client": job.client, "request": job.request}
-                self._told({"kind": "progress", "done": min(done, total), "total": total, **request})
+                of_draft = {} if asked is None else _asked_by(asked)
+                self._told({"kind": "progress", "done": min(done, total), "total": total, **of_draft})
 
         return advance
 
@@ -380,6 +362,11 @@ class Live:
             message = message | {"queries": [places[key] for key in message["queries"] if key in places]}
         self.send(message)
 
+    def _told_changed(self, queries: Sequence[str]) -> None:
+        """Say that the log or grades of queries have changed, and have a new leaderboard made."""
+        self._told({"kind": "changed", "seq": self.log.seq, "queries": queries})
+        self._changed.set()
+
     def _query_of(self, event: Event) -> str | None:
         """The query that a change is of."""
         if event.op == "undo":
@@ -387,13 +374,28 @@ class Live:
         query_id: str | None = getattr(event.item, "query_id", None)
         return query_id
 
-    def _unmasked(self, change: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A change with the id of its passage in place of the name that blind reviewers see."""
-        if not self.blind:
-            return change
-        place = {"passage_id": self._names.get(str(change.get("passage_id")), "")}
-        spans = [self._unmasked(span) for span in change.get("spans") or ()]
-        return {**change, **(place if "passage_id" in change else {}), **({"spans": spans} if spans else {})}
+
+def _said(what: str, error: Exception) -> str:
+    """What pages show of an error."""
+    if isinstance(error, ExamError):
+        return str(error)
+    log.error("The %s has failed.", what, exc_info=error)
+    return f"The {what} has failed ({error})."
+
+
+def _asked_by(asked: Event) -> Message:
+    """The browser that asked for an impact, and its number of the draft."""
+    return {"client": asked.client, "request": -asked.n}
+
+
+def _renamed(value: Any, name: Callable[[str], str]) -> Any:
+    """A value of JSON with other names of passages."""
+    if isinstance(value, Mapping):
+        return {
+            key: name(str(item)) if key == "passage_id" else _renamed(item, name)
+            for key, item in value.items()
+        }
+    return [_renamed(item, name) for item in value] if isinstance(value, list) else value
 
 
 def log_of(folder: Path, bench: Workbench, banks: Sequence[Path], edits: Sequence[str]) -> Log:

@@ -7,7 +7,6 @@ changes nothing. As an edits file (:func:`edits_of`), the log has what counts of
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -160,12 +159,13 @@ def _parsed(data: bytes, path: str | Path) -> tuple[dict[str, Any], list[Event],
 
 def event_of(value: Mapping[str, Any], path: str | Path, number: int | None = None) -> Event:
     """The change with these values; raises :class:`DataError` with the field."""
-    if value.get("op") not in MODELS:
+    model = MODELS.get(str(value.get("op")))
+    if model is None:
         raise DataError("is not known.", file=str(path), line=number, field="op")
     content = {key: item for key, item in value.items() if key not in _HEAD}
-    if value["op"] in BANK_OPS:
+    if model is BankEdit:
         content["op"] = value["op"]
-    item = valid(MODELS[value["op"]].model_validate, content, path, number)
+    item = valid(model.model_validate, content, path, number)
     return Event(**{name: value[name] for name in _HEAD}, item=item)
 
 
@@ -190,7 +190,7 @@ def _encoded(value: Mapping[str, Any]) -> bytes:
 
 @dataclass
 class Log:
-    """The log of a study, which one process has open; ``events`` are those that are on the disk."""
+    """The log of a study, for the process with the lock of the study; ``events`` are on the disk."""
 
     path: Path
     header: Mapping[str, Any]
@@ -203,17 +203,13 @@ class Log:
         """Open the log, which is made if it is missing, with ``header`` as its first line.
 
         A torn last line, which nobody was told about, is moved to ``log.torn``. Raises :class:`DataError` for
-        other damage, and :class:`OutputError` if another process has the log, or it is of another study.
+        other damage, and :class:`OutputError` for a log of another study.
         """
         path.parent.mkdir(mode=0o700, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         log = cls(path, header, _file=os.open(path, flags, 0o600))
         try:
-            fcntl.flock(log._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             log._read()
-        except BlockingIOError:
-            log.close()
-            raise OutputError(f"{path} is in use by another `exam-pp serve`: end it first.") from None
         except BaseException:
             log.close()
             raise

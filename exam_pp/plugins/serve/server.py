@@ -5,10 +5,10 @@ All addresses are below ``/TOKEN/``; all bodies are JSON objects.
 * ``GET`` (nothing): the page; its head has ``live``: ``log``, ``judge``, ``remote``, ``grades``,
   ``importance``, ``weights``
 * ``GET query/N?by=NAME``: ``graders``, ``query`` as in the head, ``chunk`` as in an offline page,
-  ``pending``, ``spans`` (selected texts: ``entry`` text, ``by``, place); with ``reads=1`` the judge reads it,
-  too
-* ``GET state?by=NAME``: ``seq``, own ``ratings``, ``undo`` (``seq``, ``op``), ``last`` changes, ``problem``,
-  ``seconds`` of the judge for a pair; unless blind, the ``board`` and ``disputes``
+  ``spans`` (selected texts: ``entry`` text, ``by``, place), ``at`` (a number that grows with
+  each change and each grading); with ``reads=1`` the judge reads it, too
+* ``GET state?by=NAME``: ``seq``, own ``ratings``, ``undo`` (the last own changes: ``seq``, ``op``), ``last``
+  changes, ``problem``, ``seconds`` of the judge for a pair; unless blind, the ``board`` and ``disputes``
 * ``GET stream``: server-sent events, see below
 * ``GET since/SEQ``: the ``rows`` of the board after that change; ``GET solo?query=ID&entry=ID``: with that
   entry alone; both not if blind
@@ -23,12 +23,14 @@ the study, 503 while the server ends, 507 for a log that cannot be written. Mess
 ``kind``:
 
 * ``changed``: ``seq``, and ``queries`` (their places) whose table changed
-* ``board``: ``at``, ``seq``, ``headline``, ``verdict``, ``metric``, ``pending``, ``judged`` (whether the
-  places are by the judge alone), ``rows`` of ``system``, ``mean``, ``places`` and ``start`` (its row then)
+* ``board``: ``at`` (as of a query), ``seq``, ``headline``, ``verdict``, ``metric``, ``pending``, ``judged``
+  (whether the places are by the judge alone), ``rows`` of ``system``, ``mean``, ``places`` and ``start`` (its
+  row then)
 * ``progress``: ``done`` of ``total`` pairs, of a ``request`` of a ``client`` or of new entries
 * ``impact`` of a ``request`` of a ``client``: ``rows`` of ``system``, ``before``, ``after`` and ``covers``
   (its first passage that does); ``moved`` systems, ``covers`` of ``systems``, ``passages`` (``id``,
-  ``rating``), ``covered`` of ``asked`` passages, ``old`` ratings, ``avoid``, ``seconds``
+  ``rating``, and the ``old`` one of a reworded entry), ``covered`` of ``asked`` passages, ``avoid``,
+  ``seconds``
 * ``error`` of a ``request`` of a ``client``: ``message``
 
 The server listens on 127.0.0.1 alone. The token keeps others on this machine out, and the checks of Host,
@@ -41,10 +43,12 @@ import asyncio
 import json
 import secrets
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Annotated, Any, TypeVar
 
 import uvicorn
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -53,17 +57,20 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from exam_pp.data_model import HUMAN
-from exam_pp.errors import DataError, ExamError, OutputError, SelectionError
+from exam_pp.data_model import HUMAN, Integer
+from exam_pp.errors import DataError, ExamError, OutputError
 from exam_pp.formats.bank_csv import bank_table
-from exam_pp.plugins.serve.live import Live
+from exam_pp.models import Record
+from exam_pp.plugins.serve.live import Live, StoppingError
 from exam_pp.rendering.page_parts import asset
 from exam_pp.reports.review.page import SCRIPTS, block, page_of, review_asset
 from exam_pp.store.edits import human_model
-from exam_pp.store.parsing import parse_json
+from exam_pp.store.parsing import parse_json, valid
 
 _MOST_BYTES = 1_000_000
 _MOST_EVENTS = 1000
+_MOST_MESSAGES = 1000
+"""Messages that wait for a page at most."""
 _HEARTBEAT = 15.0
 """Seconds between two signs of life of a stream."""
 _STRANGER = "Open the address that exam-pp serve printed."
@@ -78,7 +85,48 @@ _HEADERS = {
 }
 _FILES = {"bank": "bank.jsonl", "table": "bank.csv", "edits": "edits.json", "log": "log.jsonl"}
 """What can be exported, and the names of the files."""
-_STATUS = ((OutputError, 507), (SelectionError, 503), (ExamError, 422))
+_STATUS = ((OutputError, 507), (StoppingError, 503), (ExamError, 422))
+
+
+class _Body(Record):
+    """What a browser sends: its study, its name of itself, and that of the reviewer."""
+
+    log: str
+    client: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[ -~]+$")]
+
+
+def _name(by: str) -> str:
+    """The name of a reviewer in one form."""
+    return (human_model(by[:100]) or "").removeprefix(HUMAN)
+
+
+def _named(by: str) -> str:
+    if name := _name(by):
+        return name
+    raise PydanticCustomError("name", "is empty: enter your name")
+
+
+class _Named(_Body):
+    by: Annotated[str, AfterValidator(_named)]
+
+
+class _Change(Record):
+    n: Integer
+
+
+class _Events(_Named):
+    events: list[_Change] = Field(min_length=1, max_length=_MOST_EVENTS)
+
+
+class _Cancel(_Body):
+    request: Integer
+
+
+class _Preview(_Named, _Cancel):
+    change: dict[str, Any]
+
+
+B = TypeVar("B", bound=_Body)
 
 
 class Guard:
@@ -124,7 +172,15 @@ class Pages:
         data = f"data: {json.dumps(message, ensure_ascii=False)}\n\n"
         if self._loop is not None and not self._loop.is_closed():
             for queue in list(self._queues):
-                self._loop.call_soon_threadsafe(queue.put_nowait, data)
+                self._loop.call_soon_threadsafe(self._put, queue, data)
+
+    def _put(self, queue: asyncio.Queue[str], data: str) -> None:
+        """Keep a message for a page; a page that takes none any more has to connect again."""
+        if queue.qsize() < _MOST_MESSAGES:
+            queue.put_nowait(data)
+        elif queue in self._queues:
+            self._queues.discard(queue)
+            queue.put_nowait("")
 
     async def stream(self) -> AsyncIterator[str]:
         """The messages for a page."""
@@ -132,12 +188,13 @@ class Pages:
         queue: asyncio.Queue[str] = asyncio.Queue()
         self._queues.add(queue)
         try:
-            yield ": open\n\n"
-            while True:
+            data = ": open\n\n"
+            while data:
+                yield data
                 try:
-                    yield await asyncio.wait_for(queue.get(), _HEARTBEAT)
+                    data = await asyncio.wait_for(queue.get(), _HEARTBEAT)
                 except TimeoutError:
-                    yield ": alive\n\n"
+                    data = ": alive\n\n"
         finally:
             self._queues.discard(queue)
 
@@ -155,28 +212,11 @@ def app_of(live: Live, token: str, port: int) -> Guard:
         policy = html.partition('Policy" content="')[2].partition('"')[0]  # and what only headers may have
         return HTMLResponse(html, headers={_POLICY: f"{policy}; {_HEADERS[_POLICY]}"})
 
-    def query(request: Request) -> Response:
-        index = request.path_params["index"]
-        if index >= len(live.bench.queries):
-            raise HTTPException(404)
-        asked = request.query_params
-        return JSONResponse(live.query(index, asked.get("by", ""), reads="reads" in asked))
-
-    def state(request: Request) -> Response:
-        return JSONResponse(live.shown(request.query_params.get("by", "")))
-
-    def since(request: Request) -> Response:
-        return JSONResponse(live.since(request.path_params["seq"]))
-
-    def solo(request: Request) -> Response:
-        asked = request.query_params
-        return JSONResponse(live.solo(asked.get("query", ""), asked.get("entry", "")))
-
     async def stream(_request: Request) -> Response:
         return StreamingResponse(pages.stream(), media_type="text/event-stream")
 
     def export(request: Request) -> Response:
-        what, by = request.path_params["what"], request.query_params.get("by", "")
+        what, by = request.path_params["what"], _name(request.query_params.get("by", ""))
         if live.blind or what not in _FILES:
             raise HTTPException(404)
         kind = "text/csv" if what == "table" else "application/json"
@@ -184,32 +224,33 @@ def app_of(live: Live, token: str, port: int) -> Guard:
         return Response(_exported(live, what, by), media_type=kind, headers=headers)
 
     async def events(request: Request) -> Response:
-        body = await _body(request, live)
-        changes = body.get("events")
-        if not (isinstance(changes, list) and 0 < len(changes) <= _MOST_EVENTS):
-            raise DataError(f"must be a list of 1 to {_MOST_EVENTS} changes.", field="events")
-        if not all(isinstance(change, dict) and isinstance(change.get("n"), int) for change in changes):
-            raise DataError("must be objects with a number n.", field="events")
-        seq = await run_in_threadpool(live.add, _name(body), _client(body), changes)
-        return JSONResponse({"seq": seq})
+        body = await _body(request, live, _Events)
+        changes = [change.model_dump() for change in body.events]
+        return JSONResponse({"seq": await run_in_threadpool(live.add, body.by, body.client, changes)})
 
     async def preview(request: Request) -> Response:
-        body = await _body(request, live)
-        number, change = body.get("request"), body.get("change")
-        if not (isinstance(number, int) and isinstance(change, dict)):
-            raise DataError("must be a number, and change an object.", field="request")
-        await run_in_threadpool(live.preview, _name(body), _client(body), number, change)
+        body = await _body(request, live, _Preview)
+        await run_in_threadpool(live.preview, body.by, body.client, body.request, body.change)
         return JSONResponse({}, 202)
 
     async def cancel(request: Request) -> Response:
-        body = await _body(request, live)
-        live.cancel(_client(body), int(body.get("request") or 0))
+        body = await _body(request, live, _Cancel)
+        live.cancel(body.client, body.request)
         return JSONResponse({}, 202)
+
+    def asks(path: str, answer: Callable[[Mapping[str, Any]], Any]) -> Route:
+        """The address of a question, whose words are in the path and behind it."""
+
+        def answered(request: Request) -> Response:
+            the = {**request.query_params, **request.path_params}
+            return JSONResponse(answer({**the, "by": _name(the.get("by", ""))}))
+
+        return Route(path, answered)
 
     routes = [
         Route("/", page),
-        Route("/query/{index:int}", query),
-        Route("/state", state),
+        asks("/query/{index:int}", lambda the: live.query(the["index"], the["by"], reads="reads" in the)),
+        asks("/state", lambda the: live.shown(the["by"])),
         Route("/stream", stream),
         Route("/export/{what}", export),
         Route("/events", events, methods=["POST"]),
@@ -217,7 +258,10 @@ def app_of(live: Live, token: str, port: int) -> Guard:
         Route("/cancel", cancel, methods=["POST"]),
     ]
     if not live.blind:
-        routes += [Route("/since/{seq:int}", since), Route("/solo", solo)]
+        routes += [
+            asks("/since/{seq:int}", lambda the: live.since(the["seq"])),
+            asks("/solo", lambda the: live.solo(the.get("query", ""), the.get("entry", ""))),
+        ]
     handlers: dict[Any, Callable[[Request, Any], Awaitable[Response]]] = {
         ExamError: _refused,
         HTTPException: _http_problem,
@@ -228,7 +272,7 @@ def app_of(live: Live, token: str, port: int) -> Guard:
 
 def _exported(live: Live, what: str, by: str) -> str:
     """The text of a file that is exported; ``by`` is the reviewer whose edits it has."""
-    edits = live.edits
+    edits = live.edits()
     if what == "log":
         return live.log.path.read_text(encoding="utf-8")
     if what == "edits":
@@ -252,8 +296,8 @@ async def _http_problem(_request: Request, error: HTTPException) -> Response:
     return _problem(error.status_code, error.detail)
 
 
-async def _body(request: Request, live: Live) -> dict[str, Any]:
-    """The object that a browser sent; raises an error of HTTP, or DataError."""
+async def _body(request: Request, live: Live, model: type[B]) -> B:
+    """What a browser sent; raises an error of HTTP, or DataError."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "Send JSON.")
     data = b""
@@ -261,28 +305,10 @@ async def _body(request: Request, live: Live) -> dict[str, Any]:
         data += part
         if len(data) > _MOST_BYTES:
             raise HTTPException(413, "Send less than 1 MB at once.")
-    value = parse_json(data, "the request")
-    if not isinstance(value, dict):
-        raise DataError("must be an object.")
-    if value.get("log") != live.log.header["id"]:
+    body = valid(model.model_validate, parse_json(data, "the request"), "the request")
+    if body.log != live.log.header["id"]:
         raise HTTPException(409, "This page is of another study or log: open it again.")
-    return value
-
-
-def _name(body: dict[str, Any]) -> str:
-    """The name of the reviewer."""
-    name = human_model(str(body.get("by") or "")[:100])
-    if name is None:
-        raise DataError("Enter your name.", field="by")
-    return name.removeprefix(HUMAN)
-
-
-def _client(body: dict[str, Any]) -> str:
-    """The name that a browser gave itself."""
-    client = body.get("client")
-    if not (isinstance(client, str) and 0 < len(client) <= 64 and client.isascii()):
-        raise DataError("must be a name of up to 64 characters.", field="client")
-    return client
+    return body
 
 
 def run_server(app: Guard, address: Any, ready: Callable[[], None]) -> None:

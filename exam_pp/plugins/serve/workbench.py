@@ -6,7 +6,6 @@ Nothing is computed here: changes are applied, scored and worded by the function
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from exam_pp.banks import Entry, TestBank
-from exam_pp.data_model import QueryPassages
+from exam_pp.data_model import Passage, QueryPassages
 from exam_pp.errors import DataError
 from exam_pp.grade_filter import GradeFilter
 from exam_pp.judges import E5, LEXICAL
@@ -25,7 +24,7 @@ from exam_pp.phases.evaluation.inputs import LoadedPassages
 from exam_pp.phases.evaluation.leaderboards import Standings, Statistics, leaderboard
 from exam_pp.phases.evaluation.selected_grades import SelectedGrades, read_selected
 from exam_pp.phases.evaluation.verdict import verdict
-from exam_pp.phases.review.apply_ratings import Add, Survey, by_passage, decisions
+from exam_pp.phases.review.apply_ratings import Add, Survey, decisions
 from exam_pp.phases.review.content_keys import entry_keys, passage_key, query_text_of, scale_of
 from exam_pp.phases.review.rating_scale import rating_scale
 from exam_pp.phases.review.review_material import ReviewOptions, review_material
@@ -82,7 +81,8 @@ class State:
             for entry in line.items:
                 if (line.query_id, entry.entry_id) == (query_id, entry_id):
                     bank = TestBank.from_lines([line.model_copy(update={"items": [entry]})])
-                    return replace(self, bank=bank)
+                    # What is known of the grades of one entry is not kept.
+                    return replace(self, bank=bank, passages=LoadedPassages(self.passages))
         raise DataError("is not a graded entry of the bank.", field="entry")
 
     @cached_property
@@ -174,8 +174,17 @@ class Workbench:
         """Keep the grades of the new entries of a query."""
         self._graded[query.query_id] = new, query
 
-    def state(self, edits: Edits, graded: tuple[frozenset[str], QueryPassages] | None = None) -> State:
-        """The study with changes; ``graded`` are further grades of new entries of a query."""
+    def state(
+        self,
+        edits: Edits,
+        graded: tuple[frozenset[str], QueryPassages] | None = None,
+        *,
+        keep: bool = False,
+    ) -> State:
+        """The study with changes; ``graded`` are further grades of new entries of a query.
+
+        With ``keep``, what is known of the judge's grades alone stays for the next one.
+        """
         of_new = dict(self._graded)
         if graded is not None:
             of_new[graded[1].query_id] = graded
@@ -191,7 +200,8 @@ class Workbench:
             basis = [bank, *(of_query for _, of_query in of_new.values())]
             known = self._rated  # another thread may put those of another bank in its place
             if list(map(id, known[0])) != list(map(id, basis)):
-                known = self._rated = basis, Survey.of(queries, bank), {}
+                known = basis, Survey.of(queries, bank), {}
+                self._rated = known if keep else self._rated
             _, survey, of_judge = known
             _, decided = decisions(survey, [(Path("log"), edits)], graded=Path(self.board.graded))
             passages = _Rated(_with_decisions(queries, decided), of_judge)
@@ -200,15 +210,12 @@ class Workbench:
 
     # What pages show
 
-    def shown(self, state: State, seq: int) -> dict[str, Any]:
+    def shown(self, state: State) -> dict[str, Any]:
         """The board for the page."""
         said = verdict(state.standings)
         start = self.start.rows
         rows = [{**row, "start": start.get(row["system"], row)} for row in state.rows.values()]
         return {
-            "kind": "board",
-            "at": time.time(),  # of two boards, the later one counts
-            "seq": seq,
             "headline": "" if said is None else said.headline,
             "verdict": "" if said is None else said.sentence,
             "metric": state.standings.metrics[0],
@@ -221,25 +228,28 @@ class Workbench:
         """What a change of the bank would move: places, who covers the entry, scores."""
         rows, now = before.rows, after.rows
         new = self._entry_of(change, before, after)
-        covering: dict[str, str] = {}
-        passages: list[dict[str, Any]] = []
-        asked = 0
-        if new is not None:
-            covering, passages, asked = self._covering(change.query_id, new, after)
+        covering, ratings = ({}, {}) if new is None else self._covering(change.query_id, new, after)
+        known = before.bank.entries(change.query_id).get(str(change.entry_id))
+        old: dict[str, int] = {}
+        if change.op == "reword" and known is not None:
+            _, old = self._covering(change.query_id, known, before)
         table: list[dict[str, Any]] = [
             {"system": system, "before": rows[system], "after": row, "covers": covering.get(system)}
             for system, row in now.items()
         ]
+        reached = {key for of in (ratings, old) for key, rating in of.items() if rating >= self.min_grade}
+        best = sorted(reached, key=lambda key: (-ratings.get(key, -1), key))
         return {
             "rows": table,
             "moved": [row["system"] for row in table if row["before"]["places"] != row["after"]["places"]],
             "covers": None if new is None else len(covering),
             "systems": len(table),
-            "passages": passages[:_SHOWN],
-            "covered": len(passages),
-            "asked": asked,
+            "passages": [
+                {"id": key, "rating": ratings.get(key), "old": old.get(key)} for key in best[:_SHOWN]
+            ],
+            "covered": sum(rating >= self.min_grade for rating in ratings.values()),
+            "asked": len(ratings),
             "avoid": new is not None and new.to_avoid,
-            "old": self._old_grades(change, before),
         }
 
     def _entry_of(self, change: BankEdit, before: State, after: State) -> Entry | None:
@@ -248,10 +258,8 @@ class Workbench:
         new = [entries[key] for key in entries.keys() - before.bank.entries(change.query_id).keys()]
         return new[0] if new else entries.get(str(change.entry_id))
 
-    def _covering(
-        self, query_id: str, entry: Entry, state: State
-    ) -> tuple[dict[str, str], list[dict[str, Any]], int]:
-        """System to its first passage that covers an entry, all that cover it, and how many are graded."""
+    def _covering(self, query_id: str, entry: Entry, state: State) -> tuple[dict[str, str], dict[str, int]]:
+        """System to its first passage that covers an entry, and passage to its rating."""
         (query,) = [query for query in state.passages if query.query_id == query_id]
         data = self.selected(LoadedPassages([query]), state.alone(query_id, entry.entry_id).bank)
         graded = data.file.queries[query_id]
@@ -261,20 +269,7 @@ class Workbench:
             for system, first in data.file.first_ranks.items()
             if (hits := [index for index in graded.top(system, first, self.cutoff) if reached[index]])
         }
-        passages: list[dict[str, Any]] = [
-            {"id": passage.passage_id, "rating": max(passage.levels)}
-            for passage, covers in zip(graded.passages, reached, strict=True)
-            if covers
-        ]
-        passages.sort(key=lambda passage: -int(passage["rating"]))
-        return systems, passages, sum(bool(passage.graded) for passage in graded.passages)
-
-    def _old_grades(self, change: BankEdit, before: State) -> dict[str, int]:
-        """Passage to the rating of the entry that is reworded."""
-        old = before.bank.entries(change.query_id).get(str(change.entry_id))
-        if change.op != "reword" or old is None:
-            return {}
-        return {row["id"]: row["rating"] for row in self._covering(change.query_id, old, before)[1]}
+        return systems, {each.passage_id: max(each.levels) for each in graded.passages if each.graded}
 
     def page(self, state: State, options: ReviewOptions, queries: Collection[str] = ()) -> Any:
         """The material of the review page, of all queries or some."""
@@ -286,7 +281,7 @@ class Workbench:
         return review_material(passages, only, bank=state.bank, prompts=prompts, options=options)
 
     def disputes(self, state: State) -> list[dict[str, Any]]:
-        """Pairs on which people disagree, with all their ratings; those that somebody resolved come last."""
+        """Pairs of the bank on which people disagree, with all ratings; resolved ones come last."""
         pairs: dict[str, list[Any]] = {}
         for rating in state.edits.ratings:
             pairs.setdefault(str(rating.key), []).append(rating)
@@ -298,8 +293,8 @@ class Workbench:
                 ],
                 "resolved": any(rating.resolves for rating in ratings),
             }
-            for ratings in pairs.values()
-            if len({rating.rating for rating in ratings}) > 1
+            for key, ratings in pairs.items()
+            if len({rating.rating for rating in ratings}) > 1 and self.has_pair(state.bank, ratings[0], key)
         ]
         return sorted(rows, key=lambda row: row["resolved"])
 
@@ -338,6 +333,13 @@ class Workbench:
         scale = scale_of(self.prompt_class, self.prompt)
         of_entry = entry_keys(query_id, text, bank, [entry_id], scale)[entry_id]
         return f"{of_entry}:{passage_key(text, self.texts[query_id, passage_id])}"
+
+    def has_pair(self, bank: TestBank, pair: Any, key: str) -> bool:
+        """Whether a pair still has the texts of its key."""
+        try:
+            return self.key(bank, pair) == key
+        except DataError:
+            return False
 
     def check_draft(self, change: BankEdit) -> None:
         """Raise DataError for a change of the bank that this study cannot have."""
@@ -379,18 +381,12 @@ def _with_decisions(
     queries: Sequence[QueryPassages], decided: Sequence[tuple[str, str, Add]]
 ) -> list[QueryPassages]:
     """Queries with what people decided, whose passages are copies."""
-    waiting = by_passage(decided)
-    touched = {query_id for query_id, _ in waiting}
-    result = []
-    for query in queries:
-        passages = query.passages
-        if query.query_id in touched:
-            passages = [
-                copy_of(passage) if (query.query_id, passage.passage_id) in waiting else passage
-                for passage in passages
-            ]
-            for passage in passages:
-                for add in waiting.pop((query.query_id, passage.passage_id), ()):
-                    add(passage)
-        result.append(replace(query, passages=passages))
-    return result
+    found = {(query.query_id, each.passage_id): each for query in queries for each in query.passages}
+    copies: dict[tuple[str, str], Passage] = {}
+    for query_id, passage_id, add in decided:
+        place = query_id, passage_id
+        add(copies.setdefault(place, copy_of(found[place])))
+    return [
+        replace(query, passages=[copies.get((query.query_id, p.passage_id), p) for p in query.passages])
+        for query in queries
+    ]

@@ -236,7 +236,10 @@ def test_weights_of_a_file(write_jsonl: WriteJsonl) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weight": "4"}, "weight: must be a number; negative numbers are for what an answer should avoid"),
+        (
+            {"weight": "4"},
+            "weight: must be a number, up to a billion; negative numbers are for what an answer should avoid",
+        ),
         ({"weight": True}, "weight: must be a number"),
         (
             {"weight": 2, "group": "g"},

@@ -110,13 +110,6 @@ def test_ten_thousand_resolutions_are_no_more_work_than_ratings(log: Log) -> Non
     assert sum(each.resolves for each in edits.ratings) == 10_000
 
 
-def test_a_second_process_is_refused(log: Log) -> None:
-    with pytest.raises(OutputError, match="in use by another `exam-pp serve`"):
-        Log.open(PATH, HEADER)
-    log.close()
-    Log.open(PATH, HEADER).close()
-
-
 @pytest.mark.parametrize("name", sorted(HEADER))
 def test_a_log_of_something_else_is_refused_and_closed(log: Log, name: str) -> None:
     log.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
@@ -16,7 +17,8 @@ from starlette.testclient import TestClient
 from exam_pp.cli.main import main
 from exam_pp.plugins.serve.judge import Judge
 from exam_pp.plugins.serve.live import Live
-from exam_pp.plugins.serve.server import app_of
+from exam_pp.plugins.serve.server import Pages, app_of
+from exam_pp.plugins.serve.workbench import Workbench
 from exam_pp.store.banks.bank_json import read_bank
 from tests.llm.endpoint_server import prompt_of, rating
 from tests.llm.endpoint_server import serve as endpoint
@@ -128,11 +130,25 @@ def test_bodies_that_are_refused(serve: Callable[..., Server]) -> None:
     for content in ("{", "[1]", "[" * 100_000, '"text"', ""):
         assert server.browser.post(at, content=content, headers=json_type).status_code == 422, content[:9]
     assert server.browser.post(at, content=os.urandom(99), headers=json_type).status_code == 422
-    assert server.post("events", {"events": [], "log": "another"}).status_code == 409
+    assert server.send(server.rating(5), log="another").status_code == 409
+    surrogate = b'{"log":"x","by":"ann","client":"tab","events":[{"n":1,"comment":"\xed\xa0\x80"}]}'
+    assert server.browser.post(at, content=surrogate, headers=json_type).status_code == 422
+    for path, body in (
+        ("events", {"events": [{"n": 1, "op": []}]}),
+        ("events", {"events": [{"n": "1", **server.rating(5)}]}),
+        ("events", {"events": 5}),
+        ("events", {"events": [server.rating(5, spans=5) | {"n": 1, "op": "add"}]}),
+        ("events", {"events": [{"n": 1, **server.rating(5)}], "client": "\u00e4"}),
+        ("events", {"events": [{"n": 1, **server.rating(5)}], "client": ""}),
+        ("preview", {"request": "1", "change": {}}),
+        ("preview", {"request": 1, "change": []}),
+        ("cancel", {"request": "x"}),
+    ):
+        assert server.post(path, body).status_code == 422, body
     assert server.browser.put(at, json={}).status_code == 405
     assert server.get("../../../etc/passwd").status_code in (403, 404)
     assert server.get("export/..%2f..%2fetc%2fpasswd").status_code == 404
-    assert server.get("query/999").status_code == 404
+    assert server.get("query/999").status_code == 422
     assert server.live.log.seq == 0
 
 
@@ -144,11 +160,14 @@ def test_changes_that_are_refused(serve: Callable[..., Server]) -> None:
         ({"op": "format"}, "op"),
         ({"op": "preview", "change": {"op": "add", "query_id": "q1", "text": "x"}}, "op"),
         ({"op": "add", "query_id": "q1"}, None),
+        ({"op": "weight", "query_id": "q1", "id": "q1/1", "value": 1e308}, None),
+        ({"op": "add", "query_id": "q1", "text": "x", "weight": 1e308}, "weight"),
     ):
         refused = server.send(change)
         assert refused.status_code == 422, change
         assert refused.json()["field"] == field, refused.json()
-    assert server.send(server.rating(3), by=" ").json() == {"message": "Enter your name.", "field": "by"}
+    nameless = server.send(server.rating(3), by=" ").json()
+    assert nameless == {"message": "is empty: enter your name.", "field": "by"}
     assert server.post("events", {"events": [{"op": "note"}]}).status_code == 422
     assert server.send(*[server.rating(3)] * 1001).status_code == 422
     assert server.send(server.rating(3), server.rating(9)).status_code == 422, "all or none"
@@ -182,11 +201,11 @@ def test_a_rating_moves_the_board_and_undo_restores_it(serve: Callable[..., Serv
     then = {row["system"]: (row["start"]["mean"], row["start"]["places"]) for row in moved["rows"]}
     assert then == before
     mine = server.get("state?by=ann").json()
-    assert (mine["ratings"][0]["rating"], mine["undo"]) == (5, {"seq": 1, "op": "rate"})
+    assert (mine["ratings"][0]["rating"], mine["undo"]) == (5, [{"seq": 1, "op": "rate"}])
     assert server.get("state?by=ben").json()["ratings"] == []
     server.send({"op": "undo", "of": 1})
     assert [row["mean"] for row in server.board(2)["rows"]] == [row["mean"] for row in start["rows"]]
-    assert server.get("state?by=ann").json()["undo"] is None
+    assert server.get("state?by=ann").json()["undo"] == []
 
 
 @pytest.mark.parametrize("kind", ["questions", "nuggets"])
@@ -216,7 +235,19 @@ def test_impact_then_commit(serve: Callable[..., Server], kind: str) -> None:
     assert query["query"]["entries"][-1]["text"] == change["text"]
     width = len(query["query"]["entries"])
     assert None not in query["chunk"]["grades"][0]["rating"][width - 1 :: width]
-    assert "foreign" not in json.dumps(query)
+    server.post("preview", {"request": 2, "change": {**change, "text": "A boiler is loud"}})
+    server.wait(lambda m: m["kind"] == "impact" and m["request"] == 2)
+    assert {**server.get("query/0?by=ann").json(), "at": query["at"]} == query, "drafts are in no table"
+
+
+def test_the_impact_of_a_new_wording_shows_what_the_old_one_covered(serve: Callable[..., Server]) -> None:
+    server = serve()
+    change = {"op": "reword", "query_id": "q1", "id": "q1/1", "text": "Is it loud?"}
+    server.post("preview", {"request": 1, "change": change})
+    impact = server.wait(lambda m: m["kind"] == "impact")
+    assert (impact["covers"], impact["covered"], impact["asked"]) == (0, 0, 3)
+    assert impact["passages"]
+    assert all(row["old"] >= 4 > row["rating"] for row in impact["passages"])
 
 
 def test_a_preview_that_does_not_fit_is_refused(serve: Callable[..., Server]) -> None:
@@ -376,7 +407,7 @@ def test_a_judge_that_fails_says_so(serve: Callable[..., Server], monkeypatch: p
     assert server.board(2)["pending"] == 0
 
 
-def test_ratings_do_not_wait_for_the_judge_and_of_drafts_the_last_waits(
+def test_ratings_do_not_wait_for_the_judge_and_of_drafts_the_last_counts(
     serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold, busy, graded = threading.Event(), threading.Event(), Judge.graded
@@ -397,8 +428,103 @@ def test_ratings_do_not_wait_for_the_judge_and_of_drafts_the_last_waits(
     assert server.board(1)["rows"], "the judge is still at the first draft"
     hold.set()
     server.wait(lambda m: m["kind"] == "impact" and m["request"] == 3)
-    assert [m["request"] for m in server.told if m["kind"] == "impact"] == [1, 3]
-    assert [event.item.change.text for event in server.live.log.events[1:]] == [texts[0], texts[2]]
+    assert [m["request"] for m in server.told if m["kind"] == "impact"] == [3]
+    assert [event.item.change.text for event in server.live.log.events[1:]] == [texts[2]]
+
+
+def test_a_leaderboard_that_fails_says_so_and_the_next_one_is_shown(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    server.board(0)
+    monkeypatch.setattr(Workbench, "shown", lambda *_: 1 / 0)
+    server.send(server.rating(5))
+    assert server.board(1)["verdict"] == "The leaderboard has failed (division by zero)."
+    monkeypatch.undo()
+    server.send(server.rating(4))
+    assert server.board(2)["rows"]
+
+
+def test_what_the_judge_failed_on_is_asked_again_with_the_next_change(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    monkeypatch.setattr(Judge, "graded", lambda *_: 1 / 0)
+    server.send({"op": "add", "query_id": "q1", "text": "Is it loud?"})
+    server.wait(lambda m: m["kind"] == "board" and m["pending"] == 1)
+    server.wait(lambda m: server.live.problem)
+    assert server.get("state").json()["problem"] == "The judge has failed (division by zero)."
+    monkeypatch.undo()
+    server.send(server.rating(5))
+    server.board(2)
+    assert server.get("state").json()["problem"] == ""
+
+
+def test_drafts_that_are_committed_before_their_impact_are_not_counted_as_looked_at(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold, busy, impact = threading.Event(), threading.Event(), Workbench.impact
+
+    def slowly(*words: Any) -> Any:
+        busy.set()
+        hold.wait(20)
+        return impact(*words)
+
+    server = serve()
+    monkeypatch.setattr(Workbench, "impact", slowly)
+    change = {"op": "add", "query_id": "q1", "text": "Is it loud?"}
+    server.post("preview", {"request": 1, "change": change})
+    assert busy.wait(20)
+    server.post("cancel", {"request": 1})
+    server.send(change)
+    hold.set()
+    server.wait(lambda m: m["kind"] == "error" and m["request"] == 1)
+    assert "1 made (1 × add);" in server.board(1)["verdict"]
+
+
+@pytest.mark.parametrize("change", [{"op": "remove"}, {"op": "reword", "text": "What does a boiler cost?"}])
+def test_pairs_that_the_bank_lost_are_in_no_dispute(
+    serve: Callable[..., Server], change: dict[str, Any]
+) -> None:
+    server = serve()
+    server.send(server.rating(5))
+    server.send(server.rating(1), by="ben", client="other")
+    assert len(server.get("state?by=ann").json()["disputes"]) == 1
+    server.send({"query_id": "q1", "id": "q1/1", **change})
+    assert server.get("state?by=ann").json()["disputes"] == []
+
+
+def test_changes_that_rest_on_others_are_undone_after_them(serve: Callable[..., Server]) -> None:
+    server = serve()
+    server.send(server.rating(5), {"op": "add", "query_id": "q1", "text": "Is it loud?"})
+    server.board(2)
+    (added,) = [e for e in server.get("query/0?by=ann").json()["query"]["entries"] if "loud" in e["text"]]
+    weight = {"op": "weight", "query_id": "q1", "id": added["id"], "value": 2}
+    server.send(weight, by="ben", client="other")
+    assert [each["seq"] for each in server.get("state?by=ann").json()["undo"]] == [1, 2]
+    assert server.send({"op": "undo", "of": 2}).status_code == 422, "ben's weight rests on it"
+    assert server.send({"op": "undo", "of": 1}).json() == {"seq": 4}
+
+
+def test_names_have_one_form(serve: Callable[..., Server]) -> None:
+    server = serve()
+    server.send(server.rating(5), by=" Zoe\u0308  B ")
+    assert len(server.get("state?by=Zo%C3%AB B").json()["ratings"]) == 1
+    assert len(server.get("state?by= Zoe%CC%88 B").json()["ratings"]) == 1
+
+
+def test_a_page_that_takes_no_messages_has_to_connect_again() -> None:
+    async def stalled() -> list[str]:
+        pages = Pages()
+        stream = pages.stream()
+        first = await anext(stream)
+        for number in range(1100):
+            pages.send({"number": number})
+        await asyncio.sleep(0)
+        return [first, *[data async for data in stream]]
+
+    first, *rest = asyncio.run(stalled())
+    assert (first, len(rest)) == (": open\n\n", 1000)
 
 
 def test_a_server_that_ends_takes_no_changes(serve: Callable[..., Server]) -> None:

@@ -148,7 +148,7 @@ def test_every_change_equals_the_command_line(
     bench = make(kind)
     for name, change in changes(bench).items():
         state = change()
-        shown = bench.bench.shown(state, bench.log.seq)
+        shown = bench.bench.shown(state)
         assert not shown["pending"]
         bench.judge.close()
         means, out = by_command_line(capsys)
@@ -187,7 +187,7 @@ def test_a_leaderboard_after_thousands_of_changes(make: Make) -> None:
             bench.log = Log.open(bench.log.path, bench.log.header)
             opened = perf_counter()
             state = bench.change({"n": 1, **change(3)}, by="ann")
-            bench.bench.shown(state, bench.log.seq)
+            bench.bench.shown(state)
             took.append((opened - started, perf_counter() - opened))
         return min(opening for opening, _ in took), min(board for _, board in took)
 
@@ -214,7 +214,7 @@ def test_an_entry_counts_from_the_moment_it_is_graded(kind: str, make: Make) -> 
     before = bench.state.rows
     change = {"n": 1, **adds(bench, "A boiler burns fuel.")}
     bench.log.append(bench.bench.check([], bench.log.new("ann", "c", [change])))
-    assert bench.bench.shown(bench.state, 1)["pending"] == 1
+    assert bench.bench.shown(bench.state)["pending"] == 1
     assert bench.state.rows == before
 
 
@@ -302,7 +302,7 @@ def test_disagreements_and_what_resolves_them(kind: str, make: Make) -> None:
     assert bench.bench.disputes(state)[0]["resolved"]
     assert (
         "they disagree on 1, where the median counts, but cid resolved 1"
-        in bench.bench.shown(state, 3)["verdict"]
+        in bench.bench.shown(state)["verdict"]
     )
 
 
@@ -313,7 +313,7 @@ def test_drafts_that_were_looked_at_are_counted(
     bench = make(kind)
     draft = {"op": "preview", "change": {**adds(bench, "Is it loud?")}, "moved": 1}
     state = bench.change(draft, adds(bench, "Is it cheap?"))
-    said = bench.bench.shown(state, 2)["verdict"]
+    said = bench.bench.shown(state)["verdict"]
     assert (
         "Changes of the bank beside the leaderboard: 1 made (1 × add), 1 only looked at; the intervals "
         "do not cover this choice."
@@ -343,7 +343,7 @@ def test_every_change_of_criteria_equals_the_command_line(
             asked = len(endpoint.bodies)
             means, out = by_command_line(capsys, "--base-url", endpoint.url)
             assert served(state) == pytest.approx(means, abs=1e-12), name
-            assert bench.bench.shown(state, bench.log.seq)["headline"] in out, name
+            assert bench.bench.shown(state)["headline"] in out, name
             assert len(endpoint.bodies) == asked, name
             bench.judge = Judge(bench.bench.grading)  # type: ignore[arg-type]
         bench.close()
@@ -368,5 +368,5 @@ def test_mistakes_to_avoid_with_a_judge_that_reads(
         asked = len(endpoint.bodies)
         means, out = by_command_line(capsys, "--base-url", endpoint.url)
         assert served(state) == pytest.approx(means, abs=1e-12)
-        assert bench.bench.shown(state, 2)["headline"] in out
+        assert bench.bench.shown(state)["headline"] in out
         assert len(endpoint.bodies) == asked

@@ -12,7 +12,9 @@ const live = {
   wait: 0, // seconds until the next attempt
   stopped: false, // the server refuses this page
   trouble: "", // what is wrong, for the status
-  state: { seq: 0, ratings: [], undo: null, last: [] },
+  refusal: "", // why the last change was refused
+  unable: new Set(), // own changes whose undoing was refused
+  state: { seq: 0, ratings: [], undo: [], last: [] },
   board: null,
   since: { seq: 0, rows: null }, // what scores are compared with; without rows, the start
   visit: 0, // last change that this browser saw before
@@ -45,10 +47,13 @@ async function getState() {
 /** Asks the server for a query, with the grades of others. */
 async function fetchQuery(index) {
   const reads = app.view.q === index ? "&reads=1" : "";
-  const { graders, query, chunk, ...others } = await askServer(`query/${index}?by=${encodeURIComponent(live.by)}${reads}`);
-  review.head.graders = graders;
-  review.head.queries[index] = query;
-  return Object.assign(new Query(index, query, chunk, []), others);
+  const { at, graders, query, chunk, spans } = await askServer(`query/${index}?by=${encodeURIComponent(live.by)}${reads}`);
+  const isOld = review.head.queries[index].at > at; // answers overtake each other
+  if (!isOld) {
+    review.head.graders = graders;
+    review.head.queries[index] = { ...query, at };
+  }
+  return Object.assign(new Query(index, query, chunk, []), { spans, isOld });
 }
 
 /** What a question to the server gives, as soon as the server answers. */
@@ -57,8 +62,8 @@ async function patiently(question) {
     try {
       return await question();
     } catch (error) {
-      if (error.status) throw error;
       noteTrouble(error);
+      if (error.status) throw error;
       await pause(1000);
     }
   }
@@ -103,7 +108,7 @@ function storeQueue(client, by, events) {
   keep(queueKey(client), events.length ? JSON.stringify({ by, events }) : null);
 }
 
-/** Sends a change; of two comments in a row on a pair, the last one is sent. */
+/** Sends a change, a comment after a pause; of two ratings in a row of a pair, the last one is sent. */
 function sendChange(change) {
   const last = live.queue.at(-1);
   const isSame = last && !last.sent && change.op === "rate" && last.op === "rate" && last.key === change.key && last.query_id === change.query_id;
@@ -111,48 +116,56 @@ function sendChange(change) {
   live.queue.push({ ...change, n: ++live.n });
   storeQueue(live.client, live.by, live.queue);
   served.status();
-  flush();
+  clearTimeout(live.typing);
+  if (isTyping()) live.typing = setTimeout(flush, 800);
+  else flush();
+}
+
+/** Writes changes of a page to the log; those that do not fit come back with the error, the others count. */
+async function deliver(by, client, events) {
+  try {
+    const { seq } = await askServer("events", { ...identity(), by, client, events: events.map(({ sent, ...event }) => event) });
+    live.state.seq = Math.max(live.state.seq, seq);
+    return [];
+  } catch (error) {
+    if (error.status !== 413 && error.status !== 422) throw error;
+    if (events.length === 1) return [{ event: events[0], error }];
+  }
+  const refused = [];
+  for (const event of events) refused.push(...await deliver(by, client, [event]));
+  return refused;
 }
 
 async function flush() {
   if (live.sending || !live.queue.length || live.stopped) return;
   live.sending = true;
-  const batch = live.queue.slice(0, live.single ? 1 : 500);
+  const batch = live.queue.slice(0, 500);
   batch.forEach((event) => { event.sent = true; });
   try {
-    const { seq } = await askServer("events", { ...identity(), events: batch.map(({ sent, ...event }) => event) });
-    live.state.seq = Math.max(live.state.seq, seq);
-    confirmed(batch);
-    Object.assign(live, { wait: 0, trouble: "", single: false });
+    const refused = await deliver(live.by, live.client, batch);
+    live.queue = live.queue.filter((event) => !batch.includes(event));
+    storeQueue(live.client, live.by, live.queue);
+    Object.assign(live, { wait: 0, trouble: "", refusal: "" });
+    refused.forEach(takeBack);
   } catch (error) {
-    refused(batch, error);
+    noteTrouble(error);
+    if (error.status >= 400 && error.status < 500) live.stopped = true;
+    else {
+      live.wait = Math.min(30, Math.max(1, 2 * live.wait));
+      setTimeout(flush, 1000 * live.wait);
+    }
   }
   live.sending = false;
   served.status();
   if (live.queue.length && !live.wait) flush();
 }
 
-function confirmed(batch) {
-  live.queue = live.queue.filter((event) => !batch.includes(event));
-  storeQueue(live.client, live.by, live.queue);
-}
-
-/** A change that does not fit is shown and dropped; without an answer, all are sent again later. */
-function refused(batch, error) {
-  live.trouble = error.message;
-  const isWrong = error.status === 413 || error.status === 422;
-  if (isWrong && batch.length > 1) live.single = true;
-  else if (isWrong) {
-    confirmed(batch);
-    const { n, sent, ...change } = batch[0];
-    if (!["rate", "unrate", "resolve", "undo", "discard"].includes(change.op)) openDraft(change, error.message);
-    refresh();
-  } else if (error.status >= 400 && error.status < 500) live.stopped = true;
-  else {
-    noteTrouble(error);
-    live.wait = Math.min(30, Math.max(1, 2 * live.wait));
-    setTimeout(() => flush(), 1000 * live.wait);
-  }
+/** Shows a change that was refused, and what the log has in its place. */
+function takeBack({ event: { n, sent, ...change }, error }) {
+  live.refusal = error.message;
+  if (change.op === "undo") live.unable.add(change.of);
+  if (!live.draft && !["rate", "unrate", "resolve", "undo", "discard"].includes(change.op)) openDraft(change, error.message);
+  refresh();
 }
 
 /** Sends what pages that are closed have left. */
@@ -163,10 +176,11 @@ async function adoptQueues() {
     if (client === live.client) continue;
     const { by, events } = JSON.parse(text);
     try {
-      await askServer("events", { ...identity(), by, client, events: events.map(({ sent, ...event }) => event) });
+      for (let start = 0; start < events.length; start += 500) {
+        for (const { error } of await deliver(by, client, events.slice(start, start + 500))) live.refusal = `A change of a page that was closed: ${error.message}`;
+      }
       keep(key, null);
     } catch (error) {
-      if (error.status === 422) keep(key, null);
       live.trouble = `Changes of a page that was closed: ${error.message}`;
     }
   }
@@ -227,9 +241,9 @@ function redrawScreen() {
 /** Fetches queries anew whose table changed; the shown one keeps its place. */
 async function renewQueries(indexes) {
   for (const index of indexes) {
-    const known = await review.opened.get(index);
-    if (!known) continue;
     const query = await fetchQuery(index);
+    const known = await review.opened.get(index);
+    if (!known || query.isOld) continue;
     const isSame = JSON.stringify(known.entries) === JSON.stringify(query.entries);
     Object.assign(known, query);
     fair.orders.clear();
@@ -240,8 +254,8 @@ async function renewQueries(indexes) {
 
 function hear(message) {
   const isMine = message.client === live.client && message.request === live.draft?.request;
-  if (message.kind === "changed") {
-    live.latest = Math.max(live.latest ?? 0, message.seq);
+  if (message.kind === "opened") catchUp();
+  else if (message.kind === "changed") {
     refresh();
     renewQueries(message.queries).catch(noteTrouble);
   } else if (message.kind === "board") {
@@ -259,6 +273,18 @@ function hear(message) {
   }
 }
 
+/** The stream is open, perhaps after a break, and perhaps of a server that was started again. */
+function catchUp() {
+  for (const known of [live.board ?? {}, ...review.head.queries]) known.at = -1; // its numbers begin anew
+  refresh();
+  flush();
+  renewQueries([...review.opened.keys()]).catch(noteTrouble);
+  if (live.draft?.asked) {
+    live.draft.asked = false;
+    checkImpact();
+  }
+}
+
 /** One tab of the browser holds the stream and tells the others, because a browser opens six connections. */
 function listen() {
   const name = `exam_pp.live:${review.head.live.log}`;
@@ -272,9 +298,8 @@ function listen() {
       hear(message);
     };
     stream.onopen = () => {
-      channel.postMessage({ kind: "changed", seq: 0, queries: [] });
-      refresh();
-      flush();
+      channel.postMessage({ kind: "opened" });
+      catchUp();
     };
   }));
 }
@@ -337,14 +362,21 @@ function lacks({ op, text, importance, weight, value }) {
   return op === "add_gold_answer" && !value.trim() ? "Enter an answer." : "";
 }
 
+/** Whether the draft is complete, and its author agrees to many requests. */
+async function isReady(draft) {
+  draft.problem = lacks(draft);
+  if (draft.problem) return false;
+  const { requests, text } = costOf(draft);
+  if (draft.impact || !review.head.live.remote || requests <= 200) return true;
+  return ask("Send many requests?", el("p", {}, text), "Send");
+}
+
 async function checkImpact() {
   const { draft } = live;
   if (!draft || draft.asked) return Boolean(draft);
-  draft.problem = lacks(draft);
-  if (!draft.problem) {
-    const { requests, text } = costOf(draft);
-    if (review.head.live.remote && requests > 200 && !(await ask("Send many requests?", el("p", {}, text), "Send"))) return true;
-    Object.assign(draft, { asked: true, impact: null, request: ++live.request });
+  draft.impact = null;
+  if (await isReady(draft)) {
+    Object.assign(draft, { asked: true, request: ++live.request });
     try {
       await askServer("preview", { ...identity(), request: draft.request, change: changeOf(draft) });
     } catch (error) {
@@ -355,28 +387,33 @@ async function checkImpact() {
   return true;
 }
 
-function cancelImpact() {
-  askServer("cancel", { ...identity(), request: live.draft.request }).catch(() => {});
+function cancelImpact({ asked, request }) {
+  if (asked) askServer("cancel", { ...identity(), request }).catch(() => {});
 }
 
-function commitDraft() {
+/** Forgets the impact of a draft that is another one now, and the question for it. */
+function forgetImpact(draft) {
+  if (!draft.asked && !draft.impact) return;
+  cancelImpact(draft);
+  Object.assign(draft, { asked: false, impact: null, request: 0 });
+  document.getElementById("impact").replaceChildren();
+  fill(document.getElementById("draft-actions"), draftActions(draft));
+}
+
+async function commitDraft() {
   const { draft } = live;
-  if (!draft) return false;
-  draft.problem = lacks(draft);
-  if (draft.problem) {
-    drawDraft();
-    return true;
-  }
+  if (!draft || !(await isReady(draft)) || live.draft !== draft) return drawDraft();
+  cancelImpact(draft);
   live.draft = null;
   sendChange(changeOf(draft));
   drawDraft();
-  announce("Committed");
-  return true;
+  return announce("Committed");
 }
 
 function discardDraft() {
   const { draft } = live;
   if (!draft) return;
+  cancelImpact(draft);
   live.draft = null;
   if (draft.impact) sendChange({ op: "discard", change: changeOf(draft) });
   drawDraft();
@@ -391,7 +428,8 @@ function costOf({ op, q }) {
   if (!asks) return { requests, text: "no grading" };
   const seconds = live.state.seconds ? ` · about ${Math.max(0.1, live.state.seconds * requests).toFixed(1)} s` : "";
   const query = app.screen?.query?.index === q ? app.screen.query : null;
-  const letters = query && remote ? query.ids.reduce((sum, _, p) => sum + query.text(p).length, 0) : 0;
+  const ofPrompt = (review.head.prompt.pieces ?? []).reduce((sum, [piece]) => sum + piece.length, 0);
+  const letters = query && remote ? query.ids.reduce((sum, _, p) => sum + query.text(p).length + ofPrompt, 0) : 0;
   const tokens = letters ? ` · about ${count(Math.round(letters / 4), "token")}` : "";
   return { requests, text: `${count(requests, "pair")} · ${judge} ${remote ? "at its endpoint" : "on this machine"}${tokens}${seconds}` };
 }
@@ -408,12 +446,9 @@ function drawDraft() {
   if (!draft) return fill(panel);
   const set = (name) => (event) => {
     draft[name] = event.target.value;
-    if (draft.impact && name !== "reason") { // the impact is of another draft
-      draft.impact = null;
-      document.getElementById("impact")?.replaceChildren();
-    }
+    if (name !== "reason") forgetImpact(draft);
   };
-  const choose = (name, label, options) => choice(label, options, draft[name] ?? "", (value) => { draft[name] = value; draft.impact = null; drawDraft(); });
+  const choose = (name, label, options) => choice(label, options, draft[name] ?? "", (value) => { draft[name] = value; forgetImpact(draft); drawDraft(); });
   const { live: { importance, weights }, criteria, kinds } = review.head;
   const isText = draft.op === "add" || draft.op === "reword";
   panel.onkeydown = (event) => {
@@ -439,15 +474,19 @@ function drawDraft() {
     field("Reason (optional)", el("input", { type: "text", value: draft.reason, oninput: set("reason"), dir: "auto", "data-focus": "draft-reason" })),
     el("p", { class: "faint", id: "cost" }, costOf(draft).text),
     draft.problem && el("p", { class: "notice", role: "alert" }, draft.problem),
-    el("p", { class: "actions" },
-      draft.asked
-        ? [el("span", { id: "progress", role: "status" }, progressText()), button("Cancel", cancelImpact, { "data-focus": "draft-check" })]
-        : button("Check impact", checkImpact, { class: draft.impact ? "" : "primary", "data-focus": "draft-check", title: "key: i" }),
-      button("Commit", commitDraft, { class: draft.impact ? "primary" : "", "data-focus": "draft-commit", title: "key: Enter, once the impact is shown" }),
-      button("Discard", discardDraft, { "data-focus": "draft-discard" }),
-    ),
+    el("p", { class: "actions", id: "draft-actions" }, draftActions(draft)),
     el("div", { id: "impact" }, draft.impact && impactView(draft.impact)),
   ]);
+}
+
+function draftActions(draft) {
+  return [
+    draft.asked
+      ? [el("span", { id: "progress", role: "status" }, progressText()), button("Cancel", () => cancelImpact(draft), { "data-focus": "draft-check" })]
+      : button("Check impact", checkImpact, { class: draft.impact ? "" : "primary", "data-focus": "draft-check", title: "key: i" }),
+    button("Commit", commitDraft, { class: draft.impact ? "primary" : "", "data-focus": "draft-commit", title: "key: Enter, once the impact is shown" }),
+    button("Discard", discardDraft, { "data-focus": "draft-discard" }),
+  ];
 }
 
 // The impact
@@ -473,7 +512,7 @@ function impactSummary({ covers, systems, covered, asked, moved, avoid }) {
 }
 
 function impactView(impact) {
-  const { rows, moved, covers, systems, passages, old } = impact;
+  const { rows, moved, covers, systems, passages } = impact;
   const moves = ({ system }) => moved.includes(system);
   const first = [...rows.filter(moves), ...rows.filter((row) => row.covers && !moves(row))];
   const shown = first.length ? first : rows.slice(0, 3);
@@ -485,21 +524,21 @@ function impactView(impact) {
     covers !== null && el("div", { class: "covers", title: `${covers} of ${systems} systems` }, el("meter", { min: 0, max: systems, value: covers, "aria-label": "Systems that cover it" }), ofAll && el("span", { class: "faint" }, " does not separate systems")),
     impactTable(shown, moved, impact),
     rest.length > 0 && el("details", {}, el("summary", {}, `${count(rest.length, "more system")}`), impactTable(rest, moved, impact), el("p", { class: "faint" }, "Systems that miss an entry lose a little, because the query has one entry more.")),
-    passages.length > 0 && el("details", {}, el("summary", {}, worded("Passages that cover it")), el("ul", {}, passages.map(({ id, rating }) => el("li", { dir: "auto" }, passageByName(id), ` ${step(rating).label}`, old[id] !== undefined && el("span", { class: "faint" }, ` (before: ${step(old[id]).label})`))))),
+    passages.length > 0 && el("details", {}, el("summary", {}, worded(`Passages that cover it${live.draft.op === "reword" ? ", or did before" : ""}`)), el("ul", {}, passages.map(({ id, rating, old }) => el("li", { dir: "auto" }, passageByName(id), ` ${rating === null ? "ungraded" : step(rating).label}`, old !== null && el("span", { class: "faint" }, ` (before: ${step(old).label})`))))),
   ];
 }
 
-function passageByName(id) {
+function passageByName(id, label = id) {
   const query = app.screen?.query;
   const p = query ? query.ids.indexOf(id) : -1;
-  return p < 0 || query.id !== live.draft.query_id ? id : el("a", { href: passageAddress(query.index, p, 0) }, id);
+  return p < 0 || query.id !== live.draft.query_id ? label : el("a", { href: passageAddress(query.index, p, 0), title: id, "aria-label": id }, label);
 }
 
 function impactTable(rows, moved, { covers }) {
   return el("table", {}, tableHead([...(covers === null ? [] : [""]), "System", "Score", "Places"]), el("tbody", {}, rows.map(({ system, before, after, covers: by }) => el(
     "tr",
     { class: moved.includes(system) ? "moved" : null },
-    covers !== null && el("td", { title: by ?? "", class: by ? "better" : "worse" }, by ? "✓" : "–"),
+    covers !== null && el("td", { class: by ? "better" : "worse" }, by ? passageByName(by, "✓") : "–"),
     el("th", { scope: "row", dir: "auto" }, system),
     el("td", { class: "number" }, `${percent(before.mean)} → ${percent(after.mean)} `, signed(after.mean - before.mean)),
     el("td", { class: "number" }, moved.includes(system) ? `${places(before.places)} → ${places(after.places)}` : places(after.places)),
@@ -632,6 +671,10 @@ function changeText({ by, op, rating, text, change, passage_id: passageId, query
 
 // Disagreements and everything that people did
 
+function openDisputes() {
+  return (live.state.disputes ?? []).filter(({ resolved }) => !resolved);
+}
+
 async function drawWork(main) {
   const disputes = live.state.disputes ?? [];
   const rows = await Promise.all(disputes.map(locate));
@@ -669,16 +712,17 @@ function resolvePair({ query_id: queryId, passage_id: passageId, id }, rating) {
 
 // Undo
 
-/** Undoes the last own change that counts; pressed again, the one before. */
+/** Undoes the last own change that counts and can be undone; pressed again, the one before. */
 function undoLast() {
   live.undoing = (live.undoing ?? Promise.resolve()).then(async () => {
+    flush(); // a comment, too
     for (let tries = 0; live.queue.length && tries < 100; tries++) await pause(20);
-    const { undo } = await getState();
+    const undo = (await getState()).undo.filter(({ seq }) => !live.unable.has(seq)).at(-1);
     if (!undo) return announce("Nothing to undo");
     sendChange({ op: "undo", of: undo.seq });
     while (live.queue.length && !live.stopped && !live.wait) await pause(10);
     await refresh();
-    return announce(`Undone: ${undo.op}`);
+    return announce(live.unable.has(undo.seq) ? live.refusal : `Undone: ${undo.op}`);
   }).catch(noteTrouble);
   return true;
 }
@@ -773,6 +817,7 @@ function startParts() {
   });
   KEYS.push(...LIVE_KEYS);
   Object.assign(KEY_ACTIONS, { n: draftFromSelection, "+": draftFromSelection, i: () => live.draft !== null && checkImpact(), o: soloByKey, z: undoLast });
+  QUERY_COLUMNS.push({ name: "disputed", label: "Disputed", value: ({ id }) => openDisputes().filter((pair) => pair.query_id === id).length, number: true, open: true });
   SORTS.push(["consequence", "could move a place", consequence]);
 }
 
@@ -795,7 +840,10 @@ async function changeName() {
 }
 
 Object.assign(served, {
-  query: (index) => patiently(() => fetchQuery(index)),
+  query: (index) => patiently(() => fetchQuery(index)).catch((error) => {
+    review.opened.delete(index);
+    throw error;
+  }),
   send: sendChange,
   work: drawWork,
 
@@ -816,11 +864,10 @@ Object.assign(served, {
   status() {
     const status = document.getElementById("status");
     if (!status) return;
-    const trouble = live.trouble && (live.queue.length || live.stopped);
-    status.textContent = live.queue.length ? `${live.queue.length} not saved yet${live.trouble ? `: ${live.trouble}` : ""}` : live.trouble || `✓ saved ${live.state.seq}`;
-    status.classList.toggle("dirty", Boolean(trouble || live.queue.length || live.trouble));
-    const disputed = (live.state.disputes ?? []).filter(({ resolved }) => !resolved).length;
-    document.getElementById("disputed").textContent = review.head.blind ? "changes" : `${disputed} disputed`;
+    const trouble = live.trouble || live.refusal;
+    status.textContent = live.queue.length ? `${live.queue.length} not saved yet${trouble ? `: ${trouble}` : ""}` : trouble || `✓ saved ${live.state.seq}`;
+    status.classList.toggle("dirty", Boolean(live.queue.length || trouble));
+    document.getElementById("disputed").textContent = review.head.blind ? "changes" : `${openDisputes().length} disputed`;
     document.title = `${live.queue.length ? "• " : ""}${review.head.title}`;
   },
 

@@ -8,6 +8,7 @@ function revealsPair(query, p, e) {
 /** Whether the page may show systems, judgments and id of a passage: when all its pairs are rated and its citations labelled. */
 function revealsPassage(query, p) {
   if (!review.head.blind) return true;
+  if (review.head.live) return false; // the server does not tell
   return query.asked(p).every((e) => ownRating(query, p, e) !== undefined) && query.citations(p).every(({ id, text }) => text === null || ownSupport(query, p, id) !== undefined);
 }
 

@@ -76,11 +76,14 @@ function field(label, control) {
   return el("label", { class: "field tall" }, el("span", {}, label), control);
 }
 
-/** Redraws a container and restores the focus. */
+/** Redraws a container and restores the focus and the caret. */
 function redraw(container, make) {
-  const focus = container.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
+  const { dataset, selectionStart: start, selectionEnd: end } = document.activeElement;
+  const focus = container.contains(document.activeElement) && dataset.focus;
   fill(container, make());
-  if (focus) container.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
+  const again = focus && container.querySelector(`[data-focus="${CSS.escape(focus)}"]`);
+  again?.focus();
+  if (Number.isInteger(start)) again?.setSelectionRange?.(start, end);
 }
 
 /** Quotes an argument for the shell. */

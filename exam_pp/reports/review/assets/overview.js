@@ -12,14 +12,18 @@ async function renderOverview(main) {
     el("p", { class: "lead" }, overviewSummary()),
     head.notes.map((note) => el("p", { class: "notice" }, note)),
     fairPanel(),
-    head.blind ? el("p", { class: "notice" }, BLIND_NOTICE) : panels(),
+    head.blind ? el("p", { class: "notice" }, blindNotice()) : panels(),
     queryList(),
   );
 }
 
-const BLIND_NOTICE =
-  "Ratings and replies of models and other reviewers appear after you rate a pair; systems, judgments and ids " +
-  "appear after you rate all pairs and label all citations of a passage. The order of the passages has no meaning.";
+function blindNotice() {
+  const shown = review.head.live
+    ? "Ratings and replies of the judge appear after you rate a pair; systems, judgments, ids, and what others do, stay hidden."
+    : "Ratings and replies of models and other reviewers appear after you rate a pair; systems, judgments and ids " +
+      "appear after you rate all pairs and label all citations of a passage.";
+  return `${shown} The order of the passages has no meaning.`;
+}
 
 function overviewSummary() {
   const { head } = review;

@@ -42,7 +42,7 @@ function passageHeading(query, view, p) {
     el("nav", { "aria-label": worded("Passages") }, link(-1, worded("← previous passage")), " ", link(1, worded("next passage →"))),
     revealsPassage(query, p)
       ? el("p", { class: "chips" }, judgmentChips(query, p), rankChips(query, p))
-      : el("p", { class: "faint" }, `Systems, judgments and the id appear after you rate all entries${query.citations(p).length ? " and label all citations" : ""}.`),
+      : !review.head.live && el("p", { class: "faint" }, `Systems, judgments and the id appear after you rate all entries${query.citations(p).length ? " and label all citations" : ""}.`),
   ];
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from exam_pp.prompts import PROMPTS
 from scripts.serving import Served
 from tests.llm.endpoint_server import Answer, prompt_of, rating
 from tests.llm.endpoint_server import serve as endpoint
@@ -348,7 +349,10 @@ def test_an_endpoint_has_a_price_and_can_be_cancelled(serve: Serve, monkeypatch:
         ann = reviewer()
         ann.read(0, "A gas boiler")
         ann.press("+")
-        tokens = (sum(map(units, TEXTS["q1"])) + 2) // 4
+        prompt = PROMPTS.find("self-rated")
+        assert prompt is not None
+        pieces = prompt.render(dict.fromkeys(prompt.slots, ""))
+        tokens = (sum(map(units, TEXTS["q1"])) + 3 * sum(len(piece.text) for piece in pieces) + 2) // 4
         ann.page.wait_for_selector(f"#draft :text('3 pairs · m at its endpoint · about {tokens} tokens')")
         ann.page.keyboard.type("Is it cheap?")
         ann.press("Enter")
@@ -424,6 +428,86 @@ def test_a_page_opens_before_the_first_leaderboard(serve: Serve) -> None:
     ann.page.wait_for_selector("#standings")
     assert len(first) > 2
     assert not ann.problems
+
+
+def test_a_change_that_does_not_fit_takes_no_other_with_it(serve: Serve) -> None:
+    """Work of a page that was closed while the server was down, with a text that the bank has already."""
+    served, reviewer = serve()
+    ann = reviewer()
+    ann.read(0, "A gas boiler")
+    served.kill()
+    ann.press("5", "j", "4", "+")
+    ann.page.keyboard.type("What does a boiler burn?")
+    ann.page.click("#draft button:text('Commit')")
+    ann.page.wait_for_selector("#status:has-text('3 not saved yet')")
+    ann.page.close()
+    served.start()
+    ann.page = ann.open()
+    ann.page.wait_for_selector("#status:has-text('A change of a page that was closed')")
+    assert [event["rating"] for event in events(served)] == [5, 4]
+
+
+def test_an_impact_is_of_the_text_that_it_was_asked_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    hold = threading.Event()
+
+    def slowly(body: dict[str, Any], count: int) -> Answer:
+        if "Is it loud?" in prompt_of(body):
+            hold.wait(30)
+        return rating(body, count)
+
+    with endpoint(slowly) as judge:
+        words = ("--model", "m", "--model-pipeline", "openai", "--base-url", judge.url)
+        served, reviewer = serve(lambda: questions_study(*words), "--base-url", judge.url)
+        ann = reviewer()
+        ann.read(0, "A gas boiler")
+        ann.press("+")
+        ann.page.keyboard.type("Is it loud?")
+        ann.press("Enter")
+        ann.page.wait_for_selector("#progress")
+        ann.page.keyboard.type(" Or cheap?")
+        ann.page.wait_for_selector("#draft button:text('Check impact')")
+        hold.set()
+        assert ann.page.input_value("#draft textarea") == "Is it loud? Or cheap?"
+        ann.press("Enter")
+        ann.page.wait_for_selector("#impact h3")
+        ann.press("Enter")
+        ann.page.wait_for_selector(".verdict:has-text('1 made (1 × add)')")
+    assert [e.get("text") or e["change"]["text"] for e in events(served)] == ["Is it loud? Or cheap?"] * 2
+
+
+def test_a_comment_is_one_change(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann = reviewer()
+    ann.read(0, "A gas boiler")
+    ann.press("5")
+    ann.saved(1)
+    ann.press("c")
+    ann.page.keyboard.type("The text says more than that")
+    ann.saved(2)
+    ann.press("Escape")
+    ann.page.click("[data-focus=undo]")
+    ann.saved(3)
+    assert [event.get("comment") for event in events(served)] == [None, "The text says more than that", None]
+    assert ann.page.input_value("[data-comment]") == ""
+
+
+def test_entries_that_came_while_the_stream_was_broken_are_shown(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann, ben = reviewer(), reviewer("ben")
+    ann.read(0, "A gas boiler")
+    ben.read(0, "A gas boiler")
+    ann.context.set_offline(offline=True)
+    served.kill()
+    served.start()
+    ben.press("+")
+    ben.page.keyboard.type("Is it loud?")
+    ben.page.click("#draft button:text('Commit')")
+    ben.page.wait_for_selector(".card:has-text('Is it loud?')")
+    ann.context.set_offline(offline=False)
+    ann.page.wait_for_selector(".card:has-text('Is it loud?')")
 
 
 def test_a_full_disk_keeps_the_queue(serve: Serve) -> None:
