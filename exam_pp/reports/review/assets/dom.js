@@ -78,10 +78,10 @@ function field(label, control) {
 
 /** Redraws a container and restores the focus and the caret. */
 function redraw(container, make) {
-  const { dataset, selectionStart: start, selectionEnd: end } = document.activeElement;
-  const focus = container.contains(document.activeElement) && dataset.focus;
+  const active = container.contains(document.activeElement) ? document.activeElement : null;
+  const { selectionStart: start, selectionEnd: end, dataset: { focus } = {} } = active ?? {};
   fill(container, make());
-  const again = focus && container.querySelector(`[data-focus="${CSS.escape(focus)}"]`);
+  const again = focus === undefined ? null : container.querySelector(`[data-focus="${CSS.escape(focus)}"]`);
   again?.focus();
   if (Number.isInteger(start)) again?.setSelectionRange?.(start, end);
 }
