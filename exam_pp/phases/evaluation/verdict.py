@@ -179,8 +179,8 @@ def _doubts(standings: Standings) -> str:
         if basis is not None and basis.kind == "people" and standings.of_judge is not None:
             before, now = (_places(of.uncertainty, metric) for of in (standings.of_judge, standings))
             moved = sum(before[system] != now[system] for system in before.keys() & now.keys())
-            who = counted(moved, "system has", "systems have") if moved else "no system has"
-            doubts += f"; {who} another place"
+            whose = counted(moved, "system", "systems") if moved else "no system"
+            doubts += f"; the possible places of {whose} changed"
         doubts += "."
     doubts += "".join(f" {changes}" for changes in provenance.edited)
     if basis is not None and basis.kind != "judge":

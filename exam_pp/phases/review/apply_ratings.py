@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -233,9 +233,7 @@ def decisions(
 
 def _found(edits: Edits, rated: RatedClass, survey: Survey, *, by_ids: bool) -> list[tuple[int, HumanRating]]:
     """Number and rating for each pair that a rating is of: by its content, or without a key by its ids."""
-    places = survey.places(
-        survey.bank if edits.bank_sha256 else TestBank({}), scale_of(rated.name, rated.prompt)
-    )
+    places = _places(survey, scale_of(rated.name, rated.prompt), with_bank=bool(edits.bank_sha256))
     return [
         (number, item)
         for number, rating in enumerate(edits.ratings, 1)
@@ -263,7 +261,7 @@ def _value(item: HumanRating | HumanSupport) -> int | str:
     return item.rating if isinstance(item, HumanRating) else item.support
 
 
-@dataclass
+@dataclass(eq=False)
 class Survey:
     """The passages and entries of a graded file (and a bank), and the prompt classes that rate them.
 
@@ -312,17 +310,6 @@ class Survey:
         self.samples.setdefault(name, grades)
         self.best[name] = max([self.best.get(name, 0), *ratings.values()])
 
-    def places(self, bank: TestBank, asked: str) -> dict[str, list[tuple[str, str]]]:
-        """Key to query id and id of the passages and entries with this content, as a page shows them."""
-        places: dict[str, list[tuple[str, str]]] = {}
-        for query_id, digests in self.passages.items():
-            text = query_text_of(query_id, self.texts[query_id], bank)
-            entries = sorted({*self.entries.get(query_id, ()), DIRECT_ID})
-            keys = [(passage_id, digest(text, of_text)) for passage_id, of_text in digests.items()]
-            for name, key in [*keys, *entry_keys(query_id, text, bank, entries, asked).items()]:
-                places.setdefault(key, []).append((query_id, name))
-        return places
-
     def kinds_of(self, rating: HumanRating) -> set[EntryKind]:
         """The kinds of the graded entry with this id, else the kinds of the bank; empty if unknown."""
         pair = (rating.query_id, rating.entry_id)
@@ -358,6 +345,20 @@ class Survey:
 
     def _unknown_passages(self, pairs: Iterable[Pair]) -> list[str]:
         return [f"{q}/{p}" for q, p, _ in pairs if p not in self.passages.get(q, ())]
+
+
+@lru_cache(maxsize=2)
+def _places(survey: Survey, asked: str, *, with_bank: bool) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Key to query id and id of the passages and entries with this content, as a page shows them."""
+    places: dict[str, list[tuple[str, str]]] = {}
+    bank = survey.bank if with_bank else TestBank({})
+    for query_id, digests in survey.passages.items():
+        text = query_text_of(query_id, survey.texts[query_id], bank)
+        entries = sorted({*survey.entries.get(query_id, ()), DIRECT_ID})
+        keys = [(passage_id, digest(text, of_text)) for passage_id, of_text in digests.items()]
+        for name, key in [*keys, *entry_keys(query_id, text, bank, entries, asked).items()]:
+            places.setdefault(key, []).append((query_id, name))
+    return places
 
 
 def _rated_class(survey: Survey, prompt_class: str, prompts: Mapping[str, Prompt]) -> RatedClass:
@@ -424,14 +425,6 @@ def _check_ratings(ratings: Sequence[HumanRating], rated: RatedClass, survey: Su
         )  # fmt: skip
 
 
-def by_passage(decided: Iterable[tuple[str, str, Add]]) -> dict[tuple[str, str], list[Add]]:
-    """What people decided by query and passage; of a passage that is there twice, the first one takes it."""
-    waiting: dict[tuple[str, str], list[Add]] = {}
-    for query_id, passage_id, add in decided:
-        waiting.setdefault((query_id, passage_id), []).append(add)
-    return waiting
-
-
 def add_decisions(
     graded: Path,
     output: Path,
@@ -440,9 +433,11 @@ def add_decisions(
 ) -> None:
     """Copy a graded file, and let each function add what a person decided to a query's passage.
 
-    Raises DataError if a passage is missing.
+    Of a passage that is there twice, the first one takes it. Raises DataError if a passage is missing.
     """
-    waiting = by_passage(decided)
+    waiting: dict[tuple[str, str], list[Add]] = {}
+    for query_id, passage_id, add in decided:
+        waiting.setdefault((query_id, passage_id), []).append(add)
 
     def change(query: RawQuery) -> RawQuery:
         for raw in query.passages:

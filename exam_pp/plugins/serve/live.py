@@ -34,7 +34,7 @@ _BETWEEN = 0.1
 """Seconds between two messages on the progress of a grading."""
 _FIRST, _IDLE = 0, 1
 """Priorities of what the judge has to do."""
-_NO_BOARD: Mapping[str, Any] = {"judged": False, "rows": [], "pending": 0}
+_NO_BOARD: Mapping[str, Any] = {"basis": "people", "rows": [], "pending": 0}
 
 Message = dict[str, Any]
 

@@ -23,9 +23,9 @@ the study, 503 while the server ends, 507 for a log that cannot be written. Mess
 ``kind``:
 
 * ``changed``: ``seq``, and ``queries`` (their places) whose table changed
-* ``board``: ``at`` (as of a query), ``seq``, ``headline``, ``verdict``, ``metric``, ``pending``, ``judged``
-  (whether the places are by the judge alone), ``rows`` of ``system``, ``mean``, ``places`` and ``start`` (its
-  row then)
+* ``board``: ``at`` (as of a query), ``seq``, ``headline``, ``verdict``, ``metric``, ``pending``, ``basis``
+  (what places rest on: ``people``, estimates from a ``sample``, or the ``judge`` alone), ``rows`` of
+  ``system``, ``mean``, ``places`` and ``start`` (its row then)
 * ``progress``: ``done`` of ``total`` pairs, of a ``request`` of a ``client`` or of new entries
 * ``impact`` of a ``request`` of a ``client``: ``rows`` of ``system``, ``before``, ``after`` and ``covers``
   (its first passage that does); ``moved`` systems, ``covers`` of ``systems``, ``passages`` (``id``,

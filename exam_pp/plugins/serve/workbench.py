@@ -212,14 +212,14 @@ class Workbench:
 
     def shown(self, state: State) -> dict[str, Any]:
         """The board for the page."""
-        said = verdict(state.standings)
+        said, basis = verdict(state.standings), state.standings.uncertainty.basis
         start = self.start.rows
         rows = [{**row, "start": start.get(row["system"], row)} for row in state.rows.values()]
         return {
             "headline": "" if said is None else said.headline,
             "verdict": "" if said is None else said.sentence,
             "metric": state.standings.metrics[0],
-            "judged": state.standings.claims is not state.standings,
+            "basis": "people" if basis is None else basis.kind,
             "rows": rows,
             "pending": sum(map(len, state.pending.values())),
         }
@@ -380,13 +380,13 @@ def _without(bank: TestBank, entries: Collection[str]) -> TestBank:
 def _with_decisions(
     queries: Sequence[QueryPassages], decided: Sequence[tuple[str, str, Add]]
 ) -> list[QueryPassages]:
-    """Queries with what people decided, whose passages are copies."""
-    found = {(query.query_id, each.passage_id): each for query in queries for each in query.passages}
+    """Queries with what people decided, whose passages are copies; of two with an id, the first one's."""
+    found = {(query.query_id, each.passage_id): each for query in queries for each in query.passages[::-1]}
     copies: dict[tuple[str, str], Passage] = {}
     for query_id, passage_id, add in decided:
         place = query_id, passage_id
         add(copies.setdefault(place, copy_of(found[place])))
     return [
-        replace(query, passages=[copies.get((query.query_id, p.passage_id), p) for p in query.passages])
+        replace(query, passages=[copies.pop((query.query_id, p.passage_id), p) for p in query.passages])
         for query in queries
     ]

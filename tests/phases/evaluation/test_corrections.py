@@ -131,7 +131,7 @@ def test_judge_has_no_part_when_people_decided_everything(write_jsonl: WriteLine
     evaluation = cover(file_of(write_jsonl, lambda *_: True))
     assert said(evaluation) == (
         "good (83 %) is better than poor (17 %); 20 queries are enough to show it. 80 of 480 ratings "
-        "changed by 1 person, who checked 480; 2 systems have another place."
+        "changed by 1 person, who checked 480; the possible places of 2 systems changed."
     )
 
 

@@ -80,19 +80,19 @@ function noteTrouble(error) {
 
 // What the browser keeps, unless its settings forbid that
 
-function keep(key, value) {
+function keep(key, value, storage = "localStorage") {
   try {
-    if (value === null) window.localStorage.removeItem(key);
-    else window.localStorage.setItem(key, value);
+    if (value === null) window[storage].removeItem(key);
+    else window[storage].setItem(key, value);
   } catch {
     live.trouble = "This browser keeps nothing: leave the page open until all is saved.";
   }
 }
 
 /** The kept values of all keys that begin so. */
-function kept(prefix) {
+function kept(prefix, storage = "localStorage") {
   try {
-    return new Map(Object.entries(window.localStorage).filter(([key]) => key.startsWith(prefix)));
+    return new Map(Object.entries(window[storage]).filter(([key]) => key.startsWith(prefix)));
   } catch {
     return new Map();
   }
@@ -323,6 +323,16 @@ function openDraft(change, problem = "") {
   document.querySelector("#draft textarea, #draft select, #draft button.primary")?.focus();
 }
 
+/** Keeps the draft for when this tab is loaded again. */
+function keepDraft() {
+  const { entry, q, impact, problem, asked, request, ...change } = live.draft ?? {};
+  keep(draftKey(), live.draft && JSON.stringify(change), "sessionStorage");
+}
+
+function draftKey() {
+  return `exam_pp.live.draft:${review.head.live.log}`;
+}
+
 /** A new entry from the selected text; a second selection joins the draft. */
 function draftFromSelection() {
   const { selection } = live;
@@ -441,11 +451,13 @@ function progressText() {
 function drawDraft() {
   const panel = document.getElementById("draft");
   const { draft } = live;
+  keepDraft();
   panel.hidden = !draft;
   redrawScreen(); // which marks the draft's text
   if (!draft) return fill(panel);
   const set = (name) => (event) => {
     draft[name] = event.target.value;
+    keepDraft();
     if (name !== "reason") forgetImpact(draft);
   };
   const choose = (name, label, options) => choice(label, options, draft[name] ?? "", (value) => { draft[name] = value; forgetImpact(draft); drawDraft(); });
@@ -552,20 +564,23 @@ function drawBoard() {
   if (!live.aside) return;
   redraw(document.getElementById("board"), () => [
     !review.head.blind && (solo?.rows ? soloView(solo) : board && boardView(board)),
-    live.state.last.length > 0 && el("h2", {}, "Last changes"),
+    live.state.last.length > 0 && el("h2", {}, "Last changes ", button("↶", undoLast, { class: "small", "data-focus": "undo-last", title: "key: z", "aria-label": "Undo your last change" })),
     el("ul", { class: "plain" }, live.state.last.slice(-5).reverse().map((event) => el("li", {}, changeText(event)))),
   ]);
   drawLine();
 }
 
-function boardView({ headline = "", verdict, rows, pending, judged }) {
+const PLACES = { judge: "Places by the judge", sample: "Places by estimates" };
+
+function boardView({ headline = "", verdict, rows, pending, basis }) {
   const before = ({ system, start }) => (live.since.rows ? live.since.rows.get(system) ?? start : start);
   return [
     el("h2", {}, "Leaderboard"),
     el("p", { class: "verdict" }, el("strong", {}, headline), el("span", { class: "faint" }, verdict.startsWith(headline) ? verdict.slice(headline.length) : ` ${verdict}`)),
     pending > 0 && el("p", { class: "notice" }, `${count(pending, "new entry is", "new entries are")} not graded yet and ${pending === 1 ? "does" : "do"} not count. ${live.state.problem ?? ""}`),
     live.state.seq > 0 && el("p", {}, choice("Change since", sinceOptions(), live.since.seq, compareSince)),
-    standings(rows, before, judged ? "Places by the judge" : "Places"),
+    standings(rows, before, PLACES[basis] ?? "Places"),
+    basis === "sample" && el("p", { class: "faint" }, "Scores count all ratings; places and the sentence above rest on estimates from the fair sample."),
   ];
 }
 
@@ -649,12 +664,17 @@ function soloByKey() {
   return true;
 }
 
+function statusText() {
+  const trouble = live.trouble || live.refusal;
+  return live.queue.length ? `${live.queue.length} not saved yet${trouble ? `: ${trouble}` : ""}` : trouble || `✓ saved ${live.state.seq}`;
+}
+
 /** The leaderboard as one line, for narrow windows. */
 function drawLine() {
   const rows = live.board?.rows ?? [];
   const [first, ...others] = rows;
   const text = first ? [el("strong", {}, `${first.system} ${percent(first.mean)}`), ` ${places(first.places)} · `, others.slice(0, 2).map(({ system, mean }) => `${system} ${percent(mean)}`).join(" · ")] : ["Entries and changes"];
-  fill(document.getElementById("line"), text, document.body.classList.contains("with-aside") ? " ▾" : " ▴");
+  fill(document.getElementById("line"), statusText(), " · ", text, document.body.classList.contains("with-aside") ? " ▾" : " ▴");
 }
 
 function showAside(shown = true) {
@@ -732,10 +752,11 @@ function undoLast() {
 /** The selected text of the shown passage with its place in code points; null without one. */
 function selectedSpan() {
   const selection = window.getSelection();
-  const box = selection.rangeCount && !selection.isCollapsed && selection.anchorNode?.parentElement?.closest(".text p");
   const pair = currentPair();
-  if (!box || !pair) return null;
+  if (!selection.rangeCount || selection.isCollapsed || !pair) return null;
   const range = selection.getRangeAt(0);
+  const box = [...document.querySelectorAll("#main .text p")].find((text) => range.intersectsNode(text));
+  if (!box) return null;
   const before = (node, offset) => {
     const start = document.createRange();
     start.setStart(box, 0);
@@ -864,9 +885,9 @@ Object.assign(served, {
   status() {
     const status = document.getElementById("status");
     if (!status) return;
-    const trouble = live.trouble || live.refusal;
-    status.textContent = live.queue.length ? `${live.queue.length} not saved yet${trouble ? `: ${trouble}` : ""}` : trouble || `✓ saved ${live.state.seq}`;
-    status.classList.toggle("dirty", Boolean(live.queue.length || trouble));
+    status.textContent = statusText();
+    status.classList.toggle("dirty", !status.textContent.startsWith("✓"));
+    drawLine();
     document.getElementById("disputed").textContent = review.head.blind ? "changes" : `${openDisputes().length} disputed`;
     document.title = `${live.queue.length ? "• " : ""}${review.head.title}`;
   },
@@ -882,7 +903,10 @@ Object.assign(served, {
     keep(visitKey(), live.state.seq);
     takeBoard(live.state.board);
     takeRatings();
-    drawDraft();
+    const draft = JSON.parse(kept(draftKey(), "sessionStorage").get(draftKey()) ?? "null");
+    const query = draft && review.head.queries.find(({ id }) => id === draft.query_id);
+    if (query && (draft.op === "add" || query.entries.some(({ id }) => id === draft.id))) openDraft(draft);
+    else drawDraft();
     drawBoard();
     listen();
   },

@@ -121,6 +121,12 @@ function queueBar(queue = "") {
 function fairPanel() {
   if (!hasFairSample()) return null;
   const text = el("span", { class: "fair-state" }, "Fair sample");
-  if (!review.head.live) openFair().then(() => { text.textContent = fairText(); }); // a served page asks for each query
-  return el("p", { class: "notice queue" }, text, " ", el("a", { href: "#/fair", "data-focus": "fair" }, "Start rating"));
+  const start = el("a", { href: "#/fair", "data-focus": "fair" }, "Start rating");
+  const show = () => {
+    text.textContent = fairText();
+    start.hidden = !fairState().pairs.length;
+  };
+  // A served page asks for each query.
+  if (!review.head.live || fair.queries || review.head.queries.length <= 50) openFair().then(show);
+  return el("p", { class: "notice queue" }, text, " ", start);
 }

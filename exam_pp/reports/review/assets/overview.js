@@ -19,7 +19,7 @@ async function renderOverview(main) {
 
 function blindNotice() {
   const shown = review.head.live
-    ? "Ratings and replies of the judge appear after you rate a pair; systems, judgments, ids, and what others do, stay hidden."
+    ? "Ratings and replies of the judge appear after you rate a pair; systems, judgments, ids, and what others do, stay hidden. A blind page has no fair sample."
     : "Ratings and replies of models and other reviewers appear after you rate a pair; systems, judgments and ids " +
       "appear after you rate all pairs and label all citations of a passage.";
   return `${shown} The order of the passages has no meaning.`;
