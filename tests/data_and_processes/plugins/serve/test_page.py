@@ -510,6 +510,54 @@ def test_entries_that_came_while_the_stream_was_broken_are_shown(serve: Serve) -
     ann.page.wait_for_selector(".card:has-text('Is it loud?')")
 
 
+def test_a_draft_survives_a_reload_and_goes_with_its_commit(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann = reviewer()
+    ann.read(0, "A gas boiler")
+    ann.select_text("gas boiler")
+    ann.press("+")
+    ann.page.keyboard.type("Is it loud?")
+    ann.page.reload()
+    ann.page.wait_for_selector(READY)
+    assert ann.page.input_value("#draft textarea") == "Is it loud?"
+    ann.page.click("#draft button:text('Commit')")
+    ann.saved(1)
+    assert events(served)[0]["spans"][0]["text"] == "gas boiler"
+    ann.page.reload()
+    ann.page.wait_for_selector(READY)
+    assert ann.page.locator("#draft").is_hidden()
+
+
+def test_a_finished_fair_sample_says_so(serve: Serve) -> None:
+    _, reviewer = serve()
+    ann = reviewer()
+    ann.go("#/fair")
+    for number in range(1, 19):
+        ann.press("0")
+        ann.saved(number)
+        if ann.page.locator(".queue:has-text('all 6 entries decided')").count():
+            break
+        ann.page.click(".queue [data-focus=next]")
+    ann.page.wait_for_selector(".queue:has-text('all 6 entries decided')")
+    ann.page.reload()
+    ann.page.wait_for_selector(READY)
+    ann.go("#/")
+    ann.page.wait_for_selector(".queue:has-text('all 6 entries decided')")
+    assert ann.page.locator(".queue a").is_hidden()
+    assert ann.page.locator("#standings th:text-is('Places')").count() == 1
+
+
+def test_a_whole_passage_can_be_selected(serve: Serve) -> None:
+    _, reviewer = serve()
+    ann = reviewer()
+    ann.read(0, "A gas boiler")
+    for what in ("document.querySelector('.text p')", "document.querySelector('#main')"):
+        ann.page.evaluate(f"getSelection().selectAllChildren({what})")
+        ann.page.click("#selection button")
+        ann.page.wait_for_selector(f"#draft .chip[title='{TEXTS['q1'][1]}']")
+        ann.page.click("#draft button:text('Discard')")
+
+
 def test_a_full_disk_keeps_the_queue(serve: Serve) -> None:
     served, reviewer = serve()
     ann = reviewer()
