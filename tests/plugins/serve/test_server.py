@@ -359,8 +359,9 @@ def test_selected_texts_of_others_are_told(serve: Callable[..., Server]) -> None
     ]
 
 
-def test_blind_reviewers_get_nothing_of_others(serve: Callable[..., Server]) -> None:
-    server = serve(blind=True)
+@pytest.mark.parametrize("kind", ["questions", "nuggets"])
+def test_blind_reviewers_get_nothing_of_others(serve: Callable[..., Server], kind: str) -> None:
+    server = serve(kind, blind=True)
     server.send(server.rating(5), by="ben", client="other")  # with the id: the name of a passage is needed
     page, state = server.get("").text, server.get("state?by=ann").text
     query = server.get("query/0?by=ann").json()

@@ -520,9 +520,11 @@ def test_a_draft_survives_a_reload_and_goes_with_its_commit(serve: Serve) -> Non
     ann.page.reload()
     ann.page.wait_for_selector(READY)
     assert ann.page.input_value("#draft textarea") == "Is it loud?"
+    ann.page.click("#draft button:text('Check impact')")
+    ann.page.wait_for_selector(".covers:has-text('does not separate systems')")
     ann.page.click("#draft button:text('Commit')")
-    ann.saved(1)
-    assert events(served)[0]["spans"][0]["text"] == "gas boiler"
+    ann.saved(2)
+    assert events(served)[1]["spans"][0]["text"] == "gas boiler"
     ann.page.reload()
     ann.page.wait_for_selector(READY)
     assert ann.page.locator("#draft").is_hidden()
