@@ -148,7 +148,7 @@ def test_ctrl_c_while_the_judge_grades(served: Served) -> None:
     served.start()
     for _ in range(200):
         _, state = ask(served, "state?by=ann")
-        if state["board"].get("pending") == 0 and state["board"]["seq"] == 1:
+        if state["board"] and state["board"]["pending"] == 0 and state["board"]["seq"] == 1:
             break
         time.sleep(0.05)
     assert state["board"]["pending"] == 0, "graded after the restart"
