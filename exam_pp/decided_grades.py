@@ -160,14 +160,12 @@ class Review:
 
     def sentence(self, ratings: int) -> str:
         """What people changed of this number of ratings, for readers."""
+        of_them = [f"{name} resolved {count}" for name, count in self.resolved.items()]
         text = (
             f"{self.changed} of {counted(ratings, 'rating')} changed by {self.by}, who checked {self.rated}"
+            + (f"; they disagree on {self.disputed}, where the median counts" if self.disputed else "")
         )
-        if not self.disputed:
-            return text
-        of_them = [f"{name} resolved {count}" for name, count in self.resolved.items()]
-        text = f"{text}; they disagree on {self.disputed}, where the median counts"
-        return f"{text}, but {listed(of_them)}" if of_them else text
+        return f"{text}{', but' if self.disputed else ';'} {listed(of_them)}" if of_them else text
 
     @property
     def by(self) -> str:

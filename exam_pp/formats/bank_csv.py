@@ -114,7 +114,9 @@ def bank_table(lines: Iterable[BankLine]) -> str:
             raise DataError(f"the query id {line.query_id!r} is blank, which a CSV file does not allow.")
         for item in line.items:
             row = row_of(line, item)
-            writer.writerow([with_apostrophe(str(getattr(row, column))) for column in columns])
+            cells = {column: str(getattr(row, column)) for column in columns}
+            # A weight is a number, also below 0.
+            writer.writerow([c if name == "weight" else with_apostrophe(c) for name, c in cells.items()])
     return stream.getvalue()
 
 

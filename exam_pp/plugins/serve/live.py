@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import PriorityQueue
 from typing import Any
 
-from exam_pp.data_model import HUMAN
+from exam_pp.data_model import HUMAN, QueryPassages
 from exam_pp.errors import DataError, ExamError, OutputError
 from exam_pp.phases.review.review_material import ReviewOptions
 from exam_pp.phases.review.review_table import QueryTable
@@ -129,7 +129,8 @@ class Live:
             if any(event.op == "preview" for event in new):
                 raise DataError("is for the server alone.", field="op")
             seq = self.log.append(self.bench.check(list(self.log.events), new))
-        self._told_changed(sorted(filter(None, {self._query_of(event) for event in new})))
+        changes_of = [self.log.events[each.item.of - 1] if each.op == "undo" else each for each in new]
+        self._told_changed(sorted({getattr(each.item, "query_id", "") for each in changes_of}))
         return seq
 
     def preview(self, by: str, client: str, request: int, change: Mapping[str, Any]) -> None:
@@ -173,9 +174,10 @@ class Live:
         }
         systems = [] if self.blind else self.bench.systems
         queries = list(map(self._query, material.tables, material.head["queries"]))
-        shown = {"graders": [self.bench.judge], "systems": systems, "notes": [], "leaderboards": []}
-        graded = {"name": self.name, "sha256": None}
-        return {**material.head, **shown, "graded": graded, "queries": queries, "live": live}
+        return {
+            **material.head, "graders": [self.bench.judge], "systems": systems, "queries": queries,
+            "notes": [], "leaderboards": [], "graded": {"name": self.name, "sha256": None}, "live": live,
+        }  # fmt: skip
 
     def _query(self, table: QueryTable, known: Message) -> Message:
         """A query in the head, with its fair sample."""
@@ -305,9 +307,10 @@ class Live:
         bank, query_id = self.bench.changed(edits), change.query_id
         new, graded = self.bench.new_entries(bank, query_id), None
         started = time.monotonic()
-        if judge is not None and new - self.bench.new_entries(before.bank, query_id):
+        fresh = new - self.bench.new_entries(before.bank, query_id)
+        if judge is not None and fresh:
             query = self.bench.queries[query_id]
-            advance = self._advance(asked, len(query.passages) * len(new))
+            advance = self._advance(asked, query, len(fresh), len(new))
             graded = new, judge.graded(query, bank, new, advance)
         impact = self.bench.impact(change, before, self.bench.state(edits, graded))
         seconds = round(time.monotonic() - started, 2)
@@ -326,23 +329,26 @@ class Live:
 
     def _grade(self, judge: Judge, query_id: str) -> None:
         """Grade the pending entries of a query."""
-        if query_id in self.state.pending:
+        if fresh := self.state.pending.get(query_id):
             bank, query = self.bench.changed(self.edits()), self.bench.queries[query_id]
             new = self.bench.new_entries(bank, query_id)
-            advance = self._advance(None, len(query.passages) * len(new))
+            advance = self._advance(None, query, len(fresh), len(new))
             self.bench.take(judge.graded(query, bank, new, advance), new)
             self._version += 1
             self.problem = ""
             self._told_changed([query_id])
 
-    def _advance(self, asked: Event | None, total: int) -> Callable[[int], None]:
-        """A function that tells pages how far the judge is, and stops it."""
-        done, started, told = 0, time.monotonic(), 0.0
+    def _advance(
+        self, asked: Event | None, query: QueryPassages, fresh: int, entries: int
+    ) -> Callable[[int], None]:
+        """A function that tells pages how far the judge is with ``fresh`` of some entries, and stops it."""
+        total, started, told = fresh * len(query.passages), time.monotonic(), 0.0
+        done = total - entries * len(query.passages)  # the replies for the others are known
 
         def advance(pairs: int) -> None:
             nonlocal done, told
             done, now = done + pairs, time.monotonic()
-            if pairs and done:
+            if pairs and done > 0:
                 self.seconds = (now - started) / done
             if asked is not None:
                 self._check_wanted(asked)
@@ -351,7 +357,7 @@ class Live:
             if now - told > _BETWEEN:
                 told = now
                 of_draft = {} if asked is None else _asked_by(asked)
-                self._told({"kind": "progress", "done": min(done, total), "total": total, **of_draft})
+                self._told({"kind": "progress", "done": max(0, min(done, total)), "total": total, **of_draft})
 
         return advance
 
@@ -367,18 +373,11 @@ class Live:
         self._told({"kind": "changed", "seq": self.log.seq, "queries": queries})
         self._changed.set()
 
-    def _query_of(self, event: Event) -> str | None:
-        """The query that a change is of."""
-        if event.op == "undo":
-            return self._query_of(self.log.events[event.item.of - 1])
-        query_id: str | None = getattr(event.item, "query_id", None)
-        return query_id
-
 
 def _said(what: str, error: Exception) -> str:
     """What pages show of an error."""
     if isinstance(error, ExamError):
-        return str(error)
+        return error.problem if isinstance(error, DataError) else str(error)
     log.error("The %s has failed.", what, exc_info=error)
     return f"The {what} has failed ({error})."
 

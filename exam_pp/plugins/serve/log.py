@@ -114,7 +114,9 @@ def folded(events: Sequence[Event], bank_sha256: str | None) -> Edits:
                 if earlier in ratings:
                     ratings[earlier] = ratings[earlier].model_copy(update={"resolves": False})
                 resolved[event.item.key] = pair
-            ratings[pair] = event.item.model_copy(update={"by": event.by, "resolves": resolves})
+            comment = event.item.comment or (event.op == "resolve" and known and known.comment) or None
+            change = {"by": event.by, "resolves": resolves, "comment": comment}
+            ratings[pair] = event.item.model_copy(update=change)
         elif event.op == "unrate":
             ratings.pop((event.by, event.item.key), None)
         elif event.op in BANK_OPS:

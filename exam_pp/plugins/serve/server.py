@@ -28,7 +28,8 @@ the study, 503 while the server ends, 507 for a log that cannot be written. Mess
   ``system``, ``mean``, ``places`` and ``start`` (its row then)
 * ``progress``: ``done`` of ``total`` pairs, of a ``request`` of a ``client`` or of new entries
 * ``impact`` of a ``request`` of a ``client``: ``rows`` of ``system``, ``before``, ``after`` and ``covers``
-  (its first passage that does); ``moved`` systems, ``covers`` of ``systems``, ``passages`` (``id``,
+  (its first passage that does); ``separates`` (whether they differ by the entry
+  alone), ``moved`` systems, ``covers`` of ``systems``, ``passages`` (``id``,
   ``rating``, and the ``old`` one of a reworded entry), ``covered`` of ``asked`` passages, ``avoid``,
   ``seconds``
 * ``error`` of a ``request`` of a ``client``: ``message``
@@ -48,7 +49,6 @@ from typing import Annotated, Any, TypeVar
 
 import uvicorn
 from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -100,14 +100,8 @@ def _name(by: str) -> str:
     return (human_model(by[:100]) or "").removeprefix(HUMAN)
 
 
-def _named(by: str) -> str:
-    if name := _name(by):
-        return name
-    raise PydanticCustomError("name", "is empty: enter your name")
-
-
 class _Named(_Body):
-    by: Annotated[str, AfterValidator(_named)]
+    by: Annotated[str, AfterValidator(_name), Field(min_length=1)]
 
 
 class _Change(Record):

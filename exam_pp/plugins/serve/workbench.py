@@ -228,11 +228,9 @@ class Workbench:
         """What a change of the bank would move: places, who covers the entry, scores."""
         rows, now = before.rows, after.rows
         new = self._entry_of(change, before, after)
-        covering, ratings = ({}, {}) if new is None else self._covering(change.query_id, new, after)
+        covering, ratings, scores = self._covering(change.query_id, new, after)
         known = before.bank.entries(change.query_id).get(str(change.entry_id))
-        old: dict[str, int] = {}
-        if change.op == "reword" and known is not None:
-            _, old = self._covering(change.query_id, known, before)
+        _, old, _ = self._covering(change.query_id, known if change.op == "reword" else None, before)
         table: list[dict[str, Any]] = [
             {"system": system, "before": rows[system], "after": row, "covers": covering.get(system)}
             for system, row in now.items()
@@ -241,6 +239,7 @@ class Workbench:
         best = sorted(reached, key=lambda key: (-ratings.get(key, -1), key))
         return {
             "rows": table,
+            "separates": len(scores) > 1,
             "moved": [row["system"] for row in table if row["before"]["places"] != row["after"]["places"]],
             "covers": None if new is None else len(covering),
             "systems": len(table),
@@ -258,10 +257,15 @@ class Workbench:
         new = [entries[key] for key in entries.keys() - before.bank.entries(change.query_id).keys()]
         return new[0] if new else entries.get(str(change.entry_id))
 
-    def _covering(self, query_id: str, entry: Entry, state: State) -> tuple[dict[str, str], dict[str, int]]:
-        """System to its first passage that covers an entry, and passage to its rating."""
-        (query,) = [query for query in state.passages if query.query_id == query_id]
-        data = self.selected(LoadedPassages([query]), state.alone(query_id, entry.entry_id).bank)
+    def _covering(
+        self, query_id: str, entry: Entry | None, state: State
+    ) -> tuple[dict[str, str], dict[str, int], set[float]]:
+        """System to its first passage that covers an entry, passage to its rating, scores by it alone."""
+        if entry is None:
+            return {}, {}, set()
+        of_query = LoadedPassages([query for query in state.passages if query.query_id == query_id])
+        alone = replace(state.alone(query_id, entry.entry_id), passages=of_query)
+        data = self.selected(of_query, alone.bank)
         graded = data.file.queries[query_id]
         reached = graded.reached(self.min_grade)
         systems = {
@@ -269,7 +273,10 @@ class Workbench:
             for system, first in data.file.first_ranks.items()
             if (hits := [index for index in graded.top(system, first, self.cutoff) if reached[index]])
         }
-        return systems, {each.passage_id: max(each.levels) for each in graded.passages if each.graded}
+        ratings = {each.passage_id: max(each.levels) for each in graded.passages if each.graded}
+        rows = alone.rows
+        scores = {round(rows[system]["mean"] if system in rows else 0.0, 9) for system in self.systems}
+        return systems, ratings, scores
 
     def page(self, state: State, options: ReviewOptions, queries: Collection[str] = ()) -> Any:
         """The material of the review page, of all queries or some."""
@@ -294,7 +301,8 @@ class Workbench:
                 "resolved": any(rating.resolves for rating in ratings),
             }
             for key, ratings in pairs.items()
-            if len({rating.rating for rating in ratings}) > 1 and self.has_pair(state.bank, ratings[0], key)
+            if (len({rating.rating for rating in ratings}) > 1 or any(rating.resolves for rating in ratings))
+            and self.has_pair(state.bank, ratings[0], key)
         ]
         return sorted(rows, key=lambda row: row["resolved"])
 
@@ -307,7 +315,10 @@ class Workbench:
         for event in new:
             item = event.item
             if event.op in ("rate", "resolve", "unrate"):
-                item = item.model_copy(update={"key": self.key(bank, item)})
+                key = self.key(bank, item)
+                if item.key not in (None, key):
+                    raise DataError("is of another text, which somebody changed.", field="key")
+                item = item.model_copy(update={"key": key})
                 allowed = [step.rating for step in self.scale]
                 if event.op != "unrate" and item.rating not in allowed:
                     raise DataError(f"must be one of {', '.join(map(str, allowed))}.", field="rating")
@@ -319,7 +330,12 @@ class Workbench:
             elif event.op in BANK_OPS:
                 self.check_draft(item)
             checked.append(replace(event, item=item))
-        self.changed(folded([*events, *checked], self.bank_sha256))
+        try:
+            self.changed(folded([*events, *checked], self.bank_sha256))
+        except DataError as error:
+            if all(event.op != "undo" for event in new):
+                raise
+            raise DataError("is what a later change rests on, which has to go first.", field="of") from error
         return checked
 
     def key(self, bank: TestBank, pair: Any) -> str:
@@ -328,7 +344,9 @@ class Workbench:
         if (query_id, passage_id) not in self.texts:
             raise DataError("is not a passage of this study.", field="passage_id")
         if entry_id not in bank.entries(query_id):
-            raise DataError("is not an entry of the bank.", field="id")
+            raise DataError(
+                "is not in the bank; perhaps somebody has just removed or reworded it.", field="id"
+            )
         text = query_text_of(query_id, self.queries[query_id].query_text, bank)
         scale = scale_of(self.prompt_class, self.prompt)
         of_entry = entry_keys(query_id, text, bank, [entry_id], scale)[entry_id]

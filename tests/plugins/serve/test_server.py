@@ -166,8 +166,7 @@ def test_changes_that_are_refused(serve: Callable[..., Server]) -> None:
         refused = server.send(change)
         assert refused.status_code == 422, change
         assert refused.json()["field"] == field, refused.json()
-    nameless = server.send(server.rating(3), by=" ").json()
-    assert nameless == {"message": "is empty: enter your name.", "field": "by"}
+    assert server.send(server.rating(3), by=" ").json()["field"] == "by"
     assert server.post("events", {"events": [{"op": "note"}]}).status_code == 422
     assert server.send(*[server.rating(3)] * 1001).status_code == 422
     assert server.send(server.rating(3), server.rating(9)).status_code == 422, "all or none"
@@ -271,6 +270,45 @@ def test_two_reviewers_disagree_and_one_resolves(serve: Callable[..., Server]) -
     resolve = server.rating(5) | {"op": "resolve"}
     server.send(resolve, by="cid", client="third")
     assert "but cid resolved 1" in server.board(3)["verdict"]
+
+
+def test_a_resolution_by_a_party_keeps_the_comment_and_is_said(serve: Callable[..., Server]) -> None:
+    server = serve()
+    server.send(server.rating(1, comment="no fuel is named"))
+    server.send(server.rating(5), by="ben", client="other")
+    server.send(server.rating(5) | {"op": "resolve"})
+    (row,) = server.get("state?by=cid").json()["disputes"]
+    assert row["resolved"]
+    assert {each["by"]: each.get("comment") for each in row["ratings"]} == {
+        "ann": "no fuel is named",
+        "ben": None,
+    }
+    assert "who checked 1; ann resolved 1." in server.board(3)["verdict"]
+
+
+def test_a_rating_of_a_text_that_somebody_changed_is_refused(serve: Callable[..., Server]) -> None:
+    server = serve()
+    shown = server.get("query/0?by=ann").json()["chunk"]
+    passage = shown["ids"].index(first(server.made, "q1", "alpha"))
+    key = f"{shown['keys']['entries']['q1/1']}:{shown['keys']['passages'][passage]}"
+    assert server.send(server.rating(5, key=key)).json() == {"seq": 1}
+    refused = server.send(server.rating(5, key="of:another"))
+    assert (refused.status_code, refused.json()["field"]) == (422, "key")
+
+
+def test_progress_counts_what_is_graded_for_the_draft(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exam_pp.plugins.serve.live._BETWEEN", -1.0)
+    server = serve()
+    server.board(server.send({"op": "add", "query_id": "q1", "text": "Is it loud?"}).json()["seq"])
+    change = {"op": "add", "query_id": "q1", "text": "Is it cheap?"}
+    server.post("preview", {"request": 1, "change": change})
+    server.wait(lambda m: m["kind"] == "impact")
+    told = [m for m in server.told if m["kind"] == "progress" and m.get("request") == 1]
+    assert {m["total"] for m in told} == {3}
+    assert [m["done"] for m in told] == sorted(m["done"] for m in told)
+    assert told[-1]["done"] == 3
 
 
 def test_exports_are_what_other_commands_read(serve: Callable[..., Server]) -> None:

@@ -14,6 +14,7 @@ const live = {
   trouble: "", // what is wrong, for the status
   refusal: "", // why the last change was refused
   unable: new Set(), // own changes whose undoing was refused
+  late: new Set(), // queries that are fetched when nobody types any more
   state: { seq: 0, ratings: [], undo: [], last: [] },
   board: null,
   since: { seq: 0, rows: null }, // what scores are compared with; without rows, the start
@@ -85,7 +86,7 @@ function keep(key, value, storage = "localStorage") {
     if (value === null) window[storage].removeItem(key);
     else window[storage].setItem(key, value);
   } catch {
-    live.trouble = "This browser keeps nothing: leave the page open until all is saved.";
+    live.keepsNothing = true;
   }
 }
 
@@ -162,7 +163,8 @@ async function flush() {
 
 /** Shows a change that was refused, and what the log has in its place. */
 function takeBack({ event: { n, sent, ...change }, error }) {
-  live.refusal = error.message;
+  const comment = change.comment ? ` “${shortened(change.comment, 200)}”` : "";
+  live.refusal = `Not saved (${DONE[change.op]}${comment}): ${error.message}`;
   if (change.op === "undo") live.unable.add(change.of);
   if (!live.draft && !["rate", "unrate", "resolve", "undo", "discard"].includes(change.op)) openDraft(change, error.message);
   refresh();
@@ -195,6 +197,7 @@ async function refresh() {
     live.refreshing = null;
     const state = await getState();
     if (state.seq < live.state.seq) return;
+    if (state.last.at(-1)?.by !== live.by) live.unable.clear();
     live.state = state;
     takeBoard(state.board);
     takeRatings();
@@ -244,17 +247,46 @@ async function renewQueries(indexes) {
     const query = await fetchQuery(index);
     const known = await review.opened.get(index);
     if (!known || query.isOld) continue;
+    if (app.view.q === index && isTyping()) { // what is typed is about what is shown
+      live.late.add(index);
+      continue;
+    }
     const isSame = JSON.stringify(known.entries) === JSON.stringify(query.entries);
+    const selected = known.entries[app.view.e]?.id;
     Object.assign(known, query);
     fair.orders.clear();
-    if (app.view.q === index && !isSame && !isTyping()) await render();
-    else redrawScreen();
+    if (app.view.q !== index || isSame) redrawScreen();
+    else await showRenewed(query, selected);
   }
+}
+
+/** Draws the shown query with its new entries; the selected one stays selected. */
+async function showRenewed(query, selected) {
+  if (app.view.fair) {
+    startQueue(); // which has the places of entries
+    await showFair();
+    return;
+  }
+  if (app.view.name === "passage") {
+    const e = query.entries.findIndex(({ id }) => id === selected);
+    if (e < 0) live.refusal = "The entry that was selected is gone: somebody removed or reworded it.";
+    else app.view.e = e;
+    window.history.replaceState(null, "", addressOf(app.view));
+  }
+  await render();
+}
+
+function renewLate() {
+  const late = [...live.late];
+  if (isTyping()) return;
+  live.late.clear();
+  renewQueries(late).catch(noteTrouble);
 }
 
 function hear(message) {
   const isMine = message.client === live.client && message.request === live.draft?.request;
   if (message.kind === "opened") catchUp();
+  else if (message.kind === "broken") noteTrouble({});
   else if (message.kind === "changed") {
     refresh();
     renewQueries(message.queries).catch(noteTrouble);
@@ -296,6 +328,10 @@ function listen() {
       const message = JSON.parse(data);
       channel.postMessage(message);
       hear(message);
+    };
+    stream.onerror = () => {
+      channel.postMessage({ kind: "broken" });
+      noteTrouble({});
     };
     stream.onopen = () => {
       channel.postMessage({ kind: "opened" });
@@ -425,6 +461,7 @@ function discardDraft() {
   if (!draft) return;
   cancelImpact(draft);
   live.draft = null;
+  live.refusal = "";
   if (draft.impact) sendChange({ op: "discard", change: changeOf(draft) });
   drawDraft();
   announce("Discarded");
@@ -474,7 +511,7 @@ function drawDraft() {
     el("h2", {}, draft.op === "add" ? "New entry" : "Change of an entry"),
     draft.entry && el("p", { class: "faint", dir: "auto" }, draft.entry.text),
     draft.spans.map((span, index) => el("p", { class: "chips" }, el("span", { class: "chip", title: span.text, dir: "auto" }, `${span.passage_id} [${span.start}–${span.end}] “${shortened(span.text, 40)}”`), button("✕", () => { draft.spans.splice(index, 1); drawDraft(); }, { class: "small", "aria-label": `Remove the selection ${index + 1}` }))),
-    draft.op !== "add" && choose("op", "Change", OPS.filter(([op]) => op !== "add_gold_answer" || draft.entry?.kind === "question")),
+    draft.op !== "add" && choose("op", "Change", OPS.filter(([op]) => (op !== "add_gold_answer" || draft.entry?.kind === "question") && (op !== "importance" || importance || (kinds.includes("nugget") && !criteria)))),
     isText && field("Text", el("textarea", { rows: 3, required: true, dir: "auto", oninput: set("text"), "data-focus": "draft-text" }, draft.text)),
     draft.op === "add_gold_answer" && field("Answer", el("input", { type: "text", value: draft.value, oninput: set("value"), dir: "auto", "data-focus": "draft-value" })),
     el("p", { class: "chips" },
@@ -524,19 +561,19 @@ function impactSummary({ covers, systems, covered, asked, moved, avoid }) {
 }
 
 function impactView(impact) {
-  const { rows, moved, covers, systems, passages } = impact;
+  const { rows, moved, covers, systems, passages, separates, avoid } = impact;
+  const { op } = live.draft;
   const moves = ({ system }) => moved.includes(system);
   const first = [...rows.filter(moves), ...rows.filter((row) => row.covers && !moves(row))];
   const shown = first.length ? first : rows.slice(0, 3);
   const rest = rows.filter((row) => !shown.includes(row));
-  const ofAll = covers !== null && (covers === 0 || covers === systems);
   return [
     el("h3", {}, "Impact"),
     el("p", {}, impactSummary(impact)),
-    covers !== null && el("div", { class: "covers", title: `${covers} of ${systems} systems` }, el("meter", { min: 0, max: systems, value: covers, "aria-label": "Systems that cover it" }), ofAll && el("span", { class: "faint" }, " does not separate systems")),
+    covers !== null && el("div", { class: "covers", title: `${covers} of ${systems} systems` }, el("meter", { class: avoid ? "avoid" : null, min: 0, max: systems, value: covers, "aria-label": `Systems that ${avoid ? "make" : "cover"} it` }), !separates && el("span", { class: "faint" }, " does not separate systems")),
     impactTable(shown, moved, impact),
-    rest.length > 0 && el("details", {}, el("summary", {}, `${count(rest.length, "more system")}`), impactTable(rest, moved, impact), el("p", { class: "faint" }, "Systems that miss an entry lose a little, because the query has one entry more.")),
-    passages.length > 0 && el("details", {}, el("summary", {}, worded(`Passages that cover it${live.draft.op === "reword" ? ", or did before" : ""}`)), el("ul", {}, passages.map(({ id, rating, old }) => el("li", { dir: "auto" }, passageByName(id), ` ${rating === null ? "ungraded" : step(rating).label}`, old !== null && el("span", { class: "faint" }, ` (before: ${step(old).label})`))))),
+    rest.length > 0 && el("details", {}, el("summary", {}, `${count(rest.length, "more system")}`), impactTable(rest, moved, impact), op === "add" && !avoid && el("p", { class: "faint" }, "Systems that miss an entry lose a little, because the query has one entry more.")),
+    passages.length > 0 && el("details", {}, el("summary", {}, worded(`Passages that ${avoid ? "make" : "cover"} it${op === "reword" ? ", or did before" : ""}`)), el("ul", {}, passages.map(({ id, rating, old }) => el("li", { dir: "auto" }, passageByName(id), ` ${rating === null ? "ungraded" : step(rating).label}`, old !== null && el("span", { class: "faint" }, ` (before: ${step(old).label})`))))),
   ];
 }
 
@@ -666,7 +703,8 @@ function soloByKey() {
 
 function statusText() {
   const trouble = live.trouble || live.refusal;
-  return live.queue.length ? `${live.queue.length} not saved yet${trouble ? `: ${trouble}` : ""}` : trouble || `✓ saved ${live.state.seq}`;
+  const unkept = live.keepsNothing ? ". This browser keeps nothing: leave the page open until all is saved." : "";
+  return (live.queue.length ? `${live.queue.length} not saved yet${trouble ? `: ${trouble}` : ""}` : trouble || `✓ saved ${live.state.seq}`) + unkept;
 }
 
 /** The leaderboard as one line, for narrow windows. */
@@ -707,7 +745,7 @@ async function drawWork(main) {
       el("h2", {}, "Disagreements"),
       disputes.length ? el("div", { class: "scroll" }, disputeTable(rows)) : el("p", {}, "People agree on all pairs that several rated."),
       el("h2", {}, "Export"),
-      el("p", { class: "chips" }, [["bank", "bank of entries"], ["table", "bank as a table"], [`edits?by=${encodeURIComponent(live.by)}`, "your ratings"], ["log", "log of all changes"]].map(([name, label]) => el("a", { href: `export/${name}`, class: "chip" }, label))),
+      el("p", { class: "chips" }, [["bank", "bank of entries"], ["table", "bank as a table, without its history"], [`edits?by=${encodeURIComponent(live.by)}`, "your ratings"], ["log", "log of all changes"]].map(([name, label]) => el("a", { href: `export/${name}`, class: "chip" }, label))),
     ],
     el("h2", {}, "Last changes"),
     el("ul", {}, [...live.state.last].reverse().map((event) => el("li", {}, changeText(event)))),
@@ -722,7 +760,7 @@ function disputeTable(rows) {
     el("td", { dir: "auto" }, passageLink({ rating: pair, ...place })),
     el("td", { dir: "auto" }, entryText(pair)),
     el("td", {}, pair.ratings.map(({ by, rating, comment, resolves }) => el("div", { dir: "auto" }, `${by}: ${step(rating).label}${resolves ? " (resolved)" : ""}`, comment && el("span", { class: "faint" }, ` ${comment}`)))),
-    el("td", {}, el("span", { class: "chips" }, review.head.scale.map(([rating, label]) => button(label, () => resolvePair(pair, rating), { class: `small${pair.ratings.some((each) => each.resolves && each.rating === rating) ? " primary" : ""}`, title: `Resolve as ${label}` })))),
+    el("td", { class: "resolve" }, el("span", { class: "chips" }, review.head.scale.map(([rating, label]) => button(label, () => resolvePair(pair, rating), { class: `small${pair.ratings.some((each) => each.resolves && each.rating === rating) ? " primary" : ""}`, title: `Resolve as ${label}` })))),
   ))));
 }
 
@@ -743,7 +781,10 @@ function undoLast() {
     while (live.queue.length && !live.stopped && !live.wait) await pause(10);
     await refresh();
     return announce(live.unable.has(undo.seq) ? live.refusal : `Undone: ${undo.op}`);
-  }).catch(noteTrouble);
+  }).catch((error) => {
+    live.refusal = "Not undone.";
+    noteTrouble(error);
+  });
   return true;
 }
 
@@ -836,7 +877,8 @@ function startParts() {
     drawSelection();
     if (live.solo) showSolo(null);
   });
-  KEYS.push(...LIVE_KEYS);
+  KEYS.splice(KEYS.findIndex(([key]) => key.startsWith("s ")), 1, ...LIVE_KEYS);
+  document.addEventListener("focusout", () => setTimeout(renewLate));
   Object.assign(KEY_ACTIONS, { n: draftFromSelection, "+": draftFromSelection, i: () => live.draft !== null && checkImpact(), o: soloByKey, z: undoLast });
   QUERY_COLUMNS.push({ name: "disputed", label: "Disputed", value: ({ id }) => openDisputes().filter((pair) => pair.query_id === id).length, number: true, open: true });
   SORTS.push(["consequence", "could move a place", consequence]);
@@ -845,18 +887,24 @@ function startParts() {
 const NAME = "exam_pp.live.name";
 
 async function askName() {
-  const { reviewer } = review.head;
-  const known = reviewer || kept(NAME).get(NAME);
-  if (known) return known;
-  const name = el("input", { type: "text", required: true, autocomplete: "off", maxlength: 100 });
+  const known = review.head.reviewer || kept(NAME).get(NAME);
+  let name = known;
+  while (!name) name = await enterName("");
+  return name;
+}
+
+/** The name that the reviewer enters; null if it is cancelled. */
+async function enterName(value) {
+  const name = el("input", { type: "text", value, required: true, autocomplete: "off", maxlength: 100 });
   const check = () => { name.value = name.value.trim(); return name.reportValidity(); };
   const content = [el("p", {}, "Your ratings and changes get this name. It is no password: others on this machine could enter it, too."), field("Name", name)];
-  while (!(await ask("Your name", content, "Start", { check })));
-  return name.value;
+  return (await ask("Your name", content, "Start", { check })) ? name.value : null;
 }
 
 async function changeName() {
-  keep(NAME, null);
+  const name = await enterName(live.by);
+  if (!name || name === live.by) return;
+  keep(NAME, name);
   window.location.reload();
 }
 

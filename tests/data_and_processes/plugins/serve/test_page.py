@@ -385,6 +385,7 @@ def test_an_endpoint_has_a_price_and_can_be_cancelled(serve: Serve, monkeypatch:
         ann.page.click("#dialog button:text('Cancel')")
         assert len(judge.bodies) == asked + 3, "nothing is sent before the answer"
         assert [event["op"] for event in events(served)] == ["preview", "preview"]
+        ann.page.unroute_all(behavior="ignoreErrors")
 
 
 def test_a_judge_that_dies_says_so(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -558,6 +559,40 @@ def test_a_whole_passage_can_be_selected(serve: Serve) -> None:
         ann.page.click("#selection button")
         ann.page.wait_for_selector(f"#draft .chip[title='{TEXTS['q1'][1]}']")
         ann.page.click("#draft button:text('Discard')")
+
+
+def test_what_is_typed_is_about_what_is_shown(serve: Serve) -> None:
+    """Ben's comment on an entry, which ann rewords meanwhile: the next key is no rating of the new text."""
+    _served, reviewer = serve()
+    ann, ben = reviewer(), reviewer("ben")
+    ben.go("#/q/0/p/0/e/0")
+    ben.press("5")
+    ben.saved(1)
+    ben.press("c")
+    ann.go("#/q/0")
+    ann.page.click("button[aria-label='Edit entry 1']")
+    ann.page.fill("#draft textarea", "What does a boiler never burn?")
+    ann.page.click("#draft button:text('Commit')")
+    ann.saved(2)
+    ann.page.wait_for_selector(".entry-text:has-text('never burn')")
+    assert ben.page.locator(".card:has-text('never burn')").count() == 0, "he types"
+    ben.page.keyboard.type("Fuel")
+    ben.press("Escape")
+    ben.page.wait_for_selector(".card:has-text('never burn')")
+    ben.page.wait_for_selector("#status:has-text('Fuel')")
+
+
+def test_the_selected_entry_stays_selected(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann, ben = reviewer(), reviewer("ben")
+    ben.go("#/q/0/p/0/e/1")
+    ann.go("#/q/0")
+    ann.page.click("button[aria-label='Remove entry 1']")
+    ann.page.click("#draft button:text('Commit')")
+    ben.page.wait_for_selector(".card.selected:has-text('1 What does a boiler burn?')")
+    ben.press("5")
+    ben.saved(2)
+    assert events(served)[1]["id"] == "q1/1"
 
 
 def test_a_full_disk_keeps_the_queue(serve: Serve) -> None:
