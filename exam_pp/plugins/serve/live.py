@@ -150,8 +150,8 @@ class Live:
         self._asked[client] = max(self._asked.get(client, 0), request + 1)
 
     def _put(self, priority: int, job: Event | str) -> None:
-        """Give the judge a draft, or a query with new entries or to be read ahead."""
-        self._jobs.put((priority, next(self._numbers), job))
+        """Give the judge a draft, or a query with new entries or to be read ahead, the last one first."""
+        self._jobs.put((priority, next(self._numbers) * (-1 if priority == _IDLE else 1), job))
 
     # What pages get
 

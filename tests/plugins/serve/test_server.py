@@ -566,6 +566,30 @@ def test_a_page_that_takes_no_messages_has_to_connect_again() -> None:
     assert (first, len(rest)) == (": open\n\n", 1000)
 
 
+def test_the_query_that_was_opened_last_is_read_first_and_drafts_before(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold, busy, read = threading.Event(), threading.Event(), list[str]()
+
+    def slowly(_judge: Judge, query: Any) -> None:
+        busy.set()
+        hold.wait(20)
+        read.append(query.query_id)
+
+    server = serve()
+    monkeypatch.setattr(Judge, "read_ahead", slowly)
+    server.get("query/0?by=ann&reads=1")
+    assert busy.wait(20)
+    for index in (1, 2, 1):
+        server.get(f"query/{index}?by=ann&reads=1")
+    change = {"op": "add", "query_id": "q1", "text": "Is it loud?"}
+    server.post("preview", {"request": 1, "change": change})
+    monkeypatch.setattr(Live, "_look", lambda *_: read.append("draft"))
+    hold.set()
+    server.wait(lambda _: len(read) == 4)
+    assert read == ["q1", "draft", "q2", "q3"], "each once"
+
+
 def test_a_server_that_ends_takes_no_changes(serve: Callable[..., Server]) -> None:
     server = serve()
     server.live.close()
