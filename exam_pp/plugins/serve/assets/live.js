@@ -774,17 +774,14 @@ function resolvePair({ query_id: queryId, passage_id: passageId, id }, rating) {
 function undoLast() {
   live.undoing = (live.undoing ?? Promise.resolve()).then(async () => {
     flush(); // a comment, too
-    for (let tries = 0; live.queue.length && tries < 100; tries++) await pause(20);
-    const undo = (await getState()).undo.filter(({ seq }) => !live.unable.has(seq)).at(-1);
+    while (live.queue.length && !live.stopped) await pause(20);
+    const undo = (await patiently(getState)).undo.filter(({ seq }) => !live.unable.has(seq)).at(-1);
     if (!undo) return announce("Nothing to undo");
     sendChange({ op: "undo", of: undo.seq });
     while (live.queue.length && !live.stopped && !live.wait) await pause(10);
     await refresh();
     return announce(live.unable.has(undo.seq) ? live.refusal : `Undone: ${undo.op}`);
-  }).catch((error) => {
-    live.refusal = "Not undone.";
-    noteTrouble(error);
-  });
+  }).catch(noteTrouble);
   return true;
 }
 

@@ -68,6 +68,7 @@ function inGrid() {
 function focusOn(selector) {
   const node = document.querySelector(selector);
   node?.focus();
+  node?.setSelectionRange(node.value.length, node.value.length);
   return Boolean(node);
 }
 

@@ -486,7 +486,9 @@ def test_a_comment_is_one_change(serve: Serve) -> None:
     ann.press("5")
     ann.saved(1)
     ann.press("c")
-    ann.page.keyboard.type("The text says more than that")
+    ann.page.keyboard.type("The text says")
+    ann.press("Escape", "c")
+    ann.page.keyboard.type(" more than that")
     ann.saved(2)
     ann.press("Escape")
     ann.page.click("[data-focus=undo]")
@@ -716,6 +718,23 @@ def test_clicks_while_the_server_is_down_arrive_once(serve: Serve) -> None:
     served.start()
     ann.saved(3)
     assert [event["rating"] for event in events(served)] == [3, 5, 2]
+
+
+def test_undo_waits_for_the_server(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann = reviewer()
+    ann.go("#/q/0/p/0/e/0")
+    ann.press("5")
+    ann.saved(1)
+    served.kill()
+    ann.press("3", "z")
+    ann.page.wait_for_selector("#status:has-text('The server does not answer')")
+    served.start()
+    ann.saved(3)
+    assert [(event["op"], event.get("of")) for event in events(served)] == [
+        ("rate", None), ("rate", None), ("undo", 2),
+    ]  # fmt: skip
+    ann.page.wait_for_selector(".card.selected .rate.chosen:text-is('5')")
 
 
 def test_kills_under_clicks_lose_nothing(serve: Serve) -> None:
