@@ -162,7 +162,6 @@ class Live:
     def head(self) -> Message:
         """The data of the page: all queries without their passages."""
         material = self.bench.page(self.state, self.options(""))
-        entries = [entry for line in self.bench.bank.lines for entry in line.items]
         grading = self.bench.grading
         live = {
             "log": self.log.header["id"],
@@ -170,7 +169,7 @@ class Live:
             "remote": grading is not None and grading.model.base_url is not None,
             "grades": grading is not None,
             "importance": self.bench.needs_importance,
-            "weights": any(entry.weight != 1 for entry in entries),
+            "weights": any(entry.weight != 1 for line in self.bench.bank.lines for entry in line.items),
         }
         systems = [] if self.blind else self.bench.systems
         queries = list(map(self._query, material.tables, material.head["queries"]))

@@ -76,13 +76,19 @@ class State:
     board: Board
 
     def alone(self, query_id: str, entry_id: str) -> State:
-        """The same with one entry as the bank; raises DataError if it has no such entry."""
+        """The same with one entry as the bank; raises DataError if it has no such entry.
+
+        What an answer should avoid counts as what it should have, so that scores say who has it.
+        """
         for line in self.bank.lines:
             for entry in line.items:
                 if (line.query_id, entry.entry_id) == (query_id, entry_id):
-                    bank = TestBank.from_lines([line.model_copy(update={"items": [entry]})])
+                    worth = {} if entry.weight > 0 else {"weight": -entry.weight or 1.0}
+                    only = line.model_copy(update={"items": [entry.model_copy(update=worth)]})
                     # What is known of the grades of one entry is not kept.
-                    return replace(self, bank=bank, passages=LoadedPassages(self.passages))
+                    return replace(
+                        self, bank=TestBank.from_lines([only]), passages=LoadedPassages(self.passages)
+                    )
         raise DataError("is not a graded entry of the bank.", field="entry")
 
     @cached_property

@@ -17,6 +17,7 @@ from exam_pp.errors import DataError
 from exam_pp.plugins.serve.judge import Judge
 from exam_pp.plugins.serve.log import Log, folded
 from exam_pp.plugins.serve.workbench import State, Workbench
+from exam_pp.store.edits import BankEdit
 from exam_pp.studies.engine import Engine
 from exam_pp.studies.inputs import read_study
 from tests.llm.endpoint_server import always, by_text, completion, serve
@@ -349,6 +350,22 @@ def test_every_change_of_criteria_equals_the_command_line(
         bench.close()
         assert moved >= {"rate", "reword", "remove", "weight"}
         assert served(bench.state) != start
+
+
+def test_a_mistake_to_avoid_alone_has_those_who_make_it_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with ratings of people; a bank without positive weights has no measure of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    with serve(always(completion("not_met"))) as judge:
+        words = ("--model", "m", "--model-pipeline", "openai", "--base-url", judge.url)
+        bench = Bench("criteria", words, base_url=judge.url)
+    (mistake,) = [key for key, entry in bench.bench.bank.entries("q1").items() if entry.to_avoid]
+    pair = {"query_id": "q1", "passage_id": first(bench, "q1", "alpha"), "id": mistake}
+    state = bench.change({"op": "rate", **pair, "rating": 2})
+    rows = state.alone("q1", mistake).rows
+    assert {system: row["mean"] for system, row in rows.items()} == {"alpha": 1.0, "beta": 0.0}
+    weight = BankEdit(op="weight", query_id="q1", id=mistake, value=-3.0)
+    impact = bench.bench.impact(weight, state, bench.change(weight.model_dump(by_alias=True)))
+    assert (impact["covers"], impact["separates"], impact["avoid"]) == (1, True, True)
 
 
 def test_mistakes_to_avoid_with_a_judge_that_reads(

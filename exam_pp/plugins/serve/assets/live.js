@@ -664,12 +664,12 @@ async function compareSince(chosen) {
 
 // The leaderboard of one entry
 
-function soloView({ text, rows }) {
+function soloView({ text, rows, avoid }) {
   const scoring = rows.filter(({ mean }) => mean > 0).length;
   return [
     el("h2", {}, "Leaderboard of one entry"),
     el("p", { dir: "auto" }, text),
-    el("p", { class: "faint" }, `${scoring} of ${count(rows.length, "system")} ${scoring === 1 ? "scores" : "score"} with it alone.`),
+    el("p", { class: "faint" }, `${scoring} of ${count(rows.length, "system")} ${scoring === 1 ? "scores" : "score"} with it alone${avoid ? ", which is a mistake to avoid" : ""}.`),
     standings(rows),
     el("p", {}, button("All entries", () => showSolo(null), { "data-focus": "solo", title: "key: o" })),
   ];
@@ -690,7 +690,7 @@ async function showSolo(entry) {
 function toggleSolo(query, e) {
   const { id, text } = query.entries[e];
   const isShown = live.solo?.id === id && live.solo.query_id === query.id;
-  showSolo(isShown ? null : { id, text, query_id: query.id });
+  showSolo(isShown ? null : { id, text, query_id: query.id, avoid: avoids(query.entries[e]) });
   showAside();
 }
 
