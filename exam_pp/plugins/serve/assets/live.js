@@ -197,7 +197,7 @@ async function refresh() {
     live.refreshing = null;
     const state = await getState();
     if (state.seq < live.state.seq) return;
-    if (state.last.at(-1)?.by !== live.by) live.unable.clear();
+    if (state.seq > live.state.seq && state.last.at(-1)?.by !== live.by) live.unable.clear();
     live.state = state;
     takeBoard(state.board);
     takeRatings();
@@ -262,13 +262,16 @@ async function renewQueries(indexes) {
 
 /** Draws the shown query with its new entries; the selected one stays selected. */
 async function showRenewed(query, selected) {
+  const { name, q, p } = app.view;
+  const e = query.entries.findIndex(({ id }) => id === selected);
   if (app.view.fair) {
-    startQueue(); // which has the places of entries
+    const isShown = (pair) => pair.q === q && pair.p === p && pair.e === e;
+    const others = fairState().pairs.filter((pair) => !isShown(pair));
+    Object.assign(fair, { queue: e < 0 ? others : [{ q, p, e }, ...others], at: 0 });
     await showFair();
     return;
   }
-  if (app.view.name === "passage") {
-    const e = query.entries.findIndex(({ id }) => id === selected);
+  if (name === "passage") {
     if (e < 0) live.refusal = "The entry that was selected is gone: somebody removed or reworded it.";
     else app.view.e = e;
     window.history.replaceState(null, "", addressOf(app.view));
@@ -310,6 +313,7 @@ function catchUp() {
   for (const known of [live.board ?? {}, ...review.head.queries]) known.at = -1; // its numbers begin anew
   refresh();
   flush();
+  adoptQueues(); // before a newer rating
   renewQueries([...review.opened.keys()]).catch(noteTrouble);
   if (live.draft?.asked) {
     live.draft.asked = false;
@@ -779,8 +783,9 @@ function undoLast() {
     if (!undo) return announce("Nothing to undo");
     sendChange({ op: "undo", of: undo.seq });
     while (live.queue.length && !live.stopped && !live.wait) await pause(10);
+    const said = live.unable.has(undo.seq) ? live.refusal : `Undone: ${undo.op}`;
     await refresh();
-    return announce(live.unable.has(undo.seq) ? live.refusal : `Undone: ${undo.op}`);
+    return announce(said);
   }).catch(noteTrouble);
   return true;
 }

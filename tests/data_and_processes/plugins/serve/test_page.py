@@ -362,7 +362,8 @@ def test_an_endpoint_has_a_price_and_can_be_cancelled(serve: Serve, monkeypatch:
         ann.page.fill("#draft textarea", "Is it loud?")
         ann.page.focus("#draft textarea")
         ann.press("Enter")
-        ann.page.click("#draft button:text('Cancel')")
+        with ann.page.expect_response("**/cancel"):
+            ann.page.click("#draft button:text('Cancel')")
         hold.set()
         ann.page.wait_for_selector("#draft [role=alert]:has-text('Cancelled')")
         ann.page.click("#draft button:text('Check impact')")
@@ -494,6 +495,10 @@ def test_a_comment_is_one_change(serve: Serve) -> None:
     ann.page.click("[data-focus=undo]")
     ann.saved(3)
     assert [event.get("comment") for event in events(served)] == [None, "The text says more than that", None]
+    for _ in range(200):
+        if ann.page.input_value("[data-comment]") == "":
+            break
+        time.sleep(0.05)
     assert ann.page.input_value("[data-comment]") == ""
 
 
@@ -550,6 +555,50 @@ def test_a_finished_fair_sample_says_so(serve: Serve) -> None:
     ann.page.wait_for_selector(".queue:has-text('all 6 entries decided')")
     assert ann.page.locator(".queue a").is_hidden()
     assert ann.page.locator("#standings th:text-is('Places')").count() == 1
+
+
+def test_the_fair_sample_keeps_its_pair_while_entries_change(serve: Serve) -> None:
+    _, reviewer = serve()
+    ann, ben = reviewer(), reviewer("ben")
+    ann.go("#/fair")
+    ann.page.click(".queue [data-focus=next]")
+    ann.press("3")
+    ann.saved(1)
+    ann.page.click(".queue [data-focus=next]")
+    pair = (
+        ann.page.inner_text("h1"),
+        ann.page.inner_text(".text p"),
+        ann.page.inner_text(".card.selected")[:60],
+    )
+    for query in range(3):
+        ben.go(f"#/q/{query}")
+        ben.press("+")
+        ben.page.keyboard.type(f"Is it loud, {query}?")
+        ben.page.click("#draft button:text('Commit')")
+        ben.page.wait_for_selector(".entry-text:has-text('Is it loud')")
+    ann.page.wait_for_selector(".verdict:has-text('3 made')")
+    now = (
+        ann.page.inner_text("h1"),
+        ann.page.inner_text(".text p"),
+        ann.page.inner_text(".card.selected")[:60],
+    )
+    assert now == pair
+
+
+def test_changes_of_a_closed_tab_come_before_those_of_an_open_one(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann = reviewer()
+    ann.go("#/q/0/p/0/e/0")
+    other = ann.open("#/q/0/p/0/e/0")
+    served.kill()
+    other.keyboard.press("4")
+    other.wait_for_selector("#status:has-text('1 not saved yet')")
+    other.close()
+    served.start()
+    ann.saved(1)
+    ann.press("0")
+    ann.saved(2)
+    assert [event["rating"] for event in events(served)] == [4, 0]
 
 
 def test_a_whole_passage_can_be_selected(serve: Serve) -> None:
