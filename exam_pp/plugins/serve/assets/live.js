@@ -252,16 +252,18 @@ async function renewQueries(indexes) {
       continue;
     }
     const isSame = JSON.stringify(known.entries) === JSON.stringify(query.entries);
-    const selected = known.entries[app.view.e]?.id;
+    const view = app.view.name === "query" ? queryView(index) : app.view;
+    const selected = known.entries[view.e]?.id;
+    const passage = view.order?.[view.row];
     Object.assign(known, query);
     fair.orders.clear();
     if (app.view.q !== index || isSame) redrawScreen();
-    else await showRenewed(query, selected);
+    else await showRenewed(known, selected, passage);
   }
 }
 
 /** Draws the shown query with its new entries; the selected one stays selected. */
-async function showRenewed(query, selected) {
+async function showRenewed(query, selected, passage) {
   const { name, q, p } = app.view;
   const e = query.entries.findIndex(({ id }) => id === selected);
   if (app.view.fair) {
@@ -271,9 +273,15 @@ async function showRenewed(query, selected) {
     await showFair();
     return;
   }
+  if (e < 0 && selected) live.refusal = "The entry that was selected is gone: somebody removed or reworded it.";
+  if (name === "query" && passage !== undefined) {
+    const view = queryView(q);
+    view.e = Math.max(0, e);
+    arrangePassages(query, view);
+    view.row = Math.max(0, view.order.indexOf(passage));
+  }
   if (name === "passage") {
-    if (e < 0) live.refusal = "The entry that was selected is gone: somebody removed or reworded it.";
-    else app.view.e = e;
+    app.view.e = e < 0 ? app.view.e : e;
     window.history.replaceState(null, "", addressOf(app.view));
   }
   await render();

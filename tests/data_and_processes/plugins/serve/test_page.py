@@ -557,6 +557,23 @@ def test_a_finished_fair_sample_says_so(serve: Serve) -> None:
     assert ann.page.locator("#standings th:text-is('Places')").count() == 1
 
 
+def test_the_grid_keeps_its_selection_while_entries_change(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann, ben = reviewer(), reviewer("ben")
+    ben.go("#/q/0")
+    ben.press("j", "l")
+    chosen = ben.page.inner_text(".selected-pair h2, .selected-pair a").split()[0]
+    ben.page.wait_for_selector(".selected-pair:has-text('What does a boiler burn?')")
+    ann.go("#/q/0")
+    ann.page.click("button[aria-label='Remove entry 1']")
+    ann.page.click("#draft button:text('Commit')")
+    ben.page.wait_for_selector(".selected-pair:has-text('with entry 1')")
+    ben.press("5")
+    ben.saved(2)
+    assert ben.page.inner_text(".selected-pair h2, .selected-pair a").split()[0] == chosen
+    assert (events(served)[1]["passage_id"], events(served)[1]["id"]) == (chosen, "q1/1")
+
+
 def test_the_fair_sample_keeps_its_pair_while_entries_change(serve: Serve) -> None:
     _, reviewer = serve()
     ann, ben = reviewer(), reviewer("ben")
