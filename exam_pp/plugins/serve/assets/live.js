@@ -170,7 +170,7 @@ function takeBack({ event: { n, sent, ...change }, error }) {
   refresh();
 }
 
-/** Sends what pages that are closed have left. */
+/** Sends what other pages of this browser have not sent, such as those that are closed. */
 async function adoptQueues() {
   const prefix = queueKey("");
   for (const [key, text] of kept(prefix)) {
@@ -181,7 +181,7 @@ async function adoptQueues() {
       for (let start = 0; start < events.length; start += 500) {
         for (const { error } of await deliver(by, client, events.slice(start, start + 500))) live.refusal = `A change of a page that was closed: ${error.message}`;
       }
-      keep(key, null);
+      if (kept(key).get(key) === text) keep(key, null); // else its page is open and has more
     } catch (error) {
       live.trouble = `Changes of a page that was closed: ${error.message}`;
     }
@@ -281,15 +281,15 @@ async function showRenewed(query, selected, passage) {
     view.row = Math.max(0, view.order.indexOf(passage));
   }
   if (name === "passage") {
-    app.view.e = e < 0 ? app.view.e : e;
+    if (e >= 0) app.view.e = e;
     window.history.replaceState(null, "", addressOf(app.view));
   }
   await render();
 }
 
 function renewLate() {
-  const late = [...live.late];
   if (isTyping()) return;
+  const late = [...live.late];
   live.late.clear();
   renewQueries(late).catch(noteTrouble);
 }
@@ -897,8 +897,7 @@ function startParts() {
 const NAME = "exam_pp.live.name";
 
 async function askName() {
-  const known = review.head.reviewer || kept(NAME).get(NAME);
-  let name = known;
+  let name = review.head.reviewer || kept(NAME).get(NAME);
   while (!name) name = await enterName("");
   return name;
 }
