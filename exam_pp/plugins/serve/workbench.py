@@ -285,13 +285,14 @@ class Workbench:
         return systems, ratings, scores
 
     def page(self, state: State, options: ReviewOptions, queries: Collection[str] = ()) -> Any:
-        """The material of the review page, of all queries or some."""
+        """The material of the review page, of all queries or some, with entries that are not graded yet."""
         chosen = [query for query in state.passages if query.query_id in (queries or self.queries)]
         options = replace(options, min_grade=self.min_grade, cutoff=self.cutoff)
         prompts = {} if self.prompt is None else {self.prompt.name: self.prompt}
         only = replace(self.criteria, prompt_class=self.prompt_class)
         passages = LoadedPassages(chosen)
-        return review_material(passages, only, bank=state.bank, prompts=prompts, options=options)
+        bank = self.changed(state.edits)
+        return review_material(passages, only, bank=bank, prompts=prompts, options=options)
 
     def disputes(self, state: State) -> list[dict[str, Any]]:
         """Pairs of the bank on which people disagree, with all ratings; resolved ones come last."""

@@ -217,6 +217,11 @@ def test_an_entry_counts_from_the_moment_it_is_graded(kind: str, make: Make) -> 
     bench.log.append(bench.bench.check([], bench.log.new("ann", "c", [change])))
     assert bench.bench.shown(bench.state)["pending"] == 1
     assert bench.state.rows == before
+    (new,) = bench.state.pending["q1"]
+    rating = {"n": 2, "op": "rate", "query_id": "q1", "passage_id": next(iter(bench.bench.texts))[1]}
+    events = [{**rating, "id": new, "rating": bench.bench.scale[0].rating}]
+    bench.log.append(bench.bench.check(bench.log.events, bench.log.new("ann", "c", events)))
+    assert bench.state.rows == before, "nor does a rating of it"
 
 
 @KINDS

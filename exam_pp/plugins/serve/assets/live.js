@@ -13,6 +13,8 @@ const live = {
   stopped: false, // the server refuses this page
   trouble: "", // what is wrong, for the status
   refusal: "", // why the last change was refused
+  holds: false, // whether the refusal has a comment, and stays until it is dismissed
+  notice: "", // what others did to what is selected
   unable: new Set(), // own changes whose undoing was refused
   late: new Set(), // queries that are fetched when nobody types any more
   state: { seq: 0, ratings: [], undo: [], last: [] },
@@ -74,8 +76,12 @@ function pause(milliseconds) {
   return new Promise((done) => { setTimeout(done, milliseconds); });
 }
 
+function troubleOf(error) {
+  return error.status ? error.message : "The server does not answer; nothing is lost.";
+}
+
 function noteTrouble(error) {
-  live.trouble = error.status ? error.message : "The server does not answer; nothing is lost.";
+  if (!live.stopped) live.trouble = troubleOf(error);
   served.status();
 }
 
@@ -109,7 +115,7 @@ function storeQueue(client, by, events) {
   keep(queueKey(client), events.length ? JSON.stringify({ by, events }) : null);
 }
 
-/** Sends a change, a comment after a pause; of two ratings in a row of a pair, the last one is sent. */
+/** Sends a change, a comment after a pause or when its field is left; of two ratings in a row of a pair, the last one is sent. */
 function sendChange(change) {
   const last = live.queue.at(-1);
   const isSame = last && !last.sent && change.op === "rate" && last.op === "rate" && last.key === change.key && last.query_id === change.query_id;
@@ -118,7 +124,7 @@ function sendChange(change) {
   storeQueue(live.client, live.by, live.queue);
   served.status();
   clearTimeout(live.typing);
-  if (isTyping()) live.typing = setTimeout(flush, 800);
+  if (isTyping()) live.typing = setTimeout(flush, 2000);
   else flush();
 }
 
@@ -146,7 +152,7 @@ async function flush() {
     const refused = await deliver(live.by, live.client, batch);
     live.queue = live.queue.filter((event) => !batch.includes(event));
     storeQueue(live.client, live.by, live.queue);
-    Object.assign(live, { wait: 0, trouble: "", refusal: "" });
+    Object.assign(live, { wait: 0, trouble: "", notice: "", refusal: live.holds ? live.refusal : "" });
     refused.forEach(takeBack);
   } catch (error) {
     noteTrouble(error);
@@ -163,11 +169,19 @@ async function flush() {
 
 /** Shows a change that was refused, and what the log has in its place. */
 function takeBack({ event: { n, sent, ...change }, error }) {
-  const comment = change.comment ? ` “${shortened(change.comment, 200)}”` : "";
-  live.refusal = `Not saved (${DONE[change.op]}${comment}): ${error.message}`;
+  const comment = change.comment ? ` “${change.comment}”` : "";
+  const refusal = `Not saved (${DONE[change.op]}${comment}): ${error.message}`;
+  live.refusal = live.holds ? `${refusal} ${live.refusal}` : refusal;
+  live.holds ||= Boolean(change.comment);
   if (change.op === "undo") live.unable.add(change.of);
   if (!live.draft && !["rate", "unrate", "resolve", "undo", "discard"].includes(change.op)) openDraft(change, error.message);
   refresh();
+}
+
+/** Forgets why a change was refused, and the comment in it. */
+function forgetRefusal() {
+  Object.assign(live, { refusal: "", holds: false });
+  served.status();
 }
 
 /** Sends what other pages of this browser have not sent, such as those that are closed. */
@@ -207,7 +221,7 @@ async function refresh() {
     served.status();
     redrawScreen();
     if (app.view.name === "work" && !isTyping()) served.work(document.getElementById("main"));
-    live.trouble = "";
+    if (!live.stopped) live.trouble = "";
     served.status();
   })().catch(noteTrouble);
   return live.refreshing;
@@ -241,8 +255,8 @@ function redrawScreen() {
   if (!isTyping()) app.screen?.refresh?.();
 }
 
-/** Fetches queries anew whose table changed; the shown one keeps its place. */
-async function renewQueries(indexes) {
+/** Fetches queries anew whose table changed, perhaps by this page; the shown one keeps its place. */
+async function renewQueries(indexes, isMine = false) {
   for (const index of indexes) {
     const query = await fetchQuery(index);
     const known = await review.opened.get(index);
@@ -253,19 +267,33 @@ async function renewQueries(indexes) {
     }
     const isSame = JSON.stringify(known.entries) === JSON.stringify(query.entries);
     const view = app.view.name === "query" ? queryView(index) : app.view;
-    const selected = known.entries[view.e]?.id;
     const passage = view.order?.[view.row];
+    const { e, notice } = follow(known.entries, query.entries, view.e);
     Object.assign(known, query);
     fair.orders.clear();
+    if (live.draft?.q === index && isGone(live.draft)) {
+      live.draft.problem = GONE;
+      drawDraft();
+    }
     if (app.view.q !== index || isSame) redrawScreen();
-    else await showRenewed(known, selected, passage);
+    else await showRenewed(known, e, passage);
+    if (notice && app.view.q === index && !isMine) live.notice = notice;
+    served.status();
   }
 }
 
-/** Draws the shown query with its new entries; the selected one stays selected. */
-async function showRenewed(query, selected, passage) {
+/** Where the selected one of some entries is now, −1 if it is gone, and a notice if it is another one. */
+function follow(before, now, e) {
+  const place = now.findIndex(({ id }) => id === before[e]?.id);
+  if (place >= 0 || !before[e]) return { e: place };
+  const isReworded = before.length === now.length && before.every(({ id }) => id !== now[e].id); // in its place
+  if (isReworded) return { e, notice: "Somebody reworded the selected entry." };
+  return { e: place, notice: "Somebody removed the selected entry." };
+}
+
+/** Draws the shown query with its new entries, of which `e` is selected. */
+async function showRenewed(query, e, passage) {
   const { name, q, p } = app.view;
-  const e = query.entries.findIndex(({ id }) => id === selected);
   if (app.view.fair) {
     const isShown = (pair) => pair.q === q && pair.p === p && pair.e === e;
     const others = fairState().pairs.filter((pair) => !isShown(pair));
@@ -273,7 +301,6 @@ async function showRenewed(query, selected, passage) {
     await showFair();
     return;
   }
-  if (e < 0 && selected) live.refusal = "The entry that was selected is gone: somebody removed or reworded it.";
   if (name === "query" && passage !== undefined) {
     const view = queryView(q);
     view.e = Math.max(0, e);
@@ -287,8 +314,10 @@ async function showRenewed(query, selected, passage) {
   await render();
 }
 
-function renewLate() {
+/** Nobody types any more. */
+function leaveField() {
   if (isTyping()) return;
+  flush();
   const late = [...live.late];
   live.late.clear();
   renewQueries(late).catch(noteTrouble);
@@ -300,7 +329,7 @@ function hear(message) {
   else if (message.kind === "broken") noteTrouble({});
   else if (message.kind === "changed") {
     refresh();
-    renewQueries(message.queries).catch(noteTrouble);
+    renewQueries(message.queries, message.client === live.client).catch(noteTrouble);
   } else if (message.kind === "board") {
     takeBoard(message);
     drawBoard();
@@ -371,6 +400,13 @@ function openDraft(change, problem = "") {
   document.querySelector("#draft textarea, #draft select, #draft button.primary")?.focus();
 }
 
+const GONE = "Somebody removed or reworded this entry meanwhile.";
+
+/** Whether the bank no longer has the entry that a draft changes. */
+function isGone({ id, query_id: queryId }) {
+  return Boolean(id) && !review.head.queries.find((query) => query.id === queryId).entries.some((entry) => entry.id === id);
+}
+
 /** Keeps the draft for when this tab is loaded again. */
 function keepDraft() {
   const { entry, q, impact, problem, asked, request, ...change } = live.draft ?? {};
@@ -431,14 +467,14 @@ async function isReady(draft) {
 
 async function checkImpact() {
   const { draft } = live;
-  if (!draft || draft.asked) return Boolean(draft);
+  if (!draft || draft.asked || review.head.blind) return Boolean(draft);
   draft.impact = null;
   if (await isReady(draft)) {
     Object.assign(draft, { asked: true, request: ++live.request });
     try {
       await askServer("preview", { ...identity(), request: draft.request, change: changeOf(draft) });
     } catch (error) {
-      Object.assign(draft, { asked: false, problem: error.message });
+      Object.assign(draft, { asked: false, problem: troubleOf(error) });
     }
   }
   drawDraft();
@@ -473,7 +509,7 @@ function discardDraft() {
   if (!draft) return;
   cancelImpact(draft);
   live.draft = null;
-  live.refusal = "";
+  forgetRefusal();
   if (draft.impact) sendChange({ op: "discard", change: changeOf(draft) });
   drawDraft();
   announce("Discarded");
@@ -515,7 +551,7 @@ function drawDraft() {
   panel.onkeydown = (event) => {
     if (event.key !== "Enter" || event.shiftKey || !event.target.closest("textarea, input")) return;
     event.preventDefault();
-    if (draft.impact) commitDraft();
+    if (draft.impact || review.head.blind) commitDraft();
     else checkImpact();
   };
   const facets = [...new Set(review.head.queries[draft.q].entries.map(({ facet }) => facet).filter(Boolean))];
@@ -544,8 +580,8 @@ function draftActions(draft) {
   return [
     draft.asked
       ? [el("span", { id: "progress", role: "status" }, progressText()), button("Cancel", () => cancelImpact(draft), { "data-focus": "draft-check" })]
-      : button("Check impact", checkImpact, { class: draft.impact ? "" : "primary", "data-focus": "draft-check", title: "key: i" }),
-    button("Commit", commitDraft, { class: draft.impact ? "primary" : "", "data-focus": "draft-commit", title: "key: Enter, once the impact is shown" }),
+      : !review.head.blind && button("Check impact", checkImpact, { class: draft.impact ? "" : "primary", "data-focus": "draft-check", title: "key: i" }),
+    button("Commit", commitDraft, { class: draft.impact ? "primary" : "", "data-focus": "draft-commit", title: review.head.blind ? "key: Enter" : "key: Enter, once the impact is shown" }),
     button("Discard", discardDraft, { "data-focus": "draft-discard" }),
   ];
 }
@@ -714,7 +750,7 @@ function soloByKey() {
 }
 
 function statusText() {
-  const trouble = live.trouble || live.refusal;
+  const trouble = live.trouble || live.refusal || live.notice;
   const unkept = live.keepsNothing ? ". This browser keeps nothing: leave the page open until all is saved." : "";
   return (live.queue.length ? `${live.queue.length} not saved yet${trouble ? `: ${trouble}` : ""}` : trouble || `✓ saved ${live.state.seq}`) + unkept;
 }
@@ -751,7 +787,7 @@ async function drawWork(main) {
   if (app.view.name !== "work") return;
   fill(
     main,
-    el("h1", {}, "Disagreements and changes"),
+    el("h1", {}, review.head.blind ? "Changes" : "Disagreements and changes"),
     el("p", { class: "lead" }, `${count(work.ratings.size, "rating")} by you. Every change is saved at once; exam-pp run takes them up.`),
     !review.head.blind && [
       el("h2", {}, "Disagreements"),
@@ -883,12 +919,13 @@ function startParts() {
   document.body.classList.add("served");
   document.addEventListener("selectionchange", rememberSelection);
   window.addEventListener("hashchange", () => {
-    live.selection = null;
+    Object.assign(live, { selection: null, notice: "" });
+    served.status();
     drawSelection();
     if (live.solo) showSolo(null);
   });
-  KEYS.splice(KEYS.findIndex(([key]) => key.startsWith("s ")), 1, ...LIVE_KEYS);
-  document.addEventListener("focusout", () => setTimeout(renewLate));
+  KEYS.splice(KEYS.findIndex(([key]) => key.startsWith("s ")), 1, ...LIVE_KEYS.filter(([key]) => !review.head.blind || !["i", "Enter", "o"].includes(key)));
+  document.addEventListener("focusout", () => setTimeout(leaveField));
   Object.assign(KEY_ACTIONS, { n: draftFromSelection, "+": draftFromSelection, i: () => live.draft !== null && checkImpact(), o: soloByKey, z: undoLast });
   QUERY_COLUMNS.push({ name: "disputed", label: "Disputed", value: ({ id }) => openDisputes().filter((pair) => pair.query_id === id).length, number: true, open: true });
   SORTS.push(["consequence", "could move a place", consequence]);
@@ -942,8 +979,9 @@ Object.assign(served, {
   status() {
     const status = document.getElementById("status");
     if (!status) return;
-    status.textContent = statusText();
-    status.classList.toggle("dirty", !status.textContent.startsWith("✓"));
+    const text = statusText();
+    fill(status, text, live.holds && button("✕", forgetRefusal, { class: "small", "aria-label": "Dismiss" }));
+    status.classList.toggle("dirty", !text.startsWith("✓"));
     drawLine();
     document.getElementById("disputed").textContent = review.head.blind ? "changes" : `${openDisputes().length} disputed`;
     document.title = `${live.queue.length ? "• " : ""}${review.head.title}`;
@@ -962,7 +1000,7 @@ Object.assign(served, {
     takeRatings();
     const draft = JSON.parse(kept(draftKey(), "sessionStorage").get(draftKey()) ?? "null");
     const query = draft && review.head.queries.find(({ id }) => id === draft.query_id);
-    if (query && (draft.op === "add" || query.entries.some(({ id }) => id === draft.id))) openDraft(draft);
+    if (query) openDraft(draft, isGone(draft) ? GONE : "");
     else drawDraft();
     drawBoard();
     listen();

@@ -189,7 +189,7 @@ function showKeys() {
   };
   ask("Keys", [
     el("table", { class: "list" }, el("tbody", {},
-      KEYS.map(([key, action]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, worded(action)))),
+      KEYS.filter(([key]) => key !== "f" || hasFairSample()).map(([key, action]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, worded(action)))),
       el("tr", {}, el("th", { scope: "row" }, "ratings"), el("td", {}, scaleKeys())),
     )),
     toggle("shortcuts", "Enable keys without Ctrl"),

@@ -403,9 +403,12 @@ def test_a_judge_that_dies_says_so(serve: Serve, monkeypatch: pytest.MonkeyPatch
     ann.page.click("#draft button:text('Commit')")
     ann.page.wait_for_selector(".notice:has-text('1 new entry is not graded yet and does not count.')")
     ann.page.wait_for_selector("#board .notice:has-text('connect')", timeout=60_000)
-    ann.press("5")
-    ann.saved(2)
-    assert [event["op"] for event in events(served)] == ["add", "rate"]
+    ann.page.wait_for_selector(".card:has-text('Is it loud?')")
+    ann.press("5", "l", "l", "4")
+    ann.saved(3)
+    assert [(event["op"], event.get("rating")) for event in events(served)] == [
+        ("add", None), ("rate", 5), ("rate", 4),
+    ]  # fmt: skip
 
 
 def test_a_page_opens_before_the_first_leaderboard(serve: Serve) -> None:
@@ -487,11 +490,9 @@ def test_a_comment_is_one_change(serve: Serve) -> None:
     ann.press("5")
     ann.saved(1)
     ann.press("c")
-    ann.page.keyboard.type("The text says")
-    ann.press("Escape", "c")
-    ann.page.keyboard.type(" more than that")
-    ann.saved(2)
+    ann.page.keyboard.type("The text says more than that")
     ann.press("Escape")
+    ann.saved(2)
     ann.page.click("[data-focus=undo]")
     ann.saved(3)
     assert [event.get("comment") for event in events(served)] == [None, "The text says more than that", None]
@@ -646,8 +647,13 @@ def test_what_is_typed_is_about_what_is_shown(serve: Serve) -> None:
     assert ben.page.locator(".card:has-text('never burn')").count() == 0, "he types"
     ben.page.keyboard.type("Fuel")
     ben.press("Escape")
-    ben.page.wait_for_selector(".card:has-text('never burn')")
-    ben.page.wait_for_selector("#status:has-text('Fuel')")
+    ben.page.wait_for_selector(".card.selected:has-text('never burn')")
+    ben.page.wait_for_selector("#status:has-text('Not saved (rated “Fuel”)')")
+    ben.press("3")
+    ben.page.wait_for_selector(".card.selected:has-text('you: 3'), .card.selected [aria-pressed=true]")
+    assert "“Fuel”" in ben.page.inner_text("#status"), "until it is dismissed"
+    ben.page.click("#status button")
+    ben.saved(3)
 
 
 def test_the_selected_entry_stays_selected(serve: Serve) -> None:
@@ -661,6 +667,47 @@ def test_the_selected_entry_stays_selected(serve: Serve) -> None:
     ben.press("5")
     ben.saved(2)
     assert events(served)[1]["id"] == "q1/1"
+
+
+def test_a_reworded_entry_stays_selected(serve: Serve) -> None:
+    """Ann rewords the second entry: it stays selected for her, without a word, and for ben, with a notice."""
+    served, reviewer = serve()
+    ann, ben = reviewer(), reviewer("ben")
+    ben.go("#/q/0/p/0/e/1")
+    ann.go("#/q/0")
+    ann.press("l")
+    ann.page.click("button[aria-label='Edit entry 2']")
+    ann.page.fill("#draft textarea", "What does a boiler never burn?")
+    ann.page.click("#draft button:text('Commit')")
+    ben.page.wait_for_selector(".card.selected:has-text('never burn')")
+    ann.page.wait_for_selector(".selected-pair:has-text('never burn')")
+    ann.saved(1)
+    ben.page.wait_for_selector("#status:has-text('Somebody reworded the selected entry.')")
+    ben.press("h")
+    ben.saved(1)
+    ann.page.click("button[aria-label='Remove entry 2']")
+    ann.page.click("#draft button:text('Commit')")
+    ben.page.wait_for_selector(".card.selected:has-text('How much heat')")
+    ann.saved(2)
+    assert [event["op"] for event in events(served)] == ["reword", "remove"]
+
+
+def test_a_draft_whose_entry_is_gone_is_kept(serve: Serve) -> None:
+    _served, reviewer = serve()
+    ann, ben = reviewer(), reviewer("ben")
+    ann.go("#/q/0")
+    ann.page.click("button[aria-label='Edit entry 1']")
+    ann.page.fill("#draft textarea", "How much heat for what price?")
+    ben.go("#/q/0")
+    ben.page.click("button[aria-label='Remove entry 1']")
+    ben.page.click("#draft button:text('Commit')")
+    alert = "#draft [role=alert]:has-text('Somebody removed or reworded this entry meanwhile.')"
+    ann.page.wait_for_selector(alert)
+    ann.page.reload()
+    ann.page.wait_for_selector(alert)
+    assert ann.page.input_value("#draft textarea") == "How much heat for what price?"
+    ann.page.click("#draft button:text('Commit')")
+    ann.page.wait_for_selector("#draft [role=alert]:has-text('perhaps it was removed')")
 
 
 def test_a_full_disk_keeps_the_queue(serve: Serve) -> None:
@@ -833,6 +880,14 @@ def test_blind_pages_show_nothing_of_others(serve: Serve) -> None:
     ann.saved(1)
     ann.page.wait_for_selector(".facts dd:text('lexical')")
     assert events(served)[0]["passage_id"].startswith("q1-p"), "the log has the id"
+    ann.press("?")
+    assert "impact" not in ann.page.inner_text("#dialog")
+    ann.press("Escape", "+")
+    ann.page.keyboard.type("Is it loud?")
+    assert ann.page.locator("#draft button").all_inner_texts() == ["Commit", "Discard"]
+    ann.press("Enter")
+    ann.saved(2)
+    ann.page.wait_for_selector(".card:has-text('Is it loud?')")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
