@@ -95,7 +95,9 @@ class _Working:
             key = self._renamed.get((edit.query_id, key))
         if all(line.query_id != edit.query_id for line in self.lines):
             raise _DoesNotFitError(f"the bank has no query {edit.query_id!r}")
-        raise _DoesNotFitError(f"the query {edit.query_id!r} has no entry {edit.entry_id!r}; perhaps it was removed")
+        raise _DoesNotFitError(
+            f"the query {edit.query_id!r} has no entry {edit.entry_id!r}; perhaps it was removed"
+        )
 
     def _reworded(self, line: BankLine, old: Entry, edit: BankEdit) -> Entry:
         text = str(edit.text).strip()

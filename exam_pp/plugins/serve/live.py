@@ -130,7 +130,7 @@ class Live:
                 raise DataError("is for the server alone.", field="op")
             seq = self.log.append(self.bench.check(list(self.log.events), new))
         changes_of = [self.log.events[each.item.of - 1] if each.op == "undo" else each for each in new]
-        self._told_changed(sorted({getattr(each.item, "query_id", "") for each in changes_of}))
+        self._told_changed(sorted({getattr(each.item, "query_id", "") for each in changes_of}), client)
         return seq
 
     def preview(self, by: str, client: str, request: int, change: Mapping[str, Any]) -> None:
@@ -367,9 +367,9 @@ class Live:
             message = message | {"queries": [places[key] for key in message["queries"] if key in places]}
         self.send(message)
 
-    def _told_changed(self, queries: Sequence[str]) -> None:
-        """Say that the log or grades of queries have changed, and have a new leaderboard made."""
-        self._told({"kind": "changed", "seq": self.log.seq, "queries": queries})
+    def _told_changed(self, queries: Sequence[str], client: str = "") -> None:
+        """Say that a browser changed the log, or the judge grades; have a new leaderboard made."""
+        self._told({"kind": "changed", "seq": self.log.seq, "queries": queries, "client": client})
         self._changed.set()
 
 

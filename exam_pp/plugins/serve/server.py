@@ -22,7 +22,7 @@ field}``: 403 for strangers, 404, 405, 409 for another log, 413 from 1 MB on, 41
 the study, 503 while the server ends, 507 for a log that cannot be written. Messages of the stream have a
 ``kind``:
 
-* ``changed``: ``seq``, and ``queries`` (their places) whose table changed
+* ``changed``: ``seq``, ``queries`` (their places) whose table changed, and the ``client`` that changed it
 * ``board``: ``at`` (as of a query), ``seq``, ``headline``, ``verdict``, ``metric``, ``pending``, ``basis``
   (what places rest on: ``people``, estimates from a ``sample``, or the ``judge`` alone), ``rows`` of
   ``system``, ``mean``, ``places`` and ``start`` (its row then)

@@ -291,8 +291,9 @@ class Workbench:
         prompts = {} if self.prompt is None else {self.prompt.name: self.prompt}
         only = replace(self.criteria, prompt_class=self.prompt_class)
         passages = LoadedPassages(chosen)
-        bank = self.changed(state.edits)
-        return review_material(passages, only, bank=bank, prompts=prompts, options=options)
+        return review_material(
+            passages, only, bank=self.changed(state.edits), prompts=prompts, options=options
+        )
 
     def disputes(self, state: State) -> list[dict[str, Any]]:
         """Pairs of the bank on which people disagree, with all ratings; resolved ones come last."""

@@ -314,6 +314,13 @@ async function showRenewed(query, e, passage) {
   await render();
 }
 
+/** Forgets what others did to what was selected, which is seen until the next key or click. */
+function forgetNotice({ target }) {
+  if (!live.notice || target.closest?.("textarea, input")) return;
+  live.notice = "";
+  served.status();
+}
+
 /** Nobody types any more. */
 function leaveField() {
   if (isTyping()) return;
@@ -919,13 +926,13 @@ function startParts() {
   document.body.classList.add("served");
   document.addEventListener("selectionchange", rememberSelection);
   window.addEventListener("hashchange", () => {
-    Object.assign(live, { selection: null, notice: "" });
-    served.status();
+    live.selection = null;
     drawSelection();
     if (live.solo) showSolo(null);
   });
   KEYS.splice(KEYS.findIndex(([key]) => key.startsWith("s ")), 1, ...LIVE_KEYS.filter(([key]) => !review.head.blind || !["i", "Enter", "o"].includes(key)));
   document.addEventListener("focusout", () => setTimeout(leaveField));
+  for (const act of ["keydown", "pointerdown"]) document.addEventListener(act, forgetNotice, true);
   Object.assign(KEY_ACTIONS, { n: draftFromSelection, "+": draftFromSelection, i: () => live.draft !== null && checkImpact(), o: soloByKey, z: undoLast });
   QUERY_COLUMNS.push({ name: "disputed", label: "Disputed", value: ({ id }) => openDisputes().filter((pair) => pair.query_id === id).length, number: true, open: true });
   SORTS.push(["consequence", "could move a place", consequence]);
