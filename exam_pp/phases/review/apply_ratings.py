@@ -115,7 +115,7 @@ class AppliedRatings:
             count = list(self.outdated.values()).count(changed)
             yield from noted(count, f"{{}} of texts or entries that {why}.", "rating is", "ratings are")
         yield from noted(
-            self.bank_edits, "{} not applied: use `exam-pp bank apply`.",
+            self.bank_edits, "{} not applied: use `exam-pp bank apply`, unless the bank has them.",
             "edit of the bank was", "edits of the bank were",
         )  # fmt: skip
 
