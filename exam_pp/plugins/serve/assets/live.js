@@ -16,7 +16,7 @@ const live = {
   holds: false, // whether the refusal has a comment, and stays until it is dismissed
   notice: "", // what others did to what is selected
   unable: new Set(), // own changes whose undoing was refused
-  late: new Set(), // queries that are fetched when nobody types any more
+  late: new Map(), // queries that are fetched when nobody types any more, and whether only this page changed them
   state: { seq: 0, ratings: [], undo: [], last: [] },
   board: null,
   since: { seq: 0, rows: null }, // what scores are compared with; without rows, the start
@@ -262,7 +262,7 @@ async function renewQueries(indexes, isMine = false) {
     const known = await review.opened.get(index);
     if (!known || query.isOld) continue;
     if (app.view.q === index && isTyping()) { // what is typed is about what is shown
-      live.late.add(index);
+      live.late.set(index, isMine && live.late.get(index) !== false);
       continue;
     }
     const isSame = JSON.stringify(known.entries) === JSON.stringify(query.entries);
@@ -327,7 +327,7 @@ function leaveField() {
   flush();
   const late = [...live.late];
   live.late.clear();
-  renewQueries(late).catch(noteTrouble);
+  for (const [index, isMine] of late) renewQueries([index], isMine).catch(noteTrouble);
 }
 
 function hear(message) {
