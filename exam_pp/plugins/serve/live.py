@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,8 +14,10 @@ from pathlib import Path
 from queue import PriorityQueue
 from typing import Any
 
+from exam_pp.banks import HISTORY, TestBank
 from exam_pp.data_model import HUMAN, QueryPassages
 from exam_pp.errors import DataError, ExamError, OutputError
+from exam_pp.phases.banks.edit import records_of
 from exam_pp.phases.review.review_material import ReviewOptions
 from exam_pp.phases.review.review_table import QueryTable
 from exam_pp.plugins.serve.judge import Judge
@@ -30,6 +32,8 @@ _LAST = 20
 """Number of last changes that the page lists."""
 _PATIENCE = 5.0
 """Seconds that the end waits for a thread, such as for an endpoint; replies so far are in the journal."""
+_RETRY = 60.0
+"""Seconds until the judge is asked again for what it failed on."""
 _BETWEEN = 0.1
 """Seconds between two messages on the progress of a grading."""
 _FIRST, _IDLE = 0, 1
@@ -214,8 +218,16 @@ class Live:
             for span in edit.spans or ()
             if self.bench.has(query_id, span)
         ]
+        changes = [
+            {"id": record["id"], "to": record.get("new_id"), "mine": record.get("by") == by}
+            for line in self.bench.changed(state.edits).lines
+            if line.query_id == query_id
+            for record in records_of(line, HISTORY)
+            if record["op"] in ("reword", "remove")
+        ]
         return {
             "at": sum(at), "graders": graders, "query": head, "chunk": chunk, "spans": spans,
+            "changes": changes,
         }  # fmt: skip
 
     def _shown(self, query_id: str, value: Message) -> Message:
@@ -225,7 +237,10 @@ class Live:
 
     def since(self, seq: int) -> Message:
         """The rows of the leaderboard after a change."""
-        return {"rows": [*self.bench.state(self.edits(seq)).rows.values()]}
+        state = self.bench.state(self.edits(seq))
+        if state.pending.keys() - self.state.pending.keys():
+            raise DataError("An entry of that time is no longer graded: choose a later change.")
+        return {"rows": [*state.rows.values()]}
 
     def solo(self, query_id: str, entry_id: str) -> Message:
         """The same with one entry alone now; raises :class:`DataError` if it is not graded."""
@@ -256,7 +271,8 @@ class Live:
 
     def _boards(self) -> None:
         """Compute the leaderboard of the newest state, and have its new entries graded."""
-        while self._changed.wait() and not self._closing.is_set():
+        while not self._closing.is_set():
+            self._changed.wait(_RETRY if self.problem else None)
             self._changed.clear()
             at, shown = (self.log.seq, self._version), _NO_BOARD
             try:
@@ -303,14 +319,12 @@ class Live:
         events, before, change = list(self.log.events), self.state, asked.item.change
         drafted = replace(asked, seq=len(events) + 1, op=change.op, item=change)
         edits = folded([*events, drafted], self.bench.bank_sha256)
-        bank, query_id = self.bench.changed(edits), change.query_id
-        new, graded = self.bench.new_entries(bank, query_id), None
+        bank, query_id, graded = self.bench.changed(edits), change.query_id, None
         started = time.monotonic()
-        fresh = new - self.bench.new_entries(before.bank, query_id)
+        fresh = self.bench.new_entries(bank, query_id) - self.bench.new_entries(before.bank, query_id)
         if judge is not None and fresh:
-            query = self.bench.queries[query_id]
-            advance = self._advance(asked, query, len(fresh), len(new))
-            graded = new, judge.graded(query, bank, new, advance)
+            graded = self._graded(judge, bank, query_id, fresh, asked)
+            before = self.bench.state(before.edits, graded)  # with what was pending
         impact = self.bench.impact(change, before, self.bench.state(edits, graded))
         seconds = round(time.monotonic() - started, 2)
         with self._lock:
@@ -329,13 +343,18 @@ class Live:
     def _grade(self, judge: Judge, query_id: str) -> None:
         """Grade the pending entries of a query."""
         if fresh := self.state.pending.get(query_id):
-            bank, query = self.bench.changed(self.edits()), self.bench.queries[query_id]
-            new = self.bench.new_entries(bank, query_id)
-            advance = self._advance(None, query, len(fresh), len(new))
-            self.bench.take(judge.graded(query, bank, new, advance), new)
+            bank = self.bench.changed(self.edits())
+            self.bench.take(*self._graded(judge, bank, query_id, fresh))
             self._version += 1
             self.problem = ""
             self._told_changed([query_id])
+
+    def _graded(
+        self, judge: Judge, bank: TestBank, query_id: str, fresh: Collection[str], asked: Event | None = None
+    ) -> tuple[frozenset[str], QueryPassages]:
+        """The new entries of a query, of which some are ``fresh``, and its passages with their grades."""
+        query, new = self.bench.queries[query_id], self.bench.new_entries(bank, query_id)
+        return new, judge.graded(query, bank, new, self._advance(asked, query, len(fresh), len(new)))
 
     def _advance(
         self, asked: Event | None, query: QueryPassages, fresh: int, entries: int

@@ -89,7 +89,7 @@ class State:
                     return replace(
                         self, bank=TestBank.from_lines([only]), passages=LoadedPassages(self.passages)
                     )
-        raise DataError("is not a graded entry of the bank.", field="entry")
+        raise DataError("This entry is not graded yet, or somebody removed or reworded it.", field="entry")
 
     @cached_property
     def standings(self) -> Standings:
@@ -122,8 +122,8 @@ class Workbench:
 
     board: Board
     grading: Grading | None
-    _graded: dict[str, tuple[frozenset[str], QueryPassages]] = field(default_factory=dict)
-    """Query to the new entries that are graded, and its passages with their grades."""
+    _graded: dict[str, list[tuple[frozenset[str], QueryPassages]]] = field(default_factory=dict)
+    """Query to new entries that are graded and its passages with their grades, the last time first."""
 
     def __post_init__(self) -> None:
         assert self.board.bank is not None
@@ -176,9 +176,10 @@ class Workbench:
         """The entries of a query that the judge has not graded with the study."""
         return frozenset(bank.entries(query_id)) - frozenset(self.bank.entries(query_id))
 
-    def take(self, query: QueryPassages, new: frozenset[str]) -> None:
+    def take(self, new: frozenset[str], query: QueryPassages) -> None:
         """Keep the grades of the new entries of a query."""
-        self._graded[query.query_id] = new, query
+        known = self._graded.get(query.query_id, [])
+        self._graded[query.query_id] = [(new, query), *(each for each in known if not each[0] <= new)]
 
     def state(
         self,
@@ -191,24 +192,26 @@ class Workbench:
 
         With ``keep``, what is known of the judge's grades alone stays for the next one.
         """
-        of_new = dict(self._graded)
-        if graded is not None:
-            of_new[graded[1].query_id] = graded
-        bank, pending = self.changed(edits), {}
-        for query_id in bank.queries:
-            missing = self.new_entries(bank, query_id) - of_new.get(query_id, (frozenset(),))[0]
-            if missing and query_id in self.queries:
-                pending[query_id] = missing
+        bank = of_all = self.changed(edits)
+        pending: dict[str, Collection[str]] = {}
+        queries: list[QueryPassages] = []
+        for query in self.passages:
+            new = self.new_entries(bank, query.query_id) if query.query_id in self.queries else frozenset()
+            further = [graded] if graded is not None and graded[1].query_id == query.query_id else []
+            known = [*further, *self._graded.get(query.query_id, ()), (frozenset[str](), query)]
+            of_entries, of_query = min(known, key=lambda each: len(new - each[0]))
+            queries.append(of_query)
+            if missing := new - of_entries:
+                pending[query.query_id] = missing
         if pending:
             bank = _without(bank, frozenset(chain(*pending.values())))
-        queries = [of_new.get(query.query_id, (None, query))[1] for query in self.passages]
         if edits.ratings:
-            basis = [bank, *(of_query for _, of_query in of_new.values())]
-            known = self._rated  # another thread may put those of another bank in its place
-            if list(map(id, known[0])) != list(map(id, basis)):
-                known = basis, Survey.of(queries, bank), {}
-                self._rated = known if keep else self._rated
-            _, survey, of_judge = known
+            basis = [of_all, *queries]
+            rated = self._rated  # another thread may put those of another bank in its place
+            if list(map(id, rated[0])) != list(map(id, basis)):
+                rated = basis, Survey.of(queries, of_all), {}
+                self._rated = rated if keep else self._rated
+            _, survey, of_judge = rated
             _, decided = decisions(survey, [(Path("log"), edits)], graded=Path(self.board.graded))
             passages = _Rated(_with_decisions(queries, decided), of_judge)
             return State(edits, bank, passages, pending, self.board)
@@ -297,6 +300,7 @@ class Workbench:
 
     def disputes(self, state: State) -> list[dict[str, Any]]:
         """Pairs of the bank on which people disagree, with all ratings; resolved ones come last."""
+        bank = self.changed(state.edits)
         pairs: dict[str, list[Any]] = {}
         for rating in state.edits.ratings:
             pairs.setdefault(str(rating.key), []).append(rating)
@@ -310,7 +314,7 @@ class Workbench:
             }
             for key, ratings in pairs.items()
             if (len({rating.rating for rating in ratings}) > 1 or any(rating.resolves for rating in ratings))
-            and self.has_pair(state.bank, ratings[0], key)
+            and self.has_pair(bank, ratings[0], key)
         ]
         return sorted(rows, key=lambda row: row["resolved"])
 

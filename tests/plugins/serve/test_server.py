@@ -349,12 +349,31 @@ def test_the_leaderboard_after_any_change(serve: Callable[..., Server]) -> None:
         {"op": "undo", "of": 1},
     ):
         boards.append(server.board(server.send(change).json()["seq"]))
+    for text in ("Tea grows in China", "Elephants dance quietly"):  # what was graded once still is
+        added = server.get("query/0?by=ann").json()["query"]["entries"][-1]["id"]
+        change = {"op": "reword", "query_id": "q1", "id": added, "text": text}
+        boards.append(server.board(server.send(change).json()["seq"]))
+    assert len({row["mean"] for board in boards for row in board["rows"]}) > 3
     for seq, board in enumerate(boards):
         rows = [{k: v for k, v in row.items() if k != "start"} for row in board["rows"]]
         assert server.get(f"since/{seq}").json() == {"rows": rows}
-    assert server.get("since/99").json()["rows"] == server.get("since/4").json()["rows"]
+    assert server.get("since/99").json()["rows"] == server.get("since/6").json()["rows"]
     for wrong in ("²", "-1", "x", ""):
         assert server.get(f"since/{wrong}").status_code == 404
+
+
+def test_a_leaderboard_of_entries_that_are_no_longer_graded_is_refused(serve: Callable[..., Server]) -> None:
+    server = serve()
+    change = {"op": "add", "query_id": "q1", "text": "A gas boiler burns fuel"}
+    server.board(server.send(change).json()["seq"])
+    added = server.get("query/0?by=ann").json()["query"]["entries"][-1]["id"]
+    server.board(server.send({"op": "reword", "query_id": "q1", "id": added, "text": "Tea"}).json()["seq"])
+    server.live.bench._graded["q1"][1:] = []  # as after a restart
+    answer = server.get("since/1")
+    assert (answer.status_code, answer.json()["message"]) == (
+        422, "An entry of that time is no longer graded: choose a later change.",
+    )  # fmt: skip
+    assert server.get("since/2").status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["questions", "nuggets"])
@@ -482,6 +501,47 @@ def test_a_leaderboard_that_fails_says_so_and_the_next_one_is_shown(
     monkeypatch.undo()
     server.send(server.rating(4))
     assert server.board(2)["rows"]
+
+
+def test_what_the_judge_failed_on_is_asked_again_after_a_while(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the impact of another draft is of this draft alone."""
+    monkeypatch.setattr("exam_pp.plugins.serve.live._RETRY", 0.2)
+    server = serve()
+    with monkeypatch.context() as patch:
+        patch.setattr(Judge, "graded", lambda *_: 1 / 0)
+        text = "A gas boiler burns fuel and is cheap to buy"
+        server.send({"op": "add", "query_id": "q1", "text": text})
+        server.wait(lambda m: m["kind"] == "board" and m["pending"] == 1)
+        server.wait(lambda m: server.live.problem)
+        assert server.get("query/0?by=ann").json()["query"]["entries"][-1]["text"] == text
+        server.send(server.rating(5, id=server.get("query/0?by=ann").json()["query"]["entries"][-1]["id"]))
+        server.send(server.rating(0, id=server.live.log.events[1].item.entry_id), by="ben", client="ben")
+        assert len(server.get("state?by=ann").json()["disputes"]) == 1, "of an entry that is not graded yet"
+    assert server.board(3)["rows"]
+    assert server.live.problem == ""
+
+
+def test_an_impact_is_of_its_draft_alone(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another entry of the query is not graded when the draft is."""
+    server = serve()
+    draft = {"op": "add", "query_id": "q1", "text": "What is the moon?"}
+    with monkeypatch.context() as patch:
+        patch.setattr(Judge, "graded", lambda *_: 1 / 0)
+        server.send({"op": "add", "query_id": "q1", "text": "A gas boiler burns fuel and is cheap to buy"})
+        server.wait(lambda m: m["kind"] == "board" and m["pending"] == 1)
+        server.wait(lambda m: server.live.problem)
+    server.post("preview", {"request": 1, "change": draft})
+    impact = server.wait(lambda m: m["kind"] == "impact")
+    board = server.board(server.send(draft).json()["seq"])
+    assert {row["system"]: row["after"]["mean"] for row in impact["rows"]} == {
+        row["system"]: row["mean"] for row in board["rows"]
+    }
+    assert impact["covers"] == 0
+    assert all(row["after"]["mean"] <= row["before"]["mean"] for row in impact["rows"])
 
 
 def test_what_the_judge_failed_on_is_asked_again_with_the_next_change(

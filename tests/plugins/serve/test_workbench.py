@@ -53,7 +53,7 @@ class Bench:
             bank = self.bench.changed(state.edits)
             every = self.bench.new_entries(bank, query_id)
             assert every.issuperset(new)
-            self.bench.take(self.judge.graded(self.bench.queries[query_id], bank, every), every)
+            self.bench.take(every, self.judge.graded(self.bench.queries[query_id], bank, every))
         return self.state
 
     @property

@@ -13,8 +13,10 @@ const live = {
   stopped: false, // the server refuses this page
   trouble: "", // what is wrong, for the status
   refusal: "", // why the last change was refused
-  holds: false, // whether the refusal has a comment, and stays until it is dismissed
+  refused: [], // refused changes with texts, which stay until they are dismissed
   notice: "", // what others did to what is selected
+  swapped: 0, // when that was, in milliseconds
+  others: 0, // changes of closed pages that are not sent yet
   unable: new Set(), // own changes whose undoing was refused
   late: new Map(), // queries that are fetched when nobody types any more, and whether only this page changed them
   state: { seq: 0, ratings: [], undo: [], last: [] },
@@ -43,20 +45,20 @@ function identity() {
   return { log: review.head.live.log, by: live.by, client: live.client };
 }
 
-async function getState() {
-  return askServer(`state?by=${encodeURIComponent(live.by)}`);
+async function getState(by = live.by) {
+  return askServer(`state?by=${encodeURIComponent(by)}`);
 }
 
 /** Asks the server for a query, with the grades of others. */
 async function fetchQuery(index) {
   const reads = app.view.q === index ? "&reads=1" : "";
-  const { at, graders, query, chunk, spans } = await askServer(`query/${index}?by=${encodeURIComponent(live.by)}${reads}`);
+  const { at, graders, query, chunk, spans, changes } = await askServer(`query/${index}?by=${encodeURIComponent(live.by)}${reads}`);
   const isOld = review.head.queries[index].at > at; // answers overtake each other
   if (!isOld) {
     review.head.graders = graders;
     review.head.queries[index] = { ...query, at };
   }
-  return Object.assign(new Query(index, query, chunk, []), { spans, isOld });
+  return Object.assign(new Query(index, query, chunk, []), { spans, changes, isOld });
 }
 
 /** What a question to the server gives, as soon as the server answers. */
@@ -130,13 +132,25 @@ function sendChange(change) {
 
 /** Writes changes of a page to the log; those that do not fit come back with the error, the others count. */
 async function deliver(by, client, events) {
+  const place = events.findIndex(({ op, of }) => op === "undo" && of === undefined);
+  if (place >= 0) { // an undo is of what counts when its turn comes, and later changes wait for it
+    const before = place ? await deliver(by, client, events.slice(0, place)) : [];
+    const undo = (await getState(by)).undo.filter(({ seq }) => !live.unable.has(seq)).at(-1);
+    announce(undo ? `Undone: ${undo.op}` : "Nothing to undo");
+    if (undo) events[place].of = undo.seq;
+    return [...before, ...await deliver(by, client, events.slice(undo ? place : place + 1))];
+  }
+  if (!events.length) return [];
   try {
     const { seq } = await askServer("events", { ...identity(), by, client, events: events.map(({ sent, ...event }) => event) });
     live.state.seq = Math.max(live.state.seq, seq);
     return [];
   } catch (error) {
     if (error.status !== 413 && error.status !== 422) throw error;
-    if (events.length === 1) return [{ event: events[0], error }];
+    if (events.length === 1) {
+      if (events[0].op === "undo") live.unable.add(events[0].of);
+      return [{ event: events[0], error }];
+    }
   }
   const refused = [];
   for (const event of events) refused.push(...await deliver(by, client, [event]));
@@ -152,7 +166,7 @@ async function flush() {
     const refused = await deliver(live.by, live.client, batch);
     live.queue = live.queue.filter((event) => !batch.includes(event));
     storeQueue(live.client, live.by, live.queue);
-    Object.assign(live, { wait: 0, trouble: "", notice: "", refusal: live.holds ? live.refusal : "" });
+    Object.assign(live, { wait: 0, trouble: "", refusal: "" });
     refused.forEach(takeBack);
   } catch (error) {
     noteTrouble(error);
@@ -169,37 +183,41 @@ async function flush() {
 
 /** Shows a change that was refused, and what the log has in its place. */
 function takeBack({ event: { n, sent, ...change }, error }) {
-  const comment = change.comment ? ` “${change.comment}”` : "";
-  const refusal = `Not saved (${DONE[change.op]}${comment}): ${error.message}`;
-  live.refusal = live.holds ? `${refusal} ${live.refusal}` : refusal;
-  live.holds ||= Boolean(change.comment);
-  if (change.op === "undo") live.unable.add(change.of);
-  if (!live.draft && !["rate", "unrate", "resolve", "undo", "discard"].includes(change.op)) openDraft(change, error.message);
+  const text = change.comment ?? change.text ?? change.value;
+  const said = `Not saved (${DONE[change.op]}${text ? ` “${text}”` : ""}): ${error.message}`;
+  const isDrafted = change.op === "add" || OPS.some(([op]) => op === change.op);
+  if (!live.draft && isDrafted) openDraft(change, error.message);
+  else if (text) keepRefused([...live.refused, said]);
+  else live.refusal = said;
   refresh();
 }
 
-/** Forgets why a change was refused, and the comment in it. */
-function forgetRefusal() {
-  Object.assign(live, { refusal: "", holds: false });
+/** Keeps what was refused until it is dismissed, also when this tab is loaded again. */
+function keepRefused(refused) {
+  live.refused = refused;
+  keep(keyOf("refused"), refused.length ? JSON.stringify(refused) : null, "sessionStorage");
   served.status();
 }
 
 /** Sends what other pages of this browser have not sent, such as those that are closed. */
 async function adoptQueues() {
   const prefix = queueKey("");
+  clearTimeout(live.adopting);
+  live.others = 0;
   for (const [key, text] of kept(prefix)) {
     const client = key.slice(prefix.length);
     if (client === live.client) continue;
     const { by, events } = JSON.parse(text);
     try {
-      for (let start = 0; start < events.length; start += 500) {
-        for (const { error } of await deliver(by, client, events.slice(start, start + 500))) live.refusal = `A change of a page that was closed: ${error.message}`;
-      }
+      for (let start = 0; start < events.length; start += 500) (await deliver(by, client, events.slice(start, start + 500))).forEach(takeBack);
       if (kept(key).get(key) === text) keep(key, null); // else its page is open and has more
     } catch (error) {
-      live.trouble = `Changes of a page that was closed: ${error.message}`;
+      live.others += events.length;
+      noteTrouble(error);
+      live.adopting = setTimeout(adoptQueues, 5000);
     }
   }
+  served.status();
 }
 
 // What comes from the server
@@ -215,7 +233,7 @@ async function refresh() {
     live.state = state;
     takeBoard(state.board);
     takeRatings();
-    keep(visitKey(), live.state.seq);
+    keep(keyOf("seen"), live.state.seq);
     drawBoard();
     document.getElementById("cost")?.replaceChildren(costOf(live.draft).text);
     served.status();
@@ -234,9 +252,9 @@ function takeBoard(board) {
   if (live.solo) showSolo(live.solo);
 }
 
-/** The key of how much of the log this browser has seen. */
-function visitKey() {
-  return `exam_pp.live.seen:${review.head.live.log}`;
+/** The key of what a browser keeps of this log: `seen`, how much of it, a `draft`, what was `refused`. */
+function keyOf(what) {
+  return `exam_pp.live.${what}:${review.head.live.log}`;
 }
 
 function takeRatings() {
@@ -268,27 +286,30 @@ async function renewQueries(indexes, isMine = false) {
     const isSame = JSON.stringify(known.entries) === JSON.stringify(query.entries);
     const view = app.view.name === "query" ? queryView(index) : app.view;
     const passage = view.order?.[view.row];
-    const { e, notice } = follow(known.entries, query.entries, view.e);
+    const { e, notice } = follow(known, query, view.e);
     Object.assign(known, query);
     fair.orders.clear();
-    if (live.draft?.q === index && isGone(live.draft)) {
-      live.draft.problem = GONE;
+    if (live.draft?.q === index && isGone(live.draft) !== (live.draft.problem === GONE)) {
+      live.draft.problem = isGone(live.draft) ? GONE : "";
       drawDraft();
     }
     if (app.view.q !== index || isSame) redrawScreen();
     else await showRenewed(known, e, passage);
-    if (notice && app.view.q === index && !isMine) live.notice = notice;
+    if (notice && app.view.q === index && !isMine) Object.assign(live, { notice, swapped: Date.now() });
     served.status();
   }
 }
 
-/** Where the selected one of some entries is now, −1 if it is gone, and a notice if it is another one. */
+/** Where the selected entry of a query is now, −1 if it is gone, and a notice of what others did to it. */
 function follow(before, now, e) {
-  const place = now.findIndex(({ id }) => id === before[e]?.id);
-  if (place >= 0 || !before[e]) return { e: place };
-  const isReworded = before.length === now.length && before.every(({ id }) => id !== now[e].id); // in its place
-  if (isReworded) return { e, notice: "Somebody reworded the selected entry." };
-  return { e: place, notice: "Somebody removed the selected entry." };
+  const ids = new Set([before.entries[e]?.id]);
+  const place = () => now.entries.findIndex(({ id }) => ids.has(id));
+  if (place() >= 0 || !before.entries[e]) return { e: place() };
+  const changes = [...before.changes, ...now.changes];
+  const join = ({ id, to }) => to && (ids.has(id) || ids.has(to)) && ids.add(id).add(to); // also of what is undone
+  changes.forEach(() => changes.forEach(join));
+  const isMine = now.changes.filter(({ id }) => ids.has(id)).at(-1)?.mine;
+  return { e: place(), notice: !isMine && `Somebody ${place() < 0 ? "removed" : "reworded"} the selected entry.` };
 }
 
 /** Draws the shown query with its new entries, of which `e` is selected. */
@@ -314,9 +335,14 @@ async function showRenewed(query, e, passage) {
   await render();
 }
 
-/** Forgets what others did to what was selected, which is seen until the next key or click. */
-function forgetNotice({ target }) {
-  if (!live.notice || target.closest?.("textarea, input")) return;
+/** Forgets the notice with the next key or click; what was meant for an entry that has just been reworded does nothing. */
+function forgetNotice(event) {
+  if (!live.notice || event.target.closest?.("textarea, input")) return;
+  if (Date.now() - live.swapped < 700) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    return;
+  }
   live.notice = "";
   served.status();
 }
@@ -400,11 +426,11 @@ function openDraft(change, problem = "") {
   const spans = (app.screen?.query?.spans ?? []).filter((span) => span.entry === entry?.text).map(({ entry: _, by, ...span }) => span);
   live.draft = {
     text: entry?.text ?? "", spans, importance: entry?.importance ?? "", weight: entry?.weight ?? 1, value: "", reason: "",
-    kind: review.head.kinds[0], facet_id: query.entries.find(({ facet }) => facet)?.facet, ...change, q: index, entry, problem, impact: null, request: 0,
+    kind: review.head.kinds[0], facet_id: query.entries.find(({ facet }) => facet)?.facet, isTyped: Boolean(problem || change.spans?.length), ...change, q: index, entry, problem, impact: null, request: 0,
   };
   drawDraft();
   document.getElementById("draft").scrollIntoView({ block: "nearest" });
-  document.querySelector("#draft textarea, #draft select, #draft button.primary")?.focus();
+  (document.querySelector("#draft textarea") ?? document.querySelector("#draft button.primary"))?.focus();
 }
 
 const GONE = "Somebody removed or reworded this entry meanwhile.";
@@ -414,14 +440,18 @@ function isGone({ id, query_id: queryId }) {
   return Boolean(id) && !review.head.queries.find((query) => query.id === queryId).entries.some((entry) => entry.id === id);
 }
 
+/** Opens a draft, in place of an open one that its author drops. */
+async function startDraft(change) {
+  const { draft } = live;
+  if (draft?.isTyped && !(await ask("Replace the open draft?", el("p", { dir: "auto" }, draft.text || draft.reason), "Replace"))) return;
+  discardDraft();
+  openDraft(change);
+}
+
 /** Keeps the draft for when this tab is loaded again. */
 function keepDraft() {
   const { entry, q, impact, problem, asked, request, ...change } = live.draft ?? {};
-  keep(draftKey(), live.draft && JSON.stringify(change), "sessionStorage");
-}
-
-function draftKey() {
-  return `exam_pp.live.draft:${review.head.live.log}`;
+  keep(keyOf("draft"), live.draft && JSON.stringify(change), "sessionStorage");
 }
 
 /** A new entry from the selected text; a second selection joins the draft. */
@@ -430,7 +460,7 @@ function draftFromSelection() {
   const query = app.screen?.query;
   if (!query) return false;
   const prefill = selection && review.head.kinds.includes("nugget") ? selection.text : "";
-  if (live.draft?.op !== "add" || live.draft.query_id !== query.id) openDraft({ op: "add", query_id: query.id, text: prefill, spans: selection ? [selection] : [] });
+  if (live.draft?.op !== "add" || live.draft.query_id !== query.id) startDraft({ op: "add", query_id: query.id, text: prefill, spans: selection ? [selection] : [] });
   else if (selection) {
     live.draft.spans.push(selection);
     drawDraft();
@@ -515,8 +545,8 @@ function discardDraft() {
   const { draft } = live;
   if (!draft) return;
   cancelImpact(draft);
-  live.draft = null;
-  forgetRefusal();
+  Object.assign(live, { draft: null, refusal: "" });
+  served.status();
   if (draft.impact) sendChange({ op: "discard", change: changeOf(draft) });
   drawDraft();
   announce("Discarded");
@@ -548,7 +578,7 @@ function drawDraft() {
   redrawScreen(); // which marks the draft's text
   if (!draft) return fill(panel);
   const set = (name) => (event) => {
-    draft[name] = event.target.value;
+    Object.assign(draft, { [name]: event.target.value, isTyped: true });
     keepDraft();
     if (name !== "reason") forgetImpact(draft);
   };
@@ -757,9 +787,10 @@ function soloByKey() {
 }
 
 function statusText() {
-  const trouble = live.trouble || live.refusal || live.notice;
+  const trouble = live.trouble || [live.refusal, ...live.refused, live.notice].filter(Boolean).join(" ");
+  const unsent = live.queue.length + live.others;
   const unkept = live.keepsNothing ? ". This browser keeps nothing: leave the page open until all is saved." : "";
-  return (live.queue.length ? `${live.queue.length} not saved yet${trouble ? `: ${trouble}` : ""}` : trouble || `✓ saved ${live.state.seq}`) + unkept;
+  return (unsent ? `${unsent} not saved yet${trouble ? `: ${trouble}` : ""}` : trouble || `✓ saved ${live.state.seq}`) + unkept;
 }
 
 /** The leaderboard as one line, for narrow windows. */
@@ -827,17 +858,7 @@ function resolvePair({ query_id: queryId, passage_id: passageId, id }, rating) {
 
 /** Undoes the last own change that counts and can be undone; pressed again, the one before. */
 function undoLast() {
-  live.undoing = (live.undoing ?? Promise.resolve()).then(async () => {
-    flush(); // a comment, too
-    while (live.queue.length && !live.stopped) await pause(20);
-    const undo = (await patiently(getState)).undo.filter(({ seq }) => !live.unable.has(seq)).at(-1);
-    if (!undo) return announce("Nothing to undo");
-    sendChange({ op: "undo", of: undo.seq });
-    while (live.queue.length && !live.stopped && !live.wait) await pause(10);
-    const said = live.unable.has(undo.seq) ? live.refusal : `Undone: ${undo.op}`;
-    await refresh();
-    return announce(said);
-  }).catch(noteTrouble);
+  sendChange({ op: "undo" });
   return true;
 }
 
@@ -932,7 +953,7 @@ function startParts() {
   });
   KEYS.splice(KEYS.findIndex(([key]) => key.startsWith("s ")), 1, ...LIVE_KEYS.filter(([key]) => !review.head.blind || !["i", "Enter", "o"].includes(key)));
   document.addEventListener("focusout", () => setTimeout(leaveField));
-  for (const act of ["keydown", "pointerdown"]) document.addEventListener(act, forgetNotice, true);
+  for (const act of ["keydown", "click"]) document.addEventListener(act, forgetNotice, true);
   Object.assign(KEY_ACTIONS, { n: draftFromSelection, "+": draftFromSelection, i: () => live.draft !== null && checkImpact(), o: soloByKey, z: undoLast });
   QUERY_COLUMNS.push({ name: "disputed", label: "Disputed", value: ({ id }) => openDisputes().filter((pair) => pair.query_id === id).length, number: true, open: true });
   SORTS.push(["consequence", "could move a place", consequence]);
@@ -969,7 +990,7 @@ Object.assign(served, {
   send: sendChange,
   work: drawWork,
 
-  draft: (query, change) => openDraft({ ...change, query_id: query.id }),
+  draft: (query, change) => startDraft({ ...change, query_id: query.id }),
   marks: markedSpans,
 
   entryTools: (query, e) => !review.head.blind && button("◎", () => toggleSolo(query, e), { class: "small", title: "Leaderboard with this entry alone", "aria-label": `Leaderboard with entry ${e + 1} alone` }),
@@ -987,11 +1008,12 @@ Object.assign(served, {
     const status = document.getElementById("status");
     if (!status) return;
     const text = statusText();
-    fill(status, text, live.holds && button("✕", forgetRefusal, { class: "small", "aria-label": "Dismiss" }));
+    const dismiss = () => live.refused.length > 0 && !live.trouble && button("✕", () => keepRefused([]), { class: "small", "aria-label": "Dismiss", "data-focus": "dismiss" });
+    redraw(status, () => [dismiss(), text]);
     status.classList.toggle("dirty", !text.startsWith("✓"));
     drawLine();
     document.getElementById("disputed").textContent = review.head.blind ? "changes" : `${openDisputes().length} disputed`;
-    document.title = `${live.queue.length ? "• " : ""}${review.head.title}`;
+    document.title = `${live.queue.length + live.others ? "• " : ""}${review.head.title}`;
   },
 
   async start() {
@@ -999,16 +1021,16 @@ Object.assign(served, {
     live.client = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
     keep(NAME, live.by);
     startParts();
+    live.refused = JSON.parse(kept(keyOf("refused"), "sessionStorage").get(keyOf("refused")) ?? "[]");
+    const draft = JSON.parse(kept(keyOf("draft"), "sessionStorage").get(keyOf("draft")) ?? "null");
+    if (review.head.queries.some(({ id }) => id === draft?.query_id)) openDraft(draft, isGone(draft) ? GONE : "");
+    else drawDraft();
     await adoptQueues();
     live.state = await patiently(getState);
-    live.visit = Number(kept(visitKey()).get(visitKey()) ?? 0);
-    keep(visitKey(), live.state.seq);
+    live.visit = Number(kept(keyOf("seen")).get(keyOf("seen")) ?? 0);
+    keep(keyOf("seen"), live.state.seq);
     takeBoard(live.state.board);
     takeRatings();
-    const draft = JSON.parse(kept(draftKey(), "sessionStorage").get(draftKey()) ?? "null");
-    const query = draft && review.head.queries.find(({ id }) => id === draft.query_id);
-    if (query) openDraft(draft, isGone(draft) ? GONE : "");
-    else drawDraft();
     drawBoard();
     listen();
   },

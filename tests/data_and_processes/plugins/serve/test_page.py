@@ -448,7 +448,8 @@ def test_a_change_that_does_not_fit_takes_no_other_with_it(serve: Serve) -> None
     ann.page.close()
     served.start()
     ann.page = ann.open()
-    ann.page.wait_for_selector("#status:has-text('A change of a page that was closed')")
+    ann.page.wait_for_selector("#draft [role=alert]:has-text('already has the text')")
+    assert ann.page.input_value("#draft textarea") == "What does a boiler burn?"
     assert [event["rating"] for event in events(served)] == [5, 4]
 
 
@@ -649,8 +650,14 @@ def test_what_is_typed_is_about_what_is_shown(serve: Serve) -> None:
     ben.press("Escape")
     ben.page.wait_for_selector(".card.selected:has-text('never burn')")
     ben.page.wait_for_selector("#status:has-text('Not saved (rated “Fuel”)')")
-    ben.press("3")
-    ben.page.wait_for_selector(".card.selected:has-text('you: 3'), .card.selected [aria-pressed=true]")
+    for _ in range(100):  # the first keys after a new wording do nothing
+        ben.press("3")
+        if ben.page.locator(".card.selected .rate.chosen:text-is('3')").count():
+            break
+        time.sleep(0.05)
+    ben.page.reload()
+    ben.page.wait_for_selector(READY)
+    ben.page.wait_for_selector("#status button")
     assert "“Fuel”" in ben.page.inner_text("#status"), "until it is dismissed"
     ben.page.click("#status button")
     ben.saved(3)
@@ -683,7 +690,13 @@ def test_a_reworded_entry_stays_selected(serve: Serve) -> None:
     ann.page.wait_for_selector(".selected-pair:has-text('never burn')")
     ann.saved(1)
     ben.page.wait_for_selector("#status:has-text('Somebody reworded the selected entry.')")
-    ben.press("h")
+    ben.press("5")
+    ben.page.wait_for_selector("#status:has-text('Somebody reworded the selected entry.')")
+    for _ in range(100):
+        ben.press("h")
+        if ben.page.locator(".card.selected:has-text('How much heat')").count():
+            break
+        time.sleep(0.05)
     ben.saved(1)
     ann.page.click("button[aria-label='Remove entry 2']")
     ann.page.click("#draft button:text('Commit')")
@@ -710,6 +723,24 @@ def test_a_draft_whose_entry_is_gone_is_kept(serve: Serve) -> None:
     ann.page.wait_for_selector("#draft [role=alert]:has-text('perhaps it was removed')")
 
 
+def test_another_draft_replaces_a_typed_one_only_when_asked(serve: Serve) -> None:
+    served, reviewer = serve()
+    ann = reviewer()
+    ann.go("#/q/0")
+    ann.page.click("button[aria-label='Edit entry 1']")
+    ann.page.keyboard.type("remember this: ")  # and no letter chooses another kind of change
+    ann.page.click("button[aria-label='Remove entry 2']")
+    ann.page.wait_for_selector("#dialog:has-text('remember this')")
+    ann.press("Escape")
+    assert "remember this" in ann.page.input_value("#draft textarea")
+    ann.page.click("button[aria-label='Remove entry 2']")
+    ann.page.click("#dialog .primary")
+    ann.page.wait_for_selector("#draft textarea", state="detached")
+    ann.page.click("#draft button:text('Commit')")
+    ann.saved(1)
+    assert [event["op"] for event in events(served)] == ["remove"]
+
+
 def test_a_full_disk_keeps_the_queue(serve: Serve) -> None:
     served, reviewer = serve()
     ann = reviewer()
@@ -723,10 +754,8 @@ def test_a_full_disk_keeps_the_queue(serve: Serve) -> None:
     ann.page.reload()
     ann.page.wait_for_selector(READY)
     ann.press("h", "1")
-    ann.page.wait_for_selector("#status:has-text('not saved yet')")
+    ann.page.wait_for_selector("#status:has-text('2 not saved yet')")
     resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, limits)
-    ann.saved(2)
-    ann.page.reload()
     ann.saved(3)
     assert sorted(event["rating"] for event in events(served)) == [1, 3, 5]
 
@@ -840,14 +869,16 @@ def test_undo_waits_for_the_server(serve: Serve) -> None:
     ann.press("5")
     ann.saved(1)
     served.kill()
-    ann.press("3", "z")
-    ann.page.wait_for_selector("#status:has-text('The server does not answer')")
+    ann.press("3", "z", "4", "z", "2")
+    ann.page.wait_for_selector("#status:has-text('5 not saved yet: The server does not answer')")
+    ann.page.close()
     served.start()
-    ann.saved(3)
-    assert [(event["op"], event.get("of")) for event in events(served)] == [
-        ("rate", None), ("rate", None), ("undo", 2),
+    ann.page = ann.open("#/q/0/p/0/e/0")
+    ann.saved(6)
+    assert [(event.get("rating"), event.get("of")) for event in events(served)] == [
+        (5, None), (3, None), (None, 2), (4, None), (None, 4), (2, None),
     ]  # fmt: skip
-    ann.page.wait_for_selector(".card.selected .rate.chosen:text-is('5')")
+    ann.page.wait_for_selector(".card.selected .rate.chosen:text-is('2')")
 
 
 def test_kills_under_clicks_lose_nothing(serve: Serve) -> None:
