@@ -5,8 +5,9 @@ All addresses are below ``/TOKEN/``; all bodies are JSON objects.
 * ``GET`` (nothing): the page; its head has ``live``: ``log``, ``judge``, ``remote``, ``grades``,
   ``importance``, ``weights``
 * ``GET query/N?by=NAME``: ``graders``, ``query`` as in the head, ``chunk`` as in an offline page,
-  ``spans`` (selected texts: ``entry`` text, ``by``, place), ``at`` (a number that grows with
-  each change and each grading); with ``reads=1`` the judge reads it, too
+  ``spans`` (selected texts: ``entry`` text, ``by``, place), ``changes`` (reworded and removed entries:
+  ``id``, the new one in ``to``, whether ``mine``), ``at`` (a number that grows with each change and each
+  grading); with ``reads=1`` the judge reads it, too
 * ``GET state?by=NAME``: ``seq``, own ``ratings``, ``undo`` (the last own changes: ``seq``, ``op``), ``last``
   changes, ``problem``, ``seconds`` of the judge for a pair; unless blind, the ``board`` and ``disputes``
 * ``GET stream``: server-sent events, see below

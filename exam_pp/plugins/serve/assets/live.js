@@ -287,6 +287,11 @@ async function renewQueries(indexes, isMine = false) {
     const view = app.view.name === "query" ? queryView(index) : app.view;
     const passage = view.order?.[view.row];
     const { e, notice } = follow(known, query, view.e);
+    const sorted = queryView(index);
+    if (/^e\d/u.test(sorted.sort)) {
+      const column = follow(known, query, Number(sorted.sort.slice(1))).e;
+      sorted.sort = column < 0 ? "relevance" : `e${column}`;
+    }
     Object.assign(known, query);
     fair.orders.clear();
     if (live.draft?.q === index && isGone(live.draft) !== (live.draft.problem === GONE)) {

@@ -563,6 +563,7 @@ def test_the_grid_keeps_its_selection_while_entries_change(serve: Serve) -> None
     served, reviewer = serve()
     ann, ben = reviewer(), reviewer("ben")
     ben.go("#/q/0")
+    ben.page.select_option("[data-focus='Sort by']", "e1")
     ben.press("j", "l")
     chosen = ben.page.inner_text(".selected-pair h2, .selected-pair a").split()[0]
     ben.page.wait_for_selector(".selected-pair:has-text('What does a boiler burn?')")
@@ -570,6 +571,7 @@ def test_the_grid_keeps_its_selection_while_entries_change(serve: Serve) -> None
     ann.page.click("button[aria-label='Remove entry 1']")
     ann.page.click("#draft button:text('Commit')")
     ben.page.wait_for_selector(".selected-pair:has-text('with entry 1')")
+    assert ben.page.input_value("[data-focus='Sort by']") == "e0"
     ben.press("5")
     ben.saved(2)
     assert ben.page.inner_text(".selected-pair h2, .selected-pair a").split()[0] == chosen
