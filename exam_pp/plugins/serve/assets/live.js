@@ -18,7 +18,8 @@ const live = {
   swapped: 0, // when that was, in milliseconds
   others: 0, // changes of closed pages that are not sent yet
   unable: new Set(), // own changes whose undoing was refused
-  late: new Map(), // queries that are fetched when nobody types any more, and whether only this page changed them
+  late: new Map(), // queries that are fetched when the reviewer is no longer busy, and whether only this page changed them
+  isPressed: false, // a button of the mouse is down, and what is redrawn before it is up gets no click
   state: { seq: 0, ratings: [], undo: [], last: [] },
   board: null,
   since: { seq: 0, rows: null }, // what scores are compared with; without rows, the start
@@ -238,7 +239,6 @@ async function refresh() {
     document.getElementById("cost")?.replaceChildren(costOf(live.draft).text);
     served.status();
     redrawScreen();
-    if (app.view.name === "work" && !isTyping()) served.work(document.getElementById("main"));
     if (!live.stopped) live.trouble = "";
     served.status();
   })().catch(noteTrouble);
@@ -269,8 +269,15 @@ function isTyping() {
   return Boolean(document.activeElement?.closest("main textarea, main input, dialog"));
 }
 
+/** Whether the reviewer types or clicks, and nothing may move. */
+function isBusy() {
+  return live.isPressed || isTyping();
+}
+
 function redrawScreen() {
-  if (!isTyping()) app.screen?.refresh?.();
+  if (isBusy()) return;
+  if (app.view.name === "work") served.work(document.getElementById("main"));
+  else app.screen?.refresh?.();
 }
 
 /** Fetches queries anew whose table changed, perhaps by this page; the shown one keeps its place. */
@@ -279,7 +286,7 @@ async function renewQueries(indexes, isMine = false) {
     const query = await fetchQuery(index);
     const known = await review.opened.get(index);
     if (!known || query.isOld) continue;
-    if (app.view.q === index && isTyping()) { // what is typed is about what is shown
+    if (app.view.q === index && isBusy()) { // what is typed is about what is shown
       live.late.set(index, isMine && live.late.get(index) !== false);
       continue;
     }
@@ -352,9 +359,20 @@ function forgetNotice(event) {
   served.status();
 }
 
-/** Nobody types any more. */
+/** Redraws what has changed since the button of the mouse was pressed, after the click. */
+function release({ buttons }) {
+  if (!live.isPressed || buttons) return;
+  setTimeout(() => {
+    live.isPressed = false;
+    leaveField();
+    redrawScreen();
+    drawBoard();
+  });
+}
+
+/** The reviewer may have ended to type. */
 function leaveField() {
-  if (isTyping()) return;
+  if (isBusy()) return;
   flush();
   const late = [...live.late];
   live.late.clear();
@@ -688,7 +706,7 @@ function impactTable(rows, moved, { covers }) {
 
 function drawBoard() {
   const { board, solo } = live;
-  if (!live.aside) return;
+  if (!live.aside || live.isPressed) return;
   redraw(document.getElementById("board"), () => [
     !review.head.blind && (solo?.rows ? soloView(solo) : board && boardView(board)),
     live.state.last.length > 0 && el("h2", {}, "Last changes ", button("↶", undoLast, { class: "small", "data-focus": "undo-last", title: "key: z", "aria-label": "Undo your last change" })),
@@ -958,6 +976,8 @@ function startParts() {
   });
   KEYS.splice(KEYS.findIndex(([key]) => key.startsWith("s ")), 1, ...LIVE_KEYS.filter(([key]) => !review.head.blind || !["i", "Enter", "o"].includes(key)));
   document.addEventListener("focusout", () => setTimeout(leaveField));
+  document.addEventListener("pointerdown", ({ button: number }) => { live.isPressed = number === 0; });
+  for (const end of ["pointerup", "pointercancel", "pointermove", "dragend"]) document.addEventListener(end, release);
   for (const act of ["keydown", "click"]) document.addEventListener(act, forgetNotice, true);
   Object.assign(KEY_ACTIONS, { n: draftFromSelection, "+": draftFromSelection, i: () => live.draft !== null && checkImpact(), o: soloByKey, z: undoLast });
   QUERY_COLUMNS.push({ name: "disputed", label: "Disputed", value: ({ id }) => openDisputes().filter((pair) => pair.query_id === id).length, number: true, open: true });

@@ -725,6 +725,25 @@ def test_a_draft_whose_entry_is_gone_is_kept(serve: Serve) -> None:
     ann.page.wait_for_selector("#draft [role=alert]:has-text('perhaps it was removed')")
 
 
+def test_no_click_is_lost_while_others_change_things(serve: Serve) -> None:
+    """What is redrawn between the press and the release of a mouse button would get no click."""
+    _served, reviewer = serve()
+    ann, ben = reviewer(), reviewer("ben")
+    ben.go("#/q/0/p/0/e/0")
+    for view, button, opened in (
+        ("#/q/0", "button[aria-label='Edit entry 1']", "#draft textarea"),
+        ("#/q/0/p/0/e/0", ".card.selected .rate:text-is('4')", ".card.selected .rate.chosen:text-is('4')"),
+    ):
+        ann.go(view)
+        ann.page.hover(button)
+        ann.page.mouse.down()
+        ben.press("5" if view == "#/q/0" else "3")
+        ann.saved(1 if view == "#/q/0" else 2)
+        ann.page.mouse.up()
+        ann.page.wait_for_selector(opened)
+    ann.page.wait_for_selector(".card.selected .grader[title='human:ben']")
+
+
 def test_another_draft_replaces_a_typed_one_only_when_asked(serve: Serve) -> None:
     served, reviewer = serve()
     ann = reviewer()
