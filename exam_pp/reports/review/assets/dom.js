@@ -56,7 +56,7 @@ function ask(title, content, confirmLabel, { check = () => true } = {}) {
       endDialog = null;
       dialog.removeEventListener("close", leave);
       dialog.replaceChildren();
-      if (before?.isConnected) before.focus();
+      if (before?.isConnected && document.activeElement === document.body) before.focus(); // else something else was opened since
       resolve(answer);
     };
     dialog.addEventListener("close", leave);
