@@ -219,11 +219,11 @@ class Live:
             if self.bench.has(query_id, span)
         ]
         changes = [
-            {"id": record["id"], "to": record.get("new_id"), "mine": record.get("by") == by}
+            {"id": record.get("id"), "to": record.get("new_id"), "mine": record.get("by") == by}
             for line in self.bench.changed(state.edits).lines
             if line.query_id == query_id
             for record in records_of(line, HISTORY)
-            if record["op"] in ("reword", "remove")
+            if isinstance(record, dict) and record.get("op") in ("reword", "remove")
         ]
         return {
             "at": sum(at), "graders": graders, "query": head, "chunk": chunk, "spans": spans,
@@ -238,7 +238,7 @@ class Live:
     def since(self, seq: int) -> Message:
         """The rows of the leaderboard after a change."""
         state = self.bench.state(self.edits(seq))
-        if state.pending.keys() - self.state.pending.keys():
+        if any({*new} - {*self.state.pending.get(key, ())} for key, new in state.pending.items()):
             raise DataError("An entry of that time is no longer graded: choose a later change.")
         return {"rows": [*state.rows.values()]}
 
@@ -271,8 +271,7 @@ class Live:
 
     def _boards(self) -> None:
         """Compute the leaderboard of the newest state, and have its new entries graded."""
-        while not self._closing.is_set():
-            self._changed.wait(_RETRY if self.problem else None)
+        while self._changed.wait() and not self._closing.is_set():
             self._changed.clear()
             at, shown = (self.log.seq, self._version), _NO_BOARD
             try:
@@ -309,6 +308,9 @@ class Live:
                     self._told({"kind": "error", **_asked_by(job), "message": message})
                 elif priority == _FIRST:
                     self.problem = message
+                    again = threading.Timer(_RETRY, self._changed.set)
+                    again.daemon = True
+                    again.start()
                     self._told({"kind": "changed", "seq": self.log.seq, "queries": []})
         if judge is not None:
             judge.close()
@@ -316,6 +318,7 @@ class Live:
     def _look(self, judge: Judge | None, asked: Event) -> None:
         """Send the impact of a draft, and write to the log that somebody looked at it."""
         self._check_wanted(asked)
+        self._grade(judge, asked.item.change.query_id)  # so that the impact is of the draft alone
         events, before, change = list(self.log.events), self.state, asked.item.change
         drafted = replace(asked, seq=len(events) + 1, op=change.op, item=change)
         edits = folded([*events, drafted], self.bench.bank_sha256)
@@ -324,7 +327,6 @@ class Live:
         fresh = self.bench.new_entries(bank, query_id) - self.bench.new_entries(before.bank, query_id)
         if judge is not None and fresh:
             graded = self._graded(judge, bank, query_id, fresh, asked)
-            before = self.bench.state(before.edits, graded)  # with what was pending
         impact = self.bench.impact(change, before, self.bench.state(edits, graded))
         seconds = round(time.monotonic() - started, 2)
         with self._lock:
@@ -340,9 +342,9 @@ class Live:
         if -asked.n < self._asked[asked.client]:
             raise ExamError("Cancelled; the replies that came are kept.")
 
-    def _grade(self, judge: Judge, query_id: str) -> None:
+    def _grade(self, judge: Judge | None, query_id: str) -> None:
         """Grade the pending entries of a query."""
-        if fresh := self.state.pending.get(query_id):
+        if judge is not None and (fresh := self.state.pending.get(query_id)):
             bank = self.bench.changed(self.edits())
             self.bench.take(*self._graded(judge, bank, query_id, fresh))
             self._version += 1

@@ -506,9 +506,17 @@ def test_a_leaderboard_that_fails_says_so_and_the_next_one_is_shown(
 def test_what_the_judge_failed_on_is_asked_again_after_a_while(
     serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And the impact of another draft is of this draft alone."""
     monkeypatch.setattr("exam_pp.plugins.serve.live._RETRY", 0.2)
     server = serve()
+    with monkeypatch.context() as patch:
+        patch.setattr(Judge, "graded", lambda *_: 1 / 0)
+        server.send({"op": "add", "query_id": "q2", "text": "Tyres are black"})
+        server.wait(lambda m: m["kind"] == "board" and m["pending"] == 1)
+        server.wait(lambda m: server.live.problem)
+    assert server.board(1)["rows"], "without another change"
+    server.send({"op": "undo", "of": 1})
+    server.board(2)
+    server.told.clear()
     with monkeypatch.context() as patch:
         patch.setattr(Judge, "graded", lambda *_: 1 / 0)
         text = "A gas boiler burns fuel and is cheap to buy"
@@ -517,9 +525,9 @@ def test_what_the_judge_failed_on_is_asked_again_after_a_while(
         server.wait(lambda m: server.live.problem)
         assert server.get("query/0?by=ann").json()["query"]["entries"][-1]["text"] == text
         server.send(server.rating(5, id=server.get("query/0?by=ann").json()["query"]["entries"][-1]["id"]))
-        server.send(server.rating(0, id=server.live.log.events[1].item.entry_id), by="ben", client="ben")
+        server.send(server.rating(0, id=server.live.log.events[3].item.entry_id), by="ben", client="ben")
         assert len(server.get("state?by=ann").json()["disputes"]) == 1, "of an entry that is not graded yet"
-    assert server.board(3)["rows"]
+    assert server.board(5)["rows"]
     assert server.live.problem == ""
 
 

@@ -20,6 +20,7 @@ const live = {
   unable: new Set(), // own changes whose undoing was refused
   late: new Map(), // queries that are fetched when the reviewer is no longer busy, and whether only this page changed them
   isPressed: false, // a button of the mouse is down, and what is redrawn before it is up gets no click
+  isBehind: false, // something was not redrawn because of that
   state: { seq: 0, ratings: [], undo: [], last: [] },
   board: null,
   since: { seq: 0, rows: null }, // what scores are compared with; without rows, the start
@@ -210,7 +211,10 @@ async function adoptQueues() {
     if (client === live.client) continue;
     const { by, events } = JSON.parse(text);
     try {
-      for (let start = 0; start < events.length; start += 500) (await deliver(by, client, events.slice(start, start + 500))).forEach(takeBack);
+      for (let start = 0; start < events.length; start += 500) {
+        const refused = await deliver(by, client, events.slice(start, start + 500));
+        refused.forEach(takeBack);
+      }
       if (kept(key).get(key) === text) keep(key, null); // else its page is open and has more
     } catch (error) {
       live.others += events.length;
@@ -275,6 +279,7 @@ function isBusy() {
 }
 
 function redrawScreen() {
+  live.isBehind ||= live.isPressed;
   if (isBusy()) return;
   if (app.view.name === "work") served.work(document.getElementById("main"));
   else app.screen?.refresh?.();
@@ -365,6 +370,8 @@ function release({ buttons }) {
   setTimeout(() => {
     live.isPressed = false;
     leaveField();
+    if (!live.isBehind) return; // a redraw would end the selection of a text
+    live.isBehind = false;
     redrawScreen();
     drawBoard();
   });
@@ -706,6 +713,7 @@ function impactTable(rows, moved, { covers }) {
 
 function drawBoard() {
   const { board, solo } = live;
+  live.isBehind ||= live.isPressed;
   if (!live.aside || live.isPressed) return;
   redraw(document.getElementById("board"), () => [
     !review.head.blind && (solo?.rows ? soloView(solo) : board && boardView(board)),

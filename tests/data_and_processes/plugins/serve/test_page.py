@@ -744,6 +744,20 @@ def test_no_click_is_lost_while_others_change_things(serve: Serve) -> None:
     ann.page.wait_for_selector(".card.selected .grader[title='human:ben']")
 
 
+def test_a_text_selected_by_mouse_stays_selected(serve: Serve) -> None:
+    _served, reviewer = serve()
+    ann = reviewer()
+    ann.read(0, "A gas boiler")
+    box = ann.page.locator(".text p").bounding_box()
+    ann.page.mouse.move(box["x"] + 3, box["y"] + 12)
+    ann.page.mouse.down()
+    ann.page.mouse.move(box["x"] + 150, box["y"] + 12, steps=4)
+    ann.page.mouse.up()
+    ann.page.wait_for_selector("#selection button")
+    ann.page.evaluate("new Promise((done) => setTimeout(done))")  # after what a release redraws
+    assert ann.page.evaluate("getSelection().toString()").startswith("A gas boiler")
+
+
 def test_another_draft_replaces_a_typed_one_only_when_asked(serve: Serve) -> None:
     served, reviewer = serve()
     ann = reviewer()
