@@ -30,6 +30,22 @@ def browser() -> Iterator[Any]:
         yield browser
 
 
+def go(page: Any, address: str) -> None:
+    """Go to a view such as ``#/q/0``, and wait until the page shows it."""
+    page.wait_for_selector(READY)
+    page.evaluate(
+        """address => new Promise(done => {
+            const before = window.location.hash;
+            // Listeners are called in order, so the page has begun to render when this one is called.
+            window.addEventListener("hashchange", done, { once: true });
+            window.location.hash = address;
+            if (window.location.hash === before) done();
+        })""",
+        address,
+    )
+    page.wait_for_selector("#main:not([aria-busy])")
+
+
 class Tab:
     """A page in its own browser context, with its requests and errors."""
 
@@ -55,19 +71,7 @@ class Tab:
         return self
 
     def go(self, address: str) -> Tab:
-        """Go to a view such as ``#/q/0``, and wait until the page shows it."""
-        self.page.wait_for_selector(READY)
-        self.page.evaluate(
-            """address => new Promise(done => {
-                const before = window.location.hash;
-                // Listeners are called in order, so the page has begun to render when this one is called.
-                window.addEventListener("hashchange", done, { once: true });
-                window.location.hash = address;
-                if (window.location.hash === before) done();
-            })""",
-            address,
-        )
-        self.page.wait_for_selector("#main:not([aria-busy])")
+        go(self.page, address)
         return self
 
     def press(self, *keys: str) -> Tab:

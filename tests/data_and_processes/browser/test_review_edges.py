@@ -109,6 +109,24 @@ def test_tabs_show_the_work_of_other_tabs(page: Tab, small: Path) -> None:
     assert other.page.locator("table.list tbody tr").count() == 3
 
 
+def test_the_storage_is_used_when_the_page_is_shown(page: Tab) -> None:
+    """Before, Chromium gives some pages from disk a storage that is lost with the page."""
+    page.page.context.add_init_script(
+        """window.early = [];
+        let isShown = false;
+        addEventListener("pageshow", () => setTimeout(() => { isShown = true; }));
+        const get = Storage.prototype.getItem;
+        Storage.prototype.getItem = function (key) {
+            if (!isShown) early.push(key);
+            return get.call(this, key);
+        };"""
+    )
+    page.press("5")
+    page.page.reload()
+    page.page.wait_for_selector(f"{GRID}.own")
+    assert page.page.evaluate("early") == []
+
+
 def test_changes_after_a_download_are_not_saved(page: Tab) -> None:
     page.press("5")
     with page.page.expect_download():

@@ -154,4 +154,4 @@ async function start() {
   if (work.damage) await offerReset();
 }
 
-start();
+whenShown(start);

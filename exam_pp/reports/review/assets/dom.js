@@ -1,5 +1,10 @@
 // Parts of the page: tables, choices and dialogs.
 
+/** Calls this once the page is shown: Chromium (156) may lose all that a page from disk stores, if it uses its storage while it loads. */
+function whenShown(action) {
+  window.addEventListener("pageshow", () => setTimeout(action), { once: true });
+}
+
 /** The header row of a table; a column without a name has an empty cell. */
 function tableHead(names) {
   return el("thead", {}, el("tr", {}, names.map((name) => (name ? el("th", { scope: "col" }, name) : el("td", {})))));

@@ -14,12 +14,11 @@ import pytest
 
 from exam_pp.prompts import PROMPTS
 from scripts.serving import Served
+from tests.data_and_processes.conftest import READY, go
 from tests.llm.endpoint_server import Answer, prompt_of, rating
 from tests.llm.endpoint_server import serve as endpoint
 from tests.plugins.serve.studies import COFFEE, TEXTS, nuggets_study, questions_study
 from tests.plugins.serve.test_workbench import by_command_line
-
-READY = "html[data-ready]"
 
 
 def units(text: str) -> int:
@@ -49,9 +48,7 @@ class Reviewer:
         return page
 
     def go(self, view: str) -> None:
-        self.page.evaluate("view => { window.location.hash = view; }", view)
-        self.page.wait_for_selector("#main:not([aria-busy])")
-        self.page.wait_for_selector(".card.selected, #disputes, h1")
+        go(self.page, view)
 
     def press(self, *keys: str) -> None:
         for key in keys:
