@@ -258,9 +258,18 @@ def test_fifty_queries_of_two_hundred_passages(tmp_path: Path, tab: OpenTab) -> 
     page.press(*["j"] * 199)
     assert "49-" in page.text(".selected-pair")
     assert page.page.evaluate("document.querySelector('.grid tr.selected').dataset.row") == "199"
-    # Printing draws all rows.
-    page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    # Printing draws all rows, also while the table scrolls, and until it ends.
+    page.page.evaluate(
+        """() => new Promise((done) => {
+            const table = document.querySelector(".grid");
+            table.addEventListener("scroll", done, { once: true });
+            table.scrollTop = 0;
+            window.dispatchEvent(new Event("beforeprint"));
+        })"""
+    )
     assert page.page.locator(".grid tbody tr[data-row]").count() == 200
+    page.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.page.locator(".grid tbody tr[data-row]").count() < 80
 
 
 # Accessibility

@@ -14,11 +14,13 @@ class Grid {
     this.element = el("div", { class: "grid", tabindex: 0, role: "region", "aria-label": label, onscroll: () => this._scrolled() }, this._table);
     this._rows = 0;
     this._drawn = [0, 0];
+    this._isWhole = false; // all rows are drawn, until they are shown again
   }
 
   /** Sets the number of rows and redraws them. */
   show(rows, header = null) {
     this._rows = rows;
+    this._isWhole = false;
     if (header) this._header.replaceChildren(header);
     this._table.setAttribute("aria-rowcount", String(rows + 1));
     this._draw(...this._range());
@@ -57,10 +59,12 @@ class Grid {
   }
 
   drawAll() {
+    this._isWhole = true;
     this._draw(0, this._rows);
   }
 
   _scrolled() {
+    if (this._isWhole) return;
     const [first, last] = this._range();
     const [from, to] = this._drawn;
     if (first !== from || last !== to) this._draw(first, last);
