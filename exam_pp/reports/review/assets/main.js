@@ -49,11 +49,11 @@ function navigate(view, { replace = false } = {}) {
 async function render() {
   const main = document.getElementById("main");
   main.setAttribute("aria-busy", "true");
+  const turn = (app.turn = (app.turn ?? 0) + 1);
   if (app.view.name === "fair") return enterFair();
   app.screen = null;
   app.wholeText = null;
   drawHeader();
-  const turn = (app.turn = (app.turn ?? 0) + 1);
   if (app.view.name === "query") await renderQuery(main, app.view.q);
   else if (app.view.name === "passage") await renderPassage(main, app.view);
   else if (app.view.name === "work") await (review.head.live ? served.work(main) : renderChanges(main));
